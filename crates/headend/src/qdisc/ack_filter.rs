@@ -1,14 +1,18 @@
-//! TCP-ACK acceleration: what cable modems do to the acknowledgements of downloads before their own queue gets to see them.
+//! TCP-ACK acceleration: how cable modems treat the acknowledgements of downloads before they reach
+//! the modem's queue.
 //!
-//! A download is as fast as its acknowledgements come back, and these wait behind uploads. Modems therefore queue them apart, ahead of
-//! data, and many thin them out: an acknowledgement is cumulative, so a newer one says all that an older one did. Both are proprietary
-//! (Buffer Control guideline §5.2.1 tells of them); this is the plainest form.
+//! The rate of a download depends on how fast its acknowledgements come back, and these wait behind
+//! uploads. Modems therefore put them in a separate queue that is served before data. Many modems
+//! also discard some of them: an acknowledgement is cumulative, so a newer one contains all that an
+//! older one says. Both methods are proprietary (Buffer Control guideline §5.2.1 describes them);
+//! this module is the simplest form.
 //!
-//! - Apart are packets that do nothing but acknowledge: no data, no SYN, no FIN. They keep their order, and the discipline behind never
-//!   sees them.
-//! - Thinned are those of them that carry nothing but a number: one that waits, the latest of its connection, is replaced in its place
-//!   by one that acknowledges more. Duplicates, SACK blocks and ECN echoes are information of their own and are never thinned, nor
-//!   is anything before them.
+//! - The separate queue gets packets that only acknowledge: without data, SYN or FIN. They keep
+//!   their order, and do not pass through the discipline.
+//! - Thinning applies to acknowledgements that carry only a number. If the latest waiting
+//!   acknowledgement of a connection is of this kind, one that acknowledges more replaces it, in
+//!   its place. Duplicates, SACK blocks and ECN echoes carry information of their own. They are
+//!   never discarded, nor is any acknowledgement before them.
 
 use std::collections::VecDeque;
 
@@ -20,7 +24,7 @@ use crate::queue::{Depth, LineView};
 use crate::time::Instant;
 use crate::trace::DropReason;
 
-/// What a modem does to TCP acknowledgements.
+/// How a modem treats TCP acknowledgements.
 #[derive(
     Debug,
     Clone,
@@ -34,17 +38,18 @@ use crate::trace::DropReason;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum AckAcceleration {
-    /// Nothing: they wait in the queue like all else.
+    /// No special treatment: they wait in the queue like all other packets.
     #[default]
     Off,
     /// They have a queue of their own, which is served first.
     Apart,
-    /// As `apart`, and one that waits gives way to one of its connection that acknowledges more.
+    /// As `apart`; in addition, an acknowledgement that acknowledges more replaces one of its
+    /// connection that is still waiting.
     Thinned,
 }
 
 impl AckAcceleration {
-    /// Puts the acceleration before a queue; `Off` leaves it as it is.
+    /// Puts the acceleration in front of a queue; `Off` returns the queue unchanged.
     pub fn before(self, queue: Box<dyn QueueDiscipline>) -> Box<dyn QueueDiscipline> {
         match self {
             Self::Off => queue,
@@ -54,10 +59,11 @@ impl AckAcceleration {
     }
 }
 
-/// Acknowledgements that may wait: modems have little room for them. No source gives a number; it is more than a window's worth.
+/// Limit of the queue of acknowledgements, since modems have little room for them. Choice: no
+/// source gives a number; this is more than the acknowledgements of a window.
 const LIMIT: usize = 1024;
 
-/// A queue with the acknowledgements apart.
+/// A queue with a separate queue for acknowledgements.
 #[derive(Debug)]
 pub struct AckFilter {
     queue: Box<dyn QueueDiscipline>,
@@ -67,7 +73,7 @@ pub struct AckFilter {
 }
 
 impl AckFilter {
-    /// Takes acknowledgements out of what goes into `queue`, and thins them or not.
+    /// Puts a queue of acknowledgements in front of `queue`, with thinning if `thins`.
     pub fn new(queue: Box<dyn QueueDiscipline>, thins: bool) -> Self {
         Self {
             queue,
@@ -77,7 +83,8 @@ impl AckFilter {
         }
     }
 
-    /// Takes an acknowledgement in, in the place of an older one if it says all that one did.
+    /// Enqueues an acknowledgement. If an older one becomes superfluous, the new one takes its
+    /// place.
     fn enqueue_ack(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         packet.enqueued_at = cx.now;
         if let Some(older) = self.outdated_by(&packet) {
@@ -95,8 +102,8 @@ impl AckFilter {
         }
     }
 
-    /// The place of the acknowledgement that `packet` makes superfluous: the latest of its connection, if both are nothing but numbers and
-    /// this one's is higher.
+    /// The index of the acknowledgement that `packet` makes superfluous: the latest of its
+    /// connection, if both carry only a number and that of `packet` is higher.
     fn outdated_by(&self, packet: &Packet) -> Option<usize> {
         if !self.thins || !is_number(packet) {
             return None;
@@ -114,7 +121,7 @@ fn is_ack(packet: &Packet) -> bool {
     packet.payload == 0 && flags.has(Flags::ACK) && !flags.has(Flags::SYN) && !flags.has(Flags::FIN)
 }
 
-/// Whether a packet says nothing but how far its sender has received: no SACK blocks, no ECN signal.
+/// Whether a packet carries only an acknowledgement number: no SACK blocks, no ECN signal.
 fn is_number(packet: &Packet) -> bool {
     packet.flags == Flags::ACK && packet.payload == 0 && packet.sack.is_none()
 }
@@ -136,7 +143,7 @@ impl QueueDiscipline for AckFilter {
         Some(packet)
     }
 
-    /// Acknowledgements first, as they would leave.
+    /// Acknowledgements are released first, in the order in which they would be sent.
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let Some(packet) = self.acks.pop_front() else {
             return self.queue.release(line);
@@ -215,7 +222,7 @@ mod tests {
         packet
     }
 
-    /// Acknowledgement numbers and sizes in the order of departure.
+    /// Acknowledgement numbers and sizes in order of departure.
     fn drain(bench: &mut Bench, queue: &mut dyn QueueDiscipline) -> Vec<(u64, u16)> {
         let mut out = Vec::new();
         while let Some(packet) = queue.dequeue(&LINE, &mut bench.cx()) {
@@ -283,7 +290,7 @@ mod tests {
             2 => packet.flags = Flags::ACK.with(Flags::CWR),
             _ => {}
         };
-        // Each kind between plain ones: the last is a duplicate, kind 3.
+        // Each kind comes between plain ones. The last kind (3) is a duplicate.
         for kind in 0..4 {
             for number in [1, if kind == 3 { 1 } else { 2 }] {
                 let mut packet = ack(&mut bench, flow, number + 10 * kind as u64);
@@ -329,7 +336,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever arrives: acknowledgement numbers of a connection leave in order, the highest that entered leaves, packets are conserved.
+        /// For all arrivals: the acknowledgement numbers of a connection leave in order, the
+        /// highest number that arrived leaves, and packets are conserved.
         #[test]
         fn thinning_keeps_order_and_the_highest_number(
             steps in prop::collection::vec((0_usize..3, 0_u64..3, 0_u8..5), 1..200),
@@ -386,7 +394,8 @@ application = "bulk"
 rtt = "20 ms"
 "#;
 
-    /// When the download's last packet arrived, and how many acknowledgements were thinned.
+    /// When the download's last packet arrived, and how many acknowledgements were discarded by
+    /// thinning.
     #[derive(Default)]
     struct Seen {
         last: Instant,
@@ -415,7 +424,7 @@ rtt = "20 ms"
         }
     }
 
-    /// Downloads 20 MB beside an endless upload over a thin upstream.
+    /// Downloads 20 MB beside an endless upload over a slow upstream.
     fn download(acceleration: AckAcceleration) -> Seen {
         let scenario = Scenario::parse(DOWNLOAD, Format::Toml, &[], &BTreeMap::new());
         let mut parts = scenario.expect("it makes sense").parts(1);
@@ -439,7 +448,7 @@ rtt = "20 ms"
         let mut simulation = crate::simulation::Simulation::new(parts);
         simulation.add_sink(Box::new(Watch(std::sync::Arc::clone(&seen))));
         assert!(simulation.run_until(Instant::FAR_FUTURE));
-        // Checks that packets are conserved.
+        // This also checks that packets are conserved.
         drop(simulation.tables());
         std::mem::take(&mut *seen.lock().expect("one thread"))
     }

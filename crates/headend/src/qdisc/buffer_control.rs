@@ -1,12 +1,18 @@
-//! Buffer Control: the operator says how large a modem's buffer is to be (CM-GL-Buffer, "Cable Modem Buffer Control", §6.1).
+//! Buffer Control: the operator configures the size of a modem's buffer (CM-GL-Buffer, "Cable Modem
+//! Buffer Control", §6.1).
 //!
-//! A sizing rule, not a law: the queue is drop-tail. The configuration file gives a minimum, a target and a maximum (TLV 24.35.1 to .3, bytes), each
-//! optional; the device offers sizes in blocks, takes the offer within the bounds that is nearest to the target, and refuses the service flow when it
-//! has none.
+//! This is a rule for the size, not a control law: the queue is drop-tail. The configuration file
+//! gives a minimum, a target and a maximum (TLV 24.35.1 to .3, bytes), each of them optional. The
+//! device offers sizes that are multiples of a block. It takes the size within the bounds that is
+//! nearest to the target, and refuses the service flow if there is none.
 //!
-//! Where the guideline leaves the choice to the vendor, this one: of two offers equally near, the smaller; without a target (or with 0), what
-//! R carries in 50 ms, the size that "Active Queue Management in DOCSIS 3.x Cable Modems" compares as Buffer Control. What a packet takes of the
-//! buffer is the vendor's choice too ([`Counts`]): it decides whether a small packet finds room where a large one does not.
+//! Choices, where the guideline leaves them to the vendor:
+//!
+//! - Of two sizes equally near to the target, the smaller is taken.
+//! - Without a target (or with 0), the target is what the rate R carries in 50 ms. "Active Queue
+//!   Management in DOCSIS 3.x Cable Modems" uses this size for Buffer Control.
+//! - [`Counts`] says how much of the buffer a packet occupies. It decides whether a small packet
+//!   still fits where a large one does not.
 
 use crate::aqm::Aqm;
 use crate::aqm::{Governor, LawParameters};
@@ -19,34 +25,38 @@ use crate::time::Duration;
 use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Rate};
 
-/// Parameters of Buffer Control: what the configuration file asks for, and what the device can offer. All bytes are MAC PDU bytes on a DOCSIS
-/// line, IP bytes on a plain link.
+/// Parameters of Buffer Control: the values in the configuration file, and the sizes that the
+/// device can offer. All bytes are MAC PDU bytes on a DOCSIS line, and IP bytes on a plain link.
 ///
-/// Use it where the modem has no AQM, or to know what the configuration file alone can do: less delay than the modem's own buffer, paid for
-/// with rate for distant servers.
+/// Use it where the modem has no AQM, or to find out what the configuration file alone can achieve.
+/// It gives less delay than the modem's own buffer, and a lower rate from distant servers.
 ///
 /// Source: CM-GL-Buffer, "Cable Modem Buffer Control", §6.1.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Least buffer to be accepted (TLV 24.35.1). A device that cannot offer it refuses the flow; only 24 KiB is guaranteed everywhere.
+    /// Smallest acceptable buffer (TLV 24.35.1). A device that cannot offer it refuses the flow.
+    /// Only 24 KiB is guaranteed on every device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<ByteCount>,
-    /// Buffer wanted (TLV 24.35.2). Raising it loses fewer packets of a burst and lets distant or many servers fill the line, and makes
-    /// everybody wait longer behind an upload. Without it, or with 0, 50 ms at the sustained rate.
+    /// Target size of the buffer (TLV 24.35.2). Raising it drops fewer packets of a burst and lets
+    /// distant or many servers fill the line. It also makes all packets behind an upload wait
+    /// longer. Without it, or with 0, the target is 50 ms at the sustained rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<ByteCount>,
-    /// Most buffer to be accepted (TLV 24.35.3): bounds the delay, whatever the device likes to offer.
+    /// Largest acceptable buffer (TLV 24.35.3). It bounds the delay, whatever sizes the device
+    /// offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<ByteCount>,
-    /// Granularity of the device: it offers multiples of this.
+    /// Granularity of the device, which offers multiples of this size.
     pub block: ByteCount,
-    /// What a packet takes of the buffer. Where small packets take more than their bytes, calls lose packets beside an upload that keeps a small buffer full.
+    /// How much of the buffer a packet occupies. If small packets occupy more than their bytes,
+    /// calls lose packets beside an upload that keeps a small buffer full.
     pub counts: Counts,
-    /// Least buffer the device offers.
+    /// Smallest buffer that the device offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_minimum: Option<ByteCount>,
-    /// Most buffer the device offers.
+    /// Largest buffer that the device offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_maximum: Option<ByteCount>,
 }
@@ -57,7 +67,7 @@ impl Default for Config {
             minimum: None,
             target: None,
             maximum: None,
-            // CM-GL-Buffer §6.1: the example of a granularity.
+            // CM-GL-Buffer §6.1: the guideline's example of a granularity.
             block: ByteCount(1024),
             counts: Counts::Bytes,
             device_minimum: None,
@@ -66,17 +76,17 @@ impl Default for Config {
     }
 }
 
-/// What a packet takes of a buffer.
+/// How much of a buffer a packet occupies.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {
-    /// Its bytes.
+    /// Its own bytes.
     Bytes,
-    /// Whole blocks, as a device does that manages its memory in blocks.
+    /// Whole blocks, on a device that manages its memory in blocks.
     Blocks,
-    /// The room of a largest packet (1518 B), as a device does that has so many descriptors.
+    /// The size of the largest packet (1518 B), on a device that has a fixed number of descriptors.
     Packets,
 }
 
@@ -110,7 +120,8 @@ impl Limited for Config {
     }
 }
 
-/// The tail of the buffer: refuses what finds no blocks. Where packets do not take blocks, the backlog's limit decides alone.
+/// Discards packets that do not fit in the free blocks. Where packets do not occupy blocks, the
+/// backlog's limit alone decides.
 #[derive(Debug)]
 pub struct BufferControl {
     blocks: Option<Blocks>,
@@ -118,14 +129,15 @@ pub struct BufferControl {
 
 #[derive(Debug)]
 struct Blocks {
-    /// Bytes of one.
+    /// Bytes of one block.
     size: u64,
-    /// As many as the buffer has.
+    /// The number of blocks in the buffer.
     limit: u64,
 }
 
 impl Blocks {
-    /// Whether `packet` finds enough of them beside what waits. They are counted at each arrival: a buffer has some hundred at most.
+    /// Whether enough blocks are free for `packet`. The occupied blocks are counted again at each
+    /// arrival; a buffer holds a few hundred packets at most.
     fn admit(&self, backlog: &Backlog, packet: &Packet, line: &LineView<'_>) -> bool {
         let taken = |packet| line.framing.bytes(packet).div_ceil(self.size);
         let waiting: u64 = backlog.iter().map(taken).sum();
@@ -169,7 +181,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Why the device refuses the flow, as a sentence.
+    /// A sentence that says why the device refuses the flow.
     pub fn size(&self, rate: Rate) -> Result<ByteCount, String> {
         if self.block.0 == 0 {
             return Err("block must be larger than zero".into());
@@ -199,7 +211,7 @@ impl Config {
         Ok(ByteCount(nearest_multiple(target, block)))
     }
 
-    /// What the configuration file accepts.
+    /// The smallest and the largest size that the configuration file accepts.
     fn bounds(&self) -> Result<(ByteCount, ByteCount), String> {
         let minimum = self.minimum.unwrap_or_default();
         let maximum = self.maximum.unwrap_or(LARGEST);
@@ -219,7 +231,7 @@ impl Config {
         }
     }
 
-    /// The device's smallest and largest offer.
+    /// The smallest and the largest size that the device offers.
     fn offers(&self) -> Result<(ByteCount, ByteCount), String> {
         let block = self.block.0;
         let smallest = multiple_from(self.device_minimum.unwrap_or_default().0.max(1), block);
@@ -241,7 +253,7 @@ impl Config {
     }
 }
 
-/// The smallest multiple of `block` from `bytes` on.
+/// The smallest multiple of `block` that is not below `bytes`.
 fn multiple_from(bytes: u64, block: u64) -> u64 {
     bytes.div_ceil(block).saturating_mul(block)
 }
@@ -256,7 +268,7 @@ fn nearest_multiple(bytes: u64, block: u64) -> u64 {
     }
 }
 
-/// The largest value of the TLVs: 32 bits.
+/// The largest value of the TLVs, which have 32 bits.
 const LARGEST: ByteCount = ByteCount(u32::MAX as u64);
 const VENDOR_CHOICE: Duration = Duration::from_millis(50);
 /// The largest Ethernet frame, as a DOCSIS line counts it.
@@ -275,7 +287,7 @@ mod tests {
         Rng::for_path(1, "buffer_control")
     }
 
-    /// Which packets of these sizes a buffer of 4 KiB takes in.
+    /// For each packet of these sizes, whether a buffer of 4 KiB enqueues it.
     fn admitted(counts: Counts, sizes: &[u16]) -> Vec<bool> {
         let config = Config {
             counts,
@@ -301,7 +313,7 @@ mod tests {
             admitted(Counts::Bytes, &sizes),
             [true, true, true, true, true]
         );
-        // Two blocks, two, and none is left.
+        // The first two packets occupy two blocks each, and no block is left.
         assert_eq!(
             admitted(Counts::Blocks, &sizes),
             [true, true, false, false, false]
@@ -310,7 +322,7 @@ mod tests {
             admitted(Counts::Blocks, &[1500, 1024, 1, 1]),
             [true, true, true, false]
         );
-        // 4096 B hold two of 1518 B.
+        // 4096 B are room for two packets of 1518 B.
         assert_eq!(
             admitted(Counts::Packets, &[40, 40, 40]),
             [true, true, false]
@@ -358,7 +370,7 @@ mod tests {
         assert!(!is_absent(Counts::Blocks));
     }
 
-    /// A configuration file's minimum, target and maximum.
+    /// Parameters with this minimum, target and maximum in the configuration file.
     fn file(minimum: Option<u64>, target: Option<u64>, maximum: Option<u64>) -> Config {
         let [minimum, target, maximum] = [minimum, target, maximum].map(|n| n.map(ByteCount));
         Config {
@@ -408,7 +420,7 @@ mod tests {
 
     #[test]
     fn without_a_target_it_is_50_ms_at_the_rate() {
-        // 62 500 B; between 61 440 and 62 464, and 63 488.
+        // The target is 62 500 B, between the offers 62 464 and 63 488.
         assert_size(&file(None, None, None), 62_464);
         assert_size(&file(None, Some(0), None), 62_464);
         assert_size(&file(None, None, Some(50_000)), 49_152);

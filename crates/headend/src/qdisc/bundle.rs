@@ -1,8 +1,9 @@
-//! Many backlogs under one limit, each under a law of its own: what every scheduler is made of.
+//! The backlogs of a scheduler: many queues under one common limit, each with its own control law.
 //!
-//! The bundle keeps the queues, the sum of what waits, the longest queue and the earliest update of
-//! a law. Which queue a packet joins, which is served next, and which loses a packet at the limit is
-//! decided by the scheduler, whose notes about a queue are kept with the queue.
+//! The bundle keeps the queues, their total depth, the longest queue and the earliest update of a
+//! control law. The scheduler decides which queue a packet joins, which queue is served next, and
+//! which queue loses a packet at the limit. The scheduler's state for a queue is stored in that
+//! queue.
 
 use std::cmp::Reverse;
 
@@ -20,28 +21,28 @@ use crate::time::Instant;
 use crate::trace::DropReason;
 use crate::units::Rate;
 
-/// The law of each queue of a bundle.
+/// Builds the control law of each queue of a bundle.
 #[derive(Debug)]
 pub(super) struct Laws {
     law: Law,
     rate: Rate,
-    /// Of the laws' random streams.
+    /// Seed of the control laws' random streams.
     seed: u64,
 }
 
-/// Which law that is.
+/// The kind of control law.
 #[derive(Debug)]
 pub(super) enum Law {
-    /// One that also stands alone, with the limit it has there.
+    /// A law that can also be used alone, with the limit that it has there.
     Any(QueueConfig),
-    /// CoDel that never drops a queue's last packet, without a limit of its own.
+    /// CoDel that never drops the last packet of a queue, and has no limit of its own.
     SparingCodel(codel::Config),
 }
 
 impl Laws {
     /// # Errors
     ///
-    /// Why such a law cannot be.
+    /// A sentence that says why no such law can be built.
     pub(super) fn new(law: Law, rate: Rate, rng: &mut Rng) -> Result<Self, String> {
         let laws = Self {
             law,
@@ -79,14 +80,14 @@ impl Laws {
     }
 }
 
-/// One queue of the bundle.
+/// One queue of the bundle, with its control law and the scheduler's state.
 #[derive(Debug)]
 struct Queue {
     backlog: Backlog,
     law: Box<dyn Aqm>,
-    /// Whether it has changed since the longest was last asked for.
+    /// Whether the queue has changed since [`Bundle::longest`] was last called.
     has_changed: bool,
-    /// The law's next update, as the tournament knows it.
+    /// The next update of the law, as last entered in the tournament.
     due: Instant,
     tenant: Tenant,
     turn: Turn,
@@ -111,23 +112,25 @@ impl Turned for Bundle {
     }
 }
 
-/// The backlogs of a scheduler.
+/// The queues of a scheduler.
 #[derive(Debug)]
 pub(super) struct Bundle {
     queues: Vec<Queue>,
     maker: Laws,
     limit: BacklogLimit,
     total: Depth,
-    /// By bytes, as they were when it was last asked for: among queues alike each packet would turn the whole tournament over.
+    /// The queues by their bytes at the last call of [`Self::longest`]. The tournament is not
+    /// updated at each packet: among queues of similar length, almost every packet would change the
+    /// winner.
     longest: Tournament<u64>,
-    /// Queues that have changed since.
+    /// Queues that have changed since then.
     changed: Vec<u32>,
-    /// The next update of each law, if the laws have such.
+    /// The next update of each law; `None` if the laws have no updates.
     due: Option<Tournament<Reverse<Instant>>>,
 }
 
 impl Bundle {
-    /// `queues` empty queues that may hold `limit` together.
+    /// `queues` empty queues with a common `limit`.
     pub(super) fn new(queues: usize, limit: BacklogLimit, maker: Laws) -> Self {
         let is_periodic = maker.make(0).is_periodic();
         let never = Reverse(Instant::FAR_FUTURE);
@@ -144,7 +147,7 @@ impl Bundle {
         bundle
     }
 
-    /// Adds queues until there are this many.
+    /// Adds queues until there are `queues` of them.
     pub(super) fn grow(&mut self, queues: usize) {
         self.longest.grow(queues);
         if let Some(due) = &mut self.due {
@@ -162,13 +165,13 @@ impl Bundle {
         }
     }
 
-    /// Queues so far.
+    /// The number of queues.
     #[inline]
     pub(super) fn queues(&self) -> usize {
         self.queues.len()
     }
 
-    /// Hands a packet to the law of `queue`.
+    /// Passes a packet to the law of `queue`.
     pub(super) fn enqueue(
         &mut self,
         queue: usize,
@@ -181,7 +184,8 @@ impl Bundle {
         });
     }
 
-    /// The next packet of `queue` that its law lets go; `None` if it has none, perhaps because the law has discarded the rest.
+    /// The next packet of `queue` that its law sends. `None` if the queue is empty, which is also
+    /// the case after the law has discarded the rest.
     pub(super) fn dequeue(
         &mut self,
         queue: usize,
@@ -191,7 +195,8 @@ impl Bundle {
         self.work_on(queue, |law, backlog| law.dequeue(backlog, line, cx))
     }
 
-    /// Gives up the packet that has waited longest in any queue, without a word of its law.
+    /// Removes and returns the packet that has waited longest in any queue, without the control
+    /// law.
     pub(super) fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let arrived = |queue: &Queue| Some(queue.backlog.head()?.enqueued_at);
         let waiting = self.queues.iter().enumerate();
@@ -225,14 +230,14 @@ impl Bundle {
         }
     }
 
-    /// Bytes of the packet that `queue` would give up next, were it not for its law.
+    /// Bytes of the oldest packet of `queue`.
     #[inline]
     pub(super) fn head_bytes(&self, queue: usize, line: &LineView<'_>) -> Option<u64> {
         let head = self.queues[queue].backlog.head()?;
         Some(line.framing.bytes(head))
     }
 
-    /// Whether more waits than may.
+    /// Whether the queues together hold more than the limit.
     pub(super) fn is_over_limit(&self) -> bool {
         match self.limit {
             BacklogLimit::Bytes(limit) => self.total.bytes > limit,
@@ -243,7 +248,7 @@ impl Bundle {
 
     #[inline]
     pub(super) fn is_empty(&self, queue: usize) -> bool {
-        // Perfect isolation asks for queues that are yet to be.
+        // With perfect isolation, this is called for queues that do not exist yet.
         (self.queues.get(queue)).is_none_or(|queue| queue.backlog.depth().packets == 0)
     }
 
@@ -251,7 +256,7 @@ impl Bundle {
         self.queues[queue].backlog.depth()
     }
 
-    /// The queue with the most bytes, and how many.
+    /// The queue with the most bytes, and its bytes.
     pub(super) fn longest(&mut self) -> (usize, u64) {
         for queue in self.changed.drain(..) {
             let queue = queue as usize;
@@ -262,7 +267,7 @@ impl Bundle {
         self.longest.best()
     }
 
-    /// What waits in all queues.
+    /// The packets and bytes in all queues.
     pub(super) fn depth(&self) -> Depth {
         self.total
     }
@@ -276,7 +281,7 @@ impl Bundle {
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// Updates the laws whose time has come.
+    /// Carries out the updates of all laws that are due.
     pub(super) fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         while let Some(due) = &self.due {
             let (queue, Reverse(at)) = due.best();
@@ -287,9 +292,9 @@ impl Bundle {
         }
     }
 
-    /// The state of the longest queue's law, and how many queues hold packets.
+    /// The state of the longest queue's law, and the number of queues that hold packets.
     pub(super) fn internals(&self) -> QueueInternals {
-        // Of equals the first.
+        // Of several equally long queues, the first one.
         let longest = (self.queues.iter().rev()).max_by_key(|queue| queue.backlog.depth().bytes);
         let active = (0..self.queues()).filter(|&queue| !self.is_empty(queue));
         QueueInternals {
@@ -300,7 +305,7 @@ impl Bundle {
         }
     }
 
-    /// Lets the law of a queue work, and keeps the totals of the bundle up to date with what it did.
+    /// Calls `work` on the law and the backlog of a queue, then updates the totals of the bundle.
     #[inline]
     fn work_on<R>(
         &mut self,
@@ -385,7 +390,7 @@ mod tests {
         assert!(bundle.is_empty(9) && bundle.is_empty(1000));
     }
 
-    /// A law that checks what it is told of its siblings.
+    /// A control law that checks the number of bytes in the other queues.
     #[derive(Debug)]
     struct Witness;
 

@@ -1,21 +1,37 @@
-//! CBQ, Class-Based Queueing: each class has a queue and a share of the link, and may borrow what others leave.
+//! CBQ, Class-Based Queueing: each class has a queue and a share of the link, and may borrow unused
+//! shares.
 //!
-//! Classes form a tree below the link. Leaves hold packets; a class above them stands for an agreement (all UDP, a customer) whose unused share its
-//! own classes get first. An *estimator* compares the time between a class's packets with what its share would make of it: `idle` is the
-//! difference, `avgidle` its weighted average, and a class whose `avgidle` is below zero is *over its limit* until it has been silent long
-//! enough. A class is *unsatisfied* if it is not over its limit and has packets that it may send.
+//! Classes form a tree below the link. Only the leaves hold packets. A class above them stands for
+//! an agreement (all UDP, or a customer); its own classes are the first to get its unused share.
 //!
-//! A leaf may send if it is not over its limit; or if it may borrow, has an ancestor (or the link) that is not over its limit, and no class at
-//! a lower level than that ancestor is unsatisfied: the *formal* link-sharing guidelines. Among those that may, priority decides, and at equal
-//! priority weighted round robin by share.
+//! An *estimator* compares the time between a class's packets with the time that its share allows.
+//! `idle` is the difference, and `avgidle` is the weighted average of `idle`. A class whose
+//! `avgidle` is below zero is *over its limit* until it has been idle for long enough. A class is
+//! *unsatisfied* if it is not over its limit and packets that it may send are waiting.
 //!
-//! Written from Floyd and Van Jacobson, "Link-sharing and Resource Management Models for Packet Networks" (1995) §3 and §4, and Floyd, "Notes on
-//! Class-Based Queueing: Setting Parameters" (1995); parameters and their defaults are ALTQ's.
+//! A leaf may send in two cases (the *formal* link-sharing guidelines):
 //!
-//! Choices: the link itself is never over its limit, so that classes that may borrow up to it keep it busy; a packet's end is estimated from the
-//! line's rate, as ALTQ does, at most 16 packets ahead; `min_burst` delays only classes that cannot borrow up to the link.
+//! - it is not over its limit; or
+//! - it may borrow, one of its ancestors (or the link) is not over its limit, and no class at a
+//!   lower level than that ancestor is unsatisfied.
 //!
-//! The guidelines look at every class for every packet: work grows with the number of classes, not of flows.
+//! Among the leaves that may send, those of the highest priority are served. Leaves of equal
+//! priority are served by weighted round robin, by their shares.
+//!
+//! Written from Floyd and Van Jacobson, "Link-sharing and Resource Management Models for Packet
+//! Networks" (1995) §3 and §4, and Floyd, "Notes on Class-Based Queueing: Setting Parameters"
+//! (1995). Parameters and their defaults are ALTQ's.
+//!
+//! Choices:
+//!
+//! - The link itself is never over its limit, so that classes that may borrow up to it keep it
+//!   busy.
+//! - The end of a packet's transmission is estimated from the line's rate, as in ALTQ, at most 16
+//!   packets ahead.
+//! - `min_burst` delays only classes that cannot borrow up to the link.
+//!
+//! The work per packet grows with the number of classes, because the guidelines examine each class.
+//! It does not grow with the number of flows.
 
 use std::collections::BTreeMap;
 
@@ -33,41 +49,52 @@ use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of CBQ.
 ///
-/// Use it where shares of a line are agreed on, between customers or kinds of traffic, and a queue for each is affordable; inside a class it is
-/// drop-tail.
+/// Use it where customers or kinds of traffic have agreed shares of a line, and each of them can
+/// have a queue of its own. Inside a class, CBQ is drop-tail.
 ///
-/// Source: Floyd and Van Jacobson, "Link-sharing and resource management models for packet networks" (1995); classes as in the CBT paper, §4.
+/// Source: Floyd and Van Jacobson, "Link-sharing and resource management models for packet
+/// networks" (1995); classes as in the CBT paper, §4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Classes by name, in place of those of the CBT paper. One of those that hold packets must take what no other matches.
+    /// Classes by name. They replace those of the CBT paper. One of the classes that hold packets
+    /// must have no `match`: it gets the packets that no other class matches.
     pub class: BTreeMap<String, Class>,
-    /// Size of a usual packet: what bursts are counted in.
+    /// Size of a typical packet. Bursts are counted in packets of this size.
     pub mean_packet: ByteCount,
 }
 
-/// A class of packets, or of classes.
+/// A class of packets, or of other classes.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Class {
-    /// The class above it, from which it borrows first. Default: the link.
+    /// The class above this one, from which it borrows first. Default: the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Which packets it holds: all conditions must hold. Without conditions, those that no other class takes. A class that is the parent of others
-    /// holds none.
+    /// Conditions on the packets of this class. All of them must hold. A class without conditions
+    /// holds the packets that match no other class. A class that is the parent of others holds no
+    /// packets.
     #[serde(rename = "match", skip_serializing_if = "Classifier::is_empty")]
     pub classifier: Classifier,
-    /// Its share of the link, that of the classes below it included. Raising it takes from the others while they want theirs.
+    /// Its share of the link, including the shares of the classes below it. Raising it takes
+    /// capacity from the other classes while they use all of theirs.
     pub share: Probability,
-    /// Whether it may take what its parent does not use. Without it the class never gets more than its share.
+    /// Whether the class may use the share that its parent leaves unused. Without it, the class
+    /// never gets more than its own share.
     pub borrow: bool,
-    /// 0 to 7: among classes that may send, a higher one goes first. Raising it shortens the delay, not the share.
+    /// Priority of the class, from 0 to 7. Among the classes that may send, the one with the
+    /// highest priority sends first. Raising it shortens the delay of the class; it does not
+    /// enlarge its share.
     pub priority: u8,
-    /// How much of it may wait: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// Limit of the queue of this class: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited".
     pub limit: Limit,
-    /// Packets that it may send in a row after a pause, at the line's rate. Raising it lets bursts pass together.
+    /// Packets that the class may send in a row after a pause, at the line's rate. Raising it lets
+    /// longer bursts pass without a gap.
     pub max_burst: u32,
-    /// Packets that it may send in a row when it has been held back, if it cannot borrow up to the link. Raising it makes it wait longer and send more at once.
+    /// Packets that the class may send in a row after it was held back. It applies to a class that
+    /// cannot borrow up to the link. Raising it makes the class wait longer and then send more at
+    /// once.
     pub min_burst: u32,
 }
 
@@ -79,7 +106,7 @@ impl Default for Class {
             share: Probability(0.0),
             borrow: true,
             priority: 0,
-            // The CBT paper's queue.
+            // The queue of the CBT paper.
             limit: Limit::Packets(60),
             // ALTQ's defaults.
             max_burst: 16,
@@ -90,7 +117,8 @@ impl Default for Class {
 
 impl Default for Config {
     fn default() -> Self {
-        // The CBT paper, §4: 79 % for TCP, 21 % for UDP; of the latter 16 % for tagged packets, 5 % for untagged ones; all borrow.
+        // The CBT paper, §4: 79 % for TCP and 21 % for UDP. Of the UDP share, tagged packets have
+        // 16 % and untagged ones 5 %. All classes may borrow.
         let class = |parent: Option<&str>, classifier, share| Class {
             parent: parent.map(str::to_owned),
             classifier,
@@ -130,7 +158,11 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// Why these classes cannot share a link.
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why these classes cannot share a link.
     fn check(&self) -> Result<(), String> {
         if self.mean_packet.0 == 0 {
             return Err("mean_packet must be larger than zero".into());
@@ -190,7 +222,7 @@ impl Config {
         Ok(())
     }
 
-    /// The shares of a parent's classes are parts of its own.
+    /// Checks that the shares of a class's children add up to no more than its own share.
     fn check_shares(&self, parent: Option<&String>, whole: f64) -> Result<(), String> {
         let below = (self.class.values()).filter(|class| class.parent.as_ref() == parent);
         let sum: f64 = below.map(|class| class.share.0).sum();
@@ -209,36 +241,36 @@ impl Config {
         !(self.class.values()).any(|class| class.parent.as_deref() == Some(name))
     }
 
-    /// 1 for a leaf, one more than its highest class for others.
+    /// The level of a class: 1 for a leaf, else one more than the level of its highest child.
     fn level(&self, name: &str) -> u32 {
         let below = (self.class.iter()).filter(|(_, class)| class.parent.as_deref() == Some(name));
         1 + below.map(|(class, _)| self.level(class)).max().unwrap_or(0)
     }
 }
 
-/// A class in the tree, and its estimator.
+/// A class in the tree, with its estimator.
 #[derive(Debug)]
 struct Node {
-    /// None: the link.
+    /// `None` if the parent is the link.
     parent: Option<usize>,
-    /// [`Config::level`].
+    /// As [`Config::level`] computes it.
     level: u32,
     borrow: bool,
     share: f64,
-    /// `maxidle` in transmission times of a usual packet.
+    /// `maxidle`, in transmission times of a typical packet.
     max_idle: f64,
-    /// Packets that may be sent by its right: its own, and of classes that borrow from it.
+    /// Packets waiting in this class and in all classes that may borrow from it.
     demand: u64,
     avg_idle: f64,
-    /// The least and the most that `avg_idle` may be on this line.
+    /// Lower and upper bound of `avg_idle` on this line.
     bounds: [f64; 2],
-    /// When its latest packet ends.
+    /// When the transmission of the class's latest packet ends.
     last: f64,
-    /// Until when it is over its limit.
+    /// When the class stops being over its limit.
     under_time: f64,
 }
 
-/// Times are nanoseconds with their fractions: exact to a whole one for a hundred days.
+/// Units: times are nanoseconds in an `f64`, exact to one nanosecond for a hundred days.
 impl Node {
     #[inline]
     fn is_over(&self, now: f64) -> bool {
@@ -250,12 +282,13 @@ impl Node {
         self.demand > 0 && !self.is_over(now)
     }
 
-    /// What follows from the transmission times of a usual packet and of the largest.
+    /// Computes the bounds from the transmission times of a typical packet and of the largest one.
     fn bound(&mut self, pace: &Pace) {
         self.bounds = [-pace.largest / self.share, self.max_idle * pace.usual];
     }
 
-    /// A packet that takes `packet_time` on the link ends at `finish`.
+    /// Updates the estimator with a packet that takes `packet_time` on the link and ends at
+    /// `finish`.
     #[inline]
     fn estimate(&mut self, finish: f64, packet_time: f64) {
         let own_time = packet_time / self.share;
@@ -265,7 +298,7 @@ impl Node {
         let [least, most] = self.bounds;
         self.avg_idle = self.avg_idle.max(least).min(most);
         self.under_time = if self.avg_idle < 0.0 {
-            // When the next such packet may begin, so that it brings avgidle back to zero.
+            // The next packet of this size brings avgidle back to zero if it begins at this time.
             let wait = own_time - self.avg_idle * (1.0 - GAIN) / GAIN - packet_time;
             finish + wait
         } else {
@@ -274,12 +307,12 @@ impl Node {
     }
 }
 
-/// The line's rate, in nanoseconds for packets.
+/// The line's rate, and transmission times in nanoseconds at that rate.
 #[derive(Debug)]
 struct Pace {
     rate: Rate,
     max_packet: u64,
-    /// Transmission times of a usual packet and of the largest.
+    /// Transmission times of a typical packet and of the largest one.
     usual: f64,
     largest: f64,
 }
@@ -300,17 +333,17 @@ impl Pace {
     }
 }
 
-/// The packets of a class that holds such, and their turns.
+/// The queue of a class that holds packets, with its state in the round robin.
 #[derive(Debug)]
 struct Leaf {
     backlog: Backlog,
     priority: u8,
-    /// Bytes of a round, and those left in this one.
+    /// Bytes of credit per round, and the credit left in this round.
     quantum: f64,
     deficit: f64,
-    /// `offtime` in transmission times of a usual packet.
+    /// `offtime`, in transmission times of a typical packet.
     off_time: f64,
-    /// It is held back, and has been made to wait for `off_time`.
+    /// Whether the class is held back and has already been delayed by `off_time`.
     is_delayed: bool,
 }
 
@@ -320,32 +353,32 @@ impl Leaf {
     }
 }
 
-/// Class-based queueing before one line.
+/// Class-based queueing for one line.
 #[derive(Debug)]
 pub struct Cbq {
     rules: Classes,
-    /// In the order of their levels; the leaves in that of the rules' numbers.
+    /// Sorted by level. The leaves come first, in the order of their class numbers in `rules`.
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
     mean_packet: u64,
     pace: Pace,
     total: Depth,
-    /// When the packet sent last ends, in nanoseconds.
+    /// Estimated end of the latest transmission, in nanoseconds.
     finish: f64,
-    /// Which of the leaves is asked first.
+    /// The leaf at which the round robin continues.
     turn: usize,
-    /// Which leaves may send now: room for one decision.
+    /// The leaves that may send now. It is kept between decisions only to reuse its memory.
     candidates: Vec<usize>,
-    /// When a class that is held back may send, while nothing else is there to send.
+    /// When a class that is held back may send again, if no other class has packets to send.
     wake: Option<Instant>,
 }
 
 impl Cbq {
-    /// Empty queues before a line of this rate.
+    /// Builds empty queues for a line of this rate.
     ///
     /// # Errors
     ///
-    /// Why these classes cannot share it, as a sentence.
+    /// A sentence that says why these classes cannot share the line.
     pub fn new(config: &Config, rate: Rate) -> Result<Self, String> {
         config.check()?;
         let classes = config.class.iter();
@@ -387,7 +420,8 @@ impl Cbq {
             let (count, sum) = peers.fold((0.0, 0.0), |(count, sum), (_, peer)| {
                 (count + 1.0, sum + peer.share)
             });
-            // A round is as many of the largest packets as there are classes.
+            // All quanta together are as many of the largest packets as there are classes of this
+            // priority.
             self.leaves[leaf].quantum =
                 self.nodes[leaf].share / sum * count * LARGEST_PACKET as f64;
         }
@@ -434,28 +468,30 @@ fn leaf(class: &Class, rate: Rate) -> Leaf {
     }
 }
 
-/// "Setting Parameters": `maxidle` lets a class send `burst` packets in a row after a pause. In packet times.
+/// "Setting Parameters": with this `maxidle`, a class may send `burst` packets in a row after a
+/// pause. Units: packet times.
 fn max_idle(share: f64, burst: u32) -> f64 {
     let decay = math::powf(1.0 - GAIN, f64::from(burst));
     ((1.0 / share - 1.0) * (1.0 - decay) / decay).max(GAIN)
 }
 
-/// "Setting Parameters": a class that is held back for `offtime` has room for `burst` packets in a row. In packet times.
+/// "Setting Parameters": after it was held back for this `offtime`, a class may send `burst`
+/// packets in a row. Units: packet times.
 fn off_time(share: f64, burst: u32) -> f64 {
     let decay = math::powf(1.0 - GAIN, f64::from(burst) - 1.0);
     (1.0 / share - 1.0) * (1.0 + (1.0 - decay) / decay / GAIN)
 }
 
-/// Weight of the newest idle time: ALTQ's filter gain of 2⁻⁵.
+/// Weight of the newest idle time in the average: ALTQ's filter gain of 2⁻⁵.
 const GAIN: f64 = 1.0 / 32.0;
-/// IP bytes of the largest packet.
+/// Size of the largest packet, in IP bytes.
 const LARGEST_PACKET: u64 = 1500;
-/// ALTQ has eight priorities.
+/// The highest priority; ALTQ has eight.
 const MOST_URGENT: u8 = 7;
-/// How many of the largest packets the estimated end of transmission may be ahead of time.
+/// The estimated end of transmission may be at most this many of the largest packets ahead of time.
 const MOST_AHEAD: f64 = 16.0;
 
-/// Transmission time in nanoseconds; 0 while the line stands still.
+/// Transmission time in nanoseconds; 0 if the rate is zero.
 fn nanos(bytes: u64, rate: Rate) -> f64 {
     if rate.0 == 0 {
         return 0.0;
@@ -497,7 +533,7 @@ impl QueueDiscipline for Cbq {
         packet
     }
 
-    /// In the order of arrival, whoever may send.
+    /// Releases packets in order of arrival, whether or not their class may send.
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let arrived =
             |(number, leaf): (usize, &Leaf)| Some((leaf.backlog.head()?.enqueued_at, number));
@@ -522,9 +558,9 @@ impl QueueDiscipline for Cbq {
     }
 }
 
-/// Link-sharing: who may send ("Link-sharing and Resource Management Models" §3).
+/// Link-sharing: which class may send ("Link-sharing and Resource Management Models" §3).
 impl Cbq {
-    /// The leaf to send from, if any may.
+    /// The leaf to send from; `None` if no leaf may send.
     fn choose(&mut self, now: f64) -> Option<usize> {
         let lowest = self.nodes.iter().find(|node| node.is_unsatisfied(now));
         let lowest = lowest.map_or(u32::MAX, |node| node.level);
@@ -556,7 +592,8 @@ impl Cbq {
         Some(self.turn)
     }
 
-    /// Gives the turn to the next candidate with credit in this round; false if none has any.
+    /// Moves the turn to the next candidate that has credit in this round. Returns false if no
+    /// candidate has credit.
     fn turn_to_credit(&mut self) -> bool {
         let candidates = self.candidates.iter().copied();
         let mut with_credit = candidates.filter(|&number| self.leaves[number].deficit > 0.0);
@@ -573,7 +610,7 @@ impl Cbq {
         true
     }
 
-    /// As many new rounds as it takes for a first candidate to have credit.
+    /// Starts as many new rounds as the first candidate needs to get credit.
     fn begin_round(&mut self) {
         let mut rounds = f64::INFINITY;
         for &number in &self.candidates {
@@ -587,7 +624,7 @@ impl Cbq {
         }
     }
 
-    /// A leaf has sent `bytes` of its credit.
+    /// Subtracts `bytes` from the credit of a leaf that has sent them.
     fn charge(&mut self, number: usize, bytes: u64) {
         let leaf = &mut self.leaves[number];
         leaf.deficit -= bytes as f64;
@@ -600,7 +637,7 @@ impl Cbq {
         }
     }
 
-    /// Takes the oldest packet of a leaf.
+    /// Removes and returns the oldest packet of a leaf.
     fn take_from(&mut self, leaf: usize, line: &LineView<'_>) -> Option<Packet> {
         let packet = self.leaves[leaf].backlog.pop(line);
         if let Some(taken) = &packet {
@@ -611,7 +648,7 @@ impl Cbq {
         packet
     }
 
-    /// Does something with a leaf and all classes it borrows from.
+    /// Calls `act` on a leaf and on each class that the leaf can borrow from.
     fn for_borrowers(&mut self, leaf: usize, mut act: impl FnMut(&mut Node)) {
         let mut index = leaf;
         loop {
@@ -625,7 +662,7 @@ impl Cbq {
     }
 }
 
-/// The formal guidelines; `lowest` is the lowest level of an unsatisfied class.
+/// The formal guidelines. `lowest` is the lowest level that has an unsatisfied class.
 fn may_send(nodes: &[Node], leaf: usize, lowest: u32, now: f64) -> bool {
     let mut node = &nodes[leaf];
     if !node.is_over(now) {
@@ -633,7 +670,7 @@ fn may_send(nodes: &[Node], leaf: usize, lowest: u32, now: f64) -> bool {
     }
     while node.borrow {
         let Some(parent) = node.parent else {
-            // The link: above all classes, and never over its limit.
+            // The link is above all classes, and never over its limit.
             return lowest == u32::MAX;
         };
         node = &nodes[parent];
@@ -646,14 +683,15 @@ fn may_send(nodes: &[Node], leaf: usize, lowest: u32, now: f64) -> bool {
 
 /// The estimator ("Link-sharing and Resource Management Models" §4).
 impl Cbq {
-    /// The line's rate is another than before.
+    /// Recomputes all transmission times and bounds after the line's rate has changed.
     #[cold]
     fn keep_pace(&mut self, line: &LineView<'_>) {
         self.pace = Pace::new(self.mean_packet, line.max_packet(), line.rate);
         (self.nodes.iter_mut()).for_each(|node| node.bound(&self.pace));
     }
 
-    /// A packet of this leaf that takes `packet_time` goes out: it counts for all classes above it too.
+    /// Updates the estimators for a packet of this leaf that takes `packet_time`. The packet counts
+    /// for all classes above the leaf as well.
     fn estimate(&mut self, leaf: usize, packet_time: f64, now: f64) {
         let end = now + packet_time;
         let latest = end + MOST_AHEAD * self.pace.largest;
@@ -667,7 +705,8 @@ impl Cbq {
         }
     }
 
-    /// Nothing may be sent, though packets wait: those held back wait for `offtime` more, once, and the line is to ask again then.
+    /// Called when packets wait but no class may send. Each class that is held back is delayed by a
+    /// further `offtime`, once. `wake` becomes the time at which the line must dequeue again.
     fn hold_back(&mut self, now: f64) {
         let mut wake = f64::INFINITY;
         for number in 0..self.leaves.len() {
@@ -697,14 +736,14 @@ mod tests {
 
     const RATE: Rate = Rate(10_000_000);
     const LINE: LineView<'static> = LineView::plain(RATE);
-    /// A packet of 1000 B.
+    /// Transmission time of a packet of 1000 B.
     const PACKET_TIME: Duration = Duration::from_micros(800);
 
     const TCP: usize = 0;
     const TAGGED: usize = 1;
     const UNTAGGED: usize = 2;
 
-    /// CBQ before a line that always sends, and a flow of each kind.
+    /// CBQ before a line that is always ready to send, and one flow of each kind.
     struct Scene {
         bench: Bench,
         flows: [FlowId; 3],
@@ -728,7 +767,7 @@ mod tests {
             self.bench.take_log();
         }
 
-        /// The line asks: whose packet it gets.
+        /// Dequeues one packet; returns the index of its flow.
         fn send(&mut self) -> Option<usize> {
             let packet = self.cbq.dequeue(&LINE, &mut self.bench.cx())?;
             let flow = self.flows.iter().position(|&flow| flow == packet.flow);
@@ -736,7 +775,7 @@ mod tests {
             flow
         }
 
-        /// Shares of the line, in thousandths, while the flows named always have packets waiting.
+        /// Shares of the line, in thousandths, while the named flows always have packets waiting.
         fn shares(&mut self, busy: &[usize]) -> [u64; 3] {
             let mut sent = [0; 3];
             for _ in 0..20_000 {
@@ -772,7 +811,8 @@ mod tests {
 
     #[test]
     fn what_a_class_leaves_goes_to_its_siblings_before_strangers() {
-        // Without link-sharing, by round robin alone, untagged packets would get 5 of 84 parts: 60 thousandths.
+        // Round robin without link-sharing would give untagged packets 5 of 84 parts: 60
+        // thousandths.
         let mut scene = Scene::new(&Config::default());
         assert_shares(scene.shares(&[TCP, UNTAGGED]), [790, 0, 210]);
     }
@@ -783,7 +823,7 @@ mod tests {
         assert_shares(scene.shares(&[TCP]), [1000, 0, 0]);
         let mut scene = Scene::new(&Config::default());
         let [tcp, tagged, untagged] = scene.shares(&[TAGGED, UNTAGGED]);
-        // Both are rounded down.
+        // Both shares are rounded down.
         assert!(
             tcp == 0 && tagged + untagged >= 999,
             "{tagged} and {untagged}"
@@ -816,7 +856,7 @@ mod tests {
         scene.bench.now = wake;
         scene.cbq.update(&LINE, &mut scene.bench.cx());
         assert_eq!(scene.cbq.next_update(), None);
-        // A packet each time, and one more: min_burst is 2.
+        // One packet each time and one more: min_burst is 2.
         assert_eq!(scene.send(), Some(UNTAGGED));
     }
 
@@ -852,7 +892,8 @@ mod tests {
                 sent += 1;
                 scene.bench.advance(PACKET_TIME);
             }
-            // The first restores maxidle, the next ones bring avgidle to zero, or one packet below.
+            // The first packet restores maxidle. The next ones bring avgidle to zero, or one packet
+            // below it.
             assert!((burst + 1..=burst + 2).contains(&sent), "{sent} of {burst}");
         }
     }
@@ -862,7 +903,7 @@ mod tests {
         let mut scene = Scene::new(&with("tagged", |class| class.priority = 7));
         scene.arrive(TCP, 60);
         for _ in 0..1000 {
-            // Every tenth packet: less than 16 %.
+            // Every tenth packet is tagged: less than 16 %.
             scene.arrive(TAGGED, 1);
             assert_eq!(scene.send(), Some(TAGGED));
             scene.bench.advance(PACKET_TIME);
@@ -887,7 +928,7 @@ mod tests {
     #[test]
     fn levels_are_counted_from_the_leaves() {
         let scene = Scene::new(&Config::default());
-        // The leaves in the order of their names, tagged, tcp, untagged; then udp.
+        // The leaves come first, in the order of their names (tagged, tcp, untagged), then udp.
         let levels: Vec<u32> = scene.cbq.nodes.iter().map(|node| node.level).collect();
         assert_eq!(levels, [1, 1, 1, 2]);
         assert!(!scene.cbq.is_periodic(), "all may borrow up to the link");
@@ -895,7 +936,8 @@ mod tests {
 
     #[test]
     fn idle_limits_are_those_of_setting_parameters() {
-        // By hand: (1/f − 1)(1 − g^n)/g^n with g = 31/32; (31/32)^16 = 0.601 73. And (1/f − 1)(1 + 32 (1 − g)/g) for a burst of 2.
+        // By hand: (1/f − 1)(1 − g^n)/g^n with g = 31/32, where (31/32)^16 = 0.601 73; and (1/f −
+        // 1)(1 + 32 (1 − g)/g) for a burst of 2.
         let near = |found: f64, expected: f64| {
             assert!(
                 (found / expected - 1.0).abs() < 1e-4,
@@ -910,15 +952,17 @@ mod tests {
 
     #[test]
     fn a_class_is_over_its_limit_until_a_packet_would_bring_avgidle_back_to_zero() {
-        // 10 Mbit/s.
+        // Units: 10 Mbit/s.
         let pace = Pace::new(1000, 1500, RATE);
         let mut node = node(&with("tcp", |_| ()).class["tcp"], None, 1, &pace);
         node.share = 0.5;
         node.avg_idle = 0.0;
-        // A packet right behind the last: idle is 800 µs − 1600 µs, avgidle 1/32 of it.
+        // A packet directly behind the last one: idle is 800 µs − 1600 µs, and avgidle is 1/32 of
+        // it.
         node.estimate(800_000.0, 800_000.0);
         assert!((node.avg_idle + 25_000.0).abs() < 1e-6);
-        // Ends at T with T − 800 µs − 1600 µs = 31 × 25 µs: T = 3175 µs, begins at 2375 µs.
+        // The packet ends at T with T − 800 µs − 1600 µs = 31 × 25 µs: T = 3175 µs, so it begins at
+        // 2375 µs.
         assert!((node.under_time - 2_375_000.0).abs() < 1e-6);
         node.estimate(3_175_000.0, 800_000.0);
         assert!(node.avg_idle.abs() < 1e-6, "{}", node.avg_idle);

@@ -1,4 +1,5 @@
-//! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
+//! The list of all queue disciplines by name. Each discipline has a file of its own and one entry
+//! here.
 
 use super::{
     Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, hash, sfq,
@@ -12,33 +13,34 @@ use crate::queue::{BacklogLimit, Limited};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
-/// The parameters of a discipline: they build it. A scheduler implements this itself, a control law by its
-/// [`LawParameters`].
+/// The parameters of a queue discipline, from which it is built. A scheduler implements this trait
+/// itself; a control law implements [`LawParameters`] instead.
 pub trait Parameters: Limited {
-    /// The discipline, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    /// Builds the discipline, empty, for a line of this nominal (or maximum sustained) rate. `rng`
+    /// is a random stream of its own.
     ///
     /// # Errors
     ///
-    /// Why these parameters make no queue, as a sentence.
+    /// A sentence that says why no queue can be built from these parameters.
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String>;
 
-    /// The control law alone, for the many backlogs of a scheduler.
+    /// Builds the control law alone, for one of the backlogs of a scheduler.
     ///
     /// # Errors
     ///
-    /// Why these parameters make no law, as a sentence.
+    /// A sentence that says why no control law can be built from these parameters.
     fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         let _ = (rate, rng);
         Err("expected a control law such as \"codel\", not a scheduler".to_owned())
     }
 
-    /// What keeps its delay short.
+    /// What bounds the queueing delay of this discipline.
     fn governor(&self) -> Governor {
         Governor::Law
     }
 
-    /// Which packets pass others that wait, as the end of a sentence that begins with the
-    /// discipline's name. None where packets leave in the order in which they came.
+    /// Which packets overtake others in the queue, as the end of a sentence that begins with the
+    /// discipline's name. `None` if packets leave in order of arrival.
     fn lets_pass(&self) -> Option<&'static str> {
         None
     }
@@ -60,7 +62,7 @@ impl<T: LawParameters> Parameters for T {
     }
 }
 
-/// Sets a limit where there is one.
+/// Sets the limit of a queue whose parameters include one; does nothing for the others.
 macro_rules! set_limit {
     ($config:expr, $value:expr) => {{
         let _ = ($config, $value);
@@ -70,10 +72,11 @@ macro_rules! set_limit {
     };
 }
 
-/// The list of queues; "with limit" are those whose `limit` is one of their parameters, the others implement [`Limited`] themselves.
+/// Defines [`QueueConfig`] from the list of queues. For a queue "with limit", `limit` is one of its
+/// parameters; the others implement [`Limited`] themselves.
 macro_rules! queues {
     ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal $(with $limit:ident)?,)+) => {
-        /// A queue, by name.
+        /// A queue by name, with its parameters.
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum QueueConfig {
@@ -81,19 +84,19 @@ macro_rules! queues {
         }
 
         impl QueueConfig {
-            /// Every queue with its defaults, in the order of their names.
+            /// Every queue with its default parameters, in the order of their names.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant(<$config>::default())),+]
             }
 
-            /// Its name in scenarios and results.
+            /// The name of the queue in scenarios and results.
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)+
                 }
             }
 
-            /// The same with another limit, where `limit` is one of its parameters.
+            /// The same queue with another limit, if `limit` is one of its parameters.
             #[must_use]
             fn with_limit(mut self, limit: Limit) -> Self {
                 match &mut self {
@@ -118,71 +121,82 @@ macro_rules! queues {
 }
 
 queues! {
-    /// Drop-tail of the size that DOCSIS Buffer Control chooses.
+    /// Drop-tail with the buffer size that DOCSIS Buffer Control chooses.
     BufferControl(buffer_control::Config) = "buffer_control",
-    /// Class-Based Queueing (Floyd and Van Jacobson 1995): a queue and a share of the link for each class, unused shares borrowed up a tree.
+    /// Class-Based Queueing (Floyd and Van Jacobson 1995): each class has a queue and a share of
+    /// the link, and classes borrow unused shares along a tree.
     Cbq(cbq::Config) = "cbq",
-    /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, and a bound on each class's share of the queue.
+    /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, with a threshold for each
+    /// class's part of the queue.
     Cbt(cbt::Config) = "cbt" with limit,
-    /// CoDel with BLUE for those who do not answer: the law inside CAKE.
+    /// CoDel combined with BLUE, for flows that do not respond to drops: the control law of CAKE.
     Cobalt(cobalt::Config) = "cobalt" with limit,
     /// Controlled Delay (RFC 8289).
     Codel(codel::Config) = "codel" with limit,
-    /// CoDel at the tail, by a predicted delay, as the AQM paper describes it.
+    /// CoDel at the tail of the queue, by a predicted delay, as the AQM paper describes it.
     CodelDt(codel_dt::Config) = "codel_dt" with limit,
-    /// CoDel at the tail, by a predicted delay, as its published ns-2 code behaves.
+    /// CoDel at the tail of the queue, by a predicted delay, as its published ns-2 code behaves.
     CodelDtNs2(codel_dt_ns2::Config) = "codel_dt_ns2" with limit,
-    /// The law of DOCSIS 3.1 cable modems (RFC 8034).
+    /// The control law of DOCSIS 3.1 cable modems (RFC 8034).
     DocsisPie(docsis_pie::Config) = "docsis_pie" with limit,
-    /// First in, first out; a full queue loses its oldest packet, so that senders learn of it sooner (Lakshman, Neidhardt and Ott 1996). A baseline beside
-    /// drop-tail.
+    /// First in, first out; a full queue drops its oldest packet, so that senders detect the loss
+    /// sooner (Lakshman, Neidhardt and Ott 1996). It is a baseline beside drop-tail.
     DropFront(drop_front::Config) = "drop_front" with limit,
-    /// First in, first out, up to a limit.
+    /// First in, first out, up to a limit; a full queue drops the packet that arrives.
     DropTail(drop_tail::Config) = "drop_tail" with limit,
-    /// Deficit round robin: each flow a queue of its own, served in turn by bytes (Shreedhar and Varghese 1995).
+    /// Deficit round robin: each flow has a queue of its own, and the queues are served in turn by
+    /// bytes (Shreedhar and Varghese 1995).
     Drr(drr::Config) = "drr" with limit,
-    /// Two queues under coupled laws (RFC 9332): low latency for L4S packets beside classic ones.
+    /// Two queues with coupled control laws (RFC 9332): low latency for L4S packets, beside a queue
+    /// for classic packets.
     Dualpi2(dualpi2::Config) = "dualpi2" with limit,
-    /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
+    /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues with CoDel in each; flows that begin
+    /// to send are served first.
     FqCodel(fq_codel::Config) = "fq_codel" with limit,
-    /// Flow queueing with PIE: as FQ-CoDel, with a PIE (RFC 8033) in each queue.
+    /// Flow queueing with PIE: as FQ-CoDel, with PIE (RFC 8033) in each queue.
     FqPie(fq_pie::Config) = "fq_pie" with limit,
-    /// Flow Random Early Drop (Lin and Morris 1997): RED that holds each flow to its share of the queue.
+    /// Flow Random Early Drop (Lin and Morris 1997): RED that limits each flow to its share of the
+    /// queue.
     Fred(fred::Config) = "fred" with limit,
     /// First in, first out, without a limit.
     None(unlimited::Config) = "none",
     /// Proportional Integral controller Enhanced (RFC 8033).
     Pie(pie::Config) = "pie" with limit,
-    /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
+    /// First in, first out; a full queue drops a random packet, so that no flow is locked out
+    /// (Mankin 1990). It is a baseline beside drop-tail.
     RandomDrop(random_drop::Config) = "random_drop" with limit,
-    /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
+    /// Random Early Detection: drops packets early, with a probability that grows with the average
+    /// queue (Floyd and Jacobson 1993).
     Red(red::Config) = "red" with limit,
-    /// Stochastic fair queueing: few hashed queues, served in turn (McKenney 1990).
+    /// Stochastic fair queueing: a small number of hashed queues, served in turn (McKenney 1990).
     Sfq(sfq::Config) = "sfq" with limit,
-    /// SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it: 32 hashed queues, CoDel in each.
+    /// SFQ-CoDel as studied in "Active Queue Management in DOCSIS 3.x Cable Modems": 32 hashed
+    /// queues, with CoDel in each.
     SfqCodel(sfq_codel::Config) = "sfq_codel" with limit,
-    /// SFQ-PIE as "Active Queue Management in DOCSIS 3.x Cable Modems" designed it: 32 hashed queues, one PIE scaled by how long each is.
+    /// SFQ-PIE as designed in "Active Queue Management in DOCSIS 3.x Cable Modems": 32 hashed
+    /// queues and one PIE, whose drop probability is scaled by the length of each queue.
     SfqPie(sfq_pie::Config) = "sfq_pie" with limit,
-    /// Strict priority: bands by DSCP, a lower one served only while all above it are empty.
+    /// Strict priority: bands by DSCP; a band is served only while all bands above it are empty.
     StrictPriority(strict_priority::Config) = "strict_priority" with limit,
 }
 
 impl QueueConfig {
-    /// The queue of this name, with its defaults.
+    /// The queue of this name, with its default parameters.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|queue| queue.name() == name)
     }
 
-    /// The queue, as [`Parameters::build`] makes it.
+    /// Builds the queue, as [`Parameters::build`].
     ///
     /// # Errors
     ///
-    /// Why these parameters make no queue, as a sentence.
+    /// A sentence that says why no queue can be built from these parameters.
     pub fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         self.parameters().build(rate, rng)
     }
 
-    /// Whether there can be such a queue. Of the queues of flows that it would have only as many are made as say the same.
+    /// Checks that the queue can be built. A flow-queueing discipline is built with the fewest
+    /// queues that give the same result, to keep the check fast.
     ///
     /// # Errors
     ///
@@ -208,43 +222,43 @@ impl QueueConfig {
         few.build(rate, rng).map(drop)
     }
 
-    /// The control law alone, as [`Parameters::law`] makes it.
+    /// Builds the control law alone, as [`Parameters::law`].
     ///
     /// # Errors
     ///
-    /// Why these parameters make no law, as a sentence.
+    /// A sentence that says why no control law can be built from these parameters.
     pub fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         self.parameters().law(rate, rng)
     }
 
-    /// What keeps its delay short.
+    /// What bounds the queueing delay.
     pub fn governor(&self) -> Governor {
         self.parameters().governor()
     }
 
-    /// Which packets pass others, as [`Parameters::lets_pass`] says it.
+    /// Which packets overtake others, as [`Parameters::lets_pass`].
     pub fn lets_pass(&self) -> Option<&'static str> {
         self.parameters().lets_pass()
     }
 
-    /// Its limit at this rate.
+    /// The limit before a line of this rate.
     ///
     /// # Errors
     ///
-    /// Why there is none that can be kept, as a sentence.
+    /// A sentence that says why no limit satisfies the parameters.
     pub(super) fn backlog_limit(&self, rate: Rate) -> Result<BacklogLimit, String> {
         let limit = self.parameters().limit(rate)?;
         Ok(BacklogLimit::at_rate(limit, rate))
     }
 
-    /// Its limit in bytes at this rate, if it has one in bytes.
+    /// The limit in bytes before a line of this rate; `None` if it is not in bytes.
     pub fn limit_bytes(&self, rate: Rate) -> Option<u64> {
         self.parameters().limit(rate).ok()?.bytes_at(rate)
     }
 
-    /// The same without active queue management: a FIFO that drops at its tail, with the buffer
-    /// that it had. What has no law stays as it is, and a scheduler that is given a law keeps its
-    /// scheduling.
+    /// The same queue without active queue management: a drop-tail FIFO with the same buffer. A
+    /// queue without a control law stays as it is. A scheduler with a choosable control law keeps
+    /// its scheduling.
     #[must_use]
     pub fn without_aqm(&self) -> Self {
         let plain = |law: &Self| Box::new(law.without_aqm());
@@ -270,8 +284,8 @@ impl QueueConfig {
         }
     }
 
-    /// The same with a buffer of `size`, whatever is written of that: what a modem runs that is
-    /// told nothing of its buffer.
+    /// The same queue with a buffer of `size`, whatever limit the scenario gives. It is the queue
+    /// of a modem that gets no buffer configuration.
     #[must_use]
     pub fn with_buffer(&self, size: Limit) -> Self {
         match self {
@@ -280,13 +294,13 @@ impl QueueConfig {
         }
     }
 
-    /// Its limit as it is written, if `limit` is one of its parameters.
+    /// The limit as the scenario gives it; `None` if `limit` is not one of the parameters.
     pub fn written_limit(&self) -> Option<Limit> {
         self.parameters().written_limit()
     }
 }
 
-/// What a scenario that names no queue gets.
+/// The queue of a scenario that names none.
 impl Default for QueueConfig {
     fn default() -> Self {
         Self::DropTail(drop_tail::Config::default())
@@ -329,7 +343,8 @@ mod tests {
     fn the_default_limits_are_as_documented() {
         let in_bytes = |queue: &QueueConfig| Some((queue.name(), queue.limit_bytes(RATE)?));
         let all: Vec<_> = QueueConfig::all().iter().filter_map(in_bytes).collect();
-        // A quarter of a second, or the offer of Buffer Control nearest to 50 ms; the others count packets.
+        // Byte limits are a quarter of a second, or the Buffer Control size nearest to 50 ms. The
+        // other limits count packets.
         assert_eq!(
             all,
             [

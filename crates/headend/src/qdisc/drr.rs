@@ -1,15 +1,24 @@
-//! Deficit round robin (Shreedhar and Varghese 1995): flows take turns by bytes, at a constant cost per packet.
+//! Deficit round robin (Shreedhar and Varghese 1995): queues of flows are served in turn by bytes,
+//! at a constant cost per packet.
 //!
-//! Each flow has a queue. The queues that hold packets stand in a round. One whose turn comes is given a `quantum` of bytes, sends as long as its next
-//! packet is covered by what it has been given, and keeps the rest for its next turn; a queue that runs empty loses it. Over a round each flow sends one
-//! quantum, whatever the sizes of its packets. When the buffer is full, the longest queue gives way (buffer stealing, §3.2 there, after McKenney):
-//! nobody pushes out another's packets by sending more of his own.
+//! Each flow has a queue. The queues that hold packets form a round. A queue gets a `quantum` of
+//! bytes at the start of its turn. It sends while its credit covers the next packet, and keeps the
+//! rest of the credit for its next turn. A queue that becomes empty loses its credit. In each
+//! round, every flow sends one quantum, whatever the sizes of its packets.
 //!
-//! Written from "Efficient Fair Queueing using Deficit Round Robin", figures 2 and 3; `ActiveList`, `Quantum` and `DeficitCounter` are its terms. The paper
-//! names the flows by a hash; here each has a queue of its own unless `hash.isolation` says otherwise.
+//! When the buffer is full, a packet of the longest queue is dropped (buffer stealing, §3.2 of the
+//! paper, after McKenney). A flow therefore cannot displace the packets of others by sending more.
 //!
-//! Deviations: the quantum is the same for all flows. A law in the queues may discard packets when their turn has come; what it sends in their place may
-//! exceed what is left of the turn, and the difference is taken from the next one.
+//! Written from "Efficient Fair Queueing using Deficit Round Robin", figures 2 and 3; `ActiveList`,
+//! `Quantum` and `DeficitCounter` are its terms. In the paper, a hash identifies the flows. Here,
+//! each flow has a queue of its own unless `hash.isolation` says otherwise.
+//!
+//! Deviations:
+//!
+//! - The quantum is the same for all flows.
+//! - A control law in the queues may discard packets while their queue is served. The packet that
+//!   is sent instead may exceed the remaining credit. The difference is subtracted from the next
+//!   turn.
 
 use super::bundle::Law;
 use super::flows::{Flows, IN_TURN, Setup};
@@ -27,24 +36,29 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of deficit round robin.
 ///
-/// Use it for what fair sharing alone does, without a law that keeps queues short; with `law`, for what that law does to each flow by itself.
+/// Use it to see the effect of fair sharing alone, without a control law that keeps queues short.
+/// With `law`, use it to see the effect of that control law on each flow.
 ///
 /// Source: Shreedhar and Varghese, Efficient Fair Queueing using Deficit Round Robin, 1995.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Drr")]
 pub struct Config {
-    /// How much may wait in all queues together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the
-    /// longest queue loses its newest packet.
+    /// Limit of all queues together: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited". Beyond it, the newest packet of the longest queue is dropped.
     pub limit: Limit,
-    /// Bytes that each flow may send in a turn. Raising it above the largest packet makes the others wait longer for theirs; below it, a
-    /// packet may take several turns.
+    /// Bytes that each flow may send in a turn. Raising it above the largest packet makes the other
+    /// flows wait longer for their turn. With less than the largest packet, a packet may need
+    /// several turns.
     pub quantum: ByteCount,
-    /// Queues, where flows share them by a hash. More let fewer flows meet.
+    /// Number of queues, where a hash assigns flows to queues. Raising it makes flows share a queue
+    /// less often.
     pub queues: u32,
-    /// How flows find their queues. Default: each has a queue of its own, `{ isolation = "perfect" }`.
+    /// How flows are assigned to queues. Default: each flow has a queue of its own, `{ isolation =
+    /// "perfect" }`.
     pub hash: hash::Config,
-    /// The control law of each queue, such as "codel"; its own `limit` holds for each queue. "none": the common limit decides alone.
+    /// The control law of each queue, such as "codel". The `limit` of the law holds for each queue.
+    /// With "none", only the common limit applies.
     #[serde(with = "crate::named")]
     #[schemars(with = "crate::named::Named<QueueConfig>")]
     pub law: Box<QueueConfig>,
@@ -53,9 +67,10 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // That of drop_tail, so that the two differ in what they serve, not in what they hold.
+            // The limit of drop_tail, so that the two differ only in the order of service.
             limit: Limit::Time(Duration::from_millis(250)),
-            // The paper, theorem 3: a quantum of at least the largest packet makes the work per packet O(1).
+            // The paper, theorem 3: a quantum of at least the largest packet makes the work per
+            // packet O(1).
             quantum: ByteCount(1514),
             // RFC 8290's number.
             queues: 1024,
@@ -68,7 +83,7 @@ impl Default for Config {
     }
 }
 
-/// The least quantum: smaller ones go round and round for one packet.
+/// The smallest quantum; with smaller ones, a packet would need many rounds.
 const LEAST_QUANTUM: u64 = 64;
 
 impl Parameters for Config {
@@ -100,7 +115,7 @@ impl Config {
 
 /// # Errors
 ///
-/// Why it makes no turns.
+/// A sentence that says why the quantum is out of range.
 pub(super) fn check_quantum(quantum: ByteCount) -> Result<(), String> {
     if (LEAST_QUANTUM..=1 << 30).contains(&quantum.0) {
         return Ok(());
@@ -110,23 +125,23 @@ pub(super) fn check_quantum(quantum: ByteCount) -> Result<(), String> {
     ))
 }
 
-/// Queues that take turns.
+/// Queues that are served in turn by bytes.
 #[derive(Debug)]
 pub struct Drr {
     flows: Flows,
     /// `ActiveList`.
     active: Turns<1>,
-    /// `Quantum`; 0 gives each turn to one packet.
+    /// `Quantum`; with 0, each turn is one packet.
     quantum: u64,
-    /// Whether the first on the list has been given its quantum.
+    /// Whether the first queue on the list has already got its quantum.
     is_turn_begun: bool,
 }
 
-/// The only list of turns.
+/// The index of the only list.
 const ACTIVE: usize = 0;
 
 impl Drr {
-    /// Turns of `quantum` bytes, or of a packet each if that is 0.
+    /// Turns of `quantum` bytes, or of one packet if that is 0.
     pub(super) fn new(flows: Flows, quantum: ByteCount) -> Self {
         Self {
             active: Turns::new(),
@@ -141,13 +156,14 @@ impl Drr {
         self.flows.place(packet, cx)
     }
 
-    /// Bytes in a queue, and in the longest.
+    /// Bytes in `queue`, and bytes in the longest queue.
     pub(super) fn own_and_longest(&mut self, queue: usize) -> (u64, u64) {
         let bundle = &mut self.flows.bundle;
         (bundle.depth_of(queue).bytes, bundle.longest().1)
     }
 
-    /// Figure 3, `Enqueuing`, once the queue is known. True if something had to give way.
+    /// Figure 3, `Enqueuing`, after the queue of the packet is known. Returns true if a packet was
+    /// dropped to make room.
     pub(super) fn join(
         &mut self,
         queue: usize,
@@ -164,7 +180,8 @@ impl Drr {
         self.flows.push_out_tails(line, cx)
     }
 
-    /// Figure 3, `Dequeuing`: whether the queue whose turn it is may send its next packet; gives it its quantum when its turn begins.
+    /// Figure 3, `Dequeuing`: whether the queue whose turn it is may send its next packet. Adds the
+    /// quantum at the start of the turn.
     fn may_send(&mut self, queue: usize, size: u64) -> bool {
         let deficit = &mut self.flows.bundle.turn(queue).deficit;
         if !self.is_turn_begun {
@@ -177,7 +194,8 @@ impl Drr {
         size as i32 <= *deficit
     }
 
-    /// The turn of the first on the list is over. It stays in the round if it has packets left.
+    /// Ends the turn of the first queue on the list. The queue stays in the round if it still holds
+    /// packets.
     fn end_turn(&mut self, queue: usize) {
         self.is_turn_begun = false;
         let bundle = &mut self.flows.bundle;
@@ -275,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Flow and size of the next `count` packets.
+    /// Flow and size of the next `count` packets that are sent.
     fn sent(bench: &mut Bench, queue: &mut Drr, count: usize) -> Vec<(FlowId, u16)> {
         let mut list = Vec::new();
         while list.len() < count {
@@ -288,8 +306,10 @@ mod tests {
         list
     }
 
-    /// The example of the paper's figures 2 and 3: quantum 500; the first flow has packets of 200, 750 and 20 bytes, the second of 500 and 500. The first
-    /// sends 200 and keeps 300; the second sends 500; the first has 800 then and sends 750 and 20.
+    /// The example of the paper's figures 2 and 3, with a quantum of 500. The first flow has
+    /// packets of 200, 750 and 20 bytes, the second of 500 and 500. The first flow sends 200 bytes
+    /// and keeps a credit of 300. The second sends 500. The first then has a credit of 800 and
+    /// sends 750 and 20.
     #[test]
     fn a_flow_keeps_what_its_next_packet_was_too_large_for() {
         let mut bench = Bench::new();
@@ -322,7 +342,8 @@ mod tests {
         );
     }
 
-    /// Lemma 2 of the paper: over any time in which both always have packets, what two flows sent differs by less than a quantum and two largest packets.
+    /// Lemma 2 of the paper: while both flows always have packets, the bytes that they have sent
+    /// differ by less than a quantum and two largest packets.
     #[test]
     fn flows_that_always_have_packets_stay_within_a_quantum_and_two_packets_of_each_other() {
         let mut bench = Bench::new();
@@ -423,7 +444,8 @@ mod tests {
         bench.advance(Duration::from_millis(1));
         assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 200)]);
         bench.advance(Duration::from_millis(1));
-        // The second 200 bytes are discarded, and 1500 of the remaining 800 sent in their place.
+        // The law discards the second packet of 200 bytes. The packet of 1500 is sent instead, with
+        // a credit of 800.
         assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 1500)]);
         assert_eq!(queue.flows.bundle.turn(0).deficit, -700);
     }

@@ -1,17 +1,29 @@
-//! `DualPI2` (RFC 9332, appendix A): two queues under coupled laws, so that low latency and today's transports share a line.
+//! `DualPI2` (RFC 9332, appendix A): two queues with coupled control laws, so that L4S and classic
+//! transports can share a line.
 //!
-//! Packets whose sender answers marks finely (ECT(1), or CE already: RFC 9331) go to the L queue, all others to the C queue. A proportional-integral
-//! controller steers the longer of the two delays to a target by its base probability p′. The C queue drops (or marks ECT(0)) with p′², as Reno and CUBIC
-//! need; the L queue marks with k·p′, and besides as soon as its own delay is above a shallow threshold. The square and the factor make flows of both kinds take
-//! about equal shares, so that the scheduler can serve the L queue first nearly always.
+//! Packets of senders with scalable congestion control (ECT(1), or already CE: RFC 9331) go to the
+//! L queue, all others to the C queue. A proportional-integral controller sets the base probability
+//! p′ so that the longer of the two delays approaches a target.
 //!
-//! **Overload.** When p′² reaches `1/k²` marking is saturated at 100 %: from there on both queues drop with p′², whatever the packets are capable of.
+//! - The C queue drops (or marks ECT(0)) with p′², which suits Reno and CUBIC.
+//! - The L queue marks with k·p′. It also marks when its own delay exceeds a shallow threshold.
 //!
-//! Written from the pseudo-code of RFC 9332 appendix A, with the edge cases of A.2; the names are its own.
+//! With the square and the factor, flows of both kinds get about equal shares. The scheduler can
+//! therefore serve the L queue first nearly always.
 //!
-//! Choices where it is silent or ambiguous: the L queue's length and delay are taken with the packet that leaves still in it; the base probability is
-//! clamped to 0…1 and the coupled one to 1; the weighted round-robin counts bytes, and only while both queues wait. Updates fall on the multiples of the
-//! interval, and none are asked for while nothing waits and all figures are zero.
+//! **Overload.** When p′² reaches `1/k²`, marking is saturated at 100 %. From there on, both queues
+//! drop with p′², whether or not packets are ECN-capable.
+//!
+//! Written from the pseudo-code of RFC 9332 appendix A, with the edge cases of A.2. The names are
+//! those of the RFC.
+//!
+//! Choices where the RFC is silent or ambiguous:
+//!
+//! - The length and the delay of the L queue include the packet that is being dequeued.
+//! - The base probability is clamped to 0…1, and the coupled one to 1.
+//! - The weighted round-robin counts bytes, and only while both queues hold packets.
+//! - Updates fall on multiples of the update interval. No update is scheduled while both queues are
+//!   empty and the controller's state is all zero.
 
 use super::{Parameters, QueueDiscipline};
 use crate::aqm::proportional_integral::Gains;
@@ -27,67 +39,82 @@ use crate::units::{Limit, Probability, Rate};
 
 /// Parameters of `DualPI2`.
 ///
-/// Use it where senders with L4S share a line with those of today: the ones wait for about a millisecond, the others for `target`, and all get about equal shares.
+/// Use it where L4S senders and classic senders share a line. L4S packets wait for about a
+/// millisecond and classic ones for `target`, and all flows get about equal shares.
 ///
 /// Source: RFC 9332.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait in both queues together: a size, a time at the line's rate, a number of packets, or "unlimited". One largest packet must always fit.
+    /// Limit of both queues together: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited". A packet is enqueued only if the largest packet would fit.
     pub limit: Limit,
-    /// Delay the controller steers the C queue to. Raising it fills the line better when few classic connections share it, and makes them wait longer.
+    /// Target delay of the C queue. Raising it fills the line better when few classic connections
+    /// share it, and makes their packets wait longer.
     pub target: Duration,
-    /// Time between two updates of the base probability (`Tupdate`). Raising it makes the controller slower.
+    /// Time between two updates of the base probability (`Tupdate`). Raising it makes the
+    /// controller slower.
     pub update_interval: Duration,
-    /// Weight of the distance from the target, per second and update. Raising it removes a standing error faster, and overshoots more.
+    /// Weight of the distance from the target, per second and update. Raising it removes a steady
+    /// error faster, and overshoots more.
     pub alpha: f64,
-    /// Weight of the change of the delay, per second and update. Raising it damps oscillation, and reacts more to noise.
+    /// Weight of the change of the delay, per second and update. Raising it damps oscillation, and
+    /// reacts more to noise.
     pub beta: f64,
-    /// How many times the base probability the L queue is marked with (k). Raising it leaves more of the line to classic connections.
+    /// Coupling factor (k): the L queue is marked with k times the base probability. Raising it
+    /// leaves more of the line to classic connections.
     pub coupling: f64,
-    /// Delay from which on the L queue is marked by itself (`minTh`). Raising it makes packets of the L queue wait longer, and fills the line better.
+    /// Delay of the L queue above which its own control law marks (`minTh`). Raising it makes
+    /// packets of the L queue wait longer, and fills the line better.
     pub threshold: Duration,
-    /// Delay over which that marking rises from none to all packets (`range`); zero makes it a step.
+    /// Range of delay above `threshold` over which that marking rises from none to all packets
+    /// (`range`). Zero makes it a step.
     pub range: Duration,
-    /// The L queue is not marked by itself with no more than this many packets in it (`Th_len`).
+    /// Packets in the L queue up to which its own control law does not mark (`Th_len`).
     pub threshold_packets: u64,
-    /// Which queue goes first: `weighted` or `time_shifted`.
+    /// How the scheduler chooses between the queues: `weighted` or `time_shifted`.
     pub scheduler: Scheduler,
-    /// Weighted, the C queue's share of the bytes while both wait. Raising it protects classic connections from a flood of the L queue, and makes packets of
-    /// the L queue wait.
+    /// Share of the bytes that the weighted scheduler gives to the C queue while both queues hold
+    /// packets. Raising it protects classic connections from a flood of L4S packets, and makes
+    /// packets of the L queue wait longer.
     pub classic_share: Probability,
-    /// Time-shifted, by how much longer a classic packet must have waited to go first (`tshift`).
+    /// Extra waiting time of a classic packet before the time-shifted scheduler serves it first
+    /// (`tshift`).
     pub time_shift: Duration,
 }
 
-/// Which of the two queues is served.
+/// How the scheduler chooses between the two queues.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduler {
-    /// The packet that has waited longer, those of the C queue counting as younger by `time_shift`.
+    /// Serves the packet that has waited longer. Before the comparison, `time_shift` is subtracted
+    /// from the waiting time in the C queue.
     TimeShifted,
-    /// Weighted round-robin: the C queue gets `classic_share` of the bytes while both wait.
+    /// Weighted round-robin: the C queue gets `classic_share` of the bytes while both queues hold
+    /// packets.
     Weighted,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // All from RFC 9332 appendix A, Figure 2, unless stated.
+            // All values are from RFC 9332 appendix A, Figure 2, unless another source is given.
             limit: Limit::Time(Duration::from_millis(250)),
             target: Duration::from_millis(15),
-            // The text under Figure 6: these three with RTT_max = 100 ms.
+            // The text under Figure 6: these three values follow from RTT_max = 100 ms.
             update_interval: Duration::from_millis(16),
             alpha: 0.16,
             beta: 3.2,
             coupling: 2.0,
-            // A step, as DCTCP's and as deployed; the ramp of Figure 2 is 800 µs and 400 µs.
+            // A step, as in DCTCP and in deployed implementations. The ramp of Figure 2 is 800 µs
+            // and 400 µs.
             threshold: Duration::from_millis(1),
             range: Duration::ZERO,
             threshold_packets: 1,
-            // Appendix A.2: weighted is recommended, "e.g., 1/16"; 50 ms for the public Internet.
+            // Appendix A.2 recommends the weighted scheduler, "e.g., 1/16"; 50 ms is for the public
+            // Internet.
             scheduler: Scheduler::Weighted,
             classic_share: Probability(1.0 / 16.0),
             time_shift: Duration::from_millis(50),
@@ -108,11 +135,11 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// Why `DualPI2` cannot run with these parameters.
+    /// Checks the parameters.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self) -> Result<(), String> {
         Updates::check(self.update_interval)?;
         self.gains().check()?;
@@ -141,26 +168,27 @@ impl Config {
 #[derive(Debug)]
 struct Half {
     backlog: Backlog,
-    /// Likelihoods that have not come to a signal yet (`q.count`).
+    /// Sum of the likelihoods since the last signal (`q.count`).
     count: f64,
 }
 
 impl Half {
     fn new(limit: BacklogLimit) -> Self {
-        // The limit is one for both queues, and tested before: a half never meets it.
+        // The limit applies to both queues together and is tested before, so a half never reaches
+        // it.
         Self {
             backlog: Backlog::new(limit),
             count: 0.0,
         }
     }
 
-    /// `q.time()`: how long the first packet has waited.
+    /// `q.time()`: how long the first packet has been waiting.
     fn time(&self, now: Instant) -> Duration {
         let head = self.backlog.head();
         head.map_or(Duration::ZERO, |head| now - head.enqueued_at)
     }
 
-    /// `recur`: true with this likelihood, at even distances.
+    /// `recur`: returns true for this share of the calls, at even distances.
     fn recur(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
         let recurs = self.count > 1.0;
@@ -171,11 +199,11 @@ impl Half {
     }
 }
 
-/// The two queues and what couples them.
+/// The two queues and the controller that couples them.
 #[derive(Debug)]
 pub struct DualPi2 {
     config: Config,
-    /// Of both together.
+    /// Limit of both queues together.
     limit: BacklogLimit,
     low: Half,
     classic: Half,
@@ -184,12 +212,12 @@ pub struct DualPi2 {
     /// The longer delay at the latest update (`prevq`).
     delay: Duration,
     updates: Updates,
-    /// Bytes that the C queue is owed by the round-robin.
+    /// Bytes that the round-robin owes to the C queue.
     owed: f64,
 }
 
 impl DualPi2 {
-    /// Both queues empty, with room for `limit`.
+    /// Two empty queues with a common `limit`.
     pub fn new(config: Config, limit: BacklogLimit) -> Self {
         Self {
             updates: Updates::every(config.update_interval),
@@ -218,7 +246,7 @@ impl DualPi2 {
 impl QueueDiscipline for DualPi2 {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.catch_up(cx.now);
-        // Room for a largest packet is asked for, so that large packets are at no disadvantage.
+        // The limit is tested with the largest packet, so that large packets have no disadvantage.
         let bytes = line.max_packet().max(line.framing.of_size(packet.size));
         if !self.limit.admits(self.depth(), bytes) {
             cx.discard(packet, DropReason::Overlimit);
@@ -287,7 +315,7 @@ impl QueueDiscipline for DualPi2 {
 
 /// RFC 9332 appendix A.2, Figure 7.
 impl DualPi2 {
-    /// Takes a packet of the L queue; `None` if it was dropped.
+    /// Dequeues a packet of the L queue; `None` if it was dropped.
     fn take_low(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         let coupled = self.coupled_probability();
         let native = self.native_probability(cx.now);
@@ -295,7 +323,7 @@ impl DualPi2 {
         let is_marked = if coupled < 1.0 {
             self.low.recur(native.max(coupled))
         } else if self.low.recur(self.classic_probability()) {
-            // Overload: marking is saturated, so that drops must help.
+            // Overload: marking is saturated, so the queue must drop.
             cx.discard(packet, DropReason::Congested);
             return None;
         } else {
@@ -307,7 +335,7 @@ impl DualPi2 {
         Some(packet)
     }
 
-    /// Takes a packet of the C queue; `None` if it was dropped.
+    /// Dequeues a packet of the C queue; `None` if it was dropped.
     fn take_classic(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         let mut packet = self.classic.backlog.pop(line)?;
         let probability = self.classic_probability();
@@ -348,7 +376,7 @@ impl DualPi2 {
     fn is_lows_turn(&mut self, line: &LineView<'_>, now: Instant) -> bool {
         let (Some(low), Some(classic)) = (self.low.backlog.head(), self.classic.backlog.head())
         else {
-            // No contention: the round-robin begins anew, in favour of the L queue.
+            // No contention: the round-robin starts again, with the L queue first.
             self.owed = 0.0;
             return self.low.backlog.head().is_some();
         };
@@ -371,7 +399,7 @@ impl DualPi2 {
 
 /// RFC 9332 appendix A.2, Figure 8.
 impl DualPi2 {
-    /// Carries out the updates due by now.
+    /// Carries out all updates that are due.
     #[inline]
     fn catch_up(&mut self, now: Instant) {
         while self.updates.is_due(now) {
@@ -384,14 +412,14 @@ impl DualPi2 {
         }
     }
 
-    /// `dualpi2_update`, at the longer of the two delays.
+    /// `dualpi2_update`, with the longer of the two delays.
     fn control(&mut self, delay: Duration) {
         let step = self.config.gains().step(delay, self.delay);
         self.base = (self.base + step).clamp(0.0, 1.0);
         self.delay = delay;
     }
 
-    /// Updates would change nothing.
+    /// Whether an update would change nothing.
     fn is_at_rest(&self) -> bool {
         self.base == 0.0 && self.delay.is_zero() && self.depth().packets == 0
     }
@@ -439,7 +467,7 @@ mod tests {
             }
         }
 
-        /// In control at this base probability; the next update is far away.
+        /// Sets the base probability, and postpones the next update so that it stays.
         fn at_base(mut self, base: f64) -> Self {
             self.queue.base = base;
             self.queue.updates.skip(at(1_000_000));
@@ -462,7 +490,8 @@ mod tests {
             Some(seen)
         }
 
-        /// The ECN fields of all that waits, in the order it is sent, and the numbers of those discarded.
+        /// Dequeues all packets: their ECN fields in the order of sending, and the number of
+        /// discarded packets.
         fn drain(&mut self) -> (Vec<Ecn>, usize) {
             self.bench.take_log();
             let sent = std::iter::from_fn(|| self.dequeue().map(|(_, ecn)| ecn)).collect();
@@ -472,7 +501,8 @@ mod tests {
 
     // The controller.
 
-    /// Delays that rise and fall; p′ by hand from line 3 of Figure 8, and `p_C` and `p_CL` from it.
+    /// Delays that rise and fall. p′ is computed by hand from line 3 of Figure 8, `p_C` and `p_CL`
+    /// from p′.
     #[test]
     fn the_base_probability_follows_the_delay() {
         let mut queue = Scene::new().queue;
@@ -547,7 +577,7 @@ mod tests {
         let mut scene = Scene::new();
         scene.queue.limit = BacklogLimit::Bytes(10_000);
         scene.arrive(5, Ecn::Ect1).arrive(5, Ecn::NotEct);
-        // Behind 8000 B a largest packet still fits, behind 9000 B none does.
+        // Behind 8000 B the largest packet still fits; behind 9000 B it does not.
         assert_eq!(scene.queue.depth().bytes, 9000);
         let discards = scene.bench.take_discards();
         assert_eq!(discards, [(at(0), DropReason::Overlimit)]);
@@ -559,7 +589,7 @@ mod tests {
     fn signals_recur_at_even_distances() {
         let mut half = Half::new(BacklogLimit::Unlimited);
         let signals: Vec<u32> = (1..=20).filter(|_| half.recur(0.25)).collect();
-        // The sum must exceed 1: with the fifth, and from there on every fourth.
+        // The sum must exceed 1: it does so with the fifth packet, and then with every fourth.
         assert_eq!(signals, [5, 9, 13, 17]);
     }
 
@@ -576,7 +606,7 @@ mod tests {
         assert!(marked(us(1000)));
     }
 
-    /// The ramp of RFC 9332, Figure 2: by hand a quarter of the way at 900 µs.
+    /// The ramp of RFC 9332, Figure 2: by hand, the probability at 900 µs is a quarter.
     #[test]
     fn a_ramp_rises_from_its_threshold_over_its_range() {
         let mut scene = Scene::with(|config| {
@@ -648,7 +678,7 @@ mod tests {
         assert_eq!(scene.drain().1, 0);
     }
 
-    /// 1.5 times the rate in packets that claim to answer marks and do not.
+    /// Packets arrive at 1.5 times the rate; their senders claim to respond to marks and do not.
     #[test]
     fn a_flood_of_the_low_latency_queue_is_held_at_the_classic_target() {
         let mut scene = Scene::new();
@@ -667,14 +697,14 @@ mod tests {
         delays.sort_unstable();
         let median = delays[delays.len() / 2];
         assert!(ms(13) < median && median < ms(17), "{median}");
-        // A third must go, which is p′².
+        // A third of the packets must be dropped, so p′² is a third.
         let classic = scene.queue.classic_probability();
         assert!((0.28..0.39).contains(&classic), "{classic}");
     }
 
     // The scheduler.
 
-    /// Which of 64 packets sent are classic, with as many of each waiting.
+    /// Positions of the classic packets among 64 sent packets; both queues hold equally many.
     fn order(share: f64) -> Vec<usize> {
         let mut scene = Scene::with(|config| config.classic_share = Probability(share));
         scene.arrive(80, Ecn::Ect1).arrive(80, Ecn::NotEct);
@@ -701,7 +731,8 @@ mod tests {
         }
         let is_classic = |_: &usize| scene.dequeue().is_some_and(|(seq, _)| seq >= 60);
         let found: Vec<usize> = (1..=20).filter(is_classic).collect();
-        // 250 B are paid for by 3750 B of the other queue: four packets, of which a quarter is left over for the next time.
+        // The C queue earns 250 B while the other queue sends 3750 B, which is four packets. A
+        // quarter of the last packet counts for the next turn.
         assert_eq!(found, [5, 10, 15, 19]);
     }
 

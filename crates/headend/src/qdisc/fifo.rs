@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::queue::{Backlog, BacklogLimit, Depth, LineView};
 use crate::time::Instant;
 
-/// One backlog under one law.
+/// A queue discipline of one backlog and one control law.
 #[derive(Debug)]
 pub struct Fifo<L> {
     backlog: Backlog,
@@ -16,7 +16,7 @@ pub struct Fifo<L> {
 }
 
 impl<L: Aqm> Fifo<L> {
-    /// An empty queue of at most `limit` under `law`.
+    /// An empty queue with this limit and control law.
     pub fn new(limit: BacklogLimit, law: L) -> Self {
         Self {
             backlog: Backlog::new(limit),

@@ -1,10 +1,16 @@
-//! The scheduler of FQ-CoDel (RFC 8290 §4): deficit round robin in which flows that begin to send go first.
+//! The scheduler of FQ-CoDel (RFC 8290 §4): deficit round robin that serves flows first when they
+//! begin to send.
 //!
-//! Queues that hold packets stand on one of two lists. A queue that was idle joins the *new* ones with a quantum of bytes to send; those are served
-//! before the *old* ones. Who has used up his quantum is given another and goes behind the old ones. A flow that sends less than a quantum in the time of
-//! a round is thereby always new, and hardly waits at all: calls, games, name look-ups, the first packets of a page. No flow has to be told apart as such.
+//! Queues that hold packets are on one of two lists. A queue that was idle joins the *new* list
+//! with a quantum of bytes to send. New queues are served before the *old* ones. A queue that has
+//! used up its quantum gets another one, and goes to the end of the old list.
 //!
-//! What differs between the disciplines that use it is a choice here: the law in the queues, and who gives way when all are full.
+//! A flow that sends less than a quantum per round is therefore always new, and hardly waits at
+//! all. Examples are calls, games, name look-ups and the first packets of a web page. No
+//! classification of flows is necessary.
+//!
+//! The disciplines that use this scheduler differ in the control law of the queues, and in the
+//! packets that they drop when the buffer is full ([`Overload`]).
 
 use super::QueueDiscipline;
 use super::flows::{Flows, Setup};
@@ -17,16 +23,17 @@ use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::{ByteCount, Rate};
 
-/// Who gives way when more waits than may.
+/// Which packets are dropped when the queues hold more than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overload {
-    /// The oldest half of the packets of the queue with the most bytes, at most so many at once, as common implementations of RFC 8290 do.
+    /// The oldest half of the packets of the queue with the most bytes, at most this many at once,
+    /// as in common implementations of RFC 8290.
     HeadsOfFattest(u32),
     /// The newest packet of the queue with the most bytes.
     TailOfFattest,
 }
 
-/// Queues of flows under laws, new ones first.
+/// The queues of flows with their control laws; new queues are served first.
 #[derive(Debug)]
 pub struct FlowQueue {
     flows: Flows,
@@ -35,14 +42,14 @@ pub struct FlowQueue {
     overload: Overload,
 }
 
-/// RFC 8290 §4: the lists, in the order in which they are served.
+/// RFC 8290 §4: the two lists, in the order in which they are served.
 const NEW: usize = 0;
 const OLD: usize = 1;
 
 impl FlowQueue {
     /// # Errors
     ///
-    /// Why such queues cannot be.
+    /// A sentence that says why no such queues can be built.
     pub(super) fn new(
         setup: Setup<'_>,
         quantum: ByteCount,
@@ -67,7 +74,7 @@ impl FlowQueue {
         of(NEW).or_else(|| of(OLD))
     }
 
-    /// RFC 8290 §4.1: makes room once more waits than may.
+    /// RFC 8290 §4.1: drops packets if the queues hold more than the limit.
     fn relieve(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         let Overload::HeadsOfFattest(batch) = self.overload else {
             self.flows.push_out_tails(line, cx);
@@ -114,8 +121,9 @@ impl QueueDiscipline for FlowQueue {
                 bundle.turn(queue).deficit -= line.framing.bytes(sent) as i32;
                 return packet;
             }
-            // A new queue that runs empty goes behind the old ones before it is forgotten: else a flow that sends a packet whenever its queue
-            // has run empty would always be new, and the others starve.
+            // RFC 8290 §4.2: a new queue that becomes empty goes to the end of the old list before
+            // it is removed. Otherwise, a flow that sends a packet each time its queue becomes
+            // empty would always be new, and the other flows would starve.
             if list == NEW {
                 self.turns.pass(bundle, NEW, OLD);
             } else {
@@ -162,7 +170,7 @@ mod tests {
     const RATE: Rate = Rate(10_000_000);
     const LINE: LineView<'static> = LineView::plain(RATE);
 
-    /// Queues without a law, a flow in each.
+    /// Queues without a control law, one flow in each.
     struct Scene {
         bench: Bench,
         queue: FlowQueue,
@@ -217,11 +225,13 @@ mod tests {
         let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfFattest);
         let [bulk, call] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(bulk, &[1500; 10]);
-        // Its first quantum of 1514 lets two packets of 1500 go: 14 bytes are left after the first.
+        // The first quantum of 1514 bytes lets two packets of 1500 pass: 14 bytes are left after
+        // the first.
         assert_eq!(scene.sent(3), [bulk; 3]);
         scene.arrive(call, &[200]);
         assert_eq!(scene.sent(2), [call, bulk]);
-        // It has not been forgotten since, and is old now; so it takes its turn, of which 1314 bytes are left.
+        // The queue has not been removed since, and is old now. It takes its turn, of which 1314
+        // bytes are left.
         scene.arrive(call, &[200]);
         assert_eq!(scene.sent(1), [call]);
     }
@@ -243,7 +253,8 @@ mod tests {
         scene.sent(1);
         let mut of_bulk = 0;
         for _ in 0..10 {
-            // A packet for each that leaves: were the flow forgotten as soon as its queue is empty, it would have the line for itself.
+            // A packet arrives for each one that leaves. If the queue were removed as soon as it is
+            // empty, this flow would have the whole line.
             scene.arrive(sly, &[1514]);
             of_bulk += scene.sent(2).iter().filter(|&&flow| flow == bulk).count();
         }
@@ -257,7 +268,8 @@ mod tests {
         scene.arrive(thin, &[40; 4]);
         scene.arrive(fat, &[1000; 8]);
         assert!(scene.bench.take_discards().is_empty());
-        // Five packets of 40 B are more packets, and fewer bytes, than eight of 1000.
+        // Five packets of 40 B are fewer bytes than eight of 1000 B, so the second queue loses
+        // packets.
         scene.arrive(thin, &[40]);
         assert_eq!(scene.bench.take_discards().len(), 4);
         assert_eq!([scene.waiting(0), scene.waiting(1)], [5, 4]);

@@ -1,4 +1,5 @@
-//! Flows sorted into the queues of a bundle: what every scheduler that serves flows in turn begins with.
+//! Assigns flows to the queues of a bundle: the common part of all schedulers that serve flows in
+//! turn.
 
 use super::bundle::{Bundle, Law, Laws};
 use super::hash::{self, FlowHash};
@@ -9,22 +10,22 @@ use crate::queue::{BacklogLimit, LineView};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
-/// Which packets pass others, where flows are served in turn.
+/// Which packets overtake others where flows are served in turn.
 pub(super) const IN_TURN: &str =
     "serves flows in turn, and one that sends little passes those that fill their own queues";
 
-/// What to build.
+/// What [`Flows::new`] needs to build the queues.
 #[derive(Debug)]
 pub(super) struct Setup<'a> {
-    /// Queues, where a hash chooses one.
+    /// Number of queues, where a hash assigns flows to them.
     pub(super) queues: u32,
     pub(super) hash: &'a hash::Config,
-    /// What may wait in all queues together.
+    /// The limit of all queues together.
     pub(super) limit: Limit,
     pub(super) law: Law,
 }
 
-/// Flows and their queues.
+/// Queues of flows, and the hash that assigns flows to them.
 #[derive(Debug)]
 pub(super) struct Flows {
     pub(super) bundle: Bundle,
@@ -34,7 +35,7 @@ pub(super) struct Flows {
 impl Flows {
     /// # Errors
     ///
-    /// Why such queues cannot be.
+    /// A sentence that says why no such queues can be built.
     pub(super) fn new(setup: Setup<'_>, rate: Rate, mut rng: Rng) -> Result<Self, String> {
         setup.hash.check(setup.queues)?;
         let hash = FlowHash::new(setup.hash, setup.queues, &mut rng);
@@ -56,7 +57,8 @@ impl Flows {
         queue
     }
 
-    /// Takes the newest packets of the longest queue, one at a time, until all fit. True if there were any.
+    /// Drops the newest packet of the longest queue until the limit is kept. Returns true if a
+    /// packet was dropped.
     pub(super) fn push_out_tails(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         let is_over = self.bundle.is_over_limit();
         while self.bundle.is_over_limit() {

@@ -1,12 +1,19 @@
-//! FQ-CoDel, flow queueing with Controlled Delay (RFC 8290): a queue for each flow, CoDel in each, beginners first.
+//! FQ-CoDel, flow queueing with Controlled Delay (RFC 8290): a queue for each flow, CoDel in each
+//! queue, and priority for flows that begin to send.
 //!
-//! A hash spreads flows over many queues ([`FlowHash`](super::hash)), a round robin by bytes serves them and lets those that just begin to send
-//! go first ([`FlowQueue`]), and each queue is kept short by a CoDel of its own ([`Codel`](crate::aqm::codel)). When everything is full, the
-//! queue with the most bytes loses the older half of its packets, a batch at once: the one that caused it learns of it soonest.
+//! - A hash assigns flows to many queues ([`FlowHash`](super::hash)).
+//! - A round robin by bytes serves the queues, and serves flows that begin to send first
+//!   ([`FlowQueue`]).
+//! - Each queue has a CoDel of its own, which keeps it short ([`Codel`](crate::aqm::codel)).
+//! - When the buffer is full, the queue with the most bytes loses the older half of its packets, a
+//!   batch at once. The sender that fills the buffer thus detects the loss soonest.
 //!
-//! As in the implementation that RFC 8290 describes, the test by which CoDel spares the last large packet looks at what waits in all queues together: it is
-//! there to keep the line busy. The search for the fattest queue, which that implementation does by a scan that the batch makes bearable, takes a few
-//! comparisons here; the batch is kept because it is part of the behaviour.
+//! CoDel does not drop while at most one large packet is queued, to keep the line busy. As in the
+//! implementation that RFC 8290 describes, this test counts the bytes in all queues together.
+//!
+//! That implementation finds the longest queue by a scan, and drops a batch to make up for its
+//! cost. Here the search needs only a few comparisons. The batch is kept because it is part of the
+//! behaviour.
 
 use super::bundle::Law;
 use super::flow_queue::{FlowQueue, Overload};
@@ -19,29 +26,33 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of FQ-CoDel.
 ///
-/// Use it wherever a queue can afford a thousand of them, as home routers and hosts do: calls, games and pages do not notice uploads. A tunnel is one flow to it.
+/// Use it wherever a device can have a thousand queues, as home routers and hosts can: uploads do
+/// not disturb calls, games and web pages. FQ-CoDel treats a tunnel as one flow.
 ///
 /// Source: RFC 8290.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FqCodel")]
 pub struct Config {
-    /// How much may wait in all queues together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the
-    /// queue with the most bytes loses the older half of its packets.
+    /// Limit of all queues together: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited". Beyond it, the queue with the most bytes loses the older half of its packets.
     pub limit: Limit,
-    /// Most packets that it loses at once. Raising it makes room for longer, and loses more in a row.
+    /// Largest number of packets that are dropped from that queue at once. Raising it makes more
+    /// room at once, and drops more packets in a row.
     pub drop_batch: u32,
-    /// Queues. More let fewer flows meet.
+    /// Number of queues. Raising it makes flows share a queue less often.
     pub queues: u32,
-    /// Bytes that a flow may send in a turn, and at the head of the line when it begins. Raising it favours beginners, and large packets.
+    /// Bytes that a flow may send in a turn, and before all others when it begins to send. Raising
+    /// it favours flows that begin to send, and large packets.
     pub quantum: ByteCount,
-    /// How flows find their queues.
+    /// How flows are assigned to queues.
     pub hash: hash::Config,
-    /// CoDel's target in each queue: sojourn time that may stand without harm.
+    /// CoDel's target in each queue: the sojourn time that is acceptable permanently.
     pub target: Duration,
-    /// CoDel's interval in each queue: how long the sojourn time must stay above the target before the first drop.
+    /// CoDel's interval in each queue: how long the sojourn time must stay above the target before
+    /// the first drop.
     pub interval: Duration,
-    /// Marks ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -126,7 +137,7 @@ mod tests {
             }
         }
 
-        /// A packet every millisecond; how many of each flow were sent.
+        /// Sends a packet every millisecond; returns how many of each flow were sent.
         fn send(&mut self, millis: u64, flows: &[FlowId]) -> Vec<usize> {
             let mut counts = vec![0; flows.len()];
             for _ in 0..millis {
@@ -141,7 +152,8 @@ mod tests {
         }
     }
 
-    /// The first drop of each queue comes an interval after its first packet above the target: CoDel's clock is the queue's own.
+    /// The first drop in each queue comes an interval after its first packet above the target,
+    /// because each queue has its own CoDel state.
     #[test]
     fn each_queue_has_a_codel_of_its_own() {
         let mut scene = Scene::new(&Config::default());
@@ -156,8 +168,9 @@ mod tests {
             .iter()
             .map(|(at, _)| at.as_nanos() / 1_000_000)
             .collect();
-        // A turn is two packets of 1000 B at most, hence 2 ms. The first queue has been late since 5 ms; the second joined at 55 ms, was found
-        // late at 60 ms or a turn after, and its time is up an interval after that, or a turn later.
+        // A turn is two packets of 1000 B at most, hence 2 ms. The first queue has been above the
+        // target since 5 ms. The second queue got its packets at 55 ms, and was found above the
+        // target at 60 ms or a turn later. Its interval ends 100 ms after that, or a turn later.
         assert_eq!(at.len(), 2, "{at:?}");
         assert!((105..=107).contains(&at[0]), "{at:?}");
         assert!((160..=164).contains(&at[1]), "{at:?}");
@@ -172,7 +185,8 @@ mod tests {
         assert!(scene.bench.take_discards().is_empty());
     }
 
-    /// Three floods that CoDel cannot hold fill the queue; a sparse flow loses nothing and gets all it asks for.
+    /// Three floods that CoDel cannot control fill the queue. A sparse flow loses no packet and
+    /// gets all the capacity that it needs.
     #[test]
     fn at_the_limit_the_floods_lose_and_the_sparse_flow_does_not() {
         let mut scene = Scene::new(&Config {

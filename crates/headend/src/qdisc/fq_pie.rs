@@ -1,11 +1,16 @@
-//! FQ-PIE: the scheduler of FQ-CoDel (RFC 8290) with PIE (RFC 8033) in place of CoDel, a law for each queue.
+//! FQ-PIE: the scheduler of FQ-CoDel (RFC 8290) with PIE (RFC 8033) in each queue in place of
+//! CoDel.
 //!
-//! A flow's queue is steered to a delay by a drop probability of its own. PIE decides at arrival and needs no look at the head of the queue; how long
-//! packets wait it learns from those that leave ([`Timestamps`](DelayEstimate::Timestamps)). An estimate from the line's rate would be off by the number of
-//! flows that share it, which changes all the time: that is why "Active Queue Management in DOCSIS 3.x Cable Modems" went [another way](super::sfq_pie).
+//! Each queue has a controller with a drop probability of its own, and a target for its delay. PIE
+//! decides at arrival and does not examine the head of the queue. It measures the delay by the
+//! packets that leave ([`Timestamps`](DelayEstimate::Timestamps)). An estimate from the line's rate
+//! would be wrong by the number of flows that share the line, which changes all the time. For this
+//! reason, "Active Queue Management in DOCSIS 3.x Cable Modems" chose [another
+//! design](super::sfq_pie).
 //!
-//! There is no specification. What stands here follows the public implementations in outline: the numbers of FQ-CoDel's scheduler, those of RFC 8033's
-//! law, and the fattest queue giving way when all are full.
+//! There is no specification. This module follows the public implementations in outline: the
+//! numbers of FQ-CoDel's scheduler, those of RFC 8033's control law, and drops from the longest
+//! queue when all are full.
 
 use super::bundle::Law;
 use super::flow_queue::{FlowQueue, Overload};
@@ -19,25 +24,27 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of FQ-PIE.
 ///
-/// Use it to compare the laws under one scheduler: PIE where FQ-CoDel has CoDel.
+/// Use it to compare control laws under one scheduler: PIE in place of FQ-CoDel's CoDel.
 ///
 /// Source: public implementations in outline; RFC 8290 and RFC 8033 for the numbers.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FqPie")]
 pub struct Config {
-    /// How much may wait in all queues together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the
-    /// queue with the most bytes loses the older half of its packets.
+    /// Limit of all queues together: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited". Beyond it, the queue with the most bytes loses the older half of its packets.
     pub limit: Limit,
-    /// Most packets that it loses at once. Raising it makes room for longer, and loses more in a row.
+    /// Largest number of packets that are dropped from that queue at once. Raising it makes more
+    /// room at once, and drops more packets in a row.
     pub drop_batch: u32,
-    /// Queues. More let fewer flows meet.
+    /// Number of queues. Raising it makes flows share a queue less often.
     pub queues: u32,
-    /// Bytes that a flow may send in a turn, and at the head of the line when it begins. Raising it favours beginners, and large packets.
+    /// Bytes that a flow may send in a turn, and before all others when it begins to send. Raising
+    /// it favours flows that begin to send, and large packets.
     pub quantum: ByteCount,
-    /// How flows find their queues.
+    /// How flows are assigned to queues.
     pub hash: hash::Config,
-    /// Delay that the controller of each queue steers to.
+    /// Target delay of each queue's controller.
     pub target: Duration,
     /// Time between two updates of the drop probabilities. Raising it makes the controllers slower.
     pub update_interval: Duration,
@@ -45,9 +52,10 @@ pub struct Config {
     pub alpha: f64,
     /// Weight of the change of the delay, per second and update.
     pub beta: f64,
-    /// How long a queue that has just become busy is spared.
+    /// How long the controller drops nothing after its queue has become busy.
     pub max_burst: Duration,
-    /// Marks ECN-capable packets instead of dropping them, while the probability is below a tenth.
+    /// Whether ECN-capable packets are marked instead of dropped, while the probability is below a
+    /// tenth.
     pub ecn: bool,
 }
 
@@ -145,7 +153,7 @@ mod tests {
             self.queue.enqueue(packet, &LINE, &mut self.bench.cx());
         }
 
-        /// A millisecond passes, in which the line sends a packet.
+        /// Lets a millisecond pass, in which the line sends one packet.
         fn pass(&mut self) {
             let end = self.bench.now + Duration::from_millis(1);
             while let Some(at) = self.queue.next_update().filter(|&at| at <= end) {
@@ -175,7 +183,8 @@ mod tests {
             let is_drop = |event: &TraceEvent| matches!(event, TraceEvent::Discarded { packet, .. } if packet.flow == wanted);
             log.iter().filter(|(_, event)| is_drop(event)).count()
         };
-        // 1.1 times what the line carries, for 5 s: 500 packets too many, of which the law leaves a few waiting.
+        // 1.1 times what the line carries, for 5 s: 500 packets too many, of which the law leaves a
+        // few in the queue.
         assert!((400..500).contains(&of(flood)), "{}", of(flood));
         assert_eq!(of(call), 0);
     }
@@ -198,7 +207,7 @@ mod tests {
         );
     }
 
-    /// What is pushed out is not seen by the law whose queue it empties.
+    /// The law does not see the packets that the scheduler drops at the limit.
     #[test]
     fn a_law_whose_queue_was_pushed_empty_rests_too() {
         let config = Config {

@@ -1,31 +1,39 @@
-//! Which queue a flow goes to: by a seeded hash of its headers, by a hash with a second choice, or each to its own.
+//! Maps flows to queues: by a seeded hash of the headers, by a set-associative hash, or one queue
+//! per flow.
 //!
-//! Flows that meet in one queue share its delay and its losses, so that collisions decide results: of 32 queues, a call shares its own with one or more of
-//! six uploads in 17 % of all cases, of a hundred in 96 %. Three ways to place them:
+//! Flows in the same queue share its delay and its losses, so collisions influence the results.
+//! With 32 queues, a call shares its queue with at least one of six uploads in 17 % of all cases,
+//! and with at least one of a hundred in 96 %. There are three ways to assign queues:
 //!
-//! - **hashed**: the hash of the five-tuple (source, destination, ports, protocol) chooses, as silicon and kernels do;
-//! - **set-associative**: the hash chooses a set of `ways` queues, and in it the flow keeps the queue it has, or takes an empty one; only when all of
-//!   them hold other flows does it share (CAKE's remedy);
-//! - **perfect**: each flow has a queue of its own: what the first two strive for.
+//! - **hashed**: a hash of the five-tuple (source, destination, ports, protocol) chooses the queue,
+//!   as in hardware and in kernels;
+//! - **set-associative**: the hash chooses a set of `ways` queues. In it, the flow keeps the queue
+//!   that it has, or takes an empty one. It shares a queue only if all of them hold other flows
+//!   (the method of CAKE);
+//! - **perfect**: each flow has a queue of its own. This is the ideal that the other two
+//!   approximate.
 //!
-//! The flows of a tunnel have one outer header, and are one flow to all three. The hash is keyed by a seed of the queue's own random stream, so that
-//! another seed of the run meets other collisions.
+//! The flows of a tunnel have one common outer header, and all three treat them as one flow. The
+//! key of the hash is drawn from the random stream of the queue, so that a run with another seed
+//! has other collisions.
 
 use crate::context::Context;
 use crate::flow::FlowHeader;
 use crate::packet::{Packet, Side};
 use crate::rng::{Rng, splitmix};
 
-/// How flows are told apart.
+/// How flows are assigned to queues.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FlowHash")]
 pub struct Config {
-    /// How a flow finds its queue.
+    /// Method that chooses the queue of a flow.
     pub isolation: Isolation,
-    /// Queues in each set, where the isolation is `set_associative`. More leaves fewer flows together, at more comparisons.
+    /// Queues in each set, if the isolation is `set_associative`. Raising it leaves fewer flows in
+    /// a common queue, and costs more comparisons.
     pub ways: u32,
-    /// Seed of the hash: which flows meet. Default: drawn from the run's seed.
+    /// Seed of the hash, which decides the flows that share a queue. Default: drawn from the run's
+    /// seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
@@ -41,29 +49,30 @@ impl Default for Config {
     }
 }
 
-/// How a flow finds its queue.
+/// The method that chooses the queue of a flow.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// By a hash of addresses, ports and protocol: flows may meet.
+    /// By a hash of addresses, ports and protocol; several flows may share a queue.
     Hashed,
-    /// Each flow has a queue of its own, however many there are.
+    /// Each flow has a queue of its own, however many flows there are.
     Perfect,
-    /// By a hash that chooses a set of queues; a flow takes an empty one of them, and shares only if there is none.
+    /// By a hash that chooses a set of queues. A flow takes an empty queue of the set, and shares
+    /// one only if none is empty.
     SetAssociative,
 }
 
-/// More queues than this take more memory than their packets.
+/// With more queues than this, the queues would need more memory than their packets.
 const MOST_QUEUES: u32 = 1 << 16;
 
 impl Config {
-    /// Why flows cannot be spread over `queues` queues like this.
+    /// Checks these parameters for `queues` queues.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self, queues: u32) -> Result<(), String> {
         if queues == 0 || queues > MOST_QUEUES {
             return Err(format!(
@@ -83,29 +92,32 @@ impl Config {
     }
 }
 
-/// Flows and their queues.
+/// Assigns flows to queues, and counts collisions.
 #[derive(Debug)]
 pub(super) struct FlowHash {
     isolation: Isolation,
     queues: usize,
     ways: usize,
     seed: u64,
-    /// Perfect isolation: the queue of each slot of the flow table, and of each tunnel.
+    /// For perfect isolation: the queue of each slot of the flow table, and of each tunnel.
     own: [Vec<u32>; 2],
-    /// Packets that joined a queue that flows share.
+    /// Packets that were enqueued behind packets of another flow.
     collisions: u64,
 }
 
-/// The queues that flows are placed in, as their keeper knows them.
+/// The state of the queues that [`FlowHash`] needs; the owner of the queues implements it.
 pub(super) trait Tenancy {
-    /// Whether a queue holds nothing, perhaps because it is yet to be.
+    /// Whether a queue holds no packets. A queue that does not exist yet is empty.
     fn is_empty(&self, queue: usize) -> bool;
-    /// Who is in a queue.
+    /// The flow to which a queue belongs.
     fn tenant(&mut self, queue: usize) -> &mut Tenant;
 }
 
-/// Who is in a queue: the lower half of the hash of the flow it belongs to, or belonged to last, which tells those apart that the upper half lets meet but
-/// once in 2³¹. In place of its last bit stands whether another flow has joined the queue since it was last empty. At first it is nobody: zero.
+/// The flow to which a queue belongs, or belonged last: the lower half of its hash.
+///
+/// Two flows whose upper halves collide have equal lower halves only once in 2³¹ cases. The last
+/// bit is replaced by a flag: whether another flow has joined the queue since it was last empty.
+/// The initial value is zero, which stands for no flow.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tenant(u32);
 
@@ -131,13 +143,13 @@ impl Tenant {
     }
 }
 
-/// No queue yet.
+/// Marks a flow that has no queue yet.
 const UNPLACED: u32 = u32::MAX;
 
 impl FlowHash {
-    /// A table of `queues` queues; with perfect isolation it begins without any.
+    /// Assigns flows to `queues` queues; with perfect isolation, it begins without any.
     pub(super) fn new(config: &Config, queues: u32, rng: &mut Rng) -> Self {
-        // Drawn in any case: what is drawn later must not depend on whether a seed is given.
+        // The seed is drawn in any case, so that later draws do not depend on whether one is given.
         let drawn = rng.below(u64::MAX);
         let queues = match config.isolation {
             Isolation::Perfect => 0,
@@ -153,7 +165,7 @@ impl FlowHash {
         }
     }
 
-    /// Queues so far.
+    /// The number of queues so far.
     pub(super) fn queues(&self) -> usize {
         self.queues
     }
@@ -163,7 +175,7 @@ impl FlowHash {
         self.collisions
     }
 
-    /// The queue of a packet that arrives; [`Self::queues`] may be more than before.
+    /// The queue of a packet that arrives. This call can raise [`Self::queues`].
     pub(super) fn place(
         &mut self,
         packet: &Packet,
@@ -187,7 +199,7 @@ impl FlowHash {
         queue
     }
 
-    /// The five-tuple as the sender writes it, or what stands for a tunnel's outer header.
+    /// Hashes the five-tuple in the sender's direction, or the tunnel in place of its outer header.
     fn hash(&self, header: &FlowHeader, from: Side) -> u64 {
         if let Some(tunnel) = header.tunnel {
             return self.mix(u64::from(tunnel.0.get()), u64::MAX);
@@ -220,7 +232,8 @@ impl FlowHash {
         own[key] as usize
     }
 
-    /// A flow that has packets in a queue always gets that one: its own, or while it is a guest, the one its hash names.
+    /// A flow that has packets in a queue always gets that queue. It is the queue that the flow
+    /// owns, or, if the flow shares the queue of another, the one that its hash names.
     fn queue_in_set(&self, flow: u64, tenancy: &mut impl Tenancy) -> usize {
         let first = scale(flow, self.queues / self.ways) * self.ways;
         let set = first..first + self.ways;
@@ -236,7 +249,9 @@ impl FlowHash {
         })
     }
 
-    /// A queue belongs to the first flow that finds it empty, and is shared from the moment another joins until it is empty again: whether it is.
+    /// Records that `flow` joins a queue; returns whether the queue is shared. A queue belongs to
+    /// the first flow that finds it empty. From the time another flow joins, it counts as shared
+    /// until it is empty again.
     #[inline]
     fn join(queue: usize, flow: u64, tenancy: &mut impl Tenancy) -> bool {
         let is_empty = tenancy.is_empty(queue);
@@ -250,7 +265,7 @@ impl FlowHash {
     }
 }
 
-/// From 64 bits to 0..queues, evenly.
+/// Maps 64 bits evenly to 0..queues.
 fn scale(hash: u64, queues: usize) -> usize {
     ((u128::from(hash) * queues as u128) >> 64) as usize
 }
@@ -261,7 +276,7 @@ mod tests {
     use crate::flow::FlowId;
     use crate::testing::Bench;
 
-    /// A hash, and who is in the queues it places flows in.
+    /// A hash, and the flows to which its queues belong.
     struct Table {
         hash: FlowHash,
         tenants: Vec<Tenant>,
@@ -306,7 +321,7 @@ mod tests {
         Table { hash, tenants }
     }
 
-    /// Where a packet of `flow` goes while the queues in `busy` hold something.
+    /// The queue of a packet of `flow` while the queues in `busy` hold packets.
     fn place(table: &mut Table, bench: &mut Bench, flow: FlowId, busy: &[usize]) -> usize {
         let packet = bench.packet(flow, 1000);
         let Table { hash, tenants } = table;
@@ -350,7 +365,7 @@ mod tests {
         assert_ne!(drawn(1), drawn(2));
     }
 
-    /// 1 − (31/32)^m: seeds-digest E22, for 1, 2, 6, 10, 16, 24 and 100 others.
+    /// 1 − (31/32)^m: seeds-digest E22, for 1, 2, 6, 10, 16, 24 and 100 other flows.
     #[test]
     fn a_call_meets_uploads_as_often_as_32_queues_make_it() {
         let mut bench = Bench::new();
@@ -462,7 +477,8 @@ mod tests {
         assert_eq!(hash.collisions(), 0);
         let ninth = place(&mut hash, &mut bench, flows[8], &busy);
         assert_eq!(hash.collisions(), 1, "the ninth shares");
-        // One of the others' queues empties: the guest stays where its packets are, until that queue empties.
+        // A queue of another flow becomes empty. The sharing flow keeps the queue that holds its
+        // packets until that queue is empty.
         let freed = *busy
             .iter()
             .find(|&&queue| queue != ninth)

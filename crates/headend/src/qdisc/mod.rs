@@ -1,12 +1,16 @@
-//! Queue disciplines: who waits, in which order, and who is refused.
+//! Queue disciplines: which packet is enqueued, which one is discarded, and which one is sent next.
 //!
-//! - [`QueueDiscipline`] is the contract; [`Fifo`] gives one [`Backlog`] to one [control law](crate::aqm).
-//! - A scheduler holds several backlogs, with a law in each: [`Drr`] and [`FlowQueue`] serve flows in turn, [`StrictPriority`] bands in order.
-//! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
-//! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
-//! - [`Classes`] tells the classes of a queue apart, each by its [`Classifier`].
-//! - [`AckFilter`] takes TCP acknowledgements out of what goes into a queue, as modems do.
-//! - [`LineView`] is what a discipline may know of the line behind it.
+//! - [`QueueDiscipline`] is the interface of a queue. [`Fifo`] is one [`Backlog`] with one [control
+//!   law](crate::aqm).
+//! - A scheduler has several backlogs, each with a control law. [`Drr`] and [`FlowQueue`] serve the
+//!   queues of flows in turn; [`StrictPriority`] serves bands in order.
+//! - [`Queue`] is a discipline attached to a link. It records the packets and runs the periodic
+//!   updates of the control law.
+//! - [`QueueConfig`] lists every queue by name and builds it. [Buffer Control](buffer_control)
+//!   computes the size of a queue.
+//! - [`Classes`] assigns packets to the classes of a queue, each of which has a [`Classifier`].
+//! - [`AckFilter`] removes TCP acknowledgements that newer ones replace, as modems do.
+//! - [`LineView`] is what a discipline may read of the line behind it.
 
 pub mod ack_filter;
 pub mod buffer_control;
@@ -49,39 +53,49 @@ use crate::packet::Packet;
 use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::time::Instant;
 
-/// Holds packets that wait for a transmission opportunity; decides their order and their fate.
+/// Holds the packets that wait for a transmission opportunity. It decides their order, and which of
+/// them it discards or marks.
 pub trait QueueDiscipline: Debug + Send {
-    /// Takes a packet in, or discards it (or another).
+    /// Enqueues `packet`, or discards it or another packet.
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>);
-    /// Gives up the next packet; may discard some on the way.
+    /// Removes and returns the next packet to send; may discard others before it.
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet>;
-    /// Gives up a packet to another discipline that takes this one's place: all that wait in turn, in the order of their arrival where it is known, and
-    /// without a word of its law. What has begun to give up its packets is not used any more.
+    /// Removes and returns one packet for another discipline that replaces this one; `None` once
+    /// the queue is empty.
+    ///
+    /// Packets are released in order of arrival where the discipline knows that order. The control
+    /// law neither drops nor marks them, and its state is not updated. After the first call, only
+    /// `release` may be called.
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet>;
-    /// What waits.
+    /// The packets and bytes in the queue.
     fn depth(&self) -> Depth;
-    /// When [`Self::update`] is to be called next; `None` while its state cannot change by time alone.
+    /// When [`Self::update`] must be called next; `None` while the passage of time cannot change
+    /// the state.
     fn next_update(&self) -> Option<Instant> {
         None
     }
-    /// Whether [`Self::next_update`] may ever name a time. Asked once, when the queue is built.
+    /// Whether [`Self::next_update`] can ever return a time. It is called once, when the queue is
+    /// built.
     fn is_periodic(&self) -> bool {
         true
     }
-    /// Whether it may ever look at [`LineView::grants`]: they are not shown to one that does not. Asked once, when the queue is built.
+    /// Whether this discipline can ever read [`LineView::grants`]. If not, the link does not fill
+    /// them in. It is called once, when the queue is built.
     fn looks_at_grants(&self) -> bool {
         true
     }
-    /// The limit, if that alone decides who is refused, on arrival, and packets leave in the order of their arrival. A link may then
-    /// know a packet's departure when it arrives, and keep the queue's records itself. Asked once, while the queue is empty.
+    /// The limit of the queue, if the queue is a plain FIFO: packets leave in order of arrival, and
+    /// a packet is discarded only on arrival and only because of this limit. A link can then
+    /// compute the departure of a packet when it arrives, and record the packets of the queue
+    /// itself. It is called once, while the queue is empty.
     fn limit_alone(&self) -> Option<BacklogLimit> {
         None
     }
-    /// The periodic part of its law.
+    /// The periodic part of the control law.
     fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         let _ = (line, cx);
     }
-    /// Its inner state, for the series.
+    /// The internal state, for the time series of the results.
     fn internals(&self) -> QueueInternals {
         QueueInternals::default()
     }

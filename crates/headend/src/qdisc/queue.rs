@@ -1,4 +1,5 @@
-//! A discipline in its place at a link: records what passes, and wakes the law when its update is due.
+//! A discipline attached to a link: records the packets, and calls the control law when an update
+//! is due.
 
 use super::{Fifo, QueueDiscipline};
 use crate::aqm::DropTail;
@@ -14,18 +15,20 @@ use crate::trace::{DropReason, QueueId};
 pub struct Queue {
     id: QueueId,
     discipline: Box<dyn QueueDiscipline>,
-    /// Whether the discipline ever asks for updates: most do not, and need not be asked after every packet.
+    /// Whether the discipline can have updates. Most have none, so that the next update need not be
+    /// queried after every packet.
     is_periodic: bool,
-    /// What waits, after the latest call.
+    /// The packets and bytes in the queue after the latest call.
     depth: Depth,
-    /// The earliest update already asked for.
+    /// The earliest update that is already scheduled.
     armed: Option<Instant>,
-    /// The link's token for this queue's updates.
+    /// The link's token for the wake-ups of this queue.
     token: u64,
 }
 
 impl Queue {
-    /// `discipline` as queue `id`; the link passes wake-ups with `token` to [`Self::update`].
+    /// Attaches `discipline` as queue `id`. The link passes wake-ups with `token` to
+    /// [`Self::update`].
     pub fn new(id: QueueId, discipline: Box<dyn QueueDiscipline>, token: u64) -> Self {
         Self {
             id,
@@ -37,12 +40,12 @@ impl Queue {
         }
     }
 
-    /// Its name in records.
+    /// The queue's identifier in the recorded results.
     pub fn id(&self) -> QueueId {
         self.id
     }
 
-    /// A packet arrives.
+    /// Enqueues a packet that arrives at the link.
     #[inline(always)]
     pub fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         cx.enter_queue(self.id);
@@ -50,7 +53,7 @@ impl Queue {
         self.look(cx);
     }
 
-    /// The link may send: the next packet, if there is one.
+    /// Dequeues the next packet to send; `None` if there is none.
     #[inline(always)]
     pub fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         cx.enter_queue(self.id);
@@ -62,7 +65,7 @@ impl Queue {
         packet
     }
 
-    /// An update may be due.
+    /// Handles a wake-up: runs the update if it is due.
     pub fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         if self.armed.is_some_and(|at| at <= cx.now) {
             self.armed = None;
@@ -74,8 +77,9 @@ impl Queue {
         self.look(cx);
     }
 
-    /// Puts another discipline in the place of its own. What waits moves over in order; what the new one has no room for is discarded as it would
-    /// be on arrival. Packets wait anew there: their sojourn is counted from the move.
+    /// Replaces the discipline. The packets move to the new one in order. Those for which it has no
+    /// room are discarded, as on arrival. The sojourn time of a moved packet is counted from the
+    /// move.
     pub fn replace(
         &mut self,
         discipline: Box<dyn QueueDiscipline>,
@@ -94,13 +98,13 @@ impl Queue {
             Depth::default(),
             "a queue that is replaced gives up every packet"
         );
-        // Also those that it has thrown out again to make room for others.
+        // This includes packets that were enqueued and discarded again to make room for others.
         let moved = cx.recorder().packets_enqueued(self.id) - before;
         cx.recorder().moved(self.id, moved);
         self.look(cx);
     }
 
-    /// Discards all that waits. Its discipline is drop-tail from then on.
+    /// Discards all packets. The discipline is drop-tail from then on.
     pub fn clear(&mut self, reason: DropReason, line: &LineView<'_>, cx: &mut Context<'_>) {
         cx.enter_queue(self.id);
         let empty = Box::new(Fifo::new(BacklogLimit::Unlimited, DropTail));
@@ -117,42 +121,43 @@ impl Queue {
         self.look(cx);
     }
 
-    /// What waits.
+    /// The packets and bytes in the queue.
     pub fn depth(&self) -> Depth {
         self.depth
     }
 
-    /// Whether its law ever asks for updates.
+    /// Whether the discipline can have updates.
     pub fn is_periodic(&self) -> bool {
         self.is_periodic
     }
 
-    /// Whether it may look at [`LineView::grants`].
+    /// Whether the discipline can read [`LineView::grants`].
     pub fn looks_at_grants(&self) -> bool {
         self.discipline.looks_at_grants()
     }
 
-    /// Whether nothing waits.
+    /// Whether the queue holds no packets.
     pub fn is_empty(&self) -> bool {
         self.depth.packets == 0
     }
 
-    /// Whether nothing waits, and the law asks for no update: then nothing changes before the next packet comes.
+    /// Whether the queue is empty and no update is scheduled. Its state then stays the same until
+    /// the next packet arrives.
     pub fn is_at_rest(&self) -> bool {
         self.is_empty() && (!self.is_periodic || self.discipline.next_update().is_none())
     }
 
-    /// The limit, if that alone decides who is refused, on arrival, and order is that of arrival.
+    /// The limit of a plain FIFO, as [`QueueDiscipline::limit_alone`].
     pub fn limit_alone(&self) -> Option<BacklogLimit> {
         self.discipline.limit_alone()
     }
 
-    /// Its inner state.
+    /// The internal state of the discipline.
     pub fn internals(&self) -> QueueInternals {
         self.discipline.internals()
     }
 
-    /// Takes note of how the discipline stands after a call.
+    /// Records the state of the discipline after a call, and schedules its next update.
     #[inline]
     fn look(&mut self, cx: &mut Context<'_>) {
         self.depth = self.discipline.depth();
@@ -164,7 +169,7 @@ impl Queue {
 
     fn arm(&mut self, cx: &mut Context<'_>) {
         if let Some(at) = self.discipline.next_update()
-            // Never.
+            // This time stands for "never".
             && at < Instant::FAR_FUTURE
             && self.armed.is_none_or(|armed| at < armed)
         {
@@ -194,7 +199,8 @@ mod tests {
         acks.before(queue.expect("its defaults make sense"))
     }
 
-    /// Data of all kinds and acknowledgements, until more waits for longer than any law likes.
+    /// Enqueues data of all ECN kinds and acknowledgements, until packets wait longer than any
+    /// control law accepts.
     fn fill(bench: &mut Bench, queue: &mut Queue, flows: &[FlowId]) {
         for number in 0..10 {
             for (&flow, ecn) in flows.iter().zip([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1]) {
@@ -208,7 +214,7 @@ mod tests {
             }
             bench.advance(Duration::from_micros(100));
         }
-        // Once they have let a packet go, the laws know how long the others have waited.
+        // After they have sent a packet, the control laws know how long the others have waited.
         bench.advance(Duration::from_secs(2));
         let sent = queue.dequeue(&LINE, &mut bench.cx());
         bench.end(sent.expect("something waits"));

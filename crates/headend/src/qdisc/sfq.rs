@@ -1,10 +1,16 @@
-//! Stochastic fair queueing (McKenney 1990): fair queueing with a fixed number of queues, and a hash in place of a table of flows.
+//! Stochastic fair queueing (McKenney 1990): fair queueing with a fixed number of queues, and a
+//! hash in place of a table of flows.
 //!
-//! A hash of its headers sends each flow to one of `queues` queues, which take turns; flows that meet in a queue share its turn. "Active Queue Management in DOCSIS 3.x
-//! Cable Modems" (§4.4) takes 32 queues and turns by bytes, that is [deficit round robin](super::drr), which is what stands here; McKenney's own turns
-//! are of a packet each (`quantum = "0 B"`). A full buffer takes the newest packet of the longest queue.
+//! A hash of its headers assigns each flow to one of `queues` queues, which are served in turn.
+//! Flows in the same queue share its turn. When the buffer is full, the newest packet of the
+//! longest queue is dropped.
 //!
-//! Deviation: the hash is not changed while the queue runs. McKenney does so to separate flows that meet; packets of a flow can overtake each other then.
+//! "Active Queue Management in DOCSIS 3.x Cable Modems" (§4.4) uses 32 queues and turns by bytes,
+//! that is [deficit round robin](super::drr). This module does the same. McKenney's own turns are
+//! one packet each (`quantum = "0 B"`).
+//!
+//! Deviation: the hash does not change while the queue runs. McKenney changes it to separate flows
+//! that share a queue; packets of a flow can be reordered then.
 
 use super::bundle::Law;
 use super::drr::{Drr, check_quantum};
@@ -17,24 +23,27 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of stochastic fair queueing.
 ///
-/// Use it to see what few queues and their collisions do to fair sharing; with `law`, to put any control law into hashed queues.
+/// Use it to see how a small number of queues, and collisions in them, affect fair sharing. With
+/// `law`, use it to put any control law into hashed queues.
 ///
-/// Source: McKenney, Stochastic Fairness Queueing, 1990; "Active Queue Management in DOCSIS 3.x Cable Modems", section 4.4.
+/// Source: McKenney, Stochastic Fairness Queueing, 1990; "Active Queue Management in DOCSIS 3.x
+/// Cable Modems", section 4.4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Sfq")]
 pub struct Config {
-    /// How much may wait in all queues together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the
-    /// longest queue loses its newest packet.
+    /// Limit of all queues together: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited". Beyond it, the newest packet of the longest queue is dropped.
     pub limit: Limit,
-    /// Queues. More let fewer flows meet.
+    /// Number of queues. Raising it makes flows share a queue less often.
     pub queues: u32,
-    /// Bytes that each queue may send in a turn; "0 B" makes it one packet, whatever its size. Raising it above the largest packet makes the
-    /// others wait longer for theirs.
+    /// Bytes that each queue may send in a turn; with "0 B", a turn is one packet, whatever its
+    /// size. Raising it above the largest packet makes the other queues wait longer for their turn.
     pub quantum: ByteCount,
-    /// How flows find their queues.
+    /// How flows are assigned to queues.
     pub hash: hash::Config,
-    /// The control law of each queue, such as "codel"; its own `limit` holds for each queue. "none": the common limit decides alone.
+    /// The control law of each queue, such as "codel". The `limit` of the law holds for each queue.
+    /// With "none", only the common limit applies.
     #[serde(with = "crate::named")]
     #[schemars(with = "crate::named::Named<QueueConfig>")]
     pub law: Box<QueueConfig>,
@@ -43,11 +52,12 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // That of drop_tail, so that the two differ in what they serve, not in what they hold.
+            // The limit of drop_tail, so that the two differ only in the order of service.
             limit: Limit::Time(Duration::from_millis(250)),
             // AQM paper §4.4.
             queues: 32,
-            // A full Ethernet frame without FCS: the quantum of RFC 8290 §5.2.4; the AQM paper names none.
+            // A full Ethernet frame without FCS: the quantum of RFC 8290 §5.2.4; the AQM paper
+            // names none.
             quantum: ByteCount(1514),
             hash: hash::Config::default(),
             law: Box::new(QueueConfig::None(unlimited::Config {})),
@@ -100,7 +110,7 @@ mod tests {
             .expect("it makes sense")
     }
 
-    /// With a hash that keeps the first flows apart.
+    /// Parameters with a hash that puts the first flows in different queues.
     fn seeded() -> Config {
         Config {
             hash: hash::Config {

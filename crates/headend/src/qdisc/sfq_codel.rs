@@ -1,11 +1,18 @@
-//! SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it (§4.4): 32 hashed queues, CoDel in each.
+//! SFQ-CoDel as studied in "Active Queue Management in DOCSIS 3.x Cable Modems" (§4.4): 32 hashed
+//! queues, with CoDel in each.
 //!
-//! A modem has hardware for few queues, and many service flows: 32 in place of FQ-CoDel's 1024. Flows take turns by bytes, those that begin to send first
-//! ([`FlowQueue`]). CoDel's `target` of 50 ms and `interval` of 200 ms are generous, so that single TCP connections fill the line; what shares no queue with
-//! them does not notice. What does, waits with them: with ten uploads about a quarter of all calls do ([`hash`](super::hash)).
+//! A modem has hardware for few queues, and has many service flows: hence 32 queues in place of
+//! FQ-CoDel's 1024. Flows are served in turn by bytes, and those that begin to send are served
+//! first ([`FlowQueue`]). CoDel's `target` of 50 ms and `interval` of 200 ms are large, so that
+//! single TCP connections fill the line. Flows in other queues are not delayed by such a
+//! connection. Flows in the same queue are: with ten uploads, this happens to about a quarter of
+//! all calls ([`hash`](super::hash)).
 //!
-//! Written from the paper, and from a description of the ns-2 code behind it: the test by which CoDel spares the last large packet looks at what waits in
-//! all queues together, a queue's last packet is never dropped, and a full buffer takes the newest packet of the longest queue.
+//! Written from the paper, and from a description of the ns-2 code behind it:
+//!
+//! - CoDel's test for the last large packet counts the bytes in all queues together;
+//! - the last packet of a queue is never dropped;
+//! - when the buffer is full, the newest packet of the longest queue is dropped.
 
 use super::bundle::Law;
 use super::flow_queue::{FlowQueue, Overload};
@@ -18,27 +25,30 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of SFQ-CoDel.
 ///
-/// Use it for what a modem with few hardware queues can do, and for the results of the AQM paper.
+/// Use it to see what a modem with few hardware queues can achieve, and to reproduce the results of
+/// the AQM paper.
 ///
 /// Source: "Active Queue Management in DOCSIS 3.x Cable Modems", section 4.4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "SfqCodel")]
 pub struct Config {
-    /// How much may wait in all queues together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the
-    /// longest queue loses its newest packet.
+    /// Limit of all queues together: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited". Beyond it, the newest packet of the longest queue is dropped.
     pub limit: Limit,
-    /// Queues. More let fewer flows meet.
+    /// Number of queues. Raising it makes flows share a queue less often.
     pub queues: u32,
-    /// Bytes that a flow may send in a turn, and at the head of the line when it begins. Raising it favours beginners, and large packets.
+    /// Bytes that a flow may send in a turn, and before all others when it begins to send. Raising
+    /// it favours flows that begin to send, and large packets.
     pub quantum: ByteCount,
-    /// How flows find their queues.
+    /// How flows are assigned to queues.
     pub hash: hash::Config,
-    /// CoDel's target in each queue: sojourn time that may stand without harm.
+    /// CoDel's target in each queue: the sojourn time that is acceptable permanently.
     pub target: Duration,
-    /// CoDel's interval in each queue: how long the sojourn time must stay above the target before the first drop.
+    /// CoDel's interval in each queue: how long the sojourn time must stay above the target before
+    /// the first drop.
     pub interval: Duration,
-    /// Marks ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -124,7 +134,8 @@ mod tests {
         }
     }
 
-    /// A packet that has waited for longer than CoDel allows, alone in its queue or before another, while the other queues are full.
+    /// Lets `own` packets of a flow wait longer than CoDel allows, while another queue is full.
+    /// Returns how many packets are discarded until one of them is sent.
     fn drops_after_a_long_wait(own: usize) -> usize {
         let (mut bench, mut queue) = scene(&apart());
         let [bulk, late] = [bench.flow(0), bench.flow(0)];
@@ -150,7 +161,8 @@ mod tests {
     #[test]
     fn the_last_packet_of_a_queue_is_spared_and_the_last_but_one_is_not() {
         assert_eq!(drops_after_a_long_wait(1), 0);
-        // The other queues' packets alone make the queue a standing one: its own are fewer than the largest packet has bytes.
+        // The packets of the other queues alone make CoDel treat this one as a standing queue: its
+        // own bytes are fewer than those of the largest packet.
         assert_eq!(drops_after_a_long_wait(2), 1);
     }
 

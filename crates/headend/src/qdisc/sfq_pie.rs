@@ -1,20 +1,26 @@
-//! SFQ-PIE as "Active Queue Management in DOCSIS 3.x Cable Modems" designed it (§4.6): hashed queues, and one PIE over all of them.
+//! SFQ-PIE as designed in "Active Queue Management in DOCSIS 3.x Cable Modems" (§4.6): hashed
+//! queues, and one PIE over all of them.
 //!
-//! A PIE for each queue would need the rate at which that queue drains, which changes with the number of queues that are busy. So there is one
-//! [`Pie`] that sees the queues as one: it steers the delay of all bytes that wait, over the rate at which bytes leave. A packet that arrives for queue X is
-//! dropped with
+//! A PIE for each queue would need the rate at which that queue drains. This rate changes with the
+//! number of busy queues. Therefore one [`Pie`] treats all queues as one. Its delay is the number
+//! of bytes in all queues, divided by the rate at which bytes leave. A packet that arrives for
+//! queue X is dropped with probability
 //!
 //! > p · (depth of X / depth of the longest queue)
 //!
-//! Whoever arrives at an empty queue loses nothing, whatever the others do; and a queue that is alone is under plain PIE. Service is in turn by bytes
-//! ([`Drr`]).
+//! A packet that arrives at an empty queue is never dropped, whatever the other flows do. A queue
+//! that is alone is under plain PIE. Queues are served in turn by bytes ([`Drr`]).
 //!
-//! With several queues busy the controller underestimates the delay of the longest: what arrives for the others goes before its last packet. The paper
-//! therefore steers to 45 ms where its SFQ-CoDel steers to 50.
+//! While several queues are busy, the controller underestimates the delay of the longest one,
+//! because packets that arrive later for other queues are sent before its last packet. The paper
+//! therefore sets the target to 45 ms, where its SFQ-CoDel has 50 ms.
 //!
-//! The depths are those before the packet is counted, in bytes. Choices where the paper is silent: `quantum`, `update_interval` (15 or 16 ms there, §4.7), the
-//! longest queue's newest packet giving way when the buffer is full. The rest is draft-pan's PIE, which the paper used: departure-rate estimator, steps of
-//! at most 0.02 above a tenth.
+//! The depths are in bytes, before the arriving packet is counted. The rest is the PIE of
+//! draft-pan, which the paper used: the departure-rate estimator, and steps of at most 0.02 above a
+//! probability of a tenth.
+//!
+//! Choices where the paper is silent: `quantum`; `update_interval` (15 or 16 ms there, §4.7); when
+//! the buffer is full, the newest packet of the longest queue is dropped.
 
 use super::bundle::Law;
 use super::drr::{Drr, check_quantum};
@@ -33,23 +39,25 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of SFQ-PIE.
 ///
-/// Use it for the results of the AQM paper, and where one drop probability has to do for several queues.
+/// Use it to reproduce the results of the AQM paper, and where several queues must share one drop
+/// probability.
 ///
 /// Source: "Active Queue Management in DOCSIS 3.x Cable Modems", section 4.6.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "SfqPie")]
 pub struct Config {
-    /// How much may wait in all queues together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the
-    /// longest queue loses its newest packet.
+    /// Limit of all queues together: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited". Beyond it, the newest packet of the longest queue is dropped.
     pub limit: Limit,
-    /// Queues. More let fewer flows meet.
+    /// Number of queues. Raising it makes flows share a queue less often.
     pub queues: u32,
-    /// Bytes that each queue may send in a turn. Raising it above the largest packet makes the others wait longer for theirs.
+    /// Bytes that each queue may send in a turn. Raising it above the largest packet makes the
+    /// other queues wait longer for their turn.
     pub quantum: ByteCount,
-    /// How flows find their queues.
+    /// How flows are assigned to queues.
     pub hash: hash::Config,
-    /// Delay of all that waits, which the controller steers to.
+    /// Target of the controller for the delay of all queues together.
     pub target: Duration,
     /// Time between two updates of the drop probability. Raising it makes the controller slower.
     pub update_interval: Duration,
@@ -57,13 +65,15 @@ pub struct Config {
     pub alpha: f64,
     /// Weight of the change of the delay, per second and update.
     pub beta: f64,
-    /// How long a line that has just become busy is spared.
+    /// How long the controller drops nothing after the line has become busy.
     pub max_burst: Duration,
-    /// Where the delay comes from: what waits over the rate at which it leaves. Any but `timestamps`, which would be those of a single queue.
+    /// How the delay is estimated: bytes in the queues, divided by the rate at which they leave.
+    /// Every estimate is allowed except `timestamps`, which would measure a single queue.
     pub delay_estimate: DelayEstimate,
-    /// Bytes whose departure makes a measurement of that rate.
+    /// Bytes that must depart for one measurement of that rate.
     pub departure_threshold: ByteCount,
-    /// Marks ECN-capable packets instead of dropping them, while the probability is below a tenth.
+    /// Whether ECN-capable packets are marked instead of dropped, while the probability is below a
+    /// tenth.
     pub ecn: bool,
 }
 
@@ -80,7 +90,7 @@ impl Default for Config {
             target: Duration::from_millis(45),
             // AQM paper §4.7: 15 or 16 ms.
             update_interval: Duration::from_millis(16),
-            // draft-pan-aqm-pie, and RFC 8033 after it.
+            // draft-pan-aqm-pie, from which RFC 8033 took it over.
             alpha: 0.125,
             beta: 1.25,
             max_burst: Duration::from_millis(100),
@@ -143,17 +153,17 @@ impl Config {
     }
 }
 
-/// Queues that take turns, under one PIE.
+/// Queues that are served in turn, under one PIE.
 #[derive(Debug)]
 pub struct SfqPie {
     queues: Drr,
     pie: Pie,
 }
 
-/// By how much the probability is scaled for a packet that arrives at `queue`.
+/// The factor of the drop probability for a packet that arrives at `queue`.
 fn share(queues: &mut Drr, queue: usize) -> f64 {
     let (own, longest) = queues.own_and_longest(queue);
-    // Of nothing but empty queues each is empty, and immune.
+    // If all queues are empty, the result is 0: no packet is dropped.
     own as f64 / longest.max(1) as f64
 }
 
@@ -247,7 +257,7 @@ mod tests {
         queue.enqueue(packet, &LINE, &mut bench.cx());
     }
 
-    /// Updates until `end`, then one packet of the line.
+    /// Carries out the updates until `end`, then dequeues one packet.
     fn pass(bench: &mut Bench, queue: &mut dyn QueueDiscipline, span: Duration) {
         let end = bench.now + span;
         while let Some(at) = queue.next_update().filter(|&at| at <= end) {
@@ -260,7 +270,8 @@ mod tests {
         }
     }
 
-    /// Own and longest, by hand: 4 of 10 packets of 500 bytes; nothing; all there is.
+    /// Own queue and longest queue, by hand: 4 of 10 packets of 500 bytes; an empty queue; the
+    /// longest queue itself.
     #[test]
     fn the_probability_is_scaled_by_own_over_longest() {
         let mut bench = Bench::new();
@@ -292,7 +303,8 @@ mod tests {
         );
     }
 
-    /// The paper: "in the situation where only a single queue is in use, the algorithm behaves exactly like the single-queue PIE algorithm".
+    /// The paper: "in the situation where only a single queue is in use, the algorithm behaves
+    /// exactly like the single-queue PIE algorithm".
     #[test]
     fn one_flow_meets_what_it_would_meet_under_plain_pie() {
         let config = apart();
@@ -305,7 +317,7 @@ mod tests {
         let (flow, alone) = (bench.flow(0), other.flow(0));
         let mut sizes = Rng::for_path(1, "sizes");
         for step in 0..20_000 {
-            // One packet leaves every millisecond, and 1.1 arrive.
+            // One packet leaves every millisecond, and 1.1 packets arrive.
             for _ in 0..=u64::from(step % 10 == 0) {
                 let size = 500 + sizes.below(1001) as u16;
                 arrive(&mut bench, &mut queue, flow, size);
@@ -359,7 +371,7 @@ mod tests {
         let flow = bench.flow(0);
         let mut queue = build(&apart());
         for step in 0..6000 {
-            // 3 % too many.
+            // 3 % more packets arrive than leave.
             if step % 100 < 3 {
                 let mut packet = bench.packet(flow, 1000);
                 packet.ecn = Ecn::Ect0;

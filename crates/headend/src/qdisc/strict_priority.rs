@@ -1,8 +1,13 @@
-//! Strict priority: bands of packets by DSCP, a lower one served only while all above it are empty.
+//! Strict priority: packets are in bands by DSCP, and a band is served only while all bands above
+//! it are empty.
 //!
-//! The oldest way to let a call pass an upload, and the harshest: what stands in the first band waits for nothing but the packet on the wire, and whoever
-//! fills the first band starves the rest. A common limit holds for all; at it, the lowest band that holds packets loses its newest, so that nothing below
-//! can lock out what is above (push-out). RFC 4594 and RFC 8622 say which DSCPs are meant for what.
+//! This is the oldest way to let calls overtake uploads, and the most extreme one. A packet in the
+//! first band waits only for the packet on the wire. A flow that fills the first band starves all
+//! others.
+//!
+//! One limit holds for all bands together. When it is reached, the lowest band that holds packets
+//! loses its newest one (push-out), so that lower bands cannot lock out higher ones. RFC 4594 and
+//! RFC 8622 define the purpose of each DSCP.
 
 use super::bundle::{Bundle, Law, Laws};
 use super::{Parameters, QueueConfig, QueueDiscipline, unlimited};
@@ -17,19 +22,22 @@ use crate::units::{Limit, Rate};
 
 /// Parameters of strict priority.
 ///
-/// Use it where few packets are marked by somebody who can be trusted; who fills the first band starves the rest.
+/// Use it where few packets are marked, by a source that can be trusted. Traffic that fills the
+/// first band starves all other bands.
 ///
-/// Source: RFC 4594 and RFC 8622 for the DSCPs; the push-out at the limit is a choice of ours.
+/// Source: RFC 4594 and RFC 8622 for the DSCPs; the push-out at the limit is our choice.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "StrictPriority")]
 pub struct Config {
-    /// How much may wait in all bands together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the lowest
-    /// band that holds packets loses its newest.
+    /// Limit of all bands together: a size, a time at the line's rate, a number of packets, or
+    /// "unlimited". Beyond it, the lowest band that holds packets loses its newest packet.
     pub limit: Limit,
-    /// DSCPs of each band, the first served first. Exactly one band is empty: it takes all DSCPs that no other names.
+    /// DSCPs of each band, in the order in which the bands are served. Exactly one band must be
+    /// empty: it gets all DSCPs that no other band names.
     pub bands: Vec<Vec<u8>>,
-    /// The control law of each band, such as "codel"; its own `limit` holds for each band. "none": the common limit decides alone.
+    /// The control law of each band, such as "codel". The `limit` of the law holds for each band.
+    /// With "none", only the common limit applies.
     #[serde(with = "crate::named")]
     #[schemars(with = "crate::named::Named<QueueConfig>")]
     pub law: Box<QueueConfig>,
@@ -38,10 +46,11 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // That of drop_tail, so that the two differ in what they serve, not in what they hold.
+            // The limit of drop_tail, so that the two differ only in the order of service.
             limit: Limit::Time(Duration::from_millis(250)),
             bands: vec![
-                // RFC 4594 §2.3: CS6 (routing), EF (telephony), VOICE-ADMIT (RFC 5865), CS5 (signalling).
+                // RFC 4594 §2.3: CS6 (routing), EF (telephony), VOICE-ADMIT (RFC 5865), CS5
+                // (signalling).
                 vec![48, 46, 44, 40],
                 vec![],
                 // RFC 8622: LE, and CS1, which it replaces.
@@ -54,7 +63,7 @@ impl Default for Config {
 
 /// DSCPs are six bits (RFC 2474 §3).
 const DSCPS: usize = 64;
-/// More bands than this nobody can tell apart.
+/// A choice: more bands than this have no use.
 const MOST_BANDS: usize = 16;
 
 impl Parameters for Config {
@@ -115,13 +124,13 @@ impl Config {
     }
 }
 
-/// Bands of packets.
+/// Bands of packets, served in order.
 #[derive(Debug)]
 pub struct StrictPriority {
-    /// The first band is queue 0.
+    /// Queue 0 is the first band.
     bundle: Bundle,
     bands: usize,
-    /// By DSCP.
+    /// The band of each DSCP.
     band_of: [u8; DSCPS],
 }
 
@@ -138,7 +147,7 @@ impl QueueDiscipline for StrictPriority {
     }
 
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
-        // A law may discard all that its band holds: then it is the next one's turn.
+        // A control law may discard all packets of its band. The next band is served then.
         (0..self.bands).find_map(|band| {
             if self.bundle.is_empty(band) {
                 return None;
@@ -184,7 +193,8 @@ mod tests {
         config.queue(RATE, Rng::for_path(1, "queue"))
     }
 
-    /// Lets packets with these DSCPs arrive; the DSCPs of what is sent, and how many were discarded.
+    /// Enqueues packets with these DSCPs. Returns the DSCPs in the order of sending, and the number
+    /// of discarded packets.
     fn pass(config: &Config, dscps: &[u8]) -> (Vec<u8>, usize) {
         let mut bench = Bench::new();
         let mut queue = build(config).expect("it makes sense");

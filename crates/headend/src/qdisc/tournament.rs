@@ -1,21 +1,25 @@
-//! The best of many, kept up to date: the longest of a thousand queues, the earliest of a thousand wake-ups.
+//! Finds the largest of many keys while they change: the longest of many queues, or the earliest of
+//! many wake-ups.
 //!
-//! A knock-out tournament: the players stand at the leaves of a binary tree, and each inner node holds the winner of the two below it. When a player's
-//! key changes, only the matches on its way up are played again, and those only as far as it plays a part: a change far from the top ends after about
-//! two matches, the worst after log₂ of the players. Nobody scans them all.
+//! This is a knock-out tournament. The players are the leaves of a binary tree, and each inner node
+//! holds the winner of the two nodes below it. When the key of a player changes, only the matches
+//! on its path to the root are played again, and only as far as they can change the result. A
+//! change far from the top ends after about two matches on average, and the worst case is log₂ of
+//! the number of players. A scan of all players is never necessary.
 
-/// The player with the largest key; of several equal, the one with the lowest number.
+/// Keeps the player with the largest key; of several equal ones, the player with the lowest number.
 #[derive(Debug)]
 pub(super) struct Tournament<K> {
     keys: Vec<K>,
-    /// What a player that takes no part has.
+    /// The key of a player that does not take part.
     least: K,
-    /// By node, 1 the root and 2n, 2n + 1 below n: the winner. The leaves are not stored.
+    /// The winner at each node: node 1 is the root, and nodes 2n and 2n + 1 are below node n. The
+    /// leaves are not stored.
     winners: Vec<u32>,
 }
 
 impl<K: Copy + Ord> Tournament<K> {
-    /// `players` players of key `least`, which no key is below.
+    /// `players` players with the key `least`, which must be the smallest key.
     pub(super) fn new(players: usize, least: K) -> Self {
         let leaves = players.next_power_of_two().max(2);
         let mut all = Self {
@@ -27,7 +31,7 @@ impl<K: Copy + Ord> Tournament<K> {
         all
     }
 
-    /// Makes room for at least this many players.
+    /// Makes room for at least `players` players.
     pub(super) fn grow(&mut self, players: usize) {
         let leaves = players.next_power_of_two().max(2);
         if leaves > self.keys.len() {
@@ -43,7 +47,7 @@ impl<K: Copy + Ord> Tournament<K> {
         (winner, self.keys[winner])
     }
 
-    /// Changes a player's key.
+    /// Sets the key of a player.
     #[inline]
     pub(super) fn set(&mut self, player: usize, key: K) {
         if self.keys[player] != key {
@@ -52,7 +56,7 @@ impl<K: Copy + Ord> Tournament<K> {
         }
     }
 
-    /// The matches on a player's way up.
+    /// Plays the matches on a player's path to the root again.
     fn replay(&mut self, player: usize) {
         let leaf = self.keys.len() + player;
         let mut node = leaf / 2;
@@ -73,7 +77,7 @@ impl<K: Copy + Ord> Tournament<K> {
         }
     }
 
-    /// The match at `node`.
+    /// The winner of the match at `node`.
     fn play(&self, node: usize) -> u32 {
         let [left, right] = [2 * node, 2 * node + 1].map(|below| self.winner(below));
         if self.keys[right as usize] > self.keys[left as usize] {
@@ -104,7 +108,7 @@ mod tests {
             let mut model = vec![0; players];
             for _ in 0..3000 {
                 let player = rng.below(players as u64) as usize;
-                // Few values, so that many are equal.
+                // There are few values, so many keys are equal.
                 let key = rng.below(8);
                 tournament.set(player, key);
                 model[player] = key;

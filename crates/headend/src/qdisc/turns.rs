@@ -1,24 +1,25 @@
-//! Whose turn it is: lists of queues, first come, first served, without allocation.
+//! Lists of queues that wait for their turn: first come, first served, without allocation.
 //!
-//! A queue is on one list at most. It leaves a list only as its first: a queue that ran empty while it waited is found empty when its turn comes. What it
-//! may send in its turn is kept beside its place, and both with whatever else is known of the queue; whoever serves the lists decides on it.
+//! A queue is on at most one list, and leaves it only from the front. A queue that becomes empty
+//! while it waits is found empty at its turn. The links of the lists and the deficits are stored in
+//! a [`Turn`] per queue; the owner of the queues keeps it with their other state.
 
-/// No queue: the last of a list has none behind it.
+/// No queue: the last queue of a list has no next one.
 const NONE: u32 = u32::MAX;
-/// In place of the one behind it: the queue is on no list.
+/// Takes the place of the next queue if the queue is on no list.
 const UNLISTED: u32 = u32::MAX - 1;
 
-/// A queue's place.
+/// The place of a queue on its list, and its deficit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
-    /// The one behind it on its list.
+    /// The next queue on the list.
     next: u32,
-    /// Bytes that it may still send in its turn.
+    /// Bytes that the queue may still send in its turn.
     pub(super) deficit: i32,
 }
 
 impl Turn {
-    /// On no list, and never was.
+    /// The state of a queue that was never on a list.
     pub(super) const NEW: Self = Self {
         next: UNLISTED,
         deficit: 0,
@@ -30,12 +31,12 @@ impl Turn {
     }
 }
 
-/// The queues that take turns, as their keeper knows them.
+/// Gives access to the [`Turn`] of each queue; the owner of the queues implements it.
 pub(super) trait Turned {
     fn turn(&mut self, queue: usize) -> &mut Turn;
 }
 
-/// `N` lists over the same queues.
+/// `N` lists of the same queues.
 #[derive(Debug)]
 pub(super) struct Turns<const N: usize> {
     heads: [u32; N],
@@ -77,7 +78,7 @@ impl<const N: usize> Turns<N> {
         Some(first)
     }
 
-    /// Puts the first of `from` behind the last of `to`.
+    /// Moves the first queue of list `from` to the end of list `to`.
     #[inline]
     pub(super) fn pass(&mut self, queues: &mut impl Turned, from: usize, to: usize) {
         let is_alone = from == to && self.heads[from] == self.tails[from];

@@ -1,4 +1,4 @@
-//! No limit and no law: for "what if nothing were ever refused".
+//! A FIFO without a limit and without a control law, which never drops a packet.
 
 use crate::aqm::DropTail;
 use crate::aqm::{Governor, LawParameters};
@@ -6,11 +6,12 @@ use crate::queue::Limited;
 use crate::rng::Rng;
 use crate::units::Rate;
 
-/// A queue without a limit has no parameters.
+/// Parameters of the queue without a limit; there are none.
 ///
-/// Use it to ask "what if nothing were ever dropped", or where another queue is the bottleneck.
+/// Use it to see what would happen if no packet were ever dropped, or where another queue is the
+/// bottleneck.
 ///
-/// Source: a choice of ours.
+/// Source: our choice.
 #[derive(
     Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
