@@ -1,14 +1,16 @@
-//! The weighted average of a queue's length that RED, FRED and CBT judge by (Floyd and Jacobson 1993 §4), and what it counts.
+//! The weighted average queue length that RED, FRED and CBT use (Floyd and Jacobson 1993 §4), and
+//! its unit.
 //!
-//! Each arrival is a sample: `avg ← (1−w)·avg + w·q`. A queue that was empty sends no samples, so at the first arrival after a pause the average
-//! decays as if `m` small packets had arrived at an empty queue, `m` being the pause in packet times: `avg ← (1−w)^m·avg`.
+//! Each arrival is a sample: `avg ← (1−w)·avg + w·q`. An empty queue gives no samples. At the first
+//! arrival after a pause, the average therefore decays as if `m` small packets had arrived at an
+//! empty queue: `avg ← (1−w)^m·avg`. `m` is the length of the pause in packet times.
 
 use crate::math;
 use crate::queue::Depth;
 use crate::time::Instant;
 use crate::units::{ByteCount, Limit, Rate};
 
-/// What an average counts.
+/// The unit of an average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Bytes, as the line's framing counts them.
@@ -18,7 +20,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// What waits, in this unit.
+    /// The length of a queue in this unit.
     pub(super) fn of(self, depth: Depth) -> f64 {
         match self {
             Self::Bytes => depth.bytes as f64,
@@ -26,7 +28,7 @@ impl Unit {
         }
     }
 
-    /// A threshold on a line of this rate, with the unit it is counted in; `None` for one without bound.
+    /// A threshold on a line of this rate, with its unit; `None` for an unlimited one.
     pub(super) fn of_threshold(threshold: Limit, rate: Rate) -> Option<(Self, f64)> {
         match threshold {
             Limit::Packets(packets) => Some((Self::Packets, packets as f64)),
@@ -42,15 +44,16 @@ impl Unit {
 #[derive(Debug, Clone)]
 pub(super) struct Average {
     weight: f64,
-    /// Bytes of a usual packet: a pause is counted in the time the line takes for it.
+    /// Bytes of a typical packet. A pause is counted in its transmission time.
     mean_packet: u64,
     value: f64,
-    /// When the queue became empty, or last was seen to be.
+    /// When the queue became empty, or was last found empty.
     empty_since: Instant,
 }
 
 impl Average {
-    /// Of a queue that was always empty. The newest sample counts with `weight`; `mean_packet` bytes are a usual packet.
+    /// The average of an empty queue. `weight` is the weight of the newest sample, and
+    /// `mean_packet` the size of a typical packet.
     pub(super) fn new(weight: f64, mean_packet: ByteCount) -> Self {
         Self {
             weight,
@@ -60,12 +63,12 @@ impl Average {
         }
     }
 
-    /// The average.
+    /// The current average.
     pub(super) fn value(&self) -> f64 {
         self.value
     }
 
-    /// A packet arrives behind `queue`, before a line of this rate.
+    /// Adds a sample: a packet arrives behind `queue`, on a line of this rate.
     pub(super) fn sample(&mut self, queue: f64, now: Instant, rate: Rate) {
         if queue > 0.0 {
             self.value += self.weight * (queue - self.value);
@@ -74,12 +77,12 @@ impl Average {
         }
     }
 
-    /// The queue has become empty.
+    /// Called when the queue becomes empty.
     pub(super) fn note_empty(&mut self, now: Instant) {
         self.empty_since = now;
     }
 
-    /// One more sample, of a queue from which a packet has just departed: for laws that look then too.
+    /// Adds a sample after a packet has departed, for laws that sample at departures as well.
     pub(super) fn sample_departure(&mut self, queue: f64, now: Instant) {
         self.value += self.weight * (queue - self.value);
         if queue == 0.0 {
@@ -87,7 +90,7 @@ impl Average {
         }
     }
 
-    /// Lets it stay as it is, for tests.
+    /// Keeps the average constant, for tests.
     #[cfg(test)]
     pub(super) fn freeze(&mut self) {
         self.weight = 0.0;
@@ -125,7 +128,8 @@ mod tests {
         );
     }
 
-    // The figures were computed apart, by a few lines of Python from the two formulas of the paper.
+    // The figures were computed independently, by a few lines of Python, from the two formulas of
+    // the paper.
 
     #[test]
     fn a_step_of_60_packets_passes_15_at_the_148th_arrival_and_30_at_the_355th() {
@@ -150,7 +154,7 @@ mod tests {
         assert_near(average.value(), 51.506_427_283_934_514);
     }
 
-    /// An average of 30 packets whose queue became empty at time zero.
+    /// An average of 30 packets; the queue became empty at time zero.
     fn thirty() -> Average {
         Average {
             value: 30.0,

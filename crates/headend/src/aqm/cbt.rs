@@ -1,19 +1,32 @@
-//! CBT, Class-Based Thresholds: RED, and for each class of traffic a bound on its average share of the one queue.
+//! CBT, Class-Based Thresholds: RED with a limit on the average number of packets that each class
+//! of traffic has in the queue.
 //!
-//! RED lets senders that do not answer losses push out those that do. CBT counts the packets of each class in the queue. An arrival whose class has
-//! more of them on average than the class's threshold is dropped; all others are RED's. All packets wait in one FIFO: a threshold bounds the
-//! class's share of the line only while the queue is full of others, and what a class does not use the others take.
+//! With RED, senders that do not respond to losses displace those that do. CBT counts the packets
+//! of each class in the queue. If the average of a class exceeds its threshold, an arriving packet
+//! of this class is dropped. RED handles all other packets.
 //!
-//! In the paper TCP has no threshold, *tagged* packets (continuous media) one of 10 packets, and *untagged* ones (all others) one of 2.
+//! All packets wait in one FIFO. A threshold therefore limits the class's share of the line only
+//! while the queue is full of other packets. Other classes use the capacity that a class leaves
+//! unused.
 //!
-//! - "CBT with RED for all flows" (`red_for = "all"`): RED counts the whole queue and tests every packet that its threshold lets pass.
-//! - "CBT with RED only for TCP" (`red_for = "unbounded"`): RED counts and tests the classes without a threshold alone.
+//! In the paper, TCP has no threshold, *tagged* packets (continuous media) have one of 10 packets,
+//! and *untagged* ones (all others) one of 2.
 //!
-//! Written from Parris, Jeffay and Smith, "Lightweight Active Router-Queue Management for Multimedia Networking" (1999) §3 and §4.
+//! - "CBT with RED for all flows" (`red_for = "all"`): RED counts the whole queue, and tests every
+//!   packet that passes its threshold.
+//! - "CBT with RED only for TCP" (`red_for = "unbounded"`): RED counts and tests only the classes
+//!   without a threshold.
 //!
-//! Choices where the paper is silent: class averages have RED's weight and decay like RED's while the class has no packet in the queue; an
-//! arrival dropped at its threshold is no sample of RED's average; with RED only for TCP a forced drop falls on a packet RED may test, and a full
-//! queue refuses arrivals of the other classes.
+//! Written from Parris, Jeffay and Smith, "Lightweight Active Router-Queue Management for
+//! Multimedia Networking" (1999) §3 and §4.
+//!
+//! Choices where the paper is silent:
+//!
+//! - The averages of classes have RED's weight. They decay as in RED while the class has no packet
+//!   in the queue.
+//! - A packet dropped at its threshold is not a sample of RED's average.
+//! - With RED only for TCP, a forced drop discards a packet that RED tests. A full queue discards
+//!   arriving packets of the other classes.
 
 use std::collections::BTreeMap;
 
@@ -31,32 +44,40 @@ use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of CBT.
 ///
-/// Use it where unresponsive media and TCP share a router that cannot afford a scheduler: its state is a few figures for each class.
+/// Use it where unresponsive media traffic and TCP share a router that cannot run a scheduler. Its
+/// state is a few numbers for each class.
 ///
-/// Source: Parris, Jeffay and Smith, "Lightweight active router-queue management for multimedia networking" (1999), §3 and §4.
+/// Source: Parris, Jeffay and Smith, "Lightweight active router-queue management for multimedia
+/// networking" (1999), §3 and §4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". Room for bursts above the thresholds.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// The room above the thresholds is for bursts.
     pub limit: Limit,
-    /// Classes by name, in place of the paper's three. What no class matches is RED's alone.
+    /// Classes by name. They replace the three classes of the paper. RED alone handles packets that
+    /// match no class.
     pub class: BTreeMap<String, Class>,
     /// Which packets RED counts and tests.
     pub red_for: RedFor,
-    /// RED: average queue below which nothing is dropped early. Raising it lets longer bursts pass and makes everybody wait longer.
+    /// RED: average queue below which no packet is dropped early. Raising it lets longer bursts
+    /// pass, and makes all packets wait longer.
     pub min_threshold: Limit,
-    /// RED: average queue from which every arrival costs a packet. Raising it leaves early drops more room to work.
+    /// RED: average queue from which each arrival causes a drop. Raising it widens the range in
+    /// which early drops control the queue.
     pub max_threshold: Limit,
-    /// RED: probability of an early drop just below `max_threshold`. Raising it controls more connections, and keeps fewer from filling the line.
+    /// RED: probability of an early drop just below `max_threshold`. Raising it controls more
+    /// connections, and keeps a few connections from filling the line.
     pub max_probability: Probability,
-    /// Weight of the newest sample in all averages. Raising it follows the queue sooner, bursts included.
+    /// Weight of the newest sample in all averages. Raising it makes the averages follow the queue
+    /// sooner, including bursts.
     pub weight: Probability,
-    /// Size of a usual packet: what a pause is counted in.
+    /// Size of a typical packet. Pauses are counted in its transmission time.
     pub mean_packet: ByteCount,
-    /// Average queue that RED is expected to keep: thresholds derived from rates are what a class brings while this drains. Raising it lets such
-    /// classes have more.
+    /// Average queue that RED is expected to keep. A threshold derived from a rate is what the
+    /// class sends while this queue drains. Raising it gives these classes more of the line.
     pub expected_queue: Limit,
-    /// RED: marks ECN-capable packets instead of an early drop.
+    /// RED: whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
 }
 
@@ -66,14 +87,17 @@ pub struct Config {
 )]
 #[serde(default, deny_unknown_fields)]
 pub struct Class {
-    /// Which packets it has: all conditions must hold. Without conditions, those that no other class has.
+    /// Conditions on the packets of this class. All of them must hold. A class without conditions
+    /// has the packets that match no other class.
     #[serde(rename = "match", skip_serializing_if = "Classifier::is_empty")]
     pub classifier: Classifier,
-    /// Average number of packets (or bytes, or a time at the line's rate) of this class in the queue from which its arrivals are dropped. Raising
-    /// it gives the class more of a full line. Without it, and without `rate`, the class is RED's alone.
+    /// Average number of packets (or bytes, or a time at the line's rate) of this class in the
+    /// queue, above which its arriving packets are dropped. Raising it gives the class more of a
+    /// full line. Without it, and without `rate`, only RED handles the class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Limit>,
-    /// In place of a threshold: the rate the class is meant to have. The threshold is what arrives at this rate while `expected_queue` drains.
+    /// Intended rate of the class, in place of a threshold. The threshold is what arrives at this
+    /// rate while `expected_queue` drains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
@@ -92,10 +116,10 @@ pub struct Class {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RedFor {
-    /// All that pass their class's threshold.
+    /// All packets that pass the threshold of their class.
     #[default]
     All,
-    /// Those of classes without a threshold alone: TCP, in the paper.
+    /// Only packets of classes without a threshold: TCP, in the paper.
     Unbounded,
 }
 
@@ -126,7 +150,8 @@ fn papers_classes() -> BTreeMap<String, Class> {
         threshold: threshold.map(Limit::Packets),
         rate: None,
     };
-    // The paper does not say how packets are tagged. AF41, multimedia conferencing (RFC 4594).
+    // The paper does not say how packets are tagged. This is AF41, multimedia conferencing (RFC
+    // 4594).
     let tagged = Classifier::of_dscp(34);
     let tcp = Classifier::of_protocol(TransportName::Tcp);
     [
@@ -159,7 +184,7 @@ impl Config {
         }
     }
 
-    /// The threshold of a class and the unit it is counted in, if it has one.
+    /// The threshold of a class and its unit; `None` if the class has no threshold.
     fn threshold_of(
         &self,
         name: &str,
@@ -181,7 +206,8 @@ impl Config {
         }
     }
 
-    /// §4: "given a drain rate, the threshold … should ensure minimal packet loss": what arrives at `rate` while the expected queue drains.
+    /// §4: "given a drain rate, the threshold … should ensure minimal packet loss": the bytes that
+    /// arrive at `rate` while the expected queue drains.
     fn derived_threshold(&self, name: &str, rate: Rate, line: Rate) -> Result<(Unit, f64), String> {
         if rate.0 == 0 || rate > line {
             return Err(format!(
@@ -197,13 +223,13 @@ impl Config {
     }
 }
 
-/// What is known of one class.
+/// The state of one class.
 #[derive(Debug)]
 struct ClassState {
-    /// Its packets in the queue.
+    /// Packets and bytes of the class in the queue.
     queued: Depth,
     average: Average,
-    /// What is counted, and how much of it is too much on average.
+    /// The unit and the largest average that the class may have.
     threshold: Option<(Unit, f64)>,
 }
 
@@ -211,22 +237,22 @@ struct ClassState {
 #[derive(Debug)]
 pub struct Cbt {
     rules: Classes,
-    /// The classes by number; the last has what no other takes.
+    /// The classes by number. The last one has the packets that match no class.
     classes: Vec<ClassState>,
     red_for: RedFor,
     red: Detector,
-    /// What RED counts of the queue.
+    /// The packets and bytes in the queue that RED counts.
     tested: Depth,
     ecn: bool,
     rng: Rng,
 }
 
 impl Cbt {
-    /// CBT before its first packet, and before a line of this rate.
+    /// CBT before its first packet, for a line of this rate.
     ///
     /// # Errors
     ///
-    /// Why it cannot run with these parameters, as a sentence.
+    /// A sentence about the first invalid parameter.
     pub fn new(config: &Config, rate: Rate, rng: Rng) -> Result<Self, String> {
         let red = config.red();
         red.check(rate)?;
@@ -327,7 +353,7 @@ impl Cbt {
         self.red_for == RedFor::All || self.classes[class].threshold.is_none()
     }
 
-    /// RED's part.
+    /// The part of RED: tests a packet and enqueues, marks or drops it.
     fn test(
         &mut self,
         class: usize,
@@ -355,7 +381,8 @@ impl Cbt {
         }
     }
 
-    /// RED's forced drop: of a packet that RED tests or of the arrival, each as likely as the other; of several, if the arrival needs it.
+    /// RED's forced drop: discards the arriving packet or one that RED tests, each with the same
+    /// probability; or several, if the arriving packet needs the room.
     fn force(
         &mut self,
         class: usize,
@@ -386,7 +413,7 @@ impl Cbt {
         if self.red_for == RedFor::All {
             return random_drop::draw_victim(&mut self.rng, backlog, line);
         }
-        // The packets that RED tests are found by looking at all: the price of a forced drop, not of a packet.
+        // This scans the whole queue, but only for a forced drop.
         let chosen = self.rng.below(self.tested.packets + 1) as usize;
         let is_tested = |packet: &&Packet| self.is_tested(self.class_of(packet, cx));
         let of_interest = (backlog.iter().enumerate()).filter(|(_, packet)| is_tested(packet));
@@ -410,7 +437,7 @@ impl Cbt {
         backlog.push(packet, line, cx);
     }
 
-    /// A packet has left the queue, whichever way.
+    /// Updates the counters after a packet has left the queue, sent or dropped.
     fn let_go(&mut self, packet: &Packet, line: &LineView<'_>, cx: &Context<'_>) {
         let bytes = line.framing.bytes(packet);
         let class = self.class_of(packet, cx);
@@ -451,13 +478,13 @@ mod tests {
     const RATE: Rate = Rate(10_000_000);
     const LINE: LineView<'static> = LineView::plain(RATE);
 
-    /// Flows of the scene, in order.
+    /// Indices of the flows in a scene.
     const TCP: usize = 0;
     const TAGGED: usize = 1;
     const UNTAGGED: usize = 2;
     const PING: usize = 3;
 
-    /// CBT over a backlog, both driven by hand, with one flow of each kind.
+    /// CBT over a backlog, with one flow of each kind; the tests call both directly.
     struct Scene {
         bench: Bench,
         flows: [FlowId; 4],
@@ -484,7 +511,8 @@ mod tests {
             }
         }
 
-        /// Packets of 1000 B of a flow arrive: which packets each cost, and why.
+        /// Packets of 1000 B of a flow arrive. Returns the flows of the dropped packets and the
+        /// reasons.
         fn arrive(&mut self, flow: usize, packets: usize) -> Vec<(FlowId, DropReason)> {
             for _ in 0..packets {
                 let packet = self.bench.packet(self.flows[flow], 1000);
@@ -512,7 +540,7 @@ mod tests {
             &mut self.cbt.classes[class.expect("the paper's classes take everything")]
         }
 
-        /// From here on RED's average stays at `average`.
+        /// Keeps RED's average at `average` from now on.
         fn hold_red(&mut self, average: f64) {
             self.cbt.red.hold(average);
         }
@@ -536,14 +564,16 @@ mod tests {
         }
     }
 
-    // Averages are followed by hand: with a weight of 1 an average is what the class had in the queue at its latest arrival.
+    // The averages are computed by hand. With a weight of 1, an average is the number of packets
+    // that the class had in the queue at its latest arrival.
 
     #[test]
     fn an_arrival_is_dropped_once_its_class_is_over_its_threshold_on_average() {
         let mut scene = Scene::new(&with_weight(1.0));
         scene.hold_red(0.0);
         let untagged = scene.flows[UNTAGGED];
-        // Before the arrivals: 0, 1, 2 packets; with 3 it is above 2.
+        // Averages before the arrivals: 0, 1 and 2 packets. The fourth packet finds 3, which is
+        // above 2.
         assert_eq!(scene.arrive(UNTAGGED, 3), []);
         let over = [(untagged, DropReason::FlowLimit); 2];
         assert_eq!(scene.arrive(UNTAGGED, 2), over);
@@ -566,7 +596,7 @@ mod tests {
     fn a_burst_passes_that_the_slow_average_does_not_see() {
         let mut scene = Scene::new(&Config::default());
         assert_eq!(scene.arrive(UNTAGGED, 30), []);
-        // 1/512 of 0 + 1 + … + 29 = 435, a little less for the decay: 0.83 packets.
+        // 1/512 of 0 + 1 + … + 29 = 435, slightly less because of the decay: 0.83 packets.
         let average = scene.class(UNTAGGED).average.value();
         assert!((0.82..0.85).contains(&average), "{average}");
     }
@@ -576,10 +606,10 @@ mod tests {
         let mut scene = Scene::new(&with_weight(0.5));
         scene.hold_red(0.0);
         scene.arrive(UNTAGGED, 4);
-        // 0, 0.5, 1.25, 2.125: the fourth was refused.
+        // Averages 0, 0.5, 1.25 and 2.125: the fourth packet was dropped.
         assert_eq!(scene.backlog.depth().packets, 3);
         scene.leave(3);
-        // A packet time of 800 µs halves it.
+        // A pause of one packet time, 800 µs, halves the average.
         scene.bench.advance(Duration::from_micros(800));
         assert_eq!(scene.arrive(UNTAGGED, 1), []);
         let average = scene.class(UNTAGGED).average.value();
@@ -682,7 +712,8 @@ mod tests {
 
     #[test]
     fn a_threshold_can_be_derived_from_the_rate_the_class_is_meant_to_have() {
-        // §4, corrected: 26 packets of 1000 B drain at 10 Mbit/s in 20.8 ms, in which 1.6 Mbit/s bring 4160 B.
+        // §4, corrected: 26 packets of 1000 B drain at 10 Mbit/s in 20.8 ms, in which 4160 B arrive
+        // at 1.6 Mbit/s.
         let mut config = Config::default();
         let tagged = config
             .class

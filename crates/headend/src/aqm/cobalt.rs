@@ -1,17 +1,23 @@
-//! COBALT, CoDel and BLUE Alternate: the law of the queues inside CAKE, over one backlog.
+//! COBALT, CoDel and BLUE Alternate: the control law of the queues in CAKE, over one backlog.
 //!
-//! CoDel is slow against a load that does not answer its drops: its rate of drops rises only by the square root of their number. BLUE drops at random, with a
-//! probability that rises each time the queue overflows and falls each time it runs empty. COBALT runs both: CoDel for those who answer, BLUE for those who
-//! do not. Its CoDel differs from RFC 8289 in four ways:
+//! CoDel reacts slowly to a load that does not respond to its drops: its drop rate grows only with
+//! the square root of the number of drops. BLUE drops at random. Its probability rises each time
+//! the queue overflows, and falls each time the queue becomes empty. COBALT runs both: CoDel for
+//! flows that respond, and BLUE for flows that do not.
 //!
-//! - excess is borne for `interval/√count` before the first drop, the count being what is left of the last time;
-//! - when the excess ends the count is not forgotten but falls by one each time a drop would have been due;
-//! - a packet's delay is no excess before it is above four times what a largest packet takes on the line;
-//! - the inverse square root begins from a table (see [`inverse_sqrt`](super::inverse_sqrt)).
+//! Its CoDel differs from RFC 8289 in four ways:
 //!
-//! BLUE's drops pay no regard to ECN: whoever overflows the queue did not answer marks.
+//! - The first drop comes `interval/√count` after the delay has exceeded the target. `count` is
+//!   what is left of it from the last dropping state.
+//! - When the delay falls below the target, `count` is not reset. It falls by one each time a drop
+//!   would have been due.
+//! - A delay counts as excessive only above four times the transmission time of the largest packet.
+//! - The inverse square root starts from a table (see [`inverse_sqrt`](super::inverse_sqrt)).
 //!
-//! Written from the description in "Piece of CAKE" (§2) and from facts about the deployed form; the numbers are that form's.
+//! BLUE also drops ECN-capable packets: a flow that overflows the queue does not respond to marks.
+//!
+//! Written from the description in "Piece of CAKE" (§2) and from facts about the deployed
+//! implementation; the numbers are those of that implementation.
 
 use super::Aqm;
 use super::drop_schedule;
@@ -28,37 +34,45 @@ use crate::units::{Limit, Probability, Rate};
 
 /// Parameters of COBALT.
 ///
-/// Use it where some senders answer neither drops nor marks, which CoDel alone leaves to the end of the buffer; a packet is judged as it leaves, which a modem
-/// that fills its grants early cannot do well.
+/// Use it where some senders respond neither to drops nor to marks; with CoDel alone, these fill
+/// the buffer. COBALT decides when a packet leaves, which does not suit a modem that fills its
+/// grants in advance.
 ///
 /// Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE" (2018).
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". BLUE learns from its overflow: more absorbs longer bursts,
-    /// and notices later that somebody does not answer.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// BLUE reacts when this limit is exceeded. Raising it lets the queue absorb longer bursts, and
+    /// delays BLUE's reaction to unresponsive flows.
     pub limit: Limit,
-    /// Sojourn time that may stand without harm. Raising it fills the line better when few connections share it, and makes everybody wait longer.
+    /// Sojourn time that is acceptable permanently. Raising it fills the line better when few
+    /// connections share it, and makes all packets wait longer.
     pub target: Duration,
-    /// Time from the beginning of excess to the first drop, and unit of the schedule of drops: about the longest round-trip time of the connections. Raising
-    /// it tolerates longer bursts and reacts later.
+    /// Time for which the delay must exceed the target before the first drop, and the unit of the
+    /// drop schedule: about the longest round-trip time of the connections. Raising it tolerates
+    /// longer bursts and reacts later.
     pub interval: Duration,
-    /// CoDel marks ECN-capable packets instead of dropping them. BLUE drops them all the same.
+    /// Whether CoDel marks ECN-capable packets instead of dropping them. BLUE drops them in any
+    /// case.
     pub ecn: bool,
-    /// What BLUE's probability grows by when the queue overflows, at most once per target. Raising it reacts faster to those who do not answer.
+    /// Step by which BLUE's probability grows when the queue overflows, at most once per target.
+    /// Raising it reacts faster to unresponsive flows.
     pub increase: Probability,
-    /// What BLUE's probability falls by when the queue is empty, at most once per target. Raising it forgives faster.
+    /// Step by which BLUE's probability falls when the queue is empty, at most once per target.
+    /// Raising it ends BLUE's drops sooner.
     pub decrease: Probability,
-    /// The inverse square root of CoDel's schedule: `table` as deployed, `exact`, or by `newton` steps alone.
+    /// How the inverse square root in CoDel's schedule is computed: `table` as deployed, `exact`,
+    /// or by `newton` steps alone.
     pub inverse_sqrt: InverseSqrt,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // As for CoDel: what common implementations have.
+            // As for CoDel: the value of common implementations.
             limit: Limit::Packets(1000),
-            // CAKE for the Internet.
+            // The values of CAKE for the Internet.
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
             ecn: true,
@@ -79,11 +93,11 @@ impl LawParameters for Config {
 }
 
 impl Config {
-    /// Why COBALT cannot run with these parameters.
+    /// Checks the parameters.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self) -> Result<(), String> {
         drop_schedule::check_target(self.target, self.interval)?;
         if self.increase.0 > 0.0 && self.decrease.0 == 0.0 {
@@ -93,7 +107,7 @@ impl Config {
     }
 }
 
-/// COBALT's state.
+/// The state of COBALT.
 #[derive(Debug)]
 pub struct Cobalt {
     config: Config,
@@ -103,7 +117,7 @@ pub struct Cobalt {
 }
 
 impl Cobalt {
-    /// COBALT before its first packet.
+    /// The control law before its first packet.
     pub fn new(config: Config, rng: Rng) -> Self {
         Self {
             codel: Schedule::new(config.interval, config.inverse_sqrt),
@@ -134,7 +148,7 @@ impl Aqm for Cobalt {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
-        // The line is asked once for a packet, however many are dropped before it.
+        // The loop may drop several packets before it returns one.
         let least = (self.config.target).max(line.rate.time_for_or_zero(4 * line.max_packet()));
         while let Some(mut packet) = backlog.pop(line) {
             let is_excess = cx.now - packet.enqueued_at > least;
@@ -162,13 +176,13 @@ impl Aqm for Cobalt {
     }
 }
 
-/// COBALT's half that is CoDel.
+/// The CoDel part of COBALT.
 #[derive(Debug)]
 struct Schedule {
     interval: Duration,
     root: Root,
     count: u64,
-    /// When the next drop is due, or the count falls next.
+    /// When the next drop is due, or when the count falls next.
     drop_next: Instant,
     dropping: bool,
 }
@@ -184,7 +198,8 @@ impl Schedule {
         }
     }
 
-    /// Whether a packet that leaves now, with or without excess, is to be dropped or marked.
+    /// Whether a packet that leaves now must be dropped or marked; `is_excess` says whether its
+    /// delay is above the target.
     fn is_due(&mut self, is_excess: bool, now: Instant) -> bool {
         if is_excess && !self.dropping {
             self.begin(now);
@@ -200,13 +215,13 @@ impl Schedule {
         false
     }
 
-    /// Excess begins: the first drop is a gap away.
+    /// Starts the schedule when the delay exceeds the target; the first drop comes one gap later.
     fn begin(&mut self, now: Instant) {
         self.set_count(self.count.max(1));
         self.drop_next = now + self.gap();
     }
 
-    /// Without excess the count falls by one each time a drop would have been due.
+    /// Lowers the count by one for each drop that would have been due since the delay was low.
     fn forget(&mut self, now: Instant) {
         while self.count > 0 && now >= self.drop_next {
             self.set_count(self.count - 1);
@@ -214,14 +229,14 @@ impl Schedule {
         }
     }
 
-    /// A packet found no room: a drop is due at once.
+    /// Called after a packet did not fit: a drop is due at once.
     fn overflowed(&mut self, now: Instant) {
         self.set_count(self.count.max(1));
         self.dropping = true;
         self.drop_next = now;
     }
 
-    /// Nothing waits.
+    /// Called when the queue is empty.
     fn emptied(&mut self, now: Instant) {
         self.dropping = false;
         self.forget(now);
@@ -242,17 +257,17 @@ impl Schedule {
     }
 }
 
-/// COBALT's half that is BLUE.
+/// The BLUE part of COBALT.
 #[derive(Debug, Default)]
 struct Blue {
     probability: f64,
-    /// When the probability moved last.
+    /// When the probability last changed.
     moved_at: Option<Instant>,
 }
 
 impl Blue {
     fn drops(&self, rng: &mut Rng) -> bool {
-        // No draw while BLUE is at rest: it is at rest nearly always.
+        // No random number is drawn while the probability is zero, which is nearly always.
         self.probability > 0.0 && rng.uniform() < self.probability
     }
 
@@ -266,7 +281,7 @@ impl Blue {
         }
     }
 
-    /// Moves the probability, unless it moved within the last target.
+    /// Changes the probability, unless it changed within the last target.
     fn step(&mut self, change: f64, config: &Config, now: Instant) {
         if (self.moved_at).is_none_or(|at| now - at > config.target) {
             self.probability = (self.probability + change).clamp(0.0, 1.0);
@@ -299,7 +314,8 @@ mod tests {
 
     // CoDel.
 
-    /// Times, in units of 10 µs, at which a look every 10 µs over this span finds a drop due.
+    /// Times, in units of 10 µs, at which a drop is due, if the schedule is checked every 10 µs
+    /// over this span.
     fn drops(schedule: &mut Schedule, from: Instant, span: Duration) -> Vec<u64> {
         let ticks = span.as_nanos() / 10_000;
         let times = (0..ticks).map(|tick| from + Duration::from_micros(10) * tick);
@@ -409,7 +425,8 @@ mod tests {
             }
         }
 
-        /// The packet that leaves at `now`, and how many were discarded since the last call.
+        /// The packet that leaves at `now`, and the number of packets discarded since the last
+        /// call.
         fn dequeue(&mut self, now: Instant, line: &LineView<'_>) -> (Option<(u64, Ecn)>, usize) {
             self.bench.now = now;
             let packet = self
@@ -435,7 +452,7 @@ mod tests {
 
     #[test]
     fn on_a_slow_line_four_largest_packets_are_no_excess() {
-        // 1500 B take 12 ms at a megabit.
+        // 1500 B take 12 ms at 1 Mbit/s.
         let line = LineView::plain(Rate(1_000_000));
         let mut scene = Scene::new(Config::default(), 100);
         scene.arrive(10, Ecn::NotEct);
@@ -478,7 +495,8 @@ mod tests {
         assert!(!scene.law.codel.dropping);
     }
 
-    /// A flood of 2.5 times the rate that answers nothing: three packets in five must go. Left to CoDel alone nearly all of them would overflow.
+    /// A flood of 2.5 times the rate that does not respond: three packets in five must be dropped.
+    /// With CoDel alone, nearly all of these would overflow the queue.
     #[test]
     fn blue_takes_over_a_flood_that_codel_cannot_hold() {
         let mut scene = Scene::new(Config::default(), 200);
@@ -498,7 +516,7 @@ mod tests {
             }
         }
         let [overlimit, congested] = reasons;
-        // 50 000 arrive in the last fifth, of which 30 000 must go.
+        // 50 000 packets arrive in the last fifth, of which 30 000 must be dropped.
         assert!((29_000..31_000).contains(&(overlimit + congested)));
         assert!(
             congested > 29_000,

@@ -1,14 +1,20 @@
-//! CoDel, Controlled Delay (RFC 8289): drops by how long packets have waited.
+//! CoDel, Controlled Delay (RFC 8289): drops packets by the time that they have waited.
 //!
-//! A queue that absorbs a burst drains again within a round trip; one that still makes every packet wait after `interval` is a standing
-//! queue and good for nothing. CoDel looks at each packet as it leaves. Once the sojourn time has stayed at or above `target` for a whole
-//! `interval`, it drops the packet at the head, and the next one `interval/√count` later, `count` growing by one with each drop: a rising
-//! pressure that the square-root law of TCP answers with a linear fall of its rate. It stops as soon as one packet leaves below `target`.
+//! A queue that absorbs a burst is empty again within a round trip. If every packet still waits too
+//! long after `interval`, the queue is a standing queue, which only adds delay. CoDel therefore
+//! tests each packet when it leaves:
 //!
-//! Written from the pseudo-code of RFC 8289 §5; the names are its own.
+//! - Once the sojourn time has stayed at or above `target` for a whole `interval`, CoDel drops the
+//!   packet at the head.
+//! - The next drop follows `interval/√count` later, and `count` grows by one with each drop. By the
+//!   square-root law of TCP, the rate of the senders then falls linearly.
+//! - CoDel stops as soon as one packet leaves with a sojourn time below `target`.
 //!
-//! Deviation: the pseudo-code only drops. With `ecn`, an ECN-capable packet is marked instead: a mark moves the schedule on as a drop does, and
-//! the marked packet is sent, so that a sender behind its schedule catches up by one mark a packet.
+//! Written from the pseudo-code of RFC 8289 §5; the names are those of the RFC.
+//!
+//! Deviation: the pseudo-code only drops. With `ecn`, an ECN-capable packet is marked instead. A
+//! mark advances the schedule as a drop does, and the marked packet is sent. When the schedule is
+//! behind, it therefore catches up by one mark per packet.
 
 use super::Aqm;
 use super::drop_schedule::{self, DropSchedule};
@@ -24,25 +30,27 @@ use crate::units::{Limit, Rate};
 
 /// Parameters of CoDel.
 ///
-/// Use it where the line's rate varies or is unknown, as it looks at waiting times only; a packet is judged as it leaves, which a modem
-/// that fills its grants early cannot do well.
+/// Use it where the line's rate varies or is unknown, because CoDel uses only waiting times. It
+/// decides when a packet leaves, which does not suit a modem that fills its grants in advance.
 ///
 /// Source: RFC 8289.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". More absorbs longer bursts; the
-    /// law, not the limit, keeps the delay down.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// Raising it lets the queue absorb longer bursts; CoDel, not the limit, keeps the delay short.
     pub limit: Limit,
-    /// Sojourn time that may stand without harm. Raising it fills the line better when few connections share it, and makes everybody
-    /// wait longer.
+    /// Sojourn time that is acceptable permanently. Raising it fills the line better when few
+    /// connections share it, and makes all packets wait longer.
     pub target: Duration,
-    /// How long the sojourn time must stay above the target before the first drop: about the longest round-trip time of the
-    /// connections. Raising it tolerates longer bursts and reacts later.
+    /// How long the sojourn time must stay above the target before the first drop: about the
+    /// longest round-trip time of the connections. Raising it tolerates longer bursts and reacts
+    /// later.
     pub interval: Duration,
-    /// Marks ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// The inverse square root of the control law: `exact`, or as implementations approximate it, by `newton` steps or from a `table`.
+    /// How the inverse square root in the control law is computed: `exact`, or approximated as in
+    /// implementations, by `newton` steps or from a `table`.
     pub inverse_sqrt: InverseSqrt,
 }
 
@@ -72,11 +80,11 @@ impl LawParameters for Config {
 }
 
 impl Config {
-    /// Why CoDel cannot run with these parameters.
+    /// Checks the parameters.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self) -> Result<(), String> {
         drop_schedule::check_target(self.target, self.interval)
     }
@@ -93,7 +101,7 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// CoDel before its first packet.
+    /// The control law before its first packet.
     pub fn new(config: &Config) -> Self {
         Self {
             target: config.target,
@@ -103,7 +111,8 @@ impl Codel {
         }
     }
 
-    /// The same, but the last packet of a backlog is never dropped: the CoDel of the ns-2 SFQ-CoDel.
+    /// Changes the law so that the last packet of a backlog is never dropped: the CoDel of the ns-2
+    /// SFQ-CoDel.
     #[must_use]
     pub fn sparing_the_last(mut self) -> Self {
         self.spares_last = true;
@@ -135,8 +144,8 @@ impl Aqm for Codel {
 }
 
 impl Codel {
-    /// RFC 8289 §5.6, `dodequeue`: whether the head may be dropped (`ok_to_drop`). Looks at the head before it is taken, so that a packet is
-    /// moved once.
+    /// RFC 8289 §5.6, `dodequeue`: whether the packet at the head may be dropped (`ok_to_drop`).
+    /// The packet is tested before it is dequeued.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -145,17 +154,18 @@ impl Codel {
     fn is_standing(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) -> bool {
         let is_excess = backlog.head().is_some_and(|head| {
             let sojourn = now - head.enqueued_at;
-            // A line is kept busy by what waits in all the queues before it.
+            // The packets in all queues of the line keep it busy, not only those in this backlog.
             let waiting = backlog.others() + backlog.depth().bytes;
             let left = waiting - line.framing.bytes(head);
             let is_spared = self.spares_last && backlog.depth().packets == 1;
-            // The second test keeps a slow line busy: one packet that waits is no standing queue.
+            // The second test keeps a slow line busy: a single packet is not a standing queue.
             sojourn >= self.target && left > line.max_packet() && !is_spared
         });
         self.schedule.is_standing(is_excess, now)
     }
 
-    /// RFC 8289 §5.5, in the dropping state: catches up with the schedule.
+    /// RFC 8289 §5.5, in the dropping state: drops or marks packets until the schedule is no longer
+    /// behind.
     #[inline(never)]
     fn keep_dropping(
         &mut self,
@@ -189,13 +199,14 @@ impl Codel {
         let marked = self.signal(backlog, line, cx);
         self.schedule.enter(cx.now);
         marked.or_else(|| {
-            // The packet sent in place of the dropped one is spared, but it counts as seen.
+            // The packet sent in place of the dropped one is not dropped, but it must pass through
+            // the test.
             self.is_standing(backlog, line, cx.now);
             backlog.pop(line)
         })
     }
 
-    /// Marks the head and gives it back, or drops it.
+    /// Marks the head and returns it, or drops it.
     fn signal(
         &self,
         backlog: &mut Backlog,
@@ -230,7 +241,7 @@ mod tests {
         Instant::ZERO + ms(millis)
     }
 
-    /// CoDel over a backlog, both driven by hand.
+    /// CoDel over a backlog; the tests call both directly.
     struct Scene {
         bench: Bench,
         flow: FlowId,
@@ -239,7 +250,7 @@ mod tests {
     }
 
     impl Scene {
-        /// `waiting` packets of 1000 bytes have just arrived.
+        /// A backlog of `waiting` packets of 1000 bytes that have just arrived.
         fn new(config: &Config, waiting: usize, ecn: Ecn) -> Self {
             let mut bench = Bench::new();
             let flow = bench.flow(0);
@@ -264,7 +275,8 @@ mod tests {
             self.bench.take_log();
         }
 
-        /// The line may send at `now`: the number of the packet sent, if any, and how many were discarded before it.
+        /// Dequeues at `now`. Returns the number of the packet sent, if any, and how many were
+        /// discarded before it.
         fn dequeue(&mut self, now: Instant) -> (Option<(u64, Ecn)>, usize) {
             self.bench.now = now;
             let sent = self
@@ -277,7 +289,7 @@ mod tests {
             (seen, self.bench.take_discards().len())
         }
 
-        /// Discards when the line sends a packet every 10 µs from `from` to `to`.
+        /// Times of the discards, when the line sends a packet every 10 µs from `from` to `to`.
         fn discards(&mut self, from: Instant, to: Instant) -> Vec<Instant> {
             let step = Duration::from_micros(10);
             let mut found = Vec::new();
@@ -291,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Times of discards under a standing queue, in multiples of 10 µs after the first.
+    /// Times of the discards in a standing queue, in multiples of 10 µs after the first one.
     fn schedule(config: &Config, span: Duration) -> Vec<u64> {
         let (start, end) = (at(50), at(50) + config.interval + span);
         let mut scene = Scene::new(config, 130_000, Ecn::NotEct);
@@ -302,7 +314,7 @@ mod tests {
             .collect()
     }
 
-    /// The same from the stated times in milliseconds: the first sending opportunity at or after each.
+    /// The same for given times in milliseconds: the first sending opportunity at or after each.
     fn opportunities(times: &[f64]) -> Vec<u64> {
         times
             .iter()
@@ -377,7 +389,8 @@ mod tests {
     #[test]
     fn a_backlog_of_one_largest_packet_is_never_dropped_from() {
         for (waiting, discarded) in [(4, 0), (5, 1)] {
-            // Two packets are sent before the excess has lasted; the third leaves 1000 or 2000 bytes behind it.
+            // Two packets are sent before the interval ends. The third leaves 1000 or 2000 bytes in
+            // the queue.
             let mut scene = Scene::new(&Config::default(), waiting, Ecn::NotEct);
             scene.dequeue(at(5));
             scene.dequeue(at(50));
@@ -413,7 +426,8 @@ mod tests {
         assert_eq!(scene.codel.schedule.count, 4);
     }
 
-    /// Enters the dropping state again at `now`, after it was left with this count and schedule; the new count.
+    /// Enters the dropping state again at `now`, after it was left with this count and schedule.
+    /// Returns the new count.
     fn count_on_return(count: u64, last_count: u64, drop_next: Instant, now: Instant) -> u64 {
         let mut scene = Scene::new(&Config::default(), 10, Ecn::NotEct);
         scene.codel.schedule.count = count;
@@ -457,7 +471,7 @@ mod tests {
         scene.dequeue(at(5));
         assert_eq!(scene.dequeue(at(105)), (Some((1, Ecn::Ce)), 0));
         assert_eq!(scene.dequeue(at(106)), (Some((2, Ecn::Ect0)), 0));
-        // Two marks behind schedule: one for each packet.
+        // Two marks are due: each is put on one packet.
         assert_eq!(scene.dequeue(at(300)), (Some((3, Ecn::Ce)), 0));
         assert_eq!(scene.dequeue(at(300)), (Some((4, Ecn::Ce)), 0));
         assert_eq!(scene.dequeue(at(300)), (Some((5, Ecn::Ect0)), 0));

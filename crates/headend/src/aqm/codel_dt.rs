@@ -1,18 +1,24 @@
-//! CoDel-DT (AQM paper §4.3): CoDel at the tail, with the delay that a packet will have in place of the one it had.
+//! CoDel-DT (AQM paper §4.3): CoDel at the tail of the queue, with the predicted delay of a packet
+//! in place of its sojourn time.
 //!
-//! In a cable modem, timestamps and drops at the head of the queue are dear. CoDel-DT predicts, as a packet arrives, how long it will wait: the backlog
-//! over PIE's estimate of the rate at which the queue drains. From there on it is CoDel: once the predicted delay has stayed at or above `target` for a
-//! whole `interval`, the arriving packet is dropped, and then one each `interval/√count` later, until one arrives with less.
+//! In a cable modem, timestamps and drops at the head of the queue are expensive. CoDel-DT predicts
+//! at arrival how long a packet will wait: the backlog divided by PIE's estimate of the rate at
+//! which the queue drains. The rest is CoDel. Once the predicted delay has stayed at or above
+//! `target` for a whole `interval`, the arriving packet is dropped. Further drops follow
+//! `interval/√count` apart, until a packet arrives with a shorter predicted delay.
 //!
-//! Written from the AQM paper, which asks for "the identical drop decision logic as CoDel", and from the pseudo-code of RFC 8289 §5 that it names. The
-//! published ns-2 code differs: see [`codel_dt_ns2`](super::codel_dt_ns2).
+//! Written from the AQM paper, which requires "the identical drop decision logic as CoDel", and
+//! from the pseudo-code of RFC 8289 §5 that it refers to. The published ns-2 code differs: see
+//! [`codel_dt_ns2`](super::codel_dt_ns2).
 //!
-//! With a prediction that comes true (`delay_estimate = "omniscient"`), the law reads the clock of the predicted departure: the paper says that CoDel and CoDel-DT
-//! then produce identical results. What no prediction of delays tells is whether anything will wait behind the packet when it leaves, on which CoDel's
-//! second condition looks; here it is what waits before it.
+//! With an exact prediction (`delay_estimate = "omniscient"`), the clock of the schedule is the
+//! predicted departure time. The paper says that CoDel and CoDel-DT then produce identical results.
+//! No prediction of delays can say whether packets will wait behind this one when it leaves, which
+//! is CoDel's second condition. Here, this condition tests the packets before it.
 //!
-//! Deviation: CoDel drops several packets at one departure when its schedule is behind; here only one arrives at a time, so that the next arrivals are
-//! dropped until the schedule is caught up with. With `ecn`, an ECN-capable packet is marked in place of its drop.
+//! Deviation: when its schedule is behind, CoDel drops several packets at one departure. Here, one
+//! packet arrives at a time, so the next arriving packets are dropped until the schedule is no
+//! longer behind. With `ecn`, an ECN-capable packet is marked instead of dropped.
 
 use super::Aqm;
 use super::delay_estimate::{DelayEstimate, Estimator};
@@ -30,26 +36,35 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of CoDel-DT.
 ///
-/// Use it where packets can be dropped only as they arrive, as in a cable modem's hardware, and CoDel's law is wanted; `docsis_pie` has taken its place there.
+/// Use it for CoDel's control law where packets can be dropped only at arrival, as in a cable
+/// modem's hardware. In modems, `docsis_pie` has replaced it.
 ///
 /// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (2014), §4.3.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". More absorbs longer bursts; the law, not the limit, keeps
-    /// the delay down.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// Raising it lets the queue absorb longer bursts; the control law, not the limit, keeps the
+    /// delay short.
     pub limit: Limit,
-    /// Predicted delay that may stand without harm. Raising it fills the line better when few connections share it, and makes everybody wait longer.
+    /// Predicted delay that is acceptable permanently. Raising it fills the line better when few
+    /// connections share it, and makes all packets wait longer.
     pub target: Duration,
-    /// How long the predicted delay must stay above the target before the first drop. Raising it tolerates longer bursts and reacts later.
+    /// How long the predicted delay must stay above the target before the first drop. Raising it
+    /// tolerates longer bursts and reacts later.
     pub interval: Duration,
-    /// Marks ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// The inverse square root of the control law: `exact`, or as implementations approximate it, by `newton` steps or from a `table`.
+    /// How the inverse square root in the control law is computed: `exact`, or approximated as in
+    /// implementations, by `newton` steps or from a `table`.
     pub inverse_sqrt: InverseSqrt,
-    /// Where the prediction comes from: `departure_rate` as in the paper, `departure_time`, `token_buckets`, or on a plain link of constant rate `omniscient`, with which CoDel-DT does what CoDel does.
+    /// How the delay is predicted: `departure_rate` as in the paper, `departure_time`,
+    /// `token_buckets`, or `omniscient`. The last one needs a plain link of constant rate; with it,
+    /// CoDel-DT behaves as CoDel.
     pub delay_estimate: DelayEstimate,
-    /// Bytes whose departure makes a measurement, for `departure_rate` and `departure_time`. Raising it smooths, and needs a longer queue to measure at all.
+    /// Bytes that must depart for one measurement, for `departure_rate` and `departure_time`.
+    /// Raising it makes the estimate smoother, and needs a longer queue before anything is
+    /// measured.
     pub departure_threshold: ByteCount,
 }
 
@@ -64,7 +79,7 @@ impl Default for Config {
             // Choice, as for CoDel: the paper only drops.
             ecn: true,
             inverse_sqrt: InverseSqrt::Exact,
-            // AQM paper §4.3: as in PIE, which then had the drafts' estimator.
+            // AQM paper §4.3: as in PIE, which had the drafts' estimator at that time.
             delay_estimate: DelayEstimate::DepartureRate,
             // RFC 8033 appendix B.
             departure_threshold: ByteCount(1 << 14),
@@ -83,11 +98,11 @@ impl LawParameters for Config {
 }
 
 impl Config {
-    /// Why CoDel-DT cannot run with these parameters.
+    /// Checks the parameters.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self) -> Result<(), String> {
         drop_schedule::check_target(self.target, self.interval)?;
         if self.departure_threshold.0 == 0 {
@@ -115,14 +130,15 @@ pub struct CodelDt {
     config: Config,
     estimator: Estimator,
     schedule: DropSchedule,
-    /// Predicted for the packet that arrived last.
+    /// The delay predicted for the packet that arrived last.
     delay: Duration,
-    /// Omniscient: a packet was dropped, and whether the schedule goes on is found out with the next one, as at CoDel's departures.
+    /// With exact predictions: a packet was dropped, and the next packet decides whether the
+    /// schedule continues, as in CoDel.
     goes_on: bool,
 }
 
 impl CodelDt {
-    /// CoDel-DT before its first packet, and before a line of this rate.
+    /// The control law before its first packet, for a line of this rate.
     pub fn new(config: Config, rate: Rate) -> Self {
         Self {
             estimator: match config.delay_estimate {
@@ -189,11 +205,12 @@ impl Aqm for CodelDt {
 impl CodelDt {
     /// RFC 8289 §5.5, for a packet that arrives behind `waiting` bytes.
     fn drops(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) -> bool {
-        // While nothing can be said the last prediction stands.
+        // If no prediction is possible now, the last one stays valid.
         if let Some(delay) = self.estimator.delay(waiting, line, now) {
             self.delay = delay;
         }
-        // CoDel's clock is that of departures; an estimate of them would run to and fro.
+        // CoDel's clock is the departure time. An inexact prediction of it could run backwards, so
+        // the arrival time is used instead.
         let clock = if self.estimator.is_omniscient() {
             now + self.delay
         } else {
@@ -222,7 +239,7 @@ impl CodelDt {
         is_due
     }
 
-    /// The next drop is due an interval over the root of the count after the last was.
+    /// Schedules the next drop `interval/√count` after the last one.
     fn go_on(&mut self) {
         if std::mem::take(&mut self.goes_on) {
             self.schedule.move_on();
@@ -248,7 +265,8 @@ mod tests {
         Instant::ZERO + ms(millis)
     }
 
-    /// A law that knows the rate, so that 1250 B are a millisecond, over a backlog of packets of 1250 bytes.
+    /// A law whose measured rate is exact, so that 1250 B are one millisecond, over a backlog of
+    /// packets of 1250 bytes.
     struct Scene {
         bench: Bench,
         flow: FlowId,
@@ -282,7 +300,7 @@ mod tests {
             }
         }
 
-        /// A packet arrives at `now`; whether it was taken in, and how many wait then.
+        /// A packet arrives at `now`. Returns whether it was enqueued.
         fn arrive(&mut self, now: Instant, ecn: Ecn) -> bool {
             self.bench.now = now;
             let mut packet = self.bench.packet(self.flow, 1250);
@@ -328,7 +346,7 @@ mod tests {
         assert_eq!(scene.law.schedule.first_above, None);
     }
 
-    /// The interval of the paper: sums of 150 ms/√k, computed apart for CoDel.
+    /// The interval of the paper: sums of 150 ms/√k, computed independently for CoDel.
     #[test]
     fn continuous_excess_is_dropped_on_codels_schedule() {
         let mut scene = Scene::new(100);
@@ -396,7 +414,7 @@ mod tests {
         for millis in 0..1000 {
             assert!(scene.arrive(at(millis), Ecn::NotEct));
         }
-        // One packet a millisecond leaves: 1990 wait for 1990 ms.
+        // One packet leaves per millisecond: 1990 packets wait for 1990 ms.
         for millis in 1000..1015 {
             scene.dequeue(at(millis));
         }

@@ -1,12 +1,15 @@
-//! CoDel-DT as its published ns-2 code behaves, which is not quite as the AQM paper words it.
+//! CoDel-DT as its published ns-2 code behaves, which differs from the text of the AQM paper.
 //!
-//! The purpose is that of [`codel_dt`](super::codel_dt); what differs:
+//! The purpose is that of [`codel_dt`](super::codel_dt). The differences are:
 //!
-//! - the target that counts is the configured one less 6 ms;
-//! - on a cable line the prediction comes from the token buckets, with the arriving packet; on others from the measured departure rate;
-//! - a queue that was controlled not long ago is on parole: its excess is borne for `interval/√count` only, and not for a whole interval;
-//! - a return to dropping goes on with the count less 2, or less a sixty-fourth above 128, if it comes within 8 intervals;
-//! - it never marks.
+//! - The effective target is the configured one minus 6 ms.
+//! - On a cable line, the prediction uses the token buckets and includes the arriving packet. On
+//!   other lines, it uses the measured departure rate.
+//! - If the queue was controlled recently, the first drop comes after only `interval/√count` of
+//!   excessive delay, not after a whole interval. This time is called *parole*.
+//! - If dropping starts again within 8 intervals, it continues with the count less 2, or less a
+//!   sixty-fourth above 128.
+//! - It never marks.
 //!
 //! Written from a description of that code's behaviour; the code itself was not used.
 
@@ -25,23 +28,28 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of CoDel-DT in its ns-2 form.
 ///
-/// Use it to compare with results of the published ns-2 code; for the law itself take `codel_dt`.
+/// Use it to compare with results of the published ns-2 code. For the control law of the paper, use
+/// `codel_dt`.
 ///
-/// Source: the behaviour of the ns-2 code published with White, "Active Queue Management in DOCSIS 3.x Cable Modems" (2014).
+/// Source: the behaviour of the ns-2 code published with White, "Active Queue Management in DOCSIS
+/// 3.x Cable Modems" (2014).
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". More absorbs longer bursts; the law, not the limit, keeps
-    /// the delay down.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// Raising it lets the queue absorb longer bursts; the control law, not the limit, keeps the
+    /// delay short.
     pub limit: Limit,
-    /// Predicted delay that may stand without harm, before `reduction` is taken off. Raising it fills the line better when few connections share it, and
-    /// makes everybody wait longer.
+    /// Predicted delay that is acceptable permanently, before `reduction` is subtracted. Raising it
+    /// fills the line better when few connections share it, and makes all packets wait longer.
     pub target: Duration,
-    /// What is taken off the target. Raising it shortens the queue.
+    /// Time that is subtracted from the target. Raising it shortens the queue.
     pub reduction: Duration,
-    /// How long the predicted delay must stay above the target before the first drop. Raising it tolerates longer bursts and reacts later.
+    /// How long the predicted delay must stay above the target before the first drop. Raising it
+    /// tolerates longer bursts and reacts later.
     pub interval: Duration,
-    /// Bytes whose departure makes a measurement, on a line without token buckets. Raising it smooths, and needs a longer queue to measure at all.
+    /// Bytes that must depart for one measurement, on a line without token buckets. Raising it
+    /// makes the estimate smoother, and needs a longer queue before anything is measured.
     pub departure_threshold: ByteCount,
 }
 
@@ -71,11 +79,11 @@ impl LawParameters for Config {
 }
 
 impl Config {
-    /// Why the law cannot run with these parameters.
+    /// Checks the parameters.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self) -> Result<(), String> {
         drop_schedule::check_target(self.target, self.interval)?;
         if self.target <= self.reduction {
@@ -91,18 +99,18 @@ impl Config {
     }
 }
 
-/// What the delay has been like.
+/// The state of the control law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Below the target.
+    /// The delay is below the target.
     Calm,
-    /// Above the target, and in control; the next drop comes at `drop_next`.
+    /// The delay is above the target, and packets are dropped; the next drop comes at `drop_next`.
     Dropping,
-    /// Above the target, which is borne until this time.
+    /// The delay is above the target; the first drop comes at this time.
     Parole(Instant),
 }
 
-/// The law's state.
+/// CoDel-DT in its ns-2 form, over one backlog.
 #[derive(Debug)]
 pub struct CodelDtNs2 {
     config: Config,
@@ -111,12 +119,12 @@ pub struct CodelDtNs2 {
     /// When the latest drop of the schedule was, or will be, due.
     drop_next: Instant,
     count: u64,
-    /// Predicted for the packet that arrived last.
+    /// The delay predicted for the packet that arrived last.
     delay: Duration,
 }
 
 impl CodelDtNs2 {
-    /// The law before its first packet.
+    /// The control law before its first packet.
     pub fn new(config: Config) -> Self {
         let threshold = config.departure_threshold.0;
         Self {
@@ -183,7 +191,7 @@ impl Aqm for CodelDtNs2 {
 }
 
 impl CodelDtNs2 {
-    /// How long a packet of `bytes` behind `waiting` bytes will wait.
+    /// How long a packet of `bytes` that arrives behind `waiting` bytes will wait.
     fn predict(&self, waiting: u64, bytes: u64, line: &LineView<'_>, now: Instant) -> Duration {
         let delay = if line.shaper.is_some() {
             Estimator::TokenBuckets.delay(waiting + bytes, line, now)
@@ -193,7 +201,8 @@ impl CodelDtNs2 {
         delay.unwrap_or(self.delay)
     }
 
-    /// Whether a packet that comes with this much delay is dropped.
+    /// Whether an arriving packet is dropped; `is_excess` says whether its predicted delay is too
+    /// long.
     fn drops(&mut self, is_excess: bool, now: Instant) -> bool {
         match self.state {
             _ if !is_excess => {
@@ -219,7 +228,7 @@ impl CodelDtNs2 {
         }
     }
 
-    /// How long excess is borne.
+    /// How long the delay must be too long before the first drop.
     fn parole(&self, now: Instant) -> Duration {
         if self.count <= 1 || self.is_stale(now) {
             self.config.interval
@@ -236,7 +245,7 @@ impl CodelDtNs2 {
         }
     }
 
-    /// Whether the last drop of the schedule is too long ago to say anything.
+    /// Whether the last drop of the schedule was too long ago to continue its count.
     fn is_stale(&self, now: Instant) -> bool {
         now.since(self.drop_next) >= self.config.interval * 8
     }
@@ -269,7 +278,8 @@ mod tests {
         CodelDtNs2::new(Config::default())
     }
 
-    /// As if the law had dropped `count` times, the next being due at `drop_next`, and had calmed down.
+    /// A law that has dropped `count` times, with the next drop due at `drop_next`, and whose delay
+    /// is low again.
     fn law_after(count: u64, drop_next: Instant) -> CodelDtNs2 {
         let mut law = law();
         (law.count, law.drop_next) = (count, drop_next);
@@ -295,7 +305,7 @@ mod tests {
         assert_eq!(law.state, State::Parole(at(305)));
     }
 
-    /// By hand: 155 ms and then 150 ms/√1, /√2, /√3.
+    /// By hand: 155 ms, then 150 ms/√1, /√2 and /√3.
     #[test]
     fn lasting_excess_is_dropped_on_the_square_root_schedule() {
         let mut law = law();
@@ -339,7 +349,8 @@ mod tests {
     fn a_return_drops_after_its_parole_and_at_the_rate_of_the_count() {
         let mut law = law_after(18, at(1000));
         assert!(!law.drops(true, at(1100)));
-        // 150 ms/√18 = 35.36 ms later; then 150 ms/√16 = 37.5 ms.
+        // The first drop comes 150 ms/√18 = 35.36 ms later, the next 150 ms/√16 = 37.5 ms after
+        // that.
         assert!(!law.drops(true, at(1135)));
         assert!(law.drops(true, at(1136)));
         assert_eq!(law.count, 16);
@@ -348,7 +359,7 @@ mod tests {
 
     // Over a backlog.
 
-    /// A bucket of 100 kB, and rates of 10 and 20 Mbit/s.
+    /// Token buckets with 100 kB, and rates of 10 and 20 Mbit/s.
     #[derive(Debug)]
     struct Buckets;
 
@@ -402,11 +413,12 @@ mod tests {
         for _ in 0..18 {
             scene.arrive(&line);
         }
-        // 18 packets of 1250 B: 10 000 B in 4 ms, 12 500 B in 10 ms; the excess begins at 14 ms.
+        // 18 packets of 1250 B: 10 000 B in 4 ms and 12 500 B in 10 ms. The delay is too long from
+        // 14 ms on.
         assert_eq!(scene.law.delay, ms(14));
         assert_eq!(scene.law.state, State::Parole(at(150)));
         scene.bench.now = at(150);
-        // It never marks.
+        // The packet is ECN-capable and is dropped: the law never marks.
         assert_eq!(scene.arrive(&line), Some(DropReason::Congested));
     }
 

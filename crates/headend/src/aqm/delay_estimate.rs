@@ -1,41 +1,53 @@
-//! How long a packet that arrives now will wait: the estimates that PIE, DOCSIS-PIE and CoDel-DT steer by.
+//! Estimates of the time that a packet which arrives now will wait. PIE, DOCSIS-PIE and CoDel-DT
+//! use them.
 //!
-//! Six answers to one question, each from its source:
+//! There are six estimates:
 //!
-//! - [`Timestamps`](DelayEstimate::Timestamps): how long the packet waited that left last (RFC 8033 §4.3);
-//! - [`DepartureTime`](DelayEstimate::DepartureTime): backlog × mean time that a threshold of bytes takes to leave (RFC 8033 §5.2, appendix B);
-//! - [`DepartureRate`](DelayEstimate::DepartureRate): backlog ÷ mean rate of such measurements (draft-pan-aqm-pie; the ns-2 code smooths by half);
-//! - [`TokenBuckets`](DelayEstimate::TokenBuckets): backlog against the buckets that shape a cable service flow (RFC 8034 §4.2);
-//! - [`Grants`](DelayEstimate::Grants): the same, with the rates bounded by what the MAPs have granted while requests were pending (AQM paper, Appendix A);
-//! - [`Omniscient`](DelayEstimate::Omniscient): the delay that the packet will have (AQM paper §4.3), on a plain link of constant rate, where arithmetic
-//!   can know it.
+//! - [`Timestamps`](DelayEstimate::Timestamps): how long the packet that left last has waited (RFC
+//!   8033 §4.3);
+//! - [`DepartureTime`](DelayEstimate::DepartureTime): backlog × mean time in which a threshold of
+//!   bytes departs (RFC 8033 §5.2, appendix B);
+//! - [`DepartureRate`](DelayEstimate::DepartureRate): backlog ÷ mean rate of such measurements
+//!   (draft-pan-aqm-pie; the ns-2 code gives the newest measurement a weight of a half);
+//! - [`TokenBuckets`](DelayEstimate::TokenBuckets): backlog and the state of the buckets that shape
+//!   a cable service flow (RFC 8034 §4.2);
+//! - [`Grants`](DelayEstimate::Grants): the same, with rates limited to what the MAPs have granted
+//!   while requests were pending (AQM paper, Appendix A);
+//! - [`Omniscient`](DelayEstimate::Omniscient): the delay that the packet will really have (AQM
+//!   paper §4.3). It can be computed on a plain link of constant rate.
 
 use crate::queue::{GrantView, LineView, Shaper};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// Where a law's estimate of the queue delay comes from.
+/// How a control law estimates the queue delay.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DelayEstimate {
-    /// Backlog over the mean rate at which `departure_threshold` bytes were seen to leave, each measurement weighing a half.
+    /// Backlog divided by the mean rate at which `departure_threshold` bytes departed. The newest
+    /// measurement has a weight of a half.
     DepartureRate,
-    /// Backlog times the mean time that `departure_threshold` bytes took to leave.
+    /// Backlog times the mean time in which `departure_threshold` bytes departed.
     DepartureTime,
-    /// As `token_buckets`, with both rates bounded by what a congested channel has granted; without grants the same as `token_buckets`.
+    /// As `token_buckets`, with both rates limited to what a congested channel has granted. Without
+    /// grants, it is the same as `token_buckets`.
     Grants,
-    /// The delay that the packet will have, to the nanosecond: what waits and what is being sent, at the link's rate. For `codel_dt` alone, as the queue of a plain link of constant rate: when a cable modem gets its grants, or a station the channel, depends on others and on chance.
+    /// The exact delay that the packet will have, to the nanosecond: the bytes in the queue and
+    /// those being sent, at the link's rate. It is available only for `codel_dt`, as the queue of a
+    /// plain link of constant rate. It cannot be known when a cable modem gets its grants, or a
+    /// station the channel, because that depends on other stations and on random numbers.
     Omniscient,
-    /// How long the packet waited that left last; an empty queue has no delay.
+    /// How long the packet that left last has waited. The delay of an empty queue is zero.
     Timestamps,
-    /// Backlog over the rates of the line's token buckets as they stand; on a line without, over its rate.
+    /// Backlog divided by the current rates of the line's token buckets. On a line without token
+    /// buckets, it is divided by the line's rate.
     TokenBuckets,
 }
 
 impl DelayEstimate {
-    /// Why a law that looks at the delay now and then cannot use it.
+    /// Checks that a law with periodic updates can use this estimate.
     ///
     /// # Errors
     ///
@@ -52,7 +64,7 @@ impl DelayEstimate {
     }
 }
 
-/// A delay estimate at work. The usual ones are small: a law stands in few cache lines.
+/// A delay estimate and the state that it needs.
 #[derive(Debug)]
 pub(crate) enum Estimator {
     DepartureRate(Box<Departures>),
@@ -64,17 +76,17 @@ pub(crate) enum Estimator {
 }
 
 impl Estimator {
-    /// Foresight before a line of this constant rate.
+    /// The exact estimate for a line of this constant rate.
     pub(crate) fn omniscient(rate: Rate) -> Self {
         Self::Omniscient(Box::new(Foresight::new(rate)))
     }
 
-    /// Whether its estimates come true.
+    /// Whether the estimates are exact.
     pub(crate) fn is_omniscient(&self) -> bool {
         matches!(self, Self::Omniscient(_))
     }
 
-    /// Before the first packet. `threshold` bytes make a measurement of departures.
+    /// The estimator before the first packet. A measurement of departures covers `threshold` bytes.
     pub(crate) fn new(method: DelayEstimate, threshold: u64) -> Self {
         match method {
             DelayEstimate::DepartureRate => Self::DepartureRate(Departures::boxed(threshold)),
@@ -88,12 +100,13 @@ impl Estimator {
         }
     }
 
-    /// Whether it is made of [`LineView::grants`].
+    /// Whether the estimate depends on [`LineView::grants`].
     pub(crate) fn looks_at_grants(&self) -> bool {
         matches!(self, Self::Grants(_))
     }
 
-    /// A packet of `bytes` that had waited for `sojourn` left `waiting` bytes behind.
+    /// Called after a packet of `bytes` departed that had waited for `sojourn`; `waiting` bytes are
+    /// still in the queue.
     #[inline]
     pub(crate) fn departed(&mut self, bytes: u64, sojourn: Duration, waiting: u64, now: Instant) {
         match self {
@@ -105,7 +118,8 @@ impl Estimator {
             Self::DepartureTime(departures) => {
                 if let Some(sample) = departures.departed(bytes, waiting, now) {
                     let threshold = departures.threshold;
-                    // RFC 8033 appendix B: the smaller the threshold, the less one measurement says.
+                    // RFC 8033 appendix B: a measurement over a smaller threshold has a smaller
+                    // weight.
                     let weight = (threshold as f64 / 65_536.0).min(1.0);
                     departures.smooth(sample.ns_per(threshold), weight);
                 }
@@ -116,14 +130,15 @@ impl Estimator {
         }
     }
 
-    /// The law is about to make an update.
+    /// Called before the law makes an update.
     pub(crate) fn update(&mut self, line: &LineView<'_>, now: Instant) {
         if let Self::Grants(grants) = self {
             grants.update(line, now);
         }
     }
 
-    /// The estimate behind `waiting` bytes; `None` while nothing can be said because the line stands still.
+    /// The estimate behind `waiting` bytes; `None` if no estimate is possible because the line's
+    /// rate is zero.
     pub(crate) fn delay(
         &self,
         waiting: u64,
@@ -132,7 +147,7 @@ impl Estimator {
     ) -> Option<Duration> {
         match self {
             Self::DepartureRate(departures) => {
-                // No rate yet, no delay: as in the ns-2 code.
+                // Until a rate is measured, the delay is zero, as in the ns-2 code.
                 let rate = departures.mean.unwrap_or(f64::INFINITY);
                 Some(Duration::from_nanos((waiting as f64 / rate + 0.5) as u64))
             }
@@ -149,7 +164,8 @@ impl Estimator {
         }
     }
 
-    /// The rate it has measured the queue to drain at, bit/s; `None` where it measures none, or has not yet.
+    /// The measured rate at which the queue drains, in bit/s. `None` if the estimate does not
+    /// measure a rate, or has not measured one yet.
     pub(crate) fn rate_bps(&self) -> Option<f64> {
         match self {
             Self::DepartureRate(departures) => departures.mean.map(|rate| rate * 8e9),
@@ -162,7 +178,8 @@ impl Estimator {
         }
     }
 
-    /// The estimate as of the latest departure, where it is one that departures alone make.
+    /// The estimate after the latest departure. `None` if the estimate does not depend on
+    /// departures alone.
     #[inline]
     pub(crate) fn latest(&self, waiting: u64) -> Option<Duration> {
         match self {
@@ -173,7 +190,8 @@ impl Estimator {
     }
 }
 
-/// RFC 8034 §4.2: the bytes that tokens cover leave at the peak rate, the others at the sustained rate, each as `bounded`. A rate of 0 is no limit.
+/// RFC 8034 §4.2: bytes for which there are tokens leave at the peak rate, the others at the
+/// sustained rate. `bounded` limits both rates. A rate of 0 stands for no limit.
 fn in_buckets(
     waiting: u64,
     line: &LineView<'_>,
@@ -181,7 +199,7 @@ fn in_buckets(
     bounded: impl Fn(Rate) -> Rate,
 ) -> Option<Duration> {
     let Some(shaper) = line.shaper else {
-        // A plain line is one whose buckets are always empty, and R = P.
+        // A plain line counts as one with empty token buckets and R = P.
         let stands_still = line.rate == Rate(0) && waiting > 0;
         return (!stands_still).then(|| line.rate.time_for_or_zero(waiting));
     };
@@ -194,14 +212,15 @@ fn in_buckets(
     Some(sustained.time_for_or_zero(waiting - covered) + peak.time_for_or_zero(covered))
 }
 
-/// When a packet will leave a queue that alone feeds a line of constant rate: the line sends back to back while anything waits, and carries fractions of
-/// nanoseconds on from packet to packet.
+/// Computes when a packet will leave a queue that is the only one of a line of constant rate. The
+/// line sends back to back while packets wait, and carries fractions of a nanosecond over from
+/// packet to packet.
 #[derive(Debug)]
 pub(crate) struct Foresight {
     rate: Rate,
-    /// When the line began to send without a pause.
+    /// Start of the current busy period of the line.
     busy_since: Instant,
-    /// Bytes it was given since.
+    /// Bytes passed to the line since then.
     sent: u64,
 }
 
@@ -214,7 +233,7 @@ impl Foresight {
         }
     }
 
-    /// A packet of `bytes` left for the line.
+    /// Called when a packet of `bytes` is passed to the line.
     fn departed(&mut self, bytes: u64, now: Instant) {
         if self.free_after(0) != now {
             (self.busy_since, self.sent) = (now, 0);
@@ -222,29 +241,31 @@ impl Foresight {
         self.sent += bytes;
     }
 
-    /// When a packet leaves that arrives at `now` behind `waiting` bytes, if nothing of them is dropped.
+    /// When a packet that arrives at `now` behind `waiting` bytes will leave, if none of them is
+    /// dropped.
     fn departure(&self, waiting: u64, now: Instant) -> Instant {
         self.free_after(waiting).max(now)
     }
 
-    /// When the line has sent what it was given, and `more` bytes.
+    /// When the line will have sent all bytes passed to it, and `more` bytes.
     fn free_after(&self, more: u64) -> Instant {
         let bits = u128::from(self.sent + more) * 8_000_000_000;
         self.busy_since + Duration::from_nanos((bits / u128::from(self.rate.0)) as u64)
     }
 }
 
-/// RFC 8033 appendix B: measures how fast bytes leave, while enough of them wait for the measurement to see no idle time.
+/// RFC 8033 appendix B: measures how fast bytes depart, only while enough bytes wait that the
+/// measurement contains no idle time.
 #[derive(Debug)]
 pub(crate) struct Departures {
     threshold: u64,
-    /// When the measurement under way began, and the bytes that have left since (`dq_count_`).
+    /// Start of the current measurement, and the bytes that have departed since (`dq_count_`).
     measurement: Option<(Instant, u64)>,
-    /// What has been measured: bytes per nanosecond, or nanoseconds per threshold.
+    /// Mean of the measurements: bytes per nanosecond, or nanoseconds per threshold.
     mean: Option<f64>,
 }
 
-/// One measurement: bytes that left, and how long that took.
+/// One measurement: the bytes that departed, and the time this took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
     bytes: u64,
@@ -260,7 +281,7 @@ impl Departures {
         })
     }
 
-    /// A packet left; the measurement that it completes.
+    /// Called when a packet departs; returns the measurement that it completes, if any.
     fn departed(&mut self, bytes: u64, waiting: u64, now: Instant) -> Option<Sample> {
         let sample = self.counted(bytes, now);
         if waiting >= self.threshold && self.measurement.is_none() {
@@ -273,7 +294,8 @@ impl Departures {
         let (start, count) = self.measurement.as_mut()?;
         *count += bytes;
         let span = now - *start;
-        // Deviation: what leaves all at one instant, as when a MAP draws a whole burst, has no rate yet; the measurement goes on until time has passed.
+        // Deviation: packets that depart at the same time, as when a MAP grants a whole burst, give
+        // no rate. The measurement continues until time has passed.
         if *count < self.threshold || span.is_zero() {
             return None;
         }
@@ -282,7 +304,7 @@ impl Departures {
         Some(Sample { bytes, span })
     }
 
-    /// Takes a measurement into the mean; the first is taken as it is.
+    /// Updates the mean with a measurement. The first measurement becomes the mean.
     fn smooth(&mut self, sample: f64, weight: f64) {
         let mean = self
             .mean
@@ -296,7 +318,8 @@ impl Sample {
         self.bytes as f64 / self.span.as_nanos() as f64
     }
 
-    /// Nanoseconds for a threshold. The bytes beyond whole thresholds are the last packet's: the RFC leaves them out.
+    /// Nanoseconds per threshold. The bytes beyond whole thresholds belong to the last packet; the
+    /// RFC leaves them out.
     fn ns_per(self, threshold: u64) -> f64 {
         self.span.as_nanos() as f64 / (self.bytes / threshold) as f64
     }
@@ -307,7 +330,7 @@ impl Sample {
 pub(crate) struct Grants {
     /// `rate_estimate`, bit/s.
     rate: Option<f64>,
-    /// What the MAPs had told at the latest update, and when that was.
+    /// The contents of the MAPs at the latest update, and the time of that update.
     before: GrantView,
     updated_at: Instant,
 }
@@ -324,7 +347,8 @@ impl Grants {
         if span.is_zero() {
             return;
         }
-        // Units: bytes to bits. The paper's factor of 8 belongs here, and in its formula of the delay too, where it is missing.
+        // Units: bytes to bits. The paper has the factor of 8 here. Its formula of the delay needs
+        // the factor too, but lacks it.
         let granted = told.granted_in_all - before.granted_in_all;
         let instantaneous = granted as f64 * 8e9 / span.as_nanos() as f64;
         if is_pending(before, told, span) || instantaneous > rate {
@@ -333,7 +357,7 @@ impl Grants {
     }
 
     fn delay(&self, waiting: u64, line: &LineView<'_>, now: Instant) -> Option<Duration> {
-        // A whole bit per second at least: a rate of 0 would be no limit.
+        // At least one bit per second, because a rate of 0 would stand for no limit.
         let estimate = self.rate.map(|rate| (rate as u64).max(1));
         in_buckets(waiting, line, now, |rate| match (estimate, rate.0) {
             (None, _) => rate,
@@ -343,7 +367,7 @@ impl Grants {
     }
 }
 
-/// What the estimate starts from: the maximum sustained rate, or where there is none, the line's.
+/// The initial estimate: the maximum sustained rate, or the line's rate if there is none.
 fn initial(line: &LineView<'_>, shaper: &dyn Shaper) -> f64 {
     match shaper.sustained() {
         Rate(0) => line.rate.0 as f64,
@@ -351,7 +375,8 @@ fn initial(line: &LineView<'_>, shaper: &dyn Shaper) -> f64 {
     }
 }
 
-/// Whether requests were pending in all MAPs of the span. The engine leaves MAPs out that have nothing to answer; in those none was.
+/// Whether requests were pending in all MAPs of the span. The engine does not simulate MAPs that
+/// answer no request; nothing was pending in those.
 fn is_pending(before: GrantView, now: GrantView, span: Duration) -> bool {
     let maps = now.maps - before.maps;
     let pending = now.maps_pending - before.maps_pending;
@@ -410,7 +435,7 @@ mod tests {
 
     // Token buckets.
 
-    /// Predicted delay with rates in Mbit/s.
+    /// The predicted delay; rates are in Mbit/s.
     fn predicted(sustained: u64, peak: u64, waiting: u64, tokens: u64) -> Option<Duration> {
         let buckets = buckets(sustained, peak, tokens);
         Estimator::TokenBuckets.delay(waiting, &shaped(&buckets), Instant::ZERO)
@@ -465,7 +490,7 @@ mod tests {
         assert_eq!(estimator.latest(3000), Some(ms(20)));
     }
 
-    // Foresight.
+    // The exact estimate.
 
     #[test]
     fn who_knows_the_line_knows_when_a_packet_leaves_also_in_the_middle_of_another() {
@@ -511,7 +536,8 @@ mod tests {
 
     // Departures.
 
-    /// Packets of 1000 B leave every `gap`, the first at `from`, each behind `waiting` bytes.
+    /// Packets of 1000 B depart every `gap`, the first at `from`. After each, `waiting` bytes are
+    /// in the queue.
     fn depart(estimator: &mut Estimator, from: Instant, gap: Duration, packets: u64, waiting: u64) {
         for packet in 0..packets {
             estimator.departed(1000, Duration::ZERO, waiting, from + gap * packet);
@@ -532,7 +558,7 @@ mod tests {
         let mut estimator = Estimator::new(DelayEstimate::DepartureTime, 10_000);
         depart(&mut estimator, at(0), ms(1), 30, 9_999);
         assert_eq!(mean(&estimator), None, "too little waits");
-        // The first departure starts the measurement and does not count; ten more make 10 000 B.
+        // The first departure starts the measurement and is not counted; ten more make 10 000 B.
         depart(&mut estimator, at(100), ms(1), 10, 10_000);
         assert_eq!(mean(&estimator), None, "9000 B");
         depart(&mut estimator, at(110), ms(1), 1, 0);
@@ -565,7 +591,7 @@ mod tests {
         depart(&mut estimator, at(0), ms(1), 11, 10_000);
         assert_eq!(estimator.delay(50_000, &LINE, at(10)), Some(ms(50)));
         depart(&mut estimator, at(14), ms(4), 10, 10_000);
-        // By hand: 1 B/µs and 0.25 B/µs, half and half; 50 000 B at 0.625 B/µs.
+        // By hand: 1 B/µs and 0.25 B/µs, each with a weight of a half; 50 000 B at 0.625 B/µs.
         assert_eq!(estimator.delay(50_000, &LINE, at(50)), Some(ms(80)));
     }
 
@@ -590,7 +616,7 @@ mod tests {
     #[test]
     fn what_leaves_at_one_instant_is_measured_when_time_has_passed() {
         for (method, delay) in [
-            // 30 000 B left and one more packet, 2 ms later.
+            // 30 000 B departed at once, and one more packet 2 ms later.
             (DelayEstimate::DepartureRate, 2e6 * 31.0 / 31.0),
             // Three whole thresholds in 2 ms: 31 000 B are 3.1 of them.
             (DelayEstimate::DepartureTime, 2e6 * 3.1 / 3.0),
@@ -607,7 +633,7 @@ mod tests {
 
     // Grants.
 
-    /// An estimator under a channel; MAPs come every 2 ms, updates every 16 ms.
+    /// An estimator on a channel with a MAP every 2 ms and an update every 16 ms.
     struct Channel {
         buckets: Buckets,
         told: GrantView,
@@ -637,7 +663,7 @@ mod tests {
             }
         }
 
-        /// `maps` MAPs, each with this grant, and these bytes left to be granted.
+        /// `maps` MAPs, each with this grant and this number of bytes pending.
         fn maps(&mut self, maps: u64, granted: u64, pending: u64) -> &mut Self {
             for _ in 0..maps {
                 self.told.tell(granted, pending, ms(2));
@@ -673,7 +699,7 @@ mod tests {
         assert_rate(channel.update(0), 20e6);
         assert_rate(channel.maps(8, 2500, 700).update(16), 15e6);
         assert_rate(channel.maps(8, 2500, 700).update(16), 12.5e6);
-        // 50 000 B: 32 ms at 12.5 Mbit/s, and not 20 ms at the sustained rate.
+        // 50 000 B take 32 ms at 12.5 Mbit/s, not 20 ms at the sustained rate.
         assert_eq!(channel.delay(50_000), Some(ms(32)));
     }
 
@@ -682,7 +708,7 @@ mod tests {
         let mut channel = Channel::new();
         channel.maps(7, 1000, 500).maps(1, 1000, 0);
         assert_rate(channel.update(16), 20e6);
-        // Two MAPs were not made at all: nothing was pending then either.
+        // Two MAPs were not simulated: nothing was pending in them either.
         assert_rate(channel.maps(6, 1000, 500).update(16), 20e6);
         assert_rate(channel.update(16), 20e6);
     }
@@ -700,10 +726,11 @@ mod tests {
         let mut channel = Channel::new();
         channel.maps(8, 20_000, 0).update(16);
         channel.buckets.tokens = 10_000;
-        // The estimate is 50 Mbit/s; 10 000 B at the peak of 40 and 10 000 B at the sustained 20.
+        // The estimate is 50 Mbit/s: 10 000 B at the peak rate of 40 Mbit/s and 10 000 B at the
+        // sustained rate of 20 Mbit/s.
         assert_eq!(channel.delay(20_000), Some(ms(6)));
         channel.maps(64, 2500, 700).update(128);
-        // Now 30 Mbit/s: the peak is bounded by it.
+        // The estimate is now 30 Mbit/s, and limits the peak rate.
         assert_eq!(channel.delay(15_000), Some(Duration::from_nanos(4_666_667)));
     }
 

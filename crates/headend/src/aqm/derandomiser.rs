@@ -1,8 +1,13 @@
-//! De-randomised drops: none too soon after the last one, and none too late (RFC 8033 §5.4, RFC 8034 §4.1, AQM paper §8).
+//! De-randomised drops: keeps a minimum and a maximum distance between drops (RFC 8033 §5.4, RFC
+//! 8034 §4.1, AQM paper §8).
 //!
-//! Independent coins drop two packets in a row as often as any other run, whatever the probability. Here the probabilities of the packets let through
-//! since the last drop are added up: below `low` no packet is dropped, at `high` one is for certain, between them the coin decides. At a constant
-//! probability p a run is between 0.85/p and 8.5/p packets long; the drops that come are about 0.54 p (AQM paper, Appendix B).
+//! With independent random decisions, drops of two packets in a row are as frequent as any other
+//! distance. Here, the probabilities of the packets that were enqueued since the last drop are
+//! added up. Below `low` no packet is dropped, at `high` a packet is dropped in any case, and
+//! between them the decision is random.
+//!
+//! At a constant probability p, the distance between drops is between 0.85/p and 8.5/p packets. The
+//! resulting drop probability is about 0.54 p (AQM paper, Appendix B).
 
 /// Whether, and how, the distance between drops is bounded.
 #[derive(
@@ -10,19 +15,22 @@
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Derandomise {
-    /// Not at all: each packet has a coin of its own.
+    /// The distance is not bounded: each packet has an independent random decision.
     Off,
-    /// A drop may come once the sum has reached `probability_low`: RFC 8033 and RFC 8034.
+    /// A packet may be dropped once the sum has reached `probability_low`, as in RFC 8033 and RFC
+    /// 8034.
     Reached,
-    /// A drop may come once the sum has exceeded `probability_low`: the words of the AQM paper §8. Runs are a packet longer where the running sum, as rounded, meets `probability_low` exactly.
+    /// A packet may be dropped once the sum has exceeded `probability_low`, in the words of the AQM
+    /// paper §8. The distance is a packet longer if the rounded sum meets `probability_low`
+    /// exactly.
     Exceeded,
 }
 
-/// Why the two bounds make no sense.
+/// Checks the two bounds.
 ///
 /// # Errors
 ///
-/// A sentence about the first of them that makes none.
+/// A sentence about the first invalid bound.
 pub(crate) fn check_bounds(low: f64, high: f64) -> Result<(), String> {
     if !(low > 0.0 && low <= 1.0) {
         return Err("probability_low must be above 0 and at most 1".into());
@@ -33,18 +41,18 @@ pub(crate) fn check_bounds(low: f64, high: f64) -> Result<(), String> {
     Ok(())
 }
 
-/// What the distance from the last drop says about the next packet.
+/// What follows for the next packet from the distance to the last drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Run {
-    /// Too long: it must be dropped.
+    /// The distance is too long: the packet must be dropped.
     Long,
-    /// The coin decides.
+    /// The decision is random.
     Open,
-    /// Too short: it must not be dropped.
+    /// The distance is too short: the packet must not be dropped.
     Short,
 }
 
-/// The packets since the last drop (`accu_prob_`).
+/// The sum of the probabilities since the last drop (`accu_prob_`).
 #[derive(Debug)]
 pub(crate) struct Derandomiser {
     mode: Derandomise,
@@ -54,7 +62,7 @@ pub(crate) struct Derandomiser {
 }
 
 impl Derandomiser {
-    /// No packet yet.
+    /// The state before the first packet.
     pub(crate) fn new(mode: Derandomise, low: f64, high: f64) -> Self {
         Self {
             mode,
@@ -64,18 +72,19 @@ impl Derandomiser {
         }
     }
 
-    /// The length that a run has at least; also the highest probability with which a packet is dropped.
+    /// The sum below which no packet is dropped. It is also the highest drop probability of a
+    /// packet.
     pub(crate) fn probability_low(&self) -> f64 {
         self.low
     }
 
-    /// A packet comes that may be dropped with this probability.
+    /// Adds the drop probability of an arriving packet.
     #[inline]
     pub(crate) fn count(&mut self, probability: f64) {
         self.accumulated += probability;
     }
 
-    /// How long the run is, with that packet.
+    /// What follows for the packet that was counted last.
     #[inline]
     pub(crate) fn run(&self) -> Run {
         let is_short = match self.mode {
@@ -92,7 +101,7 @@ impl Derandomiser {
         }
     }
 
-    /// A new run begins.
+    /// Resets the sum, as after a drop.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.accumulated = 0.0;
@@ -101,12 +110,12 @@ impl Derandomiser {
 
 #[cfg(test)]
 impl Derandomiser {
-    /// What has been added up.
+    /// The sum of the probabilities.
     pub(crate) fn accumulated(&self) -> f64 {
         self.accumulated
     }
 
-    /// As if so much had been added up.
+    /// Sets the sum of the probabilities.
     pub(crate) fn set_accumulated(&mut self, sum: f64) {
         self.accumulated = sum;
     }
@@ -121,7 +130,7 @@ mod tests {
         Derandomiser::new(mode, 0.85, 8.5)
     }
 
-    /// Packets up to and including the next drop.
+    /// The number of packets up to and including the next drop.
     fn length(run: &mut Derandomiser, probability: f64, rng: &mut Rng) -> u64 {
         for packets in 1.. {
             run.count(probability);
@@ -138,7 +147,7 @@ mod tests {
         unreachable!("a drop comes")
     }
 
-    /// Share of packets dropped over `runs` runs.
+    /// The share of packets dropped over `runs` drops.
     fn effective(mode: Derandomise, probability: f64, runs: u64) -> f64 {
         let mut run = derandomiser(mode);
         let mut rng = Rng::for_path(1, "derandomiser");
@@ -150,7 +159,8 @@ mod tests {
 
     #[test]
     fn the_first_packet_that_may_and_the_one_that_must_be_dropped() {
-        // A sixteenth has an exact binary form: 0.85 is passed with the 14th packet, 8.5 reached with the 136th.
+        // A sixteenth is exact in binary: the sum exceeds 0.85 with the 14th packet, and reaches
+        // 8.5 with the 136th.
         let mut run = derandomiser(Derandomise::Reached);
         let mut seen = Vec::new();
         for packet in 1..=137 {
@@ -175,8 +185,9 @@ mod tests {
         assert_eq!(at_bound(Derandomise::Off), Run::Open);
     }
 
-    /// The effective probability from the geometry of the runs, as in the AQM paper's Appendix B: eligible at n1 = ⌈0.85/p⌉, forced at n2 = ⌈8.5/p⌉,
-    /// `p_eff = 1 / [(n1 − 1) + (1 − (1 − p)^(n2 − n1 + 1)) / p]`. The values were computed from this formula by a script apart.
+    /// The effective probability by the formula in the AQM paper's Appendix B: a drop is possible
+    /// from n1 = ⌈0.85/p⌉ on and forced at n2 = ⌈8.5/p⌉, `p_eff = 1 / [(n1 − 1) + (1 − (1 − p)^(n2
+    /// − n1 + 1)) / p]`. The values were computed from this formula by an independent script.
     #[test]
     fn the_effective_probability_is_about_half_with_jumps_above_a_tenth() {
         let expected = [
@@ -191,7 +202,7 @@ mod tests {
         ];
         for (probability, expected) in expected {
             let found = effective(Derandomise::Reached, probability, 40_000);
-            // 40 000 runs: the mean length of a run is known to within a half percent.
+            // With 40 000 drops, the mean distance is accurate to half a percent.
             assert!(
                 (found / expected - 1.0).abs() < 0.015,
                 "{probability}: {found} is not {expected}"

@@ -1,21 +1,29 @@
-//! DOCSIS-PIE (RFC 8034): drops at arrival, with a probability that a controller moves every 16 ms.
+//! DOCSIS-PIE (RFC 8034): drops at arrival, with a probability that a controller updates every 16
+//! ms.
 //!
-//! The controller predicts how long a packet that arrives now will wait, and moves the drop probability by `alpha` times the distance from the
-//! target plus `beta` times the change since the last update: proportional and integral action. What sets it apart from PIE (RFC 8033):
+//! The controller predicts how long a packet that arrives now will wait. It changes the drop
+//! probability by `alpha` times the distance from the target plus `beta` times the change since the
+//! last update: proportional and integral action. It differs from PIE (RFC 8033) as follows:
 //!
-//! - the prediction comes from the service flow's token buckets: the backlog drains at the peak rate P while tokens last, at R after that
-//!   (or, for comparison, from one of the [other estimates](super::delay_estimate));
-//! - the probability is one *per 1024 bytes* and may exceed 1: small packets are dropped less often, a flood of them still gets controlled;
-//! - drops are de-randomised: none until the probabilities of the packets let through add up to 0.85, certainly one at 8.5;
-//! - it sleeps while the queue stays under a third of its buffer (INACTIVE), watches once it does not (QUIESCENT), and after its first drop
-//!   (ACTIVE) lets a burst of 142 ms through; a second of quiet puts it to sleep again;
-//! - it never marks: RFC 8034 §4.7 has no ECN.
+//! - The prediction uses the token buckets of the service flow: the backlog drains at the peak rate
+//!   P while tokens last, and then at R. For comparison, one of the [other
+//!   estimates](super::delay_estimate) can be used.
+//! - The probability is one *per 1024 bytes* and may exceed 1. Small packets are dropped less
+//!   often, and a flood of them is still controlled.
+//! - Drops are de-randomised. No packet is dropped until the probabilities of the enqueued packets
+//!   add up to 0.85, and at 8.5 a packet is dropped in any case.
+//! - The controller is INACTIVE while the queue stays below a third of its buffer, and QUIESCENT
+//!   after that. The first drop makes it ACTIVE and allows a burst of 142 ms. After one second of
+//!   low delay, it is INACTIVE again.
+//! - It never marks: RFC 8034 §4.7 has no ECN.
 //!
-//! Written from the pseudo-code of RFC 8034 appendix A; where its text and its pseudo-code differ, the pseudo-code wins.
+//! Written from the pseudo-code of RFC 8034 appendix A. Where the text and the pseudo-code of the
+//! RFC differ, this module follows the pseudo-code.
 //!
-//! **Updates** are due at the multiples of the update interval since time zero, and an update comes before whatever else happens at its instant.
-//! While the queue is empty and the controller's figures are all zero, it asks for no updates; those it slept through are made up before the
-//! next packet is judged, so that it decides exactly as if it had never slept.
+//! **Updates** are due at multiples of the update interval since time zero. An update comes before
+//! all other events at the same time. No update is scheduled while the queue is empty and the
+//! controller's state is all zero. The skipped updates are made up before the next packet is
+//! handled, so that the decisions are the same as without skipping.
 
 use super::Aqm;
 use super::delay_estimate::{DelayEstimate, Estimator};
@@ -34,57 +42,74 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of DOCSIS-PIE.
 ///
-/// Use it on a cable modem's upstream: it is the AQM that DOCSIS 3.1 modems have, and needs the service flow's rate for its forecast.
+/// Use it on a cable modem's upstream: it is the AQM of DOCSIS 3.1 modems. Its delay prediction
+/// needs the rate of the service flow.
 ///
 /// Source: RFC 8034.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The buffer: a size, a time at the line's sustained rate, a number of packets, or "unlimited". The law starts to work when a third of it
-    /// is filled; raising it lets longer bursts pass untouched.
+    /// Size of the buffer: a size, a time at the line's sustained rate, a number of packets, or
+    /// "unlimited". The controller becomes active when a third of it is filled. Raising it lets
+    /// longer bursts pass without drops.
     pub limit: Limit,
-    /// Delay the controller steers to (`LATENCY_TARGET`; configuration file TLV 24.40.2). Raising it fills the line better when few
-    /// connections share it, and makes everybody wait longer.
+    /// Target of the controller for the delay (`LATENCY_TARGET`; configuration file TLV 24.40.2).
+    /// Raising it fills the line better when few connections share it, and makes all packets wait
+    /// longer.
     pub target: Duration,
-    /// Time between two updates of the drop probability (`INTERVAL`). Raising it makes the controller slower.
+    /// Time between two updates of the drop probability (`INTERVAL`). Raising it makes the
+    /// controller slower.
     pub update_interval: Duration,
-    /// Weight of the distance from the target (A), per second and update. Raising it removes a standing error faster, and overshoots more.
+    /// Weight of the distance from the target (A), per second and update. Raising it removes a
+    /// steady error faster, and overshoots more.
     pub alpha: f64,
-    /// Weight of the change of the delay (B), per second and update. Raising it damps oscillation, and reacts more to noise.
+    /// Weight of the change of the delay (B), per second and update. Raising it damps oscillation,
+    /// and reacts more to noise.
     pub beta: f64,
-    /// How long bursts are let through after the first drop (`MAX_BURST`). Raising it spares longer bursts and controls later.
+    /// Time without drops after the first drop (`MAX_BURST`). Raising it lets longer bursts pass,
+    /// and delays the control.
     pub max_burst: Duration,
-    /// How long it must be quiet before a burst is let through again (`BURST_RESET_TIMEOUT`).
+    /// Time of low delay after which a burst is allowed again (`BURST_RESET_TIMEOUT`).
     pub burst_reset: Duration,
-    /// Packet size that the drop probability is meant for (`MEAN_PKTSIZE`). Raising it drops fewer packets of a given size.
+    /// Packet size to which the drop probability applies (`MEAN_PKTSIZE`). Raising it drops fewer
+    /// packets of a given size.
     pub mean_packet: ByteCount,
-    /// Smallest packet (`MIN_PKTSIZE`): bounds the probability so that packets of this size can be dropped with `probability_low`.
+    /// Smallest packet (`MIN_PKTSIZE`). It limits the drop probability to the value at which
+    /// packets of this size are dropped with `probability_low`.
     pub min_packet: ByteCount,
-    /// No packet is dropped before the probabilities of the packets let through add up to this; also the highest probability of
-    /// one packet (`PROB_LOW`).
+    /// Sum of the probabilities of the enqueued packets below which no packet is dropped. It is
+    /// also the highest drop probability of one packet (`PROB_LOW`).
     pub probability_low: f64,
-    /// A packet is dropped once the probabilities of the packets let through add up to this (`PROB_HIGH`).
+    /// Sum of the probabilities of the enqueued packets at which the next packet is dropped in any
+    /// case (`PROB_HIGH`).
     pub probability_high: f64,
-    /// Below this delay the drop probability decays (`LATENCY_LOW`).
+    /// Delay below which the drop probability decays (`LATENCY_LOW`).
     pub latency_low: Duration,
-    /// Above this delay the drop probability grows by 0.02 more at each update (`LATENCY_HIGH`).
+    /// Delay above which the drop probability grows by a further 0.02 at each update
+    /// (`LATENCY_HIGH`).
     pub latency_high: Duration,
-    /// Rounds packet sizes to 64, 128, 256, 512, 768, 1024, 1280, 1536 or 2048 bytes, as a modem may do to spare a multiplication.
+    /// Whether packet sizes are rounded to 64, 128, 256, 512, 768, 1024, 1280, 1536 or 2048 bytes.
+    /// A modem may do so to avoid a multiplication.
     pub quantise: bool,
-    /// Bounds the distance between drops: `reached` as in the RFC, `exceeded` as the AQM paper words it, or `off` for a coin of its own for each packet.
+    /// How the distance between drops is bounded: `reached` as in the RFC, `exceeded` in the words
+    /// of the AQM paper, or `off` for an independent random decision for each packet.
     pub derandomise: Derandomise,
-    /// Where the delay comes from: `token_buckets` as in the RFC, `grants` for a congested channel (AQM paper, Appendix A), or what PIE uses elsewhere.
+    /// How the delay is estimated: `token_buckets` as in the RFC, `grants` for a congested channel
+    /// (AQM paper, Appendix A), or an estimate that PIE uses elsewhere.
     pub delay_estimate: DelayEstimate,
-    /// Bytes whose departure makes a measurement, for `departure_time` and `departure_rate`. Raising it smooths, and needs a longer queue to measure at all.
+    /// Bytes that must depart for one measurement, for `departure_time` and `departure_rate`.
+    /// Raising it makes the estimate smoother, and needs a longer queue before anything is
+    /// measured.
     pub departure_threshold: ByteCount,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // "Active Queue Management in DOCSIS 3.x Cable Modems" §9: 250 ms at the sustained rate when AQM is on.
+            // "Active Queue Management in DOCSIS 3.x Cable Modems" §9: 250 ms at the sustained rate
+            // when AQM is on.
             limit: Limit::Time(Duration::from_millis(250)),
-            // All others: RFC 8034 appendix A.1.2; the target: §4.1.
+            // All other values: RFC 8034 appendix A.1.2; the target: §4.1.
             target: Duration::from_millis(10),
             update_interval: Duration::from_millis(16),
             alpha: 0.25,
@@ -118,11 +143,11 @@ impl LawParameters for Config {
 }
 
 impl Config {
-    /// Why DOCSIS-PIE cannot run with these parameters.
+    /// Checks the parameters.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self) -> Result<(), String> {
         Updates::check(self.update_interval)?;
         self.gains().check()?;
@@ -149,18 +174,19 @@ impl Config {
     }
 }
 
-/// How much the law has to do with the traffic (RFC 8034 §4.3).
+/// The state of the controller (RFC 8034 §4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In control.
+    /// The controller drops packets.
     Active,
-    /// Asleep: the queue has stayed under a third of its buffer since the last quiet second.
+    /// The queue has stayed below a third of its buffer since the last second of low delay.
     Inactive,
-    /// Watching: the next drop starts a burst allowance.
+    /// The next drop starts a burst allowance.
     Quiescent,
 }
 
-/// The law: its parameters (RFC 8034 appendix A.1.2), then its state in the order of appendix A.1.3.
+/// The control law: its parameters (RFC 8034 appendix A.1.2), then its state in the order of
+/// appendix A.1.3.
 #[derive(Debug)]
 pub struct DocsisPie {
     config: Config,
@@ -172,7 +198,7 @@ pub struct DocsisPie {
     delay: Duration,
     /// `burst_allowance_`.
     burst_allowance: Duration,
-    /// For how long the queue has been quiet (`burst_reset_`).
+    /// How long the delay has been low (`burst_reset_`).
     burst_reset: Duration,
     /// `burst_state_`.
     state: State,
@@ -183,7 +209,7 @@ pub struct DocsisPie {
 }
 
 impl DocsisPie {
-    /// DOCSIS-PIE before its first packet.
+    /// The control law before its first packet.
     pub fn new(config: &Config, rng: Rng) -> Self {
         Self {
             config: config.clone(),
@@ -215,7 +241,8 @@ impl Aqm for DocsisPie {
     ) {
         self.catch_up(backlog, line, cx.now);
         if !backlog.fits(&packet, line) {
-            // A tail drop is no drop of the law: it leaves the state as it is.
+            // A tail drop does not change the state of the controller, because the controller did
+            // not cause it.
             self.derandomiser.clear();
             cx.discard(packet, DropReason::Overlimit);
         } else if self.drops_early(line.framing.of_size(packet.size), backlog, line) {
@@ -267,7 +294,7 @@ impl Aqm for DocsisPie {
 
 /// The data path: RFC 8034 appendix A.3, at each arrival.
 impl DocsisPie {
-    /// `drop_early`, in the order of the RFC: the order is part of the law.
+    /// `drop_early`. The order of the steps is that of the RFC, because it affects the result.
     fn drops_early(&mut self, size: u64, backlog: &Backlog, line: &LineView<'_>) -> bool {
         if !self.burst_allowance.is_zero() {
             return false;
@@ -282,7 +309,7 @@ impl DocsisPie {
             self.state = State::Quiescent;
         }
         let probability = self.packet_probability(size);
-        // Before the tests that spare the packet: packets that are spared count.
+        // A packet counts here even if one of the tests below keeps it from being dropped.
         self.derandomiser.count(probability);
         let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
         let is_short = backlog.depth().bytes <= 2 * self.config.mean_packet.0;
@@ -297,7 +324,7 @@ impl DocsisPie {
         true
     }
 
-    /// Probability to drop a packet of `size` bytes.
+    /// The drop probability of a packet of `size` bytes.
     fn packet_probability(&self, size: u64) -> f64 {
         let size = if self.config.quantise {
             quantised(size)
@@ -308,7 +335,7 @@ impl DocsisPie {
         scaled.min(self.derandomiser.probability_low())
     }
 
-    /// The de-randomised draw: never too soon after the last drop, and never too late.
+    /// The de-randomised decision: it keeps a minimum and a maximum distance from the last drop.
     fn draw(&mut self, probability: f64) -> bool {
         match self.derandomiser.run() {
             Run::Short => false,
@@ -320,9 +347,10 @@ impl DocsisPie {
 
 /// The control path: RFC 8034 appendix A.2, at each update.
 impl DocsisPie {
-    /// Carries out the updates due by now. More than one can only be due after a rest, through which the queue was empty.
+    /// Carries out all updates that are due. Several can be due only after updates were skipped,
+    /// and the queue was empty all that time.
     fn catch_up(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) {
-        // A scheduler may have emptied the queue by other ways than through the law.
+        // A scheduler may have emptied the queue without calling this law.
         self.is_empty |= backlog.depth().packets == 0;
         while self.updates.is_due(now) {
             self.estimator.update(line, now);
@@ -335,7 +363,7 @@ impl DocsisPie {
         }
     }
 
-    /// Nothing a listener can see changes by time alone.
+    /// Whether no output of the law can change before the next packet arrives.
     fn is_at_rest(&self) -> bool {
         self.is_empty
             && self.drop_probability == 0.0
@@ -343,14 +371,14 @@ impl DocsisPie {
             && self.delay.is_zero()
     }
 
-    /// An update would change nothing at all.
+    /// Whether an update would change nothing at all.
     fn is_settled(&self) -> bool {
         self.state == State::Inactive && self.is_at_rest()
     }
 
     /// How long a packet that arrives behind `backlog` bytes will wait.
     fn predict(&self, backlog: u64, line: &LineView<'_>, now: Instant) -> Duration {
-        // While nothing can be said the last estimate stands.
+        // If no estimate is possible now, the last one stays valid.
         (self.estimator.delay(backlog, line, now)).unwrap_or(self.delay)
     }
 
@@ -371,7 +399,7 @@ impl DocsisPie {
         let step = config.gains().step(delay, self.delay) / damping(self.drop_probability);
         let step = capped(step, self.drop_probability);
         let mut probability = self.drop_probability + step;
-        // RFC 8034 §4.5 speaks of the occupancy here; its pseudo-code tests both delays.
+        // RFC 8034 §4.5 mentions the occupancy here; its pseudo-code tests both delays.
         if delay < config.latency_low && self.delay < config.latency_low {
             probability *= DECAY;
         } else if delay > config.latency_high {
@@ -380,7 +408,7 @@ impl DocsisPie {
         probability.clamp(0.0, config.highest_probability())
     }
 
-    /// Falls asleep after enough quiet.
+    /// Enters the INACTIVE state after the delay has been low for long enough.
     fn watch(&mut self, delay: Duration) {
         let half = self.config.target / 2;
         let is_quiet = delay < half
@@ -405,7 +433,8 @@ impl DocsisPie {
     }
 }
 
-/// A third of the buffer; of an unlimited one, of what the default limit would be.
+/// Whether the backlog is below a third of the buffer. For an unlimited buffer, the default limit
+/// is used instead.
 fn is_under_a_third(backlog: &Backlog, line: &LineView<'_>) -> bool {
     let depth = backlog.depth();
     match backlog.limit() {
@@ -418,7 +447,8 @@ fn is_under_a_third(backlog: &Backlog, line: &LineView<'_>) -> bool {
     }
 }
 
-/// What a step is divided by, so that the controller moves in proportion to where it stands: RFC 8033's rows, and on past 1.
+/// The divisor of a step, which keeps steps in proportion to the probability: the rows of RFC 8033,
+/// and further rows above 1.
 fn damping(probability: f64) -> f64 {
     match probability {
         p if p < 0.1 => tuning(p),
@@ -428,7 +458,7 @@ fn damping(probability: f64) -> f64 {
     }
 }
 
-/// The nearest of RFC 8034's sizes; of two equally near, the larger.
+/// The nearest of the sizes in the RFC; of two equally near, the larger.
 fn quantised(size: u64) -> u64 {
     let larger = SIZES.partition_point(|&step| step < size);
     match (SIZES.get(larger.wrapping_sub(1)), SIZES.get(larger)) {
@@ -439,7 +469,7 @@ fn quantised(size: u64) -> u64 {
 }
 
 const SIZES: [u64; 9] = [64, 128, 256, 512, 768, 1024, 1280, 1536, 2048];
-/// Below this probability, a packet is spared while the delay is under half the target.
+/// Below this probability, no packet is dropped while the delay is below half the target.
 const CALM: f64 = 0.2;
 
 #[cfg(test)]
@@ -460,7 +490,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// Drop probability after each of `n` updates at a constant delay, from a fresh start.
+    /// Drop probability after each of `n` updates at a constant delay, from the initial state.
     fn sequence(delay: Duration, n: usize) -> Vec<f64> {
         let mut law = law();
         let step = |_| {
@@ -479,7 +509,8 @@ mod tests {
         );
     }
 
-    /// The first update (from 1) after which the probability is at least `level`, but for rounding in the last digits.
+    /// The number of the first update (from 1) after which the probability is at least `level`,
+    /// apart from rounding.
     fn reaches(sequence: &[f64], level: f64) -> usize {
         1 + sequence
             .iter()
@@ -645,7 +676,7 @@ mod tests {
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
 
-    /// A law over a backlog of `waiting` packets of 1024 bytes in a buffer of 30 kB.
+    /// A law over a backlog of `waiting` packets of 1024 bytes, in a buffer of 30 kB.
     struct Scene {
         bench: Bench,
         flow: FlowId,
@@ -672,7 +703,7 @@ mod tests {
             }
         }
 
-        /// In control, at this probability and delay.
+        /// Sets the state to ACTIVE with this probability and delay.
         fn in_control(mut self, drop_probability: f64, delay: Duration) -> Self {
             self.law.state = State::Active;
             self.law.drop_probability = drop_probability;
@@ -770,8 +801,10 @@ mod tests {
 
     #[test]
     fn a_flood_of_small_packets_settles_above_a_probability_of_1() {
-        // Three packets of 64 B arrive for two that leave, so one in three must go. De-randomised, that is a probability of a half: of three
-        // packets one is spared, and one of the next two is dropped. Per 1024 B it is 0.5 × 1024 / 64 = 8.
+        // Three packets of 64 B arrive for each two that leave, so one in three must be dropped.
+        // With de-randomised drops, this needs a probability of a half: of three packets, one is
+        // enqueued, and one of the next two is dropped. Per 1024 B, the probability is 0.5 × 1024 /
+        // 64 = 8.
         let mut scene = Scene::new(0);
         scene.backlog = Backlog::new(BacklogLimit::Bytes(400_000));
         let line = LineView::plain(Rate(13_653_333));
@@ -877,7 +910,7 @@ mod tests {
         assert!(refused(|config| config.probability_high = 0.5));
     }
 
-    // At rest.
+    // Skipped updates.
 
     #[test]
     fn it_asks_for_no_updates_until_a_packet_waits_and_keeps_to_the_grid() {
@@ -896,12 +929,12 @@ mod tests {
         let mut scene = Scene::new(10);
         scene.bench.advance(ms(16));
         assert_eq!(scene.arrive(1024), []);
-        // 10 packets of 1024 B at 10 Mbit/s; the one that arrives does not count.
+        // 10 packets of 1024 B at 10 Mbit/s; the arriving packet does not count.
         assert_eq!(scene.law.delay, Duration::from_micros(8192));
         assert_eq!(scene.law.next_update(), Some(Instant::ZERO + ms(32)));
     }
 
-    /// What happens next.
+    /// One event of a random test.
     #[derive(Debug, Clone, Copy)]
     enum Step {
         Arrive(u16),
@@ -919,7 +952,8 @@ mod tests {
         prop::collection::vec(step, 1..400)
     }
 
-    /// Runs the steps; an eager law is updated at every point of the grid whatever it asks for, another only when it asks.
+    /// Runs the steps. With `is_eager`, the law is updated at each multiple of the interval; else
+    /// only when it schedules an update.
     fn run(steps: &[Step], is_eager: bool) -> (Vec<(Instant, DropReason)>, DocsisPie) {
         let mut scene = Scene::new(0);
         let due = |scene: &Scene| match (is_eager, scene.law.next_update()) {
@@ -953,7 +987,7 @@ mod tests {
                         }
                     }
                     scene.bench.now = end;
-                    // Both looked at now, so that their states may be compared.
+                    // Both laws are brought up to date here, so that their states can be compared.
                     (scene.law).catch_up(&scene.backlog, &LINE, end);
                 }
             }

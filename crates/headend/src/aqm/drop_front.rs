@@ -1,12 +1,14 @@
-//! Drop front on full: the packet that has waited longest makes room for the one that arrives.
+//! Drop front on full: when a packet does not fit, the oldest packet in the queue is dropped.
 //!
-//! The sender learns of the loss a whole queue earlier than from a drop at the tail, and bursts that meet a full queue do not all hit the
-//! same flow. The queue still stays full under lasting load.
+//! Compared with a drop at the tail, the sender detects the loss earlier by the delay of a whole
+//! queue. A burst that arrives at a full queue does not lose all its packets from one flow. The
+//! queue still stays full under a lasting load.
 //!
-//! "Lightweight Active Router-Queue Management for Multimedia Networking" §2, which names Lakshman, Neidhardt and Ott, "The Drop from Front
-//! Strategy in TCP and in TCP over ATM" (1996).
+//! "Lightweight Active Router-Queue Management for Multimedia Networking" §2, which cites Lakshman,
+//! Neidhardt and Ott, "The Drop from Front Strategy in TCP and in TCP over ATM" (1996).
 //!
-//! The source counts packets. Where the limit is in bytes, packets are dropped from the front until the new one fits.
+//! The source counts packets. If the limit is in bytes, packets are dropped from the front until
+//! the new one fits.
 
 use super::Aqm;
 use crate::aqm::{Governor, LawParameters};
@@ -19,14 +21,15 @@ use crate::units::{Limit, Rate};
 
 /// Parameters of drop front on full.
 ///
-/// Use it as a baseline beside drop-tail: senders learn of a loss a queue earlier.
+/// Use it as a baseline beside drop-tail: senders detect a loss earlier by the delay of a queue.
 ///
-/// Source: Lakshman, Neidhardt and Ott, "The drop from front strategy in TCP and in TCP over ATM" (1996); the CBT paper, §2.
+/// Source: Lakshman, Neidhardt and Ott, "The drop from front strategy in TCP and in TCP over ATM"
+/// (1996); the CBT paper, §2.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". Raising it loses fewer packets of a
-    /// burst, and makes everybody wait longer.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// Raising it drops fewer packets of a burst, and makes all packets wait longer.
     pub limit: Limit,
 }
 
@@ -51,7 +54,7 @@ impl LawParameters for Config {
     }
 }
 
-/// A full queue loses its oldest packet.
+/// The control law: a full queue drops its oldest packet.
 #[derive(Debug, Default)]
 pub struct DropFront;
 
@@ -66,7 +69,7 @@ impl Aqm for DropFront {
         while !backlog.fits(&packet, line) {
             match backlog.pop(line) {
                 Some(oldest) => cx.discard(oldest, DropReason::Overlimit),
-                // It is larger than the whole queue.
+                // The packet is larger than the whole queue.
                 None => return cx.discard(packet, DropReason::Overlimit),
             }
         }
@@ -87,7 +90,8 @@ mod tests {
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
 
-    /// What is left of packets of these sizes that arrived at an empty queue, by number; and how many were discarded.
+    /// Packets of these sizes arrive at an empty queue. Returns the numbers of those still in the
+    /// queue, and the number of discarded packets.
     fn left(limit: BacklogLimit, sizes: &[u16]) -> (Vec<u64>, usize) {
         let mut bench = Bench::new();
         let flow = bench.flow(0);

@@ -1,15 +1,17 @@
-//! When CoDel may drop and when it drops next (RFC 8289 §5.5 and §5.6), apart from where packets are looked at.
+//! CoDel's schedule of drops (RFC 8289 §5.5 and §5.6), independent of where packets are tested.
 //!
-//! CoDel asks as packets leave, with the time they waited; CoDel-DT as they arrive, with the time they will wait.
+//! CoDel uses it when packets leave, with their sojourn time. CoDel-DT uses it when they arrive,
+//! with their predicted delay.
 
 use super::inverse_sqrt::{InverseSqrt, Root};
 use crate::time::{Duration, Instant};
 
-/// Whether `target` and `interval` can be kept together (RFC 8289 §4.2: the target is a small part of the interval).
+/// Checks that `target` is not longer than `interval` (RFC 8289 §4.2: the target is a small part of
+/// the interval).
 ///
 /// # Errors
 ///
-/// Why they cannot, as a sentence.
+/// A sentence that says what is wrong.
 pub(super) fn check_target(target: Duration, interval: Duration) -> Result<(), String> {
     if interval.is_zero() {
         return Err("interval must be longer than zero".into());
@@ -26,20 +28,20 @@ pub(super) fn check_target(target: Duration, interval: Duration) -> Result<(), S
 #[derive(Debug)]
 pub(crate) struct DropSchedule {
     interval: Duration,
-    /// When the delay will have been above the target for an interval; `None` while it is below.
+    /// When the delay will have been above the target for one interval; `None` while it is below.
     pub(super) first_above: Option<Instant>,
-    /// When the next packet is dropped, while dropping.
+    /// When the next packet is dropped, in the dropping state.
     pub(super) drop_next: Instant,
     /// Drops since the dropping state was entered.
     pub(super) count: u64,
-    /// `count` as it was when the dropping state was last entered.
+    /// `count` at the time the dropping state was last entered.
     pub(super) last_count: u64,
     pub(super) dropping: bool,
     root: Root,
 }
 
 impl DropSchedule {
-    /// Before the first packet.
+    /// The state before the first packet.
     pub(crate) fn new(interval: Duration, inverse_sqrt: InverseSqrt) -> Self {
         Self {
             interval,
@@ -52,7 +54,8 @@ impl DropSchedule {
         }
     }
 
-    /// RFC 8289 §5.6, `dodequeue`: whether a packet may be dropped (`ok_to_drop`), which is so once there has been excess for an interval.
+    /// RFC 8289 §5.6, `dodequeue`: whether a packet may be dropped (`ok_to_drop`), which is the
+    /// case once the delay has been too long for one interval.
     #[inline]
     pub(crate) fn is_standing(&mut self, is_excess: bool, now: Instant) -> bool {
         if !is_excess {
@@ -62,32 +65,34 @@ impl DropSchedule {
         now >= *(self.first_above).get_or_insert(now + self.interval)
     }
 
-    /// The dropping state is left.
+    /// Leaves the dropping state.
     #[inline]
     pub(crate) fn stop(&mut self) {
         self.dropping = false;
     }
 
-    /// Whether a drop is due, in the dropping state.
+    /// Whether a drop is due; for the dropping state only.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         now >= self.drop_next
     }
 
-    /// A packet is dropped as it was due.
+    /// Counts a scheduled drop.
     pub(crate) fn count_drop(&mut self) {
         self.count += 1;
         self.root.follow(self.count);
     }
 
-    /// RFC 8289 §5.6, `control_law`: the next drop comes `interval/√count` after the last was due.
+    /// RFC 8289 §5.6, `control_law`: the next drop comes `interval/√count` after the last one was
+    /// due.
     pub(crate) fn move_on(&mut self) {
         self.drop_next += self.root.gap(self.interval, self.count);
     }
 
-    /// RFC 8289 §5.5: the dropping state is entered with a drop.
+    /// RFC 8289 §5.5: enters the dropping state, with a first drop.
     pub(crate) fn enter(&mut self, now: Instant) {
         self.dropping = true;
-        // Back soon after the last time: go on near the rate of drops that controlled the queue then, which was reached after `delta`.
+        // If the last dropping state was recent, the count continues near the value that controlled
+        // the queue then; `delta` is the number of drops it took to get there.
         let delta = self.count - self.last_count;
         let is_recent = now.since(self.drop_next) < self.interval * 16;
         if delta > 1 && is_recent {
@@ -136,7 +141,7 @@ mod tests {
         assert!(schedule.is_standing(true, at(207)));
     }
 
-    /// 100 ms/√k by hand; Newton's from the 16-bit values that a script apart gave.
+    /// 100 ms/√k by hand; for Newton's method, from the 16-bit values of an independent script.
     #[test]
     fn the_gaps_shrink_with_the_root_of_the_count_as_the_method_knows_it() {
         assert_eq!(
@@ -164,7 +169,7 @@ mod tests {
             "nine drops, of which one began the last time"
         );
         let gap = schedule.drop_next - left_at;
-        // One step from the value at 9, 21746, towards 2¹⁶/√8.
+        // One step from the value at 9, which is 21746, towards 2¹⁶/√8.
         assert_eq!(gap.as_nanos(), (100_000_000 * 23_041) >> 16);
     }
 }

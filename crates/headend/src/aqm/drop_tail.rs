@@ -1,6 +1,7 @@
-//! Drop-tail: takes what fits under the limit, refuses the rest.
+//! Drop-tail: enqueues the packets that fit under the limit, and drops the others.
 //!
-//! Buffer Control is this law with a limit that the operator sets ([`crate::qdisc::buffer_control`]).
+//! Buffer Control is this law with a limit that the operator configures
+//! ([`crate::qdisc::buffer_control`]).
 
 use super::Aqm;
 use crate::aqm::{Governor, LawParameters};
@@ -10,21 +11,23 @@ use crate::units::{Limit, Rate};
 
 /// Parameters of drop-tail.
 ///
-/// Use it as what most equipment does, and to see what a buffer of a given size costs.
+/// Use it to model most equipment, and to see the effect of a buffer of a given size.
 ///
-/// Source: CM-GL-Buffer §5.2.2, for the sizes that modems came with.
+/// Source: CM-GL-Buffer §5.2.2, for the buffer sizes of early modems.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". Raising it loses fewer packets of a
-    /// burst, and makes everybody wait longer behind an upload.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// Raising it drops fewer packets of a burst, and makes all packets behind an upload wait
+    /// longer.
     pub limit: Limit,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // "Active Queue Management in DOCSIS 3.x Cable Modems": the bloated modem of its comparison holds 250 ms at the sustained rate.
+            // "Active Queue Management in DOCSIS 3.x Cable Modems": the modem with an oversized
+            // buffer in its comparison holds 250 ms at the sustained rate.
             limit: Limit::Time(Duration::from_millis(250)),
         }
     }
@@ -42,7 +45,7 @@ impl LawParameters for Config {
     }
 }
 
-/// No law but the backlog's limit.
+/// The control law that never acts: only the limit of the backlog applies.
 #[derive(Debug, Default)]
 pub struct DropTail;
 

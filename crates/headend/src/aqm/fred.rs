@@ -1,14 +1,21 @@
-//! FRED, Flow Random Early Drop: RED that looks at what each flow has in the queue.
+//! FRED, Flow Random Early Drop: RED that counts the packets of each flow in the queue.
 //!
-//! RED drops the same share of every flow's packets, however little a flow is to blame. FRED counts the packets of each flow that has any in
-//! the queue (an *active* flow). A flow with fewer than `min_queue`, or than an active flow has on average, is never dropped at random; one with more
-//! than its maximum is held there, and one caught at that repeatedly (*strikes*) is held to the average share until it has no packet left.
+//! RED drops the same share of every flow's packets, even of flows that send little. FRED counts
+//! the packets of each flow that has packets in the queue (an *active* flow):
 //!
-//! Written from Lin and Morris, "Dynamics of Random Early Detection" (1997), FRED and its extension for many flows: when the average is above
-//! the upper threshold, each flow may still have two packets. Names are the paper's: `qlen`, `avgcq`, `maxq`, `minq`, `strike`.
+//! - A flow with fewer packets than `min_queue`, or than the average of the active flows, is never
+//!   dropped at random.
+//! - A flow cannot have more packets than its maximum.
+//! - A flow that repeatedly exceeds its maximum (*strikes*) is limited to the average share until
+//!   it has no packet left.
 //!
-//! Choices where the paper is silent: flows are told apart exactly, by connection; forgetting a flow with no packet left is what bounds the
-//! state; a full queue refuses the arrival, and that is no strike.
+//! Written from Lin and Morris, "Dynamics of Random Early Detection" (1997), FRED and its extension
+//! for many flows: when the average is above the upper threshold, each flow may still have two
+//! packets. Names are those of the paper: `qlen`, `avgcq`, `maxq`, `minq`, `strike`.
+//!
+//! Choices where the paper is silent: flows are distinguished exactly, by connection. The state of
+//! a flow is deleted when it has no packet left, which bounds the state. A full queue drops the
+//! arriving packet, and this is no strike.
 
 use super::Aqm;
 use super::average::{Average, Unit};
@@ -26,38 +33,45 @@ use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of FRED.
 ///
-/// Use it where some senders do not answer losses and a router may keep an account of each active flow; with more flows than packets in the queue,
-/// shares are one to three packets.
+/// Use it where some senders do not respond to losses, and a router can keep state for each active
+/// flow. With more flows than packets in the queue, shares are one to three packets.
 ///
-/// Source: Lin and Morris, "Dynamics of random early detection" (1997); thresholds as RED's in the CBT paper, §4.
+/// Source: Lin and Morris, "Dynamics of random early detection" (1997); thresholds as RED's in the
+/// CBT paper, §4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". Room for bursts above the thresholds.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// The room above the thresholds is for bursts.
     pub limit: Limit,
-    /// Average queue, in packets, below which nothing is dropped at random; also the most packets one flow may have. Raising it lets longer
-    /// bursts pass and makes everybody wait longer.
+    /// Average queue, in packets, below which no packet is dropped at random. It is also the
+    /// largest number of packets that one flow may have. Raising it lets longer bursts pass, and
+    /// makes all packets wait longer.
     pub min_threshold: Limit,
-    /// Average queue, in packets, from which flows are held to two packets (or refused, without `many_flows`). Raising it leaves random drops more
-    /// room to work.
+    /// Average queue, in packets, from which each flow may have only two packets (or none, without
+    /// `many_flows`). Raising it widens the range in which random drops control the queue.
     pub max_threshold: Limit,
-    /// Probability of a random drop just below `max_threshold`. Raising it controls more connections, and keeps fewer from filling the line.
+    /// Probability of a random drop just below `max_threshold`. Raising it controls more
+    /// connections, and keeps a few connections from filling the line.
     pub max_probability: Probability,
-    /// Weight of the newest sample in the average. Raising it follows the queue sooner, bursts included.
+    /// Weight of the newest sample in the average. Raising it makes the average follow the queue
+    /// sooner, including bursts.
     pub weight: Probability,
-    /// Packets that a flow may have without ever being dropped at random (`minq`). Raising it protects small windows and weakens the control.
+    /// Packets that a flow may have in the queue without random drops (`minq`). Raising it protects
+    /// small windows and weakens the control.
     pub min_queue: u32,
-    /// Extension for many flows: above `max_threshold` a flow may still have two packets, so that many small windows are not shut out together.
+    /// Extension for many flows: whether a flow may still have two packets above `max_threshold`,
+    /// so that many flows with small windows are not all locked out.
     pub many_flows: bool,
-    /// Size of a usual packet: what a pause is counted in.
+    /// Size of a typical packet. Pauses are counted in its transmission time.
     pub mean_packet: ByteCount,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // As RED in "Lightweight Active Router-Queue Management" §4, so that the two can be compared. Lin and Morris: a quarter of the queue, and
-            // twice that.
+            // As for RED in "Lightweight Active Router-Queue Management" §4, so that the two can be
+            // compared. Lin and Morris use a quarter of the queue, and twice that.
             limit: Limit::Packets(60),
             min_threshold: Limit::Packets(15),
             max_threshold: Limit::Packets(30),
@@ -82,11 +96,11 @@ impl LawParameters for Config {
 }
 
 impl Config {
-    /// Why FRED cannot run with these parameters before a line of this rate.
+    /// Checks the parameters for a line of this rate.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self, rate: Rate) -> Result<(), String> {
         if self.weight.0 <= 0.0 {
             return Err("weight must be above 0".into());
@@ -105,12 +119,12 @@ impl Config {
     }
 }
 
-/// What is known of one flow. All zero when it has no packet in the queue.
+/// The state of one flow. It is all zero while the flow has no packet in the queue.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flow {
-    /// Packets in the queue.
+    /// Packets of the flow in the queue.
     qlen: u32,
-    /// How often it was caught with too many.
+    /// How often the flow has exceeded its maximum.
     strike: u32,
 }
 
@@ -125,17 +139,18 @@ pub struct Fred {
     average: Average,
     /// Average queue of an active flow, at least one packet.
     avgcq: f64,
-    /// Arrivals since the last random drop; `None` (−1 in the paper) while the average is below the lower threshold.
+    /// Arrivals since the last random drop; `None` (−1 in the paper) while the average is below the
+    /// lower threshold.
     count: Option<u64>,
     /// Flows with packets in the queue.
     active: u32,
-    /// By slot of the flow table.
+    /// Indexed by the slot of the flow table.
     flows: Vec<Flow>,
     rng: Rng,
 }
 
 impl Fred {
-    /// FRED before its first packet. The parameters must have been checked.
+    /// The control law before its first packet. The parameters must have been checked.
     pub fn new(config: &Config, rng: Rng) -> Self {
         let packets = |threshold| match threshold {
             Limit::Packets(packets) => packets as f64,
@@ -234,11 +249,12 @@ impl Fred {
         }
     }
 
-    /// "Identify and manage non-adaptive flows": why an arrival of this flow is refused, if it is.
+    /// "Identify and manage non-adaptive flows": the reason if an arriving packet of this flow is
+    /// dropped.
     fn manage_non_adaptive(&mut self, id: FlowId) -> Option<DropReason> {
         let is_over = self.average.value() >= self.max_threshold;
         let avgcq = self.avgcq;
-        // The extension: above the upper threshold, two packets for each.
+        // The extension: above the upper threshold, each flow may have two packets.
         let maxq = if is_over && self.is_for_many {
             2.0
         } else {
@@ -259,7 +275,8 @@ impl Fred {
         })
     }
 
-    /// "Operate in random drop mode" and "in drop-tail mode": why the arrival is dropped, if it is.
+    /// "Operate in random drop mode" and "in drop-tail mode": the reason if the arriving packet is
+    /// dropped.
     fn drop_reason(&mut self, id: FlowId) -> Option<DropReason> {
         let average = self.average.value();
         if average < self.min_threshold {
@@ -267,7 +284,8 @@ impl Fred {
             return None;
         }
         if average >= self.max_threshold {
-            // Drop-tail mode. With the extension only flows below two packets have come so far, and they may enter.
+            // Drop-tail mode. With the extension, only flows with fewer than two packets reach this
+            // point, and their packets are enqueued.
             self.count = Some(0);
             return (!self.is_for_many).then_some(DropReason::Forced);
         }
@@ -324,7 +342,7 @@ mod tests {
     const RATE: Rate = Rate(10_000_000);
     const LINE: LineView<'static> = LineView::plain(RATE);
 
-    /// FRED over a backlog, both driven by hand, with flows of one's own.
+    /// FRED over a backlog, with several flows; the tests call both directly.
     struct Scene {
         bench: Bench,
         flows: Vec<FlowId>,
@@ -344,7 +362,7 @@ mod tests {
             }
         }
 
-        /// From here on the average stays at `average`.
+        /// Keeps the average at `average` from now on.
         fn hold(mut self, average: f64) -> Self {
             self.fred.average = Average::new(1.0, ByteCount(1000));
             self.fred.average.sample(average, Instant::ZERO, RATE);
@@ -353,7 +371,7 @@ mod tests {
             self
         }
 
-        /// Packets of a flow arrive: why each was refused, in order.
+        /// Packets of a flow arrive. Returns for each the reason if it was dropped.
         fn arrive(&mut self, flow: usize, packets: usize) -> Vec<Option<DropReason>> {
             (0..packets).map(|_| self.arrive_one(flow)).collect()
         }
@@ -396,7 +414,7 @@ mod tests {
     const LIMITED: Option<DropReason> = Some(DropReason::FlowLimit);
     const UNRESPONSIVE: Option<DropReason> = Some(DropReason::Unresponsive);
 
-    // The steps below were followed by hand through the pseudo-code of the paper.
+    // The steps below were computed by hand from the pseudo-code of the paper.
 
     #[test]
     fn a_flow_may_have_as_many_packets_as_the_lower_threshold_and_is_struck_for_more() {
@@ -411,7 +429,8 @@ mod tests {
         let mut scene = Scene::new(&Config::default(), 2).hold(10.0);
         scene.arrive(1, 1);
         scene.arrive(0, 17);
-        // avgcq: 10 packets over two active flows. It has 15, then 6, then 5, and is refused; with 4 it is let in.
+        // avgcq: 10 packets over two active flows. With 15, 6 and 5 packets, the flow's arrivals
+        // are dropped; with 4, they are enqueued.
         assert_eq!((scene.fred.avgcq, scene.state(0)), (5.0, (15, 2)));
         scene.leave(10);
         assert_eq!(scene.state(0), (6, 2));
@@ -461,7 +480,7 @@ mod tests {
         for flow in 1..9 {
             scene.arrive(flow, 1);
         }
-        // avgcq: 36 over nine flows. 8 is not more than twice that, 9 would be.
+        // avgcq: 36 packets over nine flows. 8 is not more than twice that; 9 is.
         scene = scene.hold(36.0);
         assert_eq!(scene.arrive_one(0), Some(DropReason::Forced));
         scene.flows.swap(0, 1);
@@ -476,7 +495,8 @@ mod tests {
             scene.arrive(flow, 2);
         }
         assert_near(scene.fred.avgcq, 3.0);
-        // Certain, if the flow is asked at all: p_b = 0.02 × 9/15 = 0.012, and 83 × 0.012 = 0.996.
+        // The drop is certain if the flow is tested: p_b = 0.02 × 9/15 = 0.012, and 83 × 0.012 =
+        // 0.996.
         scene.fred.count = Some(82);
         assert_eq!(scene.arrive_one(0), TAKEN, "it had 2");
         assert_eq!(scene.fred.count, Some(83));
@@ -502,15 +522,15 @@ mod tests {
             ..Config::default()
         };
         let mut scene = Scene::new(&config, 1);
-        // Before the arrivals: 0, 1, 2, 3 packets. Averages: 0, 0.5, 1.25, 2.125.
+        // Before the arrivals: 0, 1, 2 and 3 packets. Averages: 0, 0.5, 1.25 and 2.125.
         scene.arrive(0, 4);
         assert_near(scene.fred.average.value(), 2.125);
-        // After the departures: 3, 2, 1, 0.
+        // After the departures: 3, 2, 1 and 0 packets.
         scene.leave(1);
         assert_near(scene.fred.average.value(), 2.5625);
         scene.leave(3);
         assert_near(scene.fred.average.value(), 0.820_312_5);
-        // A pause of one packet of 1000 B halves it.
+        // A pause of one packet of 1000 B halves the average.
         scene.bench.advance(Duration::from_micros(800));
         scene.arrive(0, 1);
         assert_near(scene.fred.average.value(), 0.410_156_25);

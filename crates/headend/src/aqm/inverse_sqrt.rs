@@ -1,12 +1,14 @@
-//! The inverse square root in CoDel's control law: exact, or as hardware and kernels come by it (AQM paper §4.7).
+//! The inverse square root in CoDel's control law: exact, or approximated as in hardware and
+//! kernels (AQM paper §4.7).
 //!
-//! The approximations keep the reciprocal root as a fraction of 16 bits and correct it by one step of Newton's method, x ← x·(3 − n·x²)/2, each time the
-//! count n moves. Begun at 1, the first step overshoots: at a count of 2 it gives 0.50 and not 0.71, and it takes some ten drops until the two agree. A
-//! table of the first sixteen values avoids that.
+//! The approximations store the reciprocal root as a 16-bit fraction. Each time the count n
+//! changes, they correct it by one step of Newton's method, x ← x·(3 − n·x²)/2. If the value starts
+//! at 1, the first step overshoots: at a count of 2 it gives 0.50 instead of 0.71, and it takes
+//! about ten drops until the two agree. A table of the first sixteen values avoids this.
 
 use crate::time::Duration;
 
-/// How the inverse square root is come by.
+/// How the inverse square root is computed.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -14,22 +16,22 @@ use crate::time::Duration;
 pub enum InverseSqrt {
     /// Exact to the rounding of a double.
     Exact,
-    /// 16 bits, one step of Newton's method for each change of the count.
+    /// 16 bits, with one step of Newton's method for each change of the count.
     Newton,
-    /// 16 bits, the first sixteen values from a table, further ones by Newton's method.
+    /// 16 bits; the first sixteen values come from a table, the others from Newton's method.
     Table,
 }
 
-/// The inverse square root of a count that moves in small steps.
+/// The inverse square root of a count that changes in small steps.
 #[derive(Debug)]
 pub(crate) struct Root {
     method: InverseSqrt,
-    /// In units of 2⁻¹⁶; of the approximations only.
+    /// The approximated value, in units of 2⁻¹⁶.
     reciprocal: u64,
 }
 
 impl Root {
-    /// That of a count of 1.
+    /// The root of a count of 1.
     pub(crate) fn new(method: InverseSqrt) -> Self {
         let mut root = Self {
             method,
@@ -39,16 +41,16 @@ impl Root {
         root
     }
 
-    /// The count is 1 again.
+    /// Resets the root to a count of 1.
     pub(crate) fn restart(&mut self) {
         self.reciprocal = match self.method {
-            // All the bits there are.
+            // The largest 16-bit value.
             InverseSqrt::Newton => u64::from(u16::MAX),
             InverseSqrt::Exact | InverseSqrt::Table => TABLE[0],
         };
     }
 
-    /// The count is now `count`.
+    /// Updates the root to `count`.
     pub(crate) fn follow(&mut self, count: u64) {
         self.reciprocal = match self.method {
             InverseSqrt::Exact => return,
@@ -69,11 +71,12 @@ impl Root {
     }
 }
 
-/// One step of Newton's method for 1/√count, in whole arithmetic: 32 bits after the point, of which 16 are kept.
+/// One step of Newton's method for 1/√count in integers: it computes with 32 bits after the point
+/// and keeps 16.
 fn newton(reciprocal: u64, count: u64) -> u64 {
     let x = u128::from(reciprocal) << 16;
     let three = 3_u128 << 32;
-    // A count far above what the reciprocal stands for would turn the step around.
+    // If the count is far above that of the reciprocal, the difference would be negative.
     let rest = three.saturating_sub(u128::from(count) * ((x * x) >> 32));
     (((x * rest) >> 33) >> 16) as u64
 }
@@ -97,7 +100,7 @@ mod tests {
         counts.map(follow).collect()
     }
 
-    /// Computed by a script apart, from the step of Newton's method in whole numbers.
+    /// Computed by an independent script, with Newton's method in integers.
     #[test]
     fn newton_steps_are_off_at_first_and_come_close() {
         assert_eq!(

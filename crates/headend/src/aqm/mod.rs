@@ -1,4 +1,5 @@
-//! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
+//! Control laws: rules that drop or mark the packets of one backlog. Each law has a file of its
+//! own.
 
 mod average;
 pub mod cbt;
@@ -43,12 +44,13 @@ use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::Rate;
 
-/// A rule that drops or marks the packets of one backlog.
+/// A control law: it drops or marks the packets of one backlog.
 ///
-/// It drives the backlog itself, so that the code can stand beside the specification's pseudo-code. Its random numbers, if it draws any,
-/// come from a stream of its own that it is built with.
+/// The law itself calls the methods of the backlog, so that its code can be compared with the
+/// pseudo-code of its specification. A law that uses random numbers gets a random stream of its own
+/// when it is built.
 pub trait Aqm: Debug + Send {
-    /// A packet arrives: into the backlog, or discarded.
+    /// Handles a packet that arrives: appends it to the backlog, or discards it.
     fn enqueue(
         &mut self,
         backlog: &mut Backlog,
@@ -58,7 +60,7 @@ pub trait Aqm: Debug + Send {
     ) {
         backlog.push(packet, line, cx);
     }
-    /// The line may send.
+    /// Returns the next packet when the line may send; may discard others before it.
     fn dequeue(
         &mut self,
         backlog: &mut Backlog,
@@ -68,7 +70,8 @@ pub trait Aqm: Debug + Send {
         let _ = cx;
         backlog.pop(line)
     }
-    /// A scheduler has taken `packet` out of the backlog past the law, which has accounts to keep.
+    /// Called after a scheduler has removed `packet` from the backlog without the law, so that a
+    /// law that counts packets can update its counters.
     fn evicted(
         &mut self,
         backlog: &Backlog,
@@ -78,60 +81,67 @@ pub trait Aqm: Debug + Send {
     ) {
         let _ = (backlog, packet, line, cx);
     }
-    /// When [`Self::update`] is to be called next; `None` while the law's state cannot change by time alone.
+    /// When [`Self::update`] must be called next; `None` while the passage of time cannot change
+    /// the state.
     fn next_update(&self) -> Option<Instant> {
         None
     }
-    /// Whether [`Self::next_update`] may ever name a time. Asked once, when the queue is built.
+    /// Whether [`Self::next_update`] can ever return a time. It is called once, when the queue is
+    /// built.
     fn is_periodic(&self) -> bool {
         true
     }
-    /// Whether it may ever look at [`LineView::grants`]. Asked once, when the queue is built.
+    /// Whether this law can ever read [`LineView::grants`]. It is called once, when the queue is
+    /// built.
     fn looks_at_grants(&self) -> bool {
         !self.is_absent()
     }
-    /// Whether it is no law at all: the backlog's limit decides alone.
+    /// Whether this law never acts, so that only the limit of the backlog applies.
     fn is_absent(&self) -> bool {
         false
     }
-    /// The periodic part of the law.
+    /// The periodic part of the control law.
     fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
         let _ = (backlog, line, cx);
     }
-    /// Its inner state, for the series.
+    /// The internal state, for the time series of the results.
     fn internals(&self) -> QueueInternals {
         QueueInternals::default()
     }
 }
 
-/// The parameters of a control law, which is the law of a FIFO's one backlog or of a scheduler's many. The first is the usual case, so that a FIFO
-/// holds the law itself and calls it directly.
+/// The parameters of a control law. A FIFO has one law, a scheduler one for each of its backlogs.
+/// With the associated type, a FIFO stores its law directly and calls it without dynamic dispatch.
 pub trait LawParameters: Limited {
-    /// The law.
+    /// The control law that these parameters build.
     type Law: Aqm + 'static;
 
-    /// The law, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    /// Builds the law for a line of this nominal (or maximum sustained) rate. `rng` is a random
+    /// stream of its own.
     ///
     /// # Errors
     ///
-    /// Why these parameters make no law, as a sentence.
+    /// A sentence that says why no control law can be built from these parameters.
     fn law(&self, rate: Rate, rng: Rng) -> Result<Self::Law, String>;
 
-    /// What keeps the delay short: the law, unless it drops nothing but what has no room.
+    /// What bounds the queueing delay: the law itself, unless it only drops packets that do not
+    /// fit.
     fn governor(&self) -> Governor {
         Governor::Law
     }
 }
 
-/// What keeps the delay of a discipline short.
+/// What bounds the queueing delay of a discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Governor {
-    /// No law: packets are dropped where there is no room for them. A person calls the room so.
+    /// The size of the buffer: packets are dropped only if they do not fit. The text names this
+    /// bound for the user.
     Bound(&'static str),
-    /// The law that is chosen for each queue in it: by this key, or by several.
+    /// The control law that the scenario chooses for each queue in the discipline: under this key,
+    /// or under several keys if `None`.
     ChosenLaw(Option<&'static str>),
-    /// A law of its own.
+    /// The discipline's own control law.
     Law,
-    /// Nothing.
+    /// Nothing bounds it.
     Nothing,
 }

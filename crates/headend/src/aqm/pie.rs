@@ -1,16 +1,25 @@
-//! PIE, Proportional Integral controller Enhanced (RFC 8033): drops at arrival, with a probability that a controller moves every 15 ms.
+//! PIE, Proportional Integral controller Enhanced (RFC 8033): drops at arrival, with a probability
+//! that a controller updates every 15 ms.
 //!
-//! The controller compares the queue delay with its target and with the delay at the last update, and moves the drop probability by `alpha` times the
-//! one difference plus `beta` times the other, divided by more the smaller the probability is (auto-tuning). A queue that has just become busy gets a
-//! burst allowance in which nothing is dropped; a queue that is calm or nearly empty is spared, so that the line never idles for a drop.
+//! The controller compares the queue delay with its target and with the delay at the last update.
+//! It changes the drop probability by `alpha` times the first difference plus `beta` times the
+//! second. This step is divided by a number that is larger for small probabilities (auto-tuning).
 //!
-//! Written from the pseudo-code of RFC 8033 §4 and appendix A. The optional elements of §5 and appendix B are parameters: marking, where the delay comes
-//! from, de-randomised drops, the capped step, the delay below which the probability decays. Not here: activation at a third of the buffer (§5.3).
+//! A queue that has just become busy gets a burst allowance, during which no packet is dropped. No
+//! packet is dropped either while the delay is low or the queue is almost empty, so that drops
+//! never leave the line idle.
 //!
-//! Deviation: an empty queue has no delay. In appendix A the delay of the last packet to leave would stand until another one leaves.
+//! Written from the pseudo-code of RFC 8033 §4 and appendix A. The optional elements of §5 and
+//! appendix B are parameters: marking, the delay estimate, de-randomised drops, the capped step,
+//! and the delay below which the probability decays. Activation at a third of the buffer (§5.3) is
+//! left out.
 //!
-//! **Updates** fall on the multiples of the interval since time zero and come first at their instant. While the queue is empty and all figures are zero
-//! the law asks for none: none would change anything.
+//! Deviation: the delay of an empty queue is zero. In appendix A, the delay of the last packet that
+//! left would stay valid until another one leaves.
+//!
+//! **Updates** are due at multiples of the update interval since time zero, and come before all
+//! other events at the same time. No update is scheduled while the queue is empty and the
+//! controller's state is all zero, because it would change nothing.
 
 use super::Aqm;
 use super::delay_estimate::{DelayEstimate, Estimator};
@@ -29,48 +38,63 @@ use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of PIE.
 ///
-/// Use it where a queue is to be kept short by dropping on arrival, with little work per packet, and the rate is not known beforehand.
+/// Use it where a queue must be kept short by drops at arrival, with little work per packet, and
+/// the rate is not known in advance.
 ///
 /// Source: RFC 8033.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited" (`TAIL_DROP`). More absorbs longer bursts; the law, not
-    /// the limit, keeps the delay down.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited"
+    /// (`TAIL_DROP`). Raising it lets the queue absorb longer bursts; the controller, not the
+    /// limit, keeps the delay short.
     pub limit: Limit,
-    /// Delay the controller steers to (`QDELAY_REF`). Raising it fills the line better when few connections share it, and makes everybody wait longer.
+    /// Target of the controller for the delay (`QDELAY_REF`). Raising it fills the line better when
+    /// few connections share it, and makes all packets wait longer.
     pub target: Duration,
-    /// Time between two updates of the drop probability (`T_UPDATE`). Raising it makes the controller slower.
+    /// Time between two updates of the drop probability (`T_UPDATE`). Raising it makes the
+    /// controller slower.
     pub update_interval: Duration,
-    /// Weight of the distance from the target, per second and update. Raising it removes a standing error faster, and overshoots more.
+    /// Weight of the distance from the target, per second and update. Raising it removes a steady
+    /// error faster, and overshoots more.
     pub alpha: f64,
-    /// Weight of the change of the delay, per second and update. Raising it damps oscillation, and reacts more to noise.
+    /// Weight of the change of the delay, per second and update. Raising it damps oscillation, and
+    /// reacts more to noise.
     pub beta: f64,
-    /// Drop probability before the first update. With an `update_interval` longer than the run it stays: a queue that drops at a fixed probability.
+    /// Drop probability before the first update. If `update_interval` is longer than the run, it
+    /// stays constant: the queue drops with a fixed probability.
     pub initial_probability: Probability,
-    /// How long a queue that has just become busy is spared (`MAX_BURST`). Raising it spares longer bursts and controls later.
+    /// Time without drops after a queue has become busy (`MAX_BURST`). Raising it lets longer
+    /// bursts pass, and delays the control.
     pub max_burst: Duration,
-    /// Packet size for which two are "a couple" (`MEAN_PKTSIZE`): behind no more than twice this nothing is dropped.
+    /// Mean packet size (`MEAN_PKTSIZE`). No packet is dropped while the queue holds at most twice
+    /// this size, which is the RFC's "a couple" of packets.
     pub mean_packet: ByteCount,
-    /// Where the delay comes from: `timestamps` (appendix A), `departure_time` (§5.2, appendix B), `departure_rate` (as in the drafts), or what a cable
-    /// line knows of itself.
+    /// How the delay is estimated: `timestamps` (appendix A), `departure_time` (§5.2, appendix B),
+    /// `departure_rate` (as in the drafts), or an estimate from the state of a cable line.
     pub delay_estimate: DelayEstimate,
-    /// Bytes whose departure makes a measurement, for `departure_time` and `departure_rate` (`DQ_THRESHOLD`). Raising it smooths, and needs a longer queue
-    /// to measure at all.
+    /// Bytes that must depart for one measurement, for `departure_time` and `departure_rate`
+    /// (`DQ_THRESHOLD`). Raising it makes the estimate smoother, and needs a longer queue before
+    /// anything is measured.
     pub departure_threshold: ByteCount,
-    /// Marks ECN-capable packets instead of dropping them, while the probability is below `mark_limit` (§5.1).
+    /// Whether ECN-capable packets are marked instead of dropped, while the probability is below
+    /// `mark_limit` (§5.1).
     pub ecn: bool,
-    /// Probability from which on ECN-capable packets are dropped too (`mark_ecnth`).
+    /// Probability from which ECN-capable packets are dropped as well (`mark_ecnth`).
     pub mark_limit: Probability,
-    /// Bounds the distance between drops (§5.4): `off`, `reached` as in the RFC, or `exceeded` as in the AQM paper.
+    /// How the distance between drops is bounded (§5.4): `off`, `reached` as in the RFC, or
+    /// `exceeded` as in the AQM paper.
     pub derandomise: Derandomise,
-    /// De-randomised, no packet is dropped before the probabilities of the packets let through add up to this.
+    /// Sum of the probabilities of the enqueued packets below which no packet is dropped, if drops
+    /// are de-randomised.
     pub probability_low: f64,
-    /// De-randomised, a packet is dropped once the probabilities of the packets let through add up to this.
+    /// Sum of the probabilities of the enqueued packets at which the next packet is dropped in any
+    /// case, if drops are de-randomised.
     pub probability_high: f64,
-    /// Steps of the probability are at most 0.02 from a tenth on (§5.5).
+    /// Whether a step is limited to 0.02 while the probability is a tenth or more (§5.5).
     pub cap_step: bool,
-    /// While the delay is no longer than this, now and at the last update, the probability decays by 2 % (appendix A: zero; appendix B: half the target).
+    /// Delay up to which the probability decays: by 2 % at each update, if the delay is no longer
+    /// than this now and at the last update (appendix A: zero; appendix B: half the target).
     pub decay_below: Duration,
 }
 
@@ -92,11 +116,11 @@ impl Default for Config {
             delay_estimate: DelayEstimate::Timestamps,
             // RFC 8033 appendix B.
             departure_threshold: ByteCount(1 << 14),
-            // Choice: optional in the RFC, on in what is deployed.
+            // Choice: marking is optional in the RFC, and enabled in deployed implementations.
             ecn: true,
             // RFC 8033 §5.1.
             mark_limit: Probability(0.1),
-            // RFC 8033 appendix A has neither; §5.4 has the bounds.
+            // RFC 8033 appendix A has neither of these; §5.4 has the bounds.
             derandomise: Derandomise::Off,
             probability_low: 0.85,
             probability_high: 8.5,
@@ -116,11 +140,11 @@ impl LawParameters for Config {
 }
 
 impl Config {
-    /// Why PIE cannot run with these parameters.
+    /// Checks the parameters.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self) -> Result<(), String> {
         Updates::check(self.update_interval)?;
         self.gains().check()?;
@@ -140,10 +164,12 @@ impl Config {
     }
 }
 
-/// PIE's state (RFC 8033 appendix A).
+/// The state of PIE (RFC 8033 appendix A).
 ///
-/// Inside a scheduler it works in one of two ways: a law of its own for each bucket, as an [`Aqm`]; or one law over all buckets, which the scheduler
-/// asks at each arrival ([`Self::drops_early`], [`Self::mark`]) and tells what happens ([`Self::departed`], [`Self::overflowed`]).
+/// A scheduler can use it in two ways. Either each of its queues has a law of its own, as an
+/// [`Aqm`]. Or one law covers all queues; the scheduler then calls [`Self::drops_early`] and
+/// [`Self::mark`] at each arrival, and [`Self::departed`] and [`Self::overflowed`] to report
+/// events.
 #[derive(Debug)]
 pub struct Pie {
     config: Config,
@@ -160,7 +186,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// PIE before its first packet.
+    /// The control law before its first packet.
     pub fn new(config: Config, rng: Rng) -> Self {
         Self {
             drop_probability: config.initial_probability.0,
@@ -170,7 +196,7 @@ impl Pie {
                 config.probability_high,
             ),
             delay: Duration::ZERO,
-            // RFC 8033 §4.4 begins with the whole allowance: the first packet brings it.
+            // RFC 8033 §4.4 starts with the whole allowance. Here, the first packet sets it.
             burst_allowance: Duration::ZERO,
             estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
             updates: Updates::every(config.update_interval),
@@ -237,8 +263,8 @@ impl Aqm for Pie {
 
 /// The data path: RFC 8033 §4.1 and §4.4, at each arrival.
 impl Pie {
-    /// Whether a packet that arrives behind `waiting` bytes is to be dropped or marked. `share` scales the probability for this packet; it is asked only
-    /// where there is one.
+    /// Whether a packet that arrives behind `waiting` bytes must be dropped or marked. `share`
+    /// scales the probability for this packet; it is called only if the probability is above zero.
     #[inline]
     pub(crate) fn drops_early(
         &mut self,
@@ -270,23 +296,23 @@ impl Pie {
         drops
     }
 
-    /// Marks a packet that was to be dropped, if it may be marked (§5.1).
+    /// Marks a packet that was to be dropped, if marking is allowed (§5.1).
     pub(crate) fn mark(&self, packet: &mut Packet, cx: &mut Context<'_>) -> bool {
         self.config.ecn && self.drop_probability < self.config.mark_limit.0 && cx.mark(packet)
     }
 
-    /// A packet was taken in.
+    /// Called after a packet was enqueued.
     #[inline]
     pub(crate) fn joined(&mut self) {
         self.is_empty = false;
     }
 
-    /// A packet found no room.
+    /// Called after a packet did not fit.
     pub(crate) fn overflowed(&mut self) {
         self.derandomiser.clear();
     }
 
-    /// A packet left `waiting` bytes behind.
+    /// Called after a packet departed; `waiting` bytes are still in the queue.
     #[inline]
     pub(crate) fn departed(
         &mut self,
@@ -301,9 +327,9 @@ impl Pie {
         self.is_empty = waiting == 0;
     }
 
-    /// §4.4: a calm queue gets the whole allowance.
+    /// §4.4: sets the whole allowance while the delay is low.
     fn allow_burst(&mut self, waiting: u64) {
-        // Between updates only timestamps tell anything new.
+        // Between updates, only timestamps give a newer estimate.
         let latest = self.estimator.latest(waiting);
         let half = self.config.target / 2;
         let is_calm = self.drop_probability == 0.0 && self.delay < half;
@@ -312,7 +338,7 @@ impl Pie {
         }
     }
 
-    /// §4.1: where a drop could leave the line without work.
+    /// §4.1: cases in which a drop could leave the line idle.
     fn is_spared(&self, waiting: u64) -> bool {
         let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
         is_calm || waiting <= 2 * self.config.mean_packet.0
@@ -321,10 +347,11 @@ impl Pie {
 
 /// The control path: RFC 8033 §4.2, at each update.
 impl Pie {
-    /// Carries out the updates due by now. More than one can only be due after a rest, through which the queue was empty.
+    /// Carries out all updates that are due. Several can be due only after updates were skipped,
+    /// and the queue was empty all that time.
     #[inline]
     pub(crate) fn catch_up(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) {
-        // A scheduler may have emptied the queue by other ways than through the law.
+        // A scheduler may have emptied the queue without calling this law.
         self.is_empty |= waiting == 0;
         if self.updates.is_due(now) {
             self.make_updates(waiting, line, now);
@@ -338,14 +365,14 @@ impl Pie {
                 self.updates.skip(now);
                 return;
             }
-            // While nothing can be said the last estimate stands.
+            // If no estimate is possible now, the last one stays valid.
             let delay = self.estimator.delay(waiting, line, now);
             self.control(delay.unwrap_or(self.delay));
             self.updates.advance();
         }
     }
 
-    /// When the next update is due, unless updates would change nothing.
+    /// Whether an update would change nothing.
     fn is_at_rest(&self) -> bool {
         self.is_empty
             && self.drop_probability == 0.0
@@ -370,7 +397,7 @@ impl Pie {
     }
 }
 
-/// §4.1: below this probability, a packet is spared while the delay is under half the target.
+/// §4.1: below this probability, no packet is dropped while the delay is below half the target.
 const CALM: f64 = 0.2;
 
 #[cfg(test)]
@@ -402,7 +429,8 @@ mod tests {
         );
     }
 
-    // The control path. The vectors were computed by a script apart from RFC 8033 §4.2, in doubles, from p = 0 and a delay of 0 before.
+    // The control path. The vectors were computed from RFC 8033 §4.2 by an independent script, in
+    // doubles, starting from p = 0 and a previous delay of 0.
 
     #[test]
     fn a_constant_50_ms_raises_the_probability_step_by_step() {
@@ -503,7 +531,7 @@ mod tests {
             law.control(ms(50));
         }
         assert!(law.burst_allowance.is_zero());
-        // Unlike in DOCSIS-PIE the probability has risen meanwhile.
+        // Unlike in DOCSIS-PIE, the probability has risen meanwhile.
         assert_near(law.drop_probability, 1.05804e-3);
     }
 
@@ -576,7 +604,7 @@ mod tests {
 
     #[test]
     fn a_calm_queue_is_spared_below_half_the_target_and_a_probability_of_a_fifth() {
-        // De-randomised at its upper bound, so that no coin is involved.
+        // With de-randomised drops at the upper bound, the result is not random.
         let drops = |probability, micros| {
             let law = law(|config| config.derandomise = Derandomise::Reached);
             let delay = Duration::from_micros(micros);
@@ -696,7 +724,7 @@ mod tests {
         assert!(scene.drops_early());
     }
 
-    // The whole law.
+    // The whole control law.
 
     #[test]
     fn the_delay_is_that_of_the_packet_that_left_last_and_zero_when_none_waits() {
@@ -713,7 +741,8 @@ mod tests {
         assert_eq!(scene.law.delay, Duration::ZERO);
     }
 
-    /// 1250 B arrive for every 1000 B that leave, for 120 s: a fifth must go, and does at about the target.
+    /// 1250 B arrive for every 1000 B that leave, for 120 s: a fifth of the packets must be
+    /// dropped, and the delay settles near the target.
     fn mean_delay_of_an_overload(estimate: DelayEstimate) -> (f64, f64) {
         let config = Config {
             limit: Limit::Unlimited,
@@ -725,7 +754,7 @@ mod tests {
         let (mut delay, mut probability) = (0.0, 0.0);
         for tick in 0..600_000_u32 {
             scene.arrive(Ecn::NotEct);
-            // Packets of 1000 B every 0.8 ms; they arrive every 0.64 ms.
+            // A packet of 1000 B leaves every 0.8 ms, and one arrives every 0.64 ms.
             if tick % 5 != 0 {
                 scene.dequeue();
             }

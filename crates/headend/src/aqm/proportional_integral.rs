@@ -1,31 +1,39 @@
-//! The arithmetic of a proportional-integral controller of delay, which PIE, DOCSIS-PIE and `DualPI2` share.
+//! The arithmetic of a proportional-integral controller of the delay, for PIE, DOCSIS-PIE and
+//! `DualPI2`.
 //!
-//! At each update a probability moves by `alpha` times the distance of the delay from its target plus `beta` times the delay's change since
-//! the last update (RFC 8033 §4.2). PIE divides that step by more the smaller the probability is, so that it moves in proportion to where it stands.
+//! At each update, a probability changes by `alpha` times the distance of the delay from its target
+//! plus `beta` times the change of the delay since the last update (RFC 8033 §4.2). PIE divides
+//! this step by a number that is larger for small probabilities, to keep steps in proportion to the
+//! probability.
 
 use crate::time::Duration;
 
-/// How a controller weighs what it sees.
+/// The weights and the target of a controller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gains {
     /// Weight of the distance from the target, per second and update.
     pub(crate) alpha: f64,
     /// Weight of the change of the delay, per second and update.
     pub(crate) beta: f64,
-    /// The delay it steers to.
+    /// The target of the delay.
     pub(crate) target: Duration,
 }
 
 impl Gains {
     /// The step of the probability, before any tuning.
     pub(crate) fn step(self, delay: Duration, before: Duration) -> f64 {
-        // Units: nanoseconds, all whole numbers; one division makes seconds of them.
+        // Units: the differences are in nanoseconds and exact; one division converts the sum to
+        // seconds.
         let error =
             self.alpha * difference(delay, self.target) + self.beta * difference(delay, before);
         error / 1e9
     }
 
-    /// Why no controller can work with these.
+    /// Checks the weights.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why no controller can have these weights.
     pub(crate) fn check(self) -> Result<(), String> {
         let is_weight = |value: f64| value.is_finite() && value >= 0.0;
         if !is_weight(self.alpha) || !is_weight(self.beta) {
@@ -35,7 +43,7 @@ impl Gains {
     }
 }
 
-/// RFC 8033 §4.2, auto-tuning: what a step is divided by at this probability.
+/// RFC 8033 §4.2, auto-tuning: the divisor of a step at this probability.
 pub(crate) fn tuning(probability: f64) -> f64 {
     match probability {
         p if p < 1e-6 => 2048.0,
@@ -48,7 +56,7 @@ pub(crate) fn tuning(probability: f64) -> f64 {
     }
 }
 
-/// RFC 8033 §5.5: from a probability of a tenth on, no step is larger than 0.02.
+/// RFC 8033 §5.5: no step is larger than 0.02 if the probability is a tenth or more.
 pub(crate) fn capped(step: f64, probability: f64) -> f64 {
     if probability >= 0.1 {
         step.min(0.02)
@@ -57,7 +65,7 @@ pub(crate) fn capped(step: f64, probability: f64) -> f64 {
     }
 }
 
-/// RFC 8033 §4.2: what is left of a probability after an update without congestion.
+/// RFC 8033 §4.2: the factor of the probability at an update without congestion.
 pub(crate) const DECAY: f64 = 0.98;
 
 /// `a − b` in nanoseconds.

@@ -1,12 +1,15 @@
-//! Random drop on full: the packet that does not fit makes room by chance, not by being last.
+//! Random drop on full: when a packet does not fit, a random packet is dropped.
 //!
-//! Drop-tail refuses whoever arrives while the queue is full, so that a few flows which keep it full can lock the others out. Here the victim
-//! is drawn evenly from the packets that wait and the one that arrives: a flow loses in proportion to the room it takes. The queue still
-//! stays full under lasting load.
+//! Drop-tail drops the packet that arrives while the queue is full, so that a few flows which keep
+//! it full can lock out the others. Here, the dropped packet is drawn evenly from the packets in
+//! the queue and the arriving one. A flow therefore loses packets in proportion to its share of the
+//! queue. The queue still stays full under a lasting load.
 //!
-//! "Lightweight Active Router-Queue Management for Multimedia Networking" §2, which names Mankin, "Random Drop Congestion Control" (1990).
+//! "Lightweight Active Router-Queue Management for Multimedia Networking" §2, which cites Mankin,
+//! "Random Drop Congestion Control" (1990).
 //!
-//! The source counts packets. Where the limit is in bytes, victims are drawn until the packet fits or is drawn itself.
+//! The source counts packets. If the limit is in bytes, packets are drawn until the arriving one
+//! fits or is drawn itself.
 
 use super::Aqm;
 use crate::aqm::{Governor, LawParameters};
@@ -19,14 +22,14 @@ use crate::units::{Limit, Rate};
 
 /// Parameters of random drop on full.
 ///
-/// Use it as a baseline beside drop-tail: no flow is locked out, and the queue is as full.
+/// Use it as a baseline beside drop-tail: no flow is locked out, and the queue is equally full.
 ///
 /// Source: Mankin, "Random drop congestion control" (1990); the CBT paper, §2.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". Raising it loses fewer packets of a
-    /// burst, and makes everybody wait longer.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// Raising it drops fewer packets of a burst, and makes all packets wait longer.
     pub limit: Limit,
 }
 
@@ -51,14 +54,14 @@ impl LawParameters for Config {
     }
 }
 
-/// A full queue loses one of its packets at random.
+/// The control law: a full queue drops a random packet.
 #[derive(Debug)]
 pub struct RandomDrop {
     rng: Rng,
 }
 
 impl RandomDrop {
-    /// The law with its own random stream.
+    /// The law with a random stream of its own.
     pub fn new(rng: Rng) -> Self {
         Self { rng }
     }
@@ -86,7 +89,8 @@ impl Aqm for RandomDrop {
     }
 }
 
-/// Takes out one of the packets that wait, or none if the draw falls on the one that arrives: each as likely as the other.
+/// Removes and returns a random packet of the backlog, or `None` if the draw selects the arriving
+/// packet. All of them are equally likely.
 pub(super) fn draw_victim(
     rng: &mut Rng,
     backlog: &mut Backlog,
@@ -110,7 +114,8 @@ mod tests {
         RandomDrop::new(Rng::for_path(1, "queue"))
     }
 
-    /// Packets of this size arrive at an empty queue; the numbers of those discarded, in order.
+    /// Packets of these sizes arrive at an empty queue. Returns the numbers of the discarded
+    /// packets, in order.
     fn discarded(limit: BacklogLimit, sizes: &[u16]) -> Vec<u64> {
         let mut bench = Bench::new();
         let flow = bench.flow(0);
@@ -157,7 +162,7 @@ mod tests {
                 }
             }
         }
-        // 10 000 draws, 2000 expected each: the standard deviation is 40.
+        // 10 000 draws, of which 2000 are expected for each packet. The standard deviation is 40.
         assert!(
             counts.iter().all(|&count| (1840..2160).contains(&count)),
             "{counts:?}"
@@ -179,7 +184,7 @@ mod tests {
             survivals += u32::from(backlog.depth().bytes == 1400);
             assert!(backlog.depth().bytes == 1400 || backlog.depth().bytes.is_multiple_of(500));
         }
-        // It survives three draws: 3/4 × 2/3 × 1/2. The standard deviation is 27.
+        // The packet survives three draws: 3/4 × 2/3 × 1/2. The standard deviation is 27.
         assert!((890..1110).contains(&survivals), "{survivals}");
     }
 

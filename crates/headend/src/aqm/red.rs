@@ -1,19 +1,28 @@
-//! RED, Random Early Detection: drops at arrival, with a probability that grows with the average queue.
+//! RED, Random Early Detection: drops at arrival, with a probability that grows with the average
+//! queue.
 //!
-//! The [average](super::average) forgives bursts and sees standing queues. Below `min_threshold` nothing is dropped. Between the thresholds the
-//! packet that arrives is dropped with probability `p_a`: `p_b` grows in a line from 0 to `max_probability`, and
-//! `p_a = p_b / (1 − count·p_b)` with the `count` of packets since the last drop spreads the drops evenly. Above `max_threshold`, or when the
-//! queue is full, a drop is forced: of a packet drawn from the whole queue and the arrival.
+//! The [average](super::average) ignores short bursts and follows standing queues.
 //!
-//! Written from Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993) §4 to §7; the forced drop from "Lightweight
-//! Active Router-Queue Management for Multimedia Networking" (CBT) §2.1; `gentle` from Floyd, "Recommendation on using the gentle variant of RED"
+//! - Below `min_threshold`, no packet is dropped.
+//! - Between the thresholds, the arriving packet is dropped with probability `p_a`. `p_b` grows
+//!   linearly from 0 to `max_probability`, and `p_a = p_b / (1 − count·p_b)` spreads the drops
+//!   evenly, where `count` is the number of packets since the last drop.
+//! - Above `max_threshold`, or when the queue is full, a drop is forced. The dropped packet is
+//!   drawn from the whole queue and the arriving packet.
+//!
+//! Written from Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance"
+//! (1993) §4 to §7; the forced drop from "Lightweight Active Router-Queue Management for Multimedia
+//! Networking" (CBT) §2.1; `gentle` from Floyd, "Recommendation on using the gentle variant of RED"
 //! (2000); `adaptive` from Floyd, Gummadi and Shenker, "Adaptive RED" (2001) §3 to §5.
 //!
 //! Deviations:
 //!
-//! - a pause decays the average by its length in packet times, whole or not;
-//! - adaptive RED adapts at the first arrival that is due, not by a timer: a line at rest adapts nothing;
-//! - early drops become marks with `ecn`, forced ones do not: a queue above its upper threshold needs room.
+//! - During a pause, the average decays by the length of the pause in packet times, including
+//!   fractions.
+//! - Adaptive RED adapts at the first arrival after an interval, not by a timer. It does not adapt
+//!   while the line is idle.
+//! - With `ecn`, early drops become marks. Forced drops do not: a queue above its upper threshold
+//!   must become shorter.
 
 use super::Aqm;
 use super::average::{Average, Unit};
@@ -31,40 +40,50 @@ use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of RED.
 ///
-/// Use it to study what came before today's laws, or at a router with many TCP connections; its thresholds want tuning to the line.
+/// Use it to study what came before today's control laws, or at a router with many TCP connections.
+/// Its thresholds must be tuned to the line.
 ///
-/// Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993); Floyd, Gummadi and Shenker, "Adaptive RED" (2001).
+/// Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993);
+/// Floyd, Gummadi and Shenker, "Adaptive RED" (2001).
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". Room for bursts above the thresholds.
+    /// Limit of the queue: a size, a time at the line's rate, a number of packets, or "unlimited".
+    /// The room above the thresholds is for bursts.
     pub limit: Limit,
-    /// Average queue below which nothing is dropped. Thresholds in packets make RED count packets; sizes, or times at the line's rate, make it
-    /// count bytes. Raising it lets longer bursts pass and makes everybody wait longer.
+    /// Average queue below which no packet is dropped. With thresholds in packets, RED counts
+    /// packets; with sizes, or times at the line's rate, it counts bytes. Raising it lets longer
+    /// bursts pass, and makes all packets wait longer.
     pub min_threshold: Limit,
-    /// Average queue from which every arrival costs a packet. Raising it leaves early drops more room to work.
+    /// Average queue from which each arrival causes a drop. Raising it widens the range in which
+    /// early drops control the queue.
     pub max_threshold: Limit,
-    /// Probability of an early drop just below `max_threshold`. Raising it controls more connections, and keeps fewer from filling the line.
+    /// Probability of an early drop just below `max_threshold`. Raising it controls more
+    /// connections, and keeps a few connections from filling the line.
     pub max_probability: Probability,
-    /// Weight of the newest sample in the average. Raising it follows the queue sooner, bursts included.
+    /// Weight of the newest sample in the average. Raising it makes the average follow the queue
+    /// sooner, including bursts.
     pub weight: Probability,
-    /// Above `max_threshold` the probability rises in a line to 1 at twice that, in place of a forced drop of every arrival.
+    /// Whether the probability rises linearly to 1 between `max_threshold` and twice that value, in
+    /// place of a forced drop at each arrival above `max_threshold`.
     pub gentle: bool,
-    /// Byte mode of the drop test: the probability of an early drop grows with the packet's size over `mean_packet`. Spares small packets;
-    /// RFC 7141 advises against it.
+    /// Whether the probability of an early drop is scaled by the packet's size divided by
+    /// `mean_packet` (byte mode). It drops small packets less often; RFC 7141 advises against it.
     pub by_size: bool,
-    /// Size of a usual packet: what a pause is counted in, and what `by_size` compares with.
+    /// Size of a typical packet. Pauses are counted in its transmission time, and `by_size`
+    /// compares sizes with it.
     pub mean_packet: ByteCount,
-    /// Which packet a forced drop takes.
+    /// Which packet a forced drop discards.
     pub victim: Victim,
-    /// Marks ECN-capable packets instead of an early drop.
+    /// Whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
-    /// Adaptive RED: the law steers `max_probability`, derives thresholds and weight from the line's rate, and is gentle.
+    /// Adaptive RED: the law adjusts `max_probability` itself, derives the thresholds and the
+    /// weight from the line's rate, and is gentle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<Adaptive>,
 }
 
-/// Which packet a forced drop takes.
+/// Which packet a forced drop discards.
 #[derive(
     Debug,
     Clone,
@@ -80,7 +99,7 @@ pub struct Config {
 pub enum Victim {
     /// The packet that arrives.
     Arrival,
-    /// One drawn evenly from the packets that wait and the one that arrives.
+    /// A random packet, drawn evenly from the packets in the queue and the arriving one.
     #[default]
     Random,
 }
@@ -89,8 +108,8 @@ pub enum Victim {
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {
-    /// Average queueing delay to steer to, where that is at least 10 packets long. Raising it fills the line better, and makes everybody wait
-    /// longer.
+    /// Target of the average queueing delay. A target shorter than 10 packets is raised to 10
+    /// packets. Raising it fills the line better, and makes all packets wait longer.
     pub target: Duration,
     /// Time between two steps of `max_probability`. Raising it adapts more slowly.
     pub interval: Duration,
@@ -99,11 +118,13 @@ pub struct Adaptive {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // "Lightweight Active Router-Queue Management" §4: 60, 15 and 30 packets, a quarter and a half of the queue.
+            // "Lightweight Active Router-Queue Management" §4: 60, 15 and 30 packets, so the
+            // thresholds are a quarter and a half of the queue.
             limit: Limit::Packets(60),
             min_threshold: Limit::Packets(15),
             max_threshold: Limit::Packets(30),
-            // Not in that paper; 1/10 as in the ALTQ routers it used, and as Floyd came to advise.
+            // That paper gives no value. 1/10 is the value of the ALTQ routers that it used, and
+            // Floyd's later recommendation.
             max_probability: Probability(0.1),
             // The same paper, §2.1.
             weight: Probability(1.0 / 512.0),
@@ -138,11 +159,11 @@ impl Default for Adaptive {
 }
 
 impl Config {
-    /// Why RED cannot run with these parameters before a line of this rate.
+    /// Checks the parameters for a line of this rate.
     ///
     /// # Errors
     ///
-    /// A sentence about the first parameter that makes no sense.
+    /// A sentence about the first invalid parameter.
     pub fn check(&self, rate: Rate) -> Result<(), String> {
         if self.weight.0 <= 0.0 {
             return Err("weight must be above 0".into());
@@ -197,14 +218,19 @@ impl Config {
 }
 
 impl Adaptive {
-    /// "Adaptive RED" §4: the lower threshold is half the target, five packets at least; the upper one three times that.
+    /// "Adaptive RED" §4: the lower threshold is half the target, and at least five packets. The
+    /// upper threshold is three times that.
     fn thresholds(&self, packets_per_second: f64) -> (f64, f64) {
         let min = (self.target.as_secs_f64() * packets_per_second / 2.0).max(5.0);
         (min, 3.0 * min)
     }
 }
 
-/// Why a law cannot run with these thresholds.
+/// Checks the thresholds.
+///
+/// # Errors
+///
+/// A sentence that says why no law can have these thresholds.
 pub(super) fn check_thresholds(
     min: Limit,
     max: Limit,
@@ -233,18 +259,18 @@ pub(super) fn check_thresholds(
     }
 }
 
-/// RED's verdict on an arrival.
+/// The result of RED's test of an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// A packet falls, whichever.
+    /// A packet must be dropped: the arriving one or another.
     Forced,
-    /// The arrival is dropped or marked.
+    /// The arriving packet is dropped or marked.
     Early,
-    /// The arrival passes.
+    /// The arriving packet is enqueued.
     Pass,
 }
 
-/// The average and the drop test: what RED is without its queue.
+/// The average and the drop test of RED, without the queue.
 #[derive(Debug)]
 pub(super) struct Detector {
     unit: Unit,
@@ -253,15 +279,17 @@ pub(super) struct Detector {
     max: f64,
     max_probability: f64,
     is_gentle: bool,
-    /// Bytes of a usual packet.
+    /// Bytes of a typical packet.
     mean_packet: u64,
     is_by_size: bool,
-    /// Arrivals since the last drop; `None` (−1 in the paper) while the average is below the lower threshold.
+    /// Arrivals since the last drop; `None` (−1 in the paper) while the average is below the lower
+    /// threshold.
     count: Option<u64>,
 }
 
 impl Detector {
-    /// Of a queue that was always empty, before a line of this rate. The parameters must have been checked.
+    /// The detector of an empty queue before a line of this rate. The parameters must have been
+    /// checked.
     pub(super) fn new(config: &Config, rate: Rate) -> Self {
         let of = |threshold| {
             Unit::of_threshold(threshold, rate).expect("the check wants bounded thresholds")
@@ -281,17 +309,17 @@ impl Detector {
         }
     }
 
-    /// What it counts of a queue.
+    /// The unit in which the queue is measured.
     pub(super) fn unit(&self) -> Unit {
         self.unit
     }
 
-    /// A packet arrives behind `queue`.
+    /// Adds a sample to the average: a packet arrives behind `queue`.
     pub(super) fn observe(&mut self, queue: f64, now: Instant, line: &LineView<'_>) {
         self.average.sample(queue, now, line.rate);
     }
 
-    /// The queue has become empty.
+    /// Called when the queue becomes empty.
     pub(super) fn note_empty(&mut self, now: Instant) {
         self.average.note_empty(now);
     }
@@ -313,7 +341,7 @@ impl Detector {
         if drops { Verdict::Early } else { Verdict::Pass }
     }
 
-    /// From here on the average stays at `average`, for tests.
+    /// Keeps the average at `average` from now on, for tests.
     #[cfg(test)]
     pub(super) fn hold(&mut self, average: f64) {
         self.average = Average::new(1.0, ByteCount(1000));
@@ -321,12 +349,12 @@ impl Detector {
         self.average.freeze();
     }
 
-    /// A packet was dropped without being asked about: the count begins again.
+    /// Restarts the count after a packet was dropped without [`Self::judge`].
     pub(super) fn note_drop(&mut self) {
         self.count = Some(0);
     }
 
-    /// The average from which every arrival costs a packet.
+    /// The average from which each arrival causes a drop.
     fn certain(&self) -> f64 {
         if self.is_gentle {
             2.0 * self.max
@@ -335,7 +363,7 @@ impl Detector {
         }
     }
 
-    /// `p_b` of a usual packet, for the average as it is.
+    /// `p_b` of a typical packet at the current average.
     pub(super) fn probability(&self) -> f64 {
         let average = self.average.value();
         if average < self.min {
@@ -358,7 +386,7 @@ impl Detector {
         (self.probability() * scale).min(1.0)
     }
 
-    /// Its state, for the series.
+    /// The internal state, for the time series of the results.
     pub(super) fn internals(&self) -> QueueInternals {
         let average = Some(self.average.value());
         let (packets, bytes) = match self.unit {
@@ -374,7 +402,8 @@ impl Detector {
     }
 }
 
-/// `p_a`: spreads drops of probability `p_b` evenly, `count` packets after the last (Floyd and Jacobson 1993 §7, method 2).
+/// `p_a`: spreads drops of probability `p_b` evenly; `count` is the number of packets since the
+/// last drop (Floyd and Jacobson 1993 §7, method 2).
 pub(super) fn spread(base: f64, count: u64) -> f64 {
     let left = 1.0 - count as f64 * base;
     if left > base { base / left } else { 1.0 }
@@ -410,7 +439,7 @@ const LEAST_PROBABLE: f64 = 0.01;
 const LARGEST_STEP: f64 = 0.01;
 const DECREASE: f64 = 0.9;
 
-/// RED over one backlog.
+/// RED with its queue state, over one backlog.
 #[derive(Debug)]
 pub struct Red {
     detector: Detector,
@@ -421,7 +450,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// RED before its first packet, and before a line of this rate. The parameters must have been checked.
+    /// RED before its first packet, for a line of this rate. The parameters must have been checked.
     pub fn new(config: &Config, rate: Rate, rng: Rng) -> Self {
         let mut detector = Detector::new(config, rate);
         if let Some(adaptive) = &config.adaptive {
@@ -445,7 +474,7 @@ impl Red {
         }
     }
 
-    /// Drops a packet, and takes the arrival in if it is spared.
+    /// Drops a packet, and enqueues the arriving one if it is not the dropped one.
     fn force(
         &mut self,
         backlog: &mut Backlog,
@@ -461,7 +490,8 @@ impl Red {
     }
 }
 
-/// A forced drop as CBT §2.1 has it: of any packet, the arrival included. Where the limit is in bytes, of as many as the arrival needs.
+/// A forced drop as in CBT §2.1: of any packet, including the arriving one. If the limit is in
+/// bytes, as many packets are dropped as the arriving one needs.
 fn force_random(
     rng: &mut Rng,
     backlog: &mut Backlog,
@@ -566,14 +596,14 @@ mod tests {
         assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
     }
 
-    /// A detector with this average.
+    /// A detector whose average is `average`.
     fn detector(config: &Config, average: f64) -> Detector {
         let mut detector = Detector::new(config, RATE);
         detector.hold(average);
         detector
     }
 
-    /// RED over a backlog, both driven by hand.
+    /// RED over a backlog; the tests call both directly.
     struct Scene {
         bench: Bench,
         flow: FlowId,
@@ -582,7 +612,7 @@ mod tests {
     }
 
     impl Scene {
-        /// `waiting` packets of 1000 bytes stand in the queue, and the average stays at `average`.
+        /// The queue holds `waiting` packets of 1000 bytes, and the average stays at `average`.
         fn new(config: &Config, waiting: usize, average: f64) -> Self {
             let mut bench = Bench::new();
             let flow = bench.flow(0);
@@ -602,7 +632,8 @@ mod tests {
             }
         }
 
-        /// A packet of 1000 bytes arrives: the numbers and reasons of what it cost.
+        /// A packet of 1000 bytes arrives. Returns the numbers of the dropped packets and the
+        /// reasons.
         fn arrive(&mut self, ecn: Ecn) -> Vec<(u64, DropReason)> {
             let mut packet = self.bench.packet(self.flow, 1000);
             packet.ecn = ecn;
@@ -617,7 +648,8 @@ mod tests {
         }
     }
 
-    // The drop test. The figures are worked out by hand from p_b = max_p (avg − min) / (max − min) and p_a = p_b / (1 − count p_b).
+    // The drop test. The figures are computed by hand from p_b = max_p (avg − min) / (max − min)
+    // and p_a = p_b / (1 − count p_b).
 
     #[test]
     fn the_probability_grows_in_a_line_between_the_thresholds() {
@@ -680,7 +712,8 @@ mod tests {
             let gap = (1..20).find(|_| detector.judge(1000, &mut rng) == Verdict::Early);
             counts[gap.expect("a drop comes")] += 1;
         }
-        // p_b = 1/20: each of 1, 2, … 19 as likely, 1000 times of 19 000; the standard deviation is 31.
+        // p_b = 1/20: each of 1, 2, … 19 is equally likely, 1000 times of 19 000. The standard
+        // deviation is 31.
         assert_eq!(counts[0], 0);
         assert!(
             counts[1..]
@@ -733,7 +766,7 @@ mod tests {
         assert_eq!(scene.red.internals().average_packets, None);
     }
 
-    // What happens to packets.
+    // Packets in the queue.
 
     #[test]
     fn a_forced_drop_takes_any_packet_and_lets_the_arrival_in_for_it() {
@@ -748,7 +781,7 @@ mod tests {
             victims[victim as usize] += 1;
             assert_eq!(scene.backlog.depth().packets, 9);
         }
-        // 30 each expected, with a standard deviation of 5.2.
+        // 30 drops of each packet are expected, with a standard deviation of 5.2.
         assert!(
             victims.iter().all(|&count| (12..52).contains(&count)),
             "{victims:?}"
@@ -821,7 +854,8 @@ mod tests {
 
     #[test]
     fn adaptive_red_derives_its_parameters_from_the_rate() {
-        // 1250 packets/s: 5 ms are 6.25 packets, too few. 25 000 packets/s: 125, half of which is 62.5.
+        // 1250 packets/s: 5 ms are 6.25 packets, below the minimum. 25 000 packets/s: 125 packets,
+        // half of which is 62.5.
         for (rate, min, weight) in [
             (10_000_000, 5.0, 0.000_799_680_085_316_278_9),
             (200_000_000, 62.5, 0.000_039_999_200_010_631_95),
@@ -838,7 +872,8 @@ mod tests {
 
     #[test]
     fn the_probability_rises_by_a_hundredth_at_most_and_falls_by_a_tenth() {
-        // Thresholds 15 and 30: steps up above 24, down below 21, every half second.
+        // Thresholds 15 and 30: the probability rises above 24 and falls below 21, every half
+        // second.
         let step = |average, probability| {
             let mut detector = detector(&Config::default(), average);
             detector.max_probability = probability;

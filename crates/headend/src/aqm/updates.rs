@@ -1,11 +1,12 @@
-//! When a periodic law is due: at the multiples of its interval since time zero.
+//! The update times of a periodic control law: the multiples of its interval since time zero.
 //!
-//! An update comes before whatever else happens at its instant: a law asks [`Updates::is_due`] first at every call. A law that rests for a while skips
-//! to the next multiple, so that updates fall on the same instants whether it rested or not.
+//! An update comes before all other events at the same time: at each call, a law first tests
+//! [`Updates::is_due`]. A law may skip updates and continue with a later multiple. Its updates then
+//! still fall on the same times as without skipping.
 
 use crate::time::{Duration, Instant};
 
-/// The updates of one law.
+/// The update times of one law.
 #[derive(Debug)]
 pub(crate) struct Updates {
     interval: Duration,
@@ -13,7 +14,7 @@ pub(crate) struct Updates {
 }
 
 impl Updates {
-    /// The first is one interval after time zero.
+    /// Update times of this interval. The first update is one interval after time zero.
     pub(crate) fn every(interval: Duration) -> Self {
         Self {
             interval,
@@ -21,7 +22,8 @@ impl Updates {
         }
     }
 
-    /// Bounds the updates to be made up after a rest.
+    /// Checks the interval. A lower limit bounds the number of updates that must be made up after
+    /// skipping.
     pub(crate) fn check(interval: Duration) -> Result<(), String> {
         if interval < SHORTEST_INTERVAL {
             return Err(format!(
@@ -31,29 +33,29 @@ impl Updates {
         Ok(())
     }
 
-    /// From one to the next.
+    /// The time between two updates.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// When the next is due.
+    /// When the next update is due.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
 
-    /// Whether one is due by now.
+    /// Whether an update is due.
     #[inline]
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.next <= now
     }
 
-    /// One was made.
+    /// Moves on to the next update, after one was made.
     pub(crate) fn advance(&mut self) {
         self.next += self.interval;
     }
 
-    /// All those due by now would change nothing.
+    /// Skips all updates that are due, if they would change nothing.
     pub(crate) fn skip(&mut self, now: Instant) {
         let interval = self.interval.as_nanos();
         self.next = Instant::from_nanos((now.as_nanos() / interval + 1) * interval);
