@@ -1,22 +1,25 @@
-//! How much more is acknowledged at once than the bandwidth explains (draft-ietf-ccwg-bbr §5.5.9), for the BBRs: cable lines and Wi-Fi cells deliver acknowledgements in bunches, and a window of bandwidth times
-//! round trip would run dry between two of them.
+//! Estimates how much more is acknowledged at once than the bandwidth explains (draft-ietf-ccwg-bbr
+//! §5.5.9), for BBR.
+//!
+//! Cable lines and Wi-Fi cells deliver acknowledgements in bunches. With a window of bandwidth
+//! times round-trip time, the line would become idle between two bunches.
 
 use super::AckSample;
 use super::windowed_max::WindowedMax;
 use crate::time::Instant;
 
-/// The estimate; sizes in bytes.
+/// The estimator; sizes are in bytes.
 #[derive(Debug)]
 pub(super) struct AckAggregation {
-    /// The largest excess of the last rounds.
+    /// The largest excess of the last round trips.
     excess: WindowedMax<10>,
-    /// Since when is counted, and what was acknowledged since.
+    /// Start of the current measurement, and the bytes acknowledged since.
     since: Instant,
     acked: u64,
 }
 
 impl AckAggregation {
-    /// Nothing seen.
+    /// The estimator before the first acknowledgement.
     pub(super) fn new() -> Self {
         Self {
             excess: WindowedMax::new(),
@@ -25,7 +28,9 @@ impl AckAggregation {
         }
     }
 
-    /// Takes in an acknowledgement in `round` at a bandwidth in bytes a second: what comes above that counts for so many `rounds`, and no more of it than `most`.
+    /// Updates the estimate with an acknowledgement in `round`. `bandwidth` is in bytes per second.
+    /// The excess over the bandwidth is limited to `most`, and stays valid for `rounds` round
+    /// trips.
     pub(super) fn update(
         &mut self,
         ack: &AckSample,
@@ -45,7 +50,7 @@ impl AckAggregation {
         self.excess.update(excess as f64, round, rounds);
     }
 
-    /// Sending begins again after silence, in which nothing was to be expected.
+    /// Starts a new measurement after a pause, in which no acknowledgements were expected.
     pub(super) fn resume(&mut self, now: Instant) {
         self.since = now;
     }
@@ -69,7 +74,7 @@ mod tests {
             mss: MSS,
             ..AckSample::default()
         };
-        // A segment a millisecond.
+        // A bandwidth of one segment per millisecond.
         aggregation.update(&ack, 1e6, round, 10, 50 * MSS);
         aggregation.get() / MSS
     }

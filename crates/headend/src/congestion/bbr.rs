@@ -1,12 +1,30 @@
-//! BBR version 1: sends at the measured bandwidth, with twice the bandwidth-delay product in flight at most (draft-cardwell-iccrg-bbr-congestion-control-00).
+//! BBR version 1: sends at the measured bandwidth, with at most twice the bandwidth-delay product
+//! in flight (draft-cardwell-iccrg-bbr-congestion-control-00).
 //!
-//! Two estimates make the model: `BtlBw`, the largest delivery rate of ten round trips, and `RTprop`, the smallest round trip of ten seconds. Startup doubles the rate each round trip until it grows by less than a quarter
-//! in three; Drain takes the queue away that this left; then the rate circles around `BtlBw` in eight phases of an `RTprop` each, the first at 1.25, to find more, the second at 0.75, to drain. When `RTprop` has not been seen again for ten
-//! seconds, four segments in flight for 200 ms show it. Losses and marks leave the model alone.
+//! The model has two estimates: `BtlBw`, the largest delivery rate of ten round trips, and
+//! `RTprop`, the smallest round-trip time of ten seconds.
 //!
-//! Different: packets leave 1 % slower than the draft says, as in Linux: those that leave together make the largest delivery rate a little too large, and nothing else would drain what that
-//! adds to the queue. With `ack_aggregation`, which Linux has and that draft has not, the window has room for the [excess](super::ack_aggregation) that arrives in bunches, once Startup is over, up to what the
-//! bandwidth carries in 100 ms; with `quantization`, also Linux's, it is rounded up to pairs of segments, with a pair more in the first phase (draft-ietf-ccwg-bbr has the pair, §5.5.8.2). Left out: the policer detection that Linux added.
+//! 1. Startup doubles the rate each round trip, until the rate grows by less than a quarter in
+//!    three round trips.
+//! 2. Drain removes the queue that Startup has built.
+//! 3. The rate then varies around `BtlBw` in eight phases of one `RTprop` each: the first with a
+//!    gain of 1.25, to find more bandwidth, the second with 0.75, to drain the queue.
+//! 4. If `RTprop` was not measured again for ten seconds, four segments in flight for 200 ms
+//!    measure it.
+//!
+//! Losses and marks do not change the model.
+//!
+//! Deviations, all as in Linux:
+//!
+//! - Packets are sent 1 % slower than the draft says. Packets sent back to back make the largest
+//!   delivery rate slightly too large, and nothing else would drain the queue that results.
+//! - With `ack_aggregation`, which the draft does not have, the window has room for the
+//!   [excess](super::ack_aggregation) of acknowledgements that arrive in bunches. This holds after
+//!   Startup, and up to what the bandwidth carries in 100 ms.
+//! - With `quantization`, the window is rounded up to pairs of segments, and is a pair larger in
+//!   the first phase (draft-ietf-ccwg-bbr has the pair, §5.5.8.2).
+//!
+//! Left out: the policer detection that Linux added.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,23 +38,32 @@ use crate::units::Rate;
 
 /// Parameters of BBR version 1.
 ///
-/// Use it as the sender of large video and web sites since 2016: a standing queue of up to one bandwidth-delay product, and no patience with others in short buffers.
+/// Use it as the sender of large video and web sites since 2016. It keeps a standing queue of up to
+/// one bandwidth-delay product, and displaces other flows in short buffers.
 ///
-/// Source: draft-cardwell-iccrg-bbr-congestion-control-00; N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016.
+/// Source: draft-cardwell-iccrg-bbr-congestion-control-00; N. Cardwell et al., BBR:
+/// Congestion-Based Congestion Control, ACM Queue 14(5), 2016.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Gain of pacing and window in Startup. More fills the path sooner and overshoots it more; below 2/ln 2 the rate does not double.
+    /// Gain of pacing rate and window in Startup. Raising it fills the path sooner and overshoots
+    /// more; below 2/ln 2, the rate does not double.
     pub startup_gain: f64,
-    /// In flight at most, in bandwidth-delay products. More rides over delayed acknowledgements, and fills queues where several flows share.
+    /// Largest amount in flight, in bandwidth-delay products. Raising it tolerates delayed
+    /// acknowledgements, and fills queues that several flows share.
     pub cwnd_gain: f64,
-    /// How long the smallest round trip counts, and how long after it the next probe for one comes.
+    /// How long the smallest round-trip time stays valid; after this time, the next probe for it
+    /// begins.
     pub min_rtt_window: Duration,
-    /// How long a probe for the smallest round trip lasts at least.
+    /// Least duration of a probe for the smallest round-trip time.
     pub probe_rtt_duration: Duration,
-    /// Whether the window has room for acknowledgements that come in bunches, as on cable lines and in Wi-Fi cells. Without, the line runs dry between two bunches; with it the queue is longer.
+    /// Whether the window has room for acknowledgements that arrive in bunches, as on cable lines
+    /// and in Wi-Fi cells. Without it, the line becomes idle between two bunches; with it, the
+    /// queue is longer.
     pub ack_aggregation: bool,
-    /// Whether the window is rounded up to pairs of segments, and is a pair larger in the phase that probes for more bandwidth. Without, small windows lose a part to acknowledgements of two segments.
+    /// Whether the window is rounded up to pairs of segments, and is a pair larger in the phase
+    /// that probes for more bandwidth. Without it, part of a small window is unusable, because
+    /// acknowledgements cover two segments.
     pub quantization: bool,
 }
 
@@ -57,7 +84,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Gains with which the rate could never grow, or would leave every path; probes that never end.
+    /// With other gains, the rate could never grow, or would exceed every path. Probes could last
+    /// forever.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if !(self.startup_gain > 1.25 && self.startup_gain <= 100.0) {
             return Err(("bbr.startup_gain", "a number above 1.25, and at most 100"));
@@ -72,27 +100,28 @@ impl Config {
     }
 }
 
-/// Rounds that a delivery rate counts (`BtlBwFilterLen`).
+/// Round trips for which a delivery rate stays valid (`BtlBwFilterLen`).
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// Share of the model's rate that packets leave at.
+/// Pacing rate as a share of the model's rate.
 const PACING_MARGIN: f64 = 0.99;
-/// The gains of the eight phases (`BBRGainCycleLen`).
+/// The pacing gains of the eight phases (`BBRGainCycleLen`).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Time in which the bandwidth carries as much as bunches may add to the window (Linux, since 5.1).
+/// Limit of the room for bunches, as a time at the measured bandwidth (Linux, since 5.1).
 const MOST_AGGREGATION: f64 = 0.1;
-/// Segments that the window never falls below (`BBRMinPipeCwnd`).
+/// Smallest window, in segments (`BBRMinPipeCwnd`).
 const MIN_PIPE: u64 = 4;
 
-/// Where it stands.
+/// The states of the draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Drain,
-    /// Phase of the cycle, and its start.
+    /// The phase of the cycle, and when it began.
     ProbeBandwidth {
         phase: usize,
         since: Instant,
     },
-    /// When it may end, once few enough are in flight; and whether a round trip has passed since.
+    /// When the probe may end, which is set once few enough bytes are in flight; and whether a
+    /// round trip has passed since then.
     ProbeRtt {
         until: Option<Instant>,
         round_done: bool,
@@ -100,7 +129,7 @@ enum State {
     Startup,
 }
 
-/// BBR version 1.
+/// The state of BBR version 1.
 #[expect(clippy::struct_excessive_bools, reason = "the draft's own state")]
 #[derive(Debug)]
 pub struct Bbr {
@@ -110,12 +139,13 @@ pub struct Bbr {
     mss: u64,
     initial_window: u64,
     cwnd: u64,
-    /// The window before a recovery or a probe for the round trip (`prior_cwnd`).
+    /// The window before a recovery or a probe for the round-trip time (`prior_cwnd`).
     saved_cwnd: u64,
-    /// In recovery; with its first round trip's end, `packet_conservation`.
+    /// Whether a recovery is in progress; and the end of its first round trip, during which
+    /// `packet_conservation` holds.
     recovering: bool,
     conserving_until: Option<u64>,
-    /// Bytes a second.
+    /// In bytes per second.
     bandwidth: WindowedMax<10>,
     aggregation: Option<AckAggregation>,
     pacing_rate: f64,
@@ -126,17 +156,18 @@ pub struct Bbr {
     round: u64,
     round_ends_at: u64,
     round_start: bool,
-    /// Samples of what was sent until so much was delivered are its own doing (`MarkConnectionAppLimited`).
+    /// Until this many bytes are delivered, delivery rates were limited by the sender itself
+    /// (`MarkConnectionAppLimited`).
     limited_until: u64,
     full_bandwidth: f64,
     full_rounds: u32,
     is_full: bool,
-    /// Sending begins again after silence: no probe for the round trip is needed.
+    /// Sending has started again after a pause, so no probe for the round-trip time is needed.
     idle_restart: bool,
 }
 
 impl Bbr {
-    /// The model at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64, rng: Rng) -> Self {
         let mut bbr = Self {
             rng,
@@ -206,7 +237,7 @@ impl Bbr {
         }
     }
 
-    /// Room for acknowledgements that come in bunches.
+    /// Room in the window for acknowledgements that arrive in bunches.
     fn aggregated(&self) -> u64 {
         let Some(aggregation) = self.aggregation.as_ref().filter(|_| self.is_full) else {
             return 0;
@@ -216,7 +247,8 @@ impl Bbr {
             .min((self.bandwidth.get() * MOST_AGGREGATION) as u64)
     }
 
-    /// A window rounded so that acknowledgements of two segments, and a probe for more, have room in it.
+    /// The window, rounded up to leave room for acknowledgements of two segments and for the probe
+    /// for bandwidth.
     fn budget(&self, window: u64) -> u64 {
         if !self.config.quantization {
             return window;
@@ -244,7 +276,7 @@ impl Bbr {
         self.is_full = self.full_rounds >= 3;
     }
 
-    /// §4.3.3, §4.3.4: Startup to Drain to `ProbeBW`.
+    /// §4.3.3, §4.3.4: the transitions from Startup to Drain and to `ProbeBW`.
     fn check_drain(&mut self, ack: &AckSample) {
         if self.state == State::Startup && self.is_full {
             self.state = State::Drain;
@@ -256,7 +288,7 @@ impl Bbr {
         }
     }
 
-    /// §4.3.4.3: `BBREnterProbeBW()`: any phase but the draining one.
+    /// §4.3.4.3: `BBREnterProbeBW()`: starts with a random phase, except the one that drains.
     fn probe_bandwidth(&mut self, now: Instant) {
         self.cwnd_gain = self.config.cwnd_gain;
         let before = CYCLE.len() - 1 - self.rng.below(CYCLE.len() as u64 - 1) as usize;
@@ -487,7 +519,7 @@ mod tests {
 
     #[test]
     fn startup_doubles_until_the_path_is_full_and_drain_leaves_what_fits() {
-        // 1 MB/s and 100 ms: 100 segments.
+        // 1 MB/s and 100 ms, which are 100 segments.
         let mut path = Path::new(1e6, 0.1, MSS);
         let mut bbr = bbr();
         path.run(&mut bbr, 0.35);
@@ -502,7 +534,7 @@ mod tests {
         );
         let min_rtt = bbr.min_rtt.expect("measured").as_secs_f64();
         assert!((0.1..0.103).contains(&min_rtt), "{min_rtt}");
-        // A quarter of the product more than fits at most, in the phase that probes; never two products.
+        // At most a quarter of the product above it, in the phase that probes; never two products.
         assert!(path.in_flight() < 140 * MSS, "{}", path.in_flight());
     }
 
@@ -528,7 +560,8 @@ mod tests {
         );
     }
 
-    /// Paced below the path's rate it would see the smallest round trip again and again: the path grows by a millisecond each second.
+    /// The path's delay grows by a millisecond each second. With a constant delay, pacing below the
+    /// path's rate would measure the smallest round-trip time again and again.
     #[test]
     fn a_round_trip_not_seen_again_is_probed_with_four_segments_after_ten_seconds() {
         let mut path = Path::new(1e6, 0.1, MSS);
@@ -595,7 +628,8 @@ mod tests {
         assert!(bbr.saved_cwnd >= before, "{} {before}", bbr.saved_cwnd);
     }
 
-    /// Once Startup is over, a bunch of twenty segments where the bandwidth explains one makes room for nineteen more.
+    /// After Startup, a bunch of twenty segments, of which the bandwidth explains one, makes room
+    /// for nineteen more.
     #[test]
     fn bunches_of_acknowledgements_make_room_in_the_window() {
         let [with, without] = [true, false].map(|ack_aggregation| {

@@ -1,13 +1,29 @@
-//! BBR version 3: sends at the measured bandwidth, within bounds that losses set (draft-ietf-ccwg-bbr).
+//! BBR version 3: sends at the measured bandwidth, within bounds that it derives from losses
+//! (draft-ietf-ccwg-bbr).
 //!
-//! The model has two time scales. Of the long one are `max_bw`, the largest delivery rate of this cycle and the last, `min_rtt`, and `inflight_longterm`, the most that could be in flight without losing more than 2 % of a round trip. Of the short one, after
-//! losses while not probing, are `bw_shortterm` and `inflight_shortterm`: they fall by up to 30 % a round trip and are forgotten before the next probe.
+//! The model has two time scales:
 //!
-//! Startup doubles until the rate stands still for three round trips, or loses too much; Drain empties the queue; then DOWN (0.9) and CRUISE (1), and every 2 to 3 seconds, or as many round trips as a
-//! Reno flow of this window would need, at most 63, REFILL (1) and UP (1.25), which is where losses and a rate that stands still are noticed. Every 5 seconds without a smallest round trip, half a
-//! bandwidth-delay product in flight for 200 ms shows it. Functions are called as in the draft.
+//! - Long term: `max_bw` is the largest delivery rate of this cycle and the last one. `min_rtt` is
+//!   the smallest round-trip time. `inflight_longterm` is the largest amount in flight at which no
+//!   more than 2 % of a round trip was lost.
+//! - Short term: `bw_shortterm` and `inflight_shortterm` hold after losses outside a probe. They
+//!   fall by up to 30 % per round trip, and are reset before the next probe.
 //!
-//! Left out: the undoing of spurious recoveries (§5.5.11). Losses of one acknowledgement are judged together, as the draft does those of one offload burst; marks are not looked at (§3.8).
+//! The states are:
+//!
+//! 1. Startup doubles the rate until it stops growing for three round trips, or until too much is
+//!    lost. Drain then empties the queue.
+//! 2. DOWN (gain 0.9) and CRUISE (gain 1) follow.
+//! 3. REFILL (gain 1) and UP (gain 1.25) probe for bandwidth. They follow after 2 to 3 seconds, or
+//!    after as many round trips as a Reno flow of this window would need (at most 63), whichever
+//!    comes first. UP is where losses, and a rate that stops growing, are detected.
+//! 4. After 5 seconds without a smaller round-trip time, half a bandwidth-delay product in flight
+//!    for 200 ms measures it again.
+//!
+//! The names of functions are those of the draft.
+//!
+//! Left out: the undoing of spurious recoveries (§5.5.11). The losses of one acknowledgement are
+//! evaluated together, as the draft does with those of one offload burst. Marks are ignored (§3.8).
 
 use std::collections::VecDeque;
 
@@ -23,23 +39,26 @@ use crate::units::{Probability, Rate};
 
 /// Parameters of BBR version 3.
 ///
-/// Use it as the sender of large video and web sites today: like version 1, but it gives way where it would lose more than 2 %.
+/// Use it as the sender of large video and web sites today: it is like version 1, but slows down
+/// where it would lose more than 2 %.
 ///
 /// Source: draft-ietf-ccwg-bbr, after its version 05.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// `LossThresh`: the share of a round trip that may be lost while probing. More holds out longer in short buffers.
+    /// `LossThresh`: the share of a round trip that may be lost while probing. Raising it keeps
+    /// more in flight in short buffers, despite losses.
     pub loss_threshold: Probability,
-    /// `Beta`: what a round trip with losses leaves of the short-term bounds at least.
+    /// `Beta`: the smallest share of the short-term bounds that remains after a round trip with
+    /// losses.
     pub beta: Probability,
-    /// `Headroom`: the share of `inflight_longterm` left to others while cruising.
+    /// `Headroom`: the share of `inflight_longterm` that is left to other flows while cruising.
     pub headroom: Probability,
-    /// `MinRTTFilterLen`: how long the smallest round trip counts.
+    /// `MinRTTFilterLen`: how long the smallest round-trip time stays valid.
     pub min_rtt_window: Duration,
-    /// `ProbeRTTInterval`: how long without a smaller round trip until one is probed for.
+    /// `ProbeRTTInterval`: time without a smaller round-trip time after which it is probed for.
     pub probe_rtt_interval: Duration,
-    /// `ProbeRTTDuration`: how long that takes at least.
+    /// `ProbeRTTDuration`: the least duration of such a probe.
     pub probe_rtt_duration: Duration,
 }
 
@@ -58,7 +77,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A threshold of one divides by zero; with the others nothing is left to send, or probes never end.
+    /// A threshold of one would divide by zero. With the other values, nothing would be left to
+    /// send, or probes would never end.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if self.loss_threshold.0 >= 1.0 {
             return Err(("bbr3.loss_threshold", "a share below 1"));
@@ -94,9 +114,9 @@ const STARTUP_LOSSES: u32 = 6;
 const BANDWIDTH_CYCLES: u64 = 2;
 /// `ExtraAckedFilterLen`, round trips.
 const EXTRA_ACKED_ROUNDS: u64 = 10;
-/// Round trips between probes at most, so that Reno can live beside it.
+/// The largest number of round trips between probes, so that Reno can coexist.
 const RENO_ROUNDS: u64 = 63;
-/// No bound.
+/// Stands for no bound.
 const NONE: u64 = u64::MAX;
 
 /// The state machine of §5.1.
@@ -111,7 +131,7 @@ enum State {
     Up,
 }
 
-/// `ack_phase`: what acknowledgements say of the probe for bandwidth.
+/// `ack_phase`: how acknowledgements relate to the probe for bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feedback {
     Arriving,
@@ -121,7 +141,8 @@ enum Feedback {
     Stopping,
 }
 
-/// BBR version 3. Fields are called as in the draft; bandwidths are bytes a second.
+/// The state of BBR version 3. Fields are named as in the draft; bandwidths are in bytes per
+/// second.
 #[expect(clippy::struct_excessive_bools, reason = "the draft's own state")]
 #[derive(Debug)]
 pub struct Bbr3 {
@@ -134,11 +155,12 @@ pub struct Bbr3 {
     prior_cwnd: u64,
     recovering: bool,
     pacing_rate: f64,
-    // Rounds (§5.5.1).
+    // Round trips (§5.5.1).
     round_count: u64,
     next_round_delivered: u64,
     round_start: bool,
-    /// Samples of what was sent until so much was delivered are its own doing (`MarkConnectionAppLimited`).
+    /// Until this many bytes are delivered, delivery rates were limited by the sender itself
+    /// (`MarkConnectionAppLimited`).
     limited_until: u64,
     idle_restart: bool,
     drain_start_round: u64,
@@ -157,20 +179,24 @@ pub struct Bbr3 {
     loss_round_delivered: u64,
     loss_round_start: bool,
     is_loss_in_round: bool,
-    /// Acknowledgements of this round that told of losses (the draft's discontiguous ranges).
+    /// Acknowledgements of this round trip that reported losses (the draft's discontiguous ranges).
     losses_in_round: u32,
-    /// Bytes lost in all, and after how many delivered bytes each loss became known with how many lost by then: what is younger than the newest segment acknowledged.
+    /// Total bytes lost.
+    ///
+    /// `loss_history` has an entry for each loss: the total bytes delivered and the total bytes
+    /// lost when it was detected. Entries older than the newest acknowledged segment are removed;
+    /// `lost_forgotten` is the total lost in the last one removed.
     lost: u64,
     loss_history: VecDeque<(u64, u64)>,
     lost_forgotten: u64,
-    // Aggregation (§5.5.9).
+    // Aggregation of acknowledgements (§5.5.9).
     extra_acked: AckAggregation,
-    // Full pipe (§5.3.1.2).
+    // Detection of a full pipe (§5.3.1.2).
     full_bw_reached: bool,
     full_bw_now: bool,
     full_bw: f64,
     full_bw_count: u32,
-    // The cycle (§5.3.3).
+    // The cycle of probes for bandwidth (§5.3.3).
     ack_phase: Feedback,
     is_bw_probe_sample: bool,
     prev_probe_too_high: bool,
@@ -181,7 +207,7 @@ pub struct Bbr3 {
     bw_probe_up_rounds: u32,
     bw_probe_up_acked: u64,
     probe_up_acked_per_inc: u64,
-    // The probe for the round trip (§5.3.4).
+    // The probe for the round-trip time (§5.3.4).
     probe_rtt_min_delay: Option<Duration>,
     probe_rtt_min_stamp: Instant,
     probe_rtt_expired: bool,
@@ -287,7 +313,7 @@ impl Bbr3 {
         ack.app_limited || ack.prior_delivered < self.limited_until
     }
 
-    // Rounds and bandwidth: §5.5.1, §5.5.5.
+    // Round trips and bandwidth: §5.5.1, §5.5.5.
 
     fn start_round(&mut self, ack: &AckSample) {
         self.next_round_delivered = ack.delivered;
@@ -311,7 +337,8 @@ impl Bbr3 {
         }
     }
 
-    /// `AdvanceMaxBwFilter()`: at once, so that what is too old is gone before the next sample.
+    /// `AdvanceMaxBwFilter()`. It takes effect at once, so that expired values are removed before
+    /// the next sample.
     fn advance_max_bw_filter(&mut self) {
         self.cycle_count += 1;
         self.max_bw_filter
@@ -375,7 +402,7 @@ impl Bbr3 {
         self.inflight_shortterm = NONE;
     }
 
-    /// `NoteLoss()`, for what one acknowledgement or the timer says.
+    /// `NoteLoss()`, for the losses that one acknowledgement or the timer reports.
     fn note_loss(&mut self, ack: &AckSample) {
         if !self.is_loss_in_round {
             self.loss_round_delivered = ack.delivered;
@@ -386,7 +413,7 @@ impl Bbr3 {
         self.loss_history.push_back((ack.delivered, self.lost));
     }
 
-    /// `RS.lost`: what became known as lost since the newest segment acknowledged was sent.
+    /// `RS.lost`: bytes detected as lost since the newest acknowledged segment was sent.
     fn lost_since_sent(&mut self, ack: &AckSample) -> u64 {
         while let Some(&(delivered, lost)) = self.loss_history.front()
             && delivered <= ack.prior_delivered
@@ -411,7 +438,7 @@ impl Bbr3 {
         }
     }
 
-    /// `InflightAtLoss()`: at what volume the losses crossed the threshold.
+    /// `InflightAtLoss()`: the amount in flight at which the losses exceeded the threshold.
     fn inflight_at_loss(&self, lost: u64, ack: &AckSample) -> u64 {
         let threshold = self.config.loss_threshold.0;
         let before = ack.lost_in_flight.saturating_sub(ack.newly_lost);
@@ -444,7 +471,7 @@ impl Bbr3 {
         }
     }
 
-    // Aggregation: §5.5.9.
+    // Aggregation of acknowledgements: §5.5.9.
 
     fn update_ack_aggregation(&mut self, ack: &AckSample) {
         let window = if self.full_bw_reached {
@@ -492,7 +519,7 @@ impl Bbr3 {
         }
     }
 
-    // The cycle: §5.3.3.
+    // The cycle of probes for bandwidth: §5.3.3.
 
     fn start_probe_bw_down(&mut self, ack: &AckSample) {
         self.reset_congestion_signals();
@@ -573,7 +600,7 @@ impl Bbr3 {
         self.full_bw_now
     }
 
-    /// The window, not the pace, was what kept it from sending more.
+    /// Whether the window limited the sender, not the pacing rate.
     fn is_cwnd_limited(&self, ack: &AckSample) -> bool {
         ack.prior_in_flight + self.mss > self.cwnd
     }
@@ -610,7 +637,7 @@ impl Bbr3 {
         }
     }
 
-    /// Whether it has decided on a state.
+    /// Returns true if it has started a new state.
     fn adapt_long_term_model(&mut self, ack: &AckSample) -> bool {
         if self.ack_phase == Feedback::Starting && self.round_start {
             self.ack_phase = Feedback::Arriving;
@@ -641,7 +668,7 @@ impl Bbr3 {
         false
     }
 
-    // The round trip: §5.3.4.3.
+    // The round-trip time: §5.3.4.3.
 
     fn update_min_rtt(&mut self, ack: &AckSample) {
         self.probe_rtt_expired =
@@ -705,7 +732,7 @@ impl Bbr3 {
         }
     }
 
-    // What follows from the model: §5.6.
+    // Window and pacing rate from the model: §5.6.
 
     fn floor(&self) -> u64 {
         MIN_PIPE * self.mss
@@ -796,7 +823,7 @@ impl Bbr3 {
     }
 }
 
-/// `RS.delivery_rate`, bytes a second; 0 without a sample.
+/// `RS.delivery_rate` in bytes per second; 0 without a sample.
 fn delivery_rate(ack: &AckSample) -> f64 {
     ack.delivery_sample
         .map_or(0.0, DeliverySample::bytes_per_sec)
@@ -813,7 +840,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
-        // §5.4.1: nothing was in flight before, so it was the application that had nothing.
+        // §5.4.1: nothing was in flight before, so the application limited the sender.
         if in_flight <= bytes && self.round_count > 0 {
             self.idle_restart = true;
             self.extra_acked.resume(now);
@@ -888,7 +915,7 @@ mod tests {
         Bbr3::new(&Config::default(), MSS, 10 * MSS, rng)
     }
 
-    /// 1 MB/s and 100 ms: 100 segments; after Startup and Drain.
+    /// 1 MB/s and 100 ms, which are 100 segments; after Startup and Drain.
     fn settled() -> (Path, Bbr3) {
         let mut path = Path::new(1e6, 0.1, MSS);
         let mut bbr = bbr();
@@ -922,7 +949,8 @@ mod tests {
         assert!(states.contains(&State::ProbeRtt), "{states:?}");
     }
 
-    /// By more, without a loss, round trips become so long that a probe for them comes before a cycle is over.
+    /// If the rate fell further without a loss, round trips would become so long that a probe for
+    /// the round-trip time would come before the end of a cycle.
     #[test]
     fn a_rate_that_falls_by_half_is_found() {
         let (mut path, mut bbr) = settled();
@@ -968,7 +996,8 @@ mod tests {
             bbr.handle_lost(&ack);
             assert_eq!(bbr.state == State::Down, bounded, "{lost} lost");
             if bounded {
-                // 115 before it, of which 2 % may be lost: 115 + 0.02 · 115 / 0.98.
+                // 115 segments were in flight before the loss, of which 2 % may be lost: 115 + 0.02
+                // · 115 / 0.98.
                 assert_eq!(bbr.inflight_longterm / 100, 1173);
                 assert!(bbr.prev_probe_too_high);
             }

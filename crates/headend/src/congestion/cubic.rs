@@ -1,14 +1,27 @@
 //! CUBIC: the window grows with the time since the last loss, not with round trips (RFC 9438).
 //!
-//! After a loss at `W_max` the window falls to β times what was in flight, then follows `W_cubic(t) = C·(t − K)³ + W_max` with `K = ∛((W_max − cwnd)/C)`: fast,
-//! then flat around `W_max`, then fast again. Where standard TCP would have a larger window, on short paths, CUBIC follows that estimate instead
-//! (the Reno-friendly region). A flow that loses below its last `W_max` leaves room for others (fast convergence).
+//! After a loss at `W_max`, the window falls to β times the data in flight. It then follows
+//! `W_cubic(t) = C·(t − K)³ + W_max` with `K = ∛((W_max − cwnd)/C)`: it grows fast at first, stays
+//! flat around `W_max`, and then grows fast again.
 //!
-//! The first slow start runs until a loss, or, with [`super::hystart`], until a queue shows (RFC 9438 §4.10). Left out: the undoing of spurious losses (§4.9).
+//! - On short paths, where standard TCP would have a larger window, CUBIC follows an estimate of
+//!   that window (the Reno-friendly region).
+//! - A flow that has a loss below its last `W_max` reduces `W_max` further, to leave capacity for
+//!   other flows (fast convergence).
+//! - The first slow start lasts until a loss, or, with [`super::hystart`], until a queue is
+//!   detected (RFC 9438 §4.10).
 //!
-//! The defaults are Linux's, which differs from the RFC in three rules: before the first loss, when there is no plateau to return to, the window grows by a twentieth each round trip at least;
-//! the Reno-friendly estimate never grows by more than α, where the RFC lets it grow like standard TCP once it is above the window of the last loss; and windows are whole segments, which grow one by one as in
-//! the pseudo-code of the paper (Ha, Rhee and Xu 2008). `system = "rfc"` has the RFC's.
+//! Left out: the undoing of spurious losses (§4.9).
+//!
+//! The defaults are those of Linux, which differs from the RFC in three rules. `system = "rfc"`
+//! selects the rules of the RFC.
+//!
+//! - Before the first loss there is no plateau to return to, and the window grows by at least a
+//!   twentieth per round trip.
+//! - The Reno-friendly estimate never grows by more than α. In the RFC, it grows like standard TCP
+//!   once it is above the window of the last loss.
+//! - Windows are whole segments, which grow one by one as in the pseudo-code of the paper (Ha, Rhee
+//!   and Xu 2008).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,26 +34,33 @@ use crate::units::Probability;
 
 /// Parameters of CUBIC.
 ///
-/// Use it as today's ordinary sender: Linux, Windows and Apple's systems have it as their default.
+/// Use it as today's ordinary sender: it is the default of Linux, Windows and Apple's systems.
 ///
 /// Source: RFC 9438, RFC 8511 and RFC 9406.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// C, in segments per second cubed. More grows faster far from the last loss and is harder on other flows.
+    /// C, in segments per second cubed. Raising it makes the window grow faster far from the last
+    /// loss, and leaves less to other flows.
     pub c: f64,
-    /// β: the share of the window that is kept after a loss or mark. More keeps queues fuller.
+    /// β: the share of the window that remains after a loss or mark. Raising it keeps queues
+    /// fuller.
     pub beta: Probability,
-    /// Whether a flow that loses before it was back at its last window lets go of more, so that newcomers get their share sooner.
+    /// Whether a flow reduces its window further if it has a loss before it is back at its last
+    /// window, so that new flows get their share sooner.
     pub fast_convergence: bool,
-    /// Whether a mark leaves 0.85 of the window instead of β (RFC 8511, ABE): marks come from short queues, which a larger decrease would empty.
+    /// Whether a mark leaves 0.85 of the window instead of β (RFC 8511, ABE). Marks come from short
+    /// queues, which a larger reduction would empty.
     pub abe: bool,
-    /// How the first slow start may end before it loses anything. Off fills the buffer once.
+    /// How the first slow start may end before a loss. With `off`, it fills the buffer once.
     pub hystart: HyStart,
-    /// Share of the window by which it grows each round trip at least, from the end of slow start to the first loss. More finds the end of a deep buffer sooner; `"0 %"` is the RFC's, and leaves
-    /// a flow whose slow start ended early far below its line for long.
+    /// Least growth per round trip, as a share of the window, from the end of slow start to the
+    /// first loss. Raising it finds the end of a deep buffer sooner. `"0 %"` is the rule of the
+    /// RFC; a flow whose slow start ended early then stays far below the rate of its line for a
+    /// long time.
     pub growth_before_loss: Probability,
-    /// Whether the Reno-friendly window grows by a whole segment each round trip once it is above the window of the last loss (RFC 9438 §4.3), or by α as before.
+    /// Whether the Reno-friendly window grows by a whole segment per round trip once it is above
+    /// the window of the last loss (RFC 9438 §4.3), or still by α.
     pub reno_growth_above_prior: bool,
     /// Segments by which one acknowledgement may grow the window in slow start.
     pub slow_start_limit: u32,
@@ -57,17 +77,17 @@ impl Default for Config {
             fast_convergence: true,
             abe: false,
             hystart: HyStart::Original,
-            // Linux: a segment for each twenty acknowledged.
+            // Linux: one segment for each twenty acknowledged.
             growth_before_loss: Probability(0.05),
             reno_growth_above_prior: false,
-            // RFC 3465 §2.3: the most it allows.
+            // RFC 3465 §2.3: the largest value that it allows.
             slow_start_limit: 2,
         }
     }
 }
 
 impl Config {
-    /// A C of zero puts the plateau at infinity; a β of 1 never gives way.
+    /// A C of zero puts the plateau at infinity; with a β of 1, the window is never reduced.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if !(self.c.is_finite() && self.c > 0.0) {
             return Err(("cubic.c", "a number above 0"));
@@ -79,53 +99,58 @@ impl Config {
     }
 }
 
-/// RFC 8511 §3.1, for CUBIC.
+/// RFC 8511 §3.1: the value for CUBIC.
 const ABE_BETA: f64 = 0.85;
 
-/// A stage of congestion avoidance: from a loss, or from the end of slow start, to the next loss. Units: segments and seconds.
+/// A stage of congestion avoidance: from a loss, or from the end of slow start, to the next loss.
+/// Units: segments and seconds.
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
-    /// When it began; later by as long as the window was not what limited the sender (RFC 9438 §5.8).
+    /// When the stage began. Times in which the window did not limit the sender are added (RFC 9438
+    /// §5.8).
     start: Instant,
-    /// When the latest acknowledgement came.
+    /// When the latest acknowledgement arrived.
     last_ack: Instant,
-    /// Where the plateau lies.
+    /// The window at the plateau.
     w_max: f64,
     /// Time from the start to the plateau.
     k: f64,
-    /// What standard TCP's window would be (§4.3).
+    /// The estimated window of standard TCP (§4.3).
     w_est: f64,
 }
 
-/// CUBIC's window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct Cubic {
     config: Config,
     slow_start: SlowStart,
-    /// Watches the first slow start.
+    /// Decides when the first slow start ends.
     hystart: Option<Box<Watch>>,
     mss: u64,
-    /// In bytes; growth by less than a byte is carried in `fraction`.
+    /// In bytes; `fraction` holds growth by less than a byte.
     cwnd: u64,
     fraction: f64,
-    /// Where windows are whole segments: acknowledged since the window last grew, segments.
+    /// For windows of whole segments: segments acknowledged since the window last grew.
     acked: f64,
     ssthresh: u64,
     epoch: Option<Epoch>,
-    /// `W_max` of the last loss, and the window it struck (`cwnd_prior`), in segments; `None` before the first and after a timeout.
+    /// `W_max` of the last loss, and the window at that loss (`cwnd_prior`), in segments. `None`
+    /// before the first loss and after a timeout.
     last_loss: Option<(f64, f64)>,
-    /// Reno-friendly increase in segments a round trip while below the window of the last loss (§4.3).
+    /// Increase of the Reno-friendly window below the window of the last loss, in segments per
+    /// round trip (§4.3).
     alpha: f64,
 }
 
 impl Cubic {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         let beta = config.beta.0;
         Self {
             slow_start: SlowStart::new(config.slow_start_limit),
             hystart: Watch::new(config.hystart).map(Box::new),
-            // RFC 9438 §4.3: the increase with which a decrease by β is on average as large as standard TCP's window.
+            // RFC 9438 §4.3: with this increase and a decrease by β, the average window equals that
+            // of standard TCP.
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             config: config.clone(),
             mss,
@@ -148,7 +173,8 @@ impl Cubic {
         self.fraction = bytes - self.cwnd as f64;
     }
 
-    /// RFC 9438 §4.2 (with §4.8 and §4.10 for a stage that does not follow a loss: K is 0 and the plateau is here).
+    /// RFC 9438 §4.2. A stage that does not follow a loss has K = 0 and its plateau at the current
+    /// window (§4.8, §4.10).
     fn begin_epoch(&self, now: Instant) -> Epoch {
         let cwnd = self.segments();
         let w_max = self.last_loss.map_or(cwnd, |(w_max, _)| w_max.max(cwnd));
@@ -168,12 +194,12 @@ impl Cubic {
         let cwnd = self.segments();
         let acked = ack.newly_acked as f64 / self.mss as f64;
         let prior = self.last_loss.map_or(0.0, |(_, cwnd_prior)| cwnd_prior);
-        // §4.3: once standard TCP's window would be back where it was, it grows like standard TCP.
+        // §4.3: once the estimate is above the window of the last loss, it grows like standard TCP.
         let is_back = epoch.w_est >= prior && self.config.reno_growth_above_prior;
         let alpha = if is_back { 1.0 } else { self.alpha };
         epoch.w_est += alpha * acked / cwnd;
         self.epoch = Some(epoch);
-        // §4.4, §4.5: towards where the curve will be in a round trip.
+        // §4.4, §4.5: the target is the value of the curve one round trip from now.
         let elapsed = ack.now.since(epoch.start);
         let target = epoch.curve(self.config.c, elapsed + ack.srtt.unwrap_or_default());
         if ack.whole_segments {
@@ -182,7 +208,7 @@ impl Cubic {
         let next = if epoch.curve(self.config.c, elapsed) < epoch.w_est {
             epoch.w_est.max(cwnd)
         } else {
-            // By at most half the window a round trip.
+            // By at most half the window per round trip.
             cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) * acked / cwnd
         };
         let least = match self.last_loss {
@@ -192,7 +218,8 @@ impl Cubic {
         self.set_segments(next.max(least));
     }
 
-    /// The paper's `cubic_update()`: a segment more for every so many acknowledged, all of them whole numbers.
+    /// The paper's `cubic_update()`: the window grows by one segment for each `per` acknowledged
+    /// segments, in integers.
     fn grow_by_whole_segments(&mut self, acked: f64, target: f64, w_est: f64) {
         let cwnd = (self.cwnd / self.mss) as f64;
         let mut per = 100.0 * cwnd;
@@ -204,10 +231,10 @@ impl Cubic {
         if self.last_loss.is_none() && self.config.growth_before_loss.0 > 0.0 {
             per = per.min((1.0 / self.config.growth_before_loss.0).floor());
         }
-        // RFC 9438 §4.4: by at most half the window a round trip.
+        // RFC 9438 §4.4: by at most half the window per round trip.
         let per = per.max(2.0);
         if self.acked >= per {
-            // What was saved up while growth was slower is worth one segment.
+            // Segments counted while growth was slower give at most one segment.
             self.acked = 0.0;
             self.cwnd += self.mss;
         }
@@ -236,7 +263,7 @@ impl Cubic {
         }
     }
 
-    /// RFC 9438 §4.6, §4.7: remembers the window a loss struck.
+    /// RFC 9438 §4.6, §4.7: stores the window at which the loss occurred.
     fn remember_loss(&mut self) {
         let cwnd = self.segments();
         let last_w_max = self.last_loss.map_or(0.0, |(w_max, _)| w_max);
@@ -263,7 +290,7 @@ impl CongestionControl for Cubic {
             return;
         }
         if !ack.cwnd_limited {
-            // RFC 9438 §5.8: time in which the window did not matter does not count.
+            // RFC 9438 §5.8: time in which the window did not limit the sender does not count.
             if let Some(epoch) = &mut self.epoch {
                 epoch.start += ack.now.since(epoch.last_ack);
                 epoch.last_ack = ack.now;
@@ -280,7 +307,7 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         self.remember_loss();
         self.hystart = None;
-        // §4.6. What is outstanding, not cwnd: an idle window is no evidence.
+        // §4.6. The data in flight is used, not cwnd: an unused window is no evidence of capacity.
         let beta = match signal {
             CongestionSignal::Ecn if self.config.abe => ABE_BETA.max(self.config.beta.0),
             _ => self.config.beta.0,
@@ -291,7 +318,8 @@ impl CongestionControl for Cubic {
         match signal {
             CongestionSignal::Ecn | CongestionSignal::Loss { .. } => self.cwnd = self.ssthresh,
             CongestionSignal::Timeout => {
-                // §4.8: like standard TCP, with CUBIC's ssthresh; the next stage starts on its own plateau.
+                // §4.8: as in standard TCP, with CUBIC's ssthresh. The next stage has its plateau
+                // at its own first window.
                 self.cwnd = self.mss;
                 self.last_loss = None;
                 self.slow_start.after_timeout();
@@ -300,7 +328,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, restart_window: u64) {
-        // RFC 5681 §4.1; the stage begins anew when congestion avoidance is reached again.
+        // RFC 5681 §4.1. A new stage begins when congestion avoidance is reached again.
         if restart_window < self.cwnd {
             self.cwnd = restart_window;
             self.fraction = 0.0;
@@ -355,7 +383,7 @@ mod tests {
         }
     }
 
-    /// A window of `segments` that has just lost something.
+    /// A control with a window of `segments` that has just had a loss.
     fn after_loss_at(segments: u64) -> Cubic {
         after_loss_of(&rfc(), segments)
     }
@@ -368,7 +396,7 @@ mod tests {
 
     #[test]
     fn the_curve_has_its_plateau_where_the_loss_was() {
-        // K, and W(t) at t = 0, 1, 2, 4, 6, 8, 10 s, computed from the RFC's formula.
+        // K, and W(t) at t = 0, 1, 2, 4, 6, 8 and 10 s, computed from the RFC's formula.
         let vectors: [(u64, f64, [f64; 7]); 2] = [
             (
                 100,
@@ -423,12 +451,13 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_curve_where_round_trips_are_long() {
-        // 100 ms and a window of 1000: the Reno-friendly estimate grows by half a segment a round, far below the curve.
+        // 100 ms and a window of 1000: the Reno-friendly estimate grows by half a segment per round
+        // trip, far below the curve.
         let mut cubic = after_loss_at(1000);
         let rtt = Duration::from_millis(100);
         let epoch = cubic.begin_epoch(at(0.0));
         for round in 0..100_u32 {
-            // Two segments an acknowledgement, spread over the round trip.
+            // Each acknowledgement covers two segments; they are spread over the round trip.
             let acks = cubic.cwnd() / (2 * MSS);
             for n in 0..acks {
                 let share = n as f64 / acks as f64;
@@ -443,7 +472,8 @@ mod tests {
 
     #[test]
     fn the_window_follows_standard_tcp_where_round_trips_are_short() {
-        // 1 ms and a window of 20: the curve hardly moves in 100 rounds, standard TCP gains α = 0.53 segments a round.
+        // 1 ms and a window of 20: the curve hardly changes in 100 round trips, while standard TCP
+        // gains α = 0.53 segments per round trip.
         let mut cubic = after_loss_at(20);
         let rtt = Duration::from_millis(1);
         for round in 0..10_u32 {
@@ -456,7 +486,8 @@ mod tests {
         assert!((4.5..5.3).contains(&gained), "{gained}");
     }
 
-    /// Rounds of acknowledgements of a segment each, 20 ms apart; the windows after each, in segments.
+    /// Round trips of 20 ms, with an acknowledgement for each segment. Returns the windows after
+    /// each round trip, in segments.
     fn rounds(cubic: &mut Cubic, count: u32) -> Vec<f64> {
         let rtt = Duration::from_millis(20);
         (0..count)
@@ -471,7 +502,8 @@ mod tests {
 
     #[test]
     fn above_the_window_of_the_last_loss_linux_keeps_alpha_and_the_rfc_does_not() {
-        // A window of 14 that was 20: α = 9/17 takes 12 rounds back to it.
+        // A window of 14 after a loss at 20: with α = 9/17, it takes 12 round trips to return to
+        // 20.
         for (config, expected) in [(rfc(), 1.0), (Config::default(), 9.0 / 17.0)] {
             let windows = rounds(&mut after_loss_of(&config, 20), 24);
             let early = windows[8] - windows[4];
@@ -481,12 +513,13 @@ mod tests {
         }
     }
 
-    /// The pseudo-code of the paper of 2008: cwnd / (goal − cwnd) acknowledged for a segment more, or 100 cwnd where there is no goal above.
+    /// The pseudo-code of the paper of 2008: the window grows by one segment for each cwnd / (goal
+    /// − cwnd) acknowledged segments, or for 100 cwnd if no goal is above the window.
     #[test]
     fn whole_segments_grow_one_by_one_towards_the_larger_goal() {
         let mut cubic = Cubic::new(&Config::default(), MSS, 10 * MSS);
         cubic.last_loss = Some((10.0, 10.0));
-        // How many segments are acknowledged until the window grows.
+        // The number of segments acknowledged before the window grows.
         let mut until_growth = |target, w_est| {
             let before = cubic.cwnd;
             (cubic.cwnd, cubic.acked) = (10 * MSS, 0.0);
@@ -532,16 +565,17 @@ mod tests {
             rounds(&mut cubic, 10)
         };
         let linux = after_slow_start(&Config::default());
-        // 1.05 compounded with each acknowledgement, of whole segments.
+        // 1.05 compounded with each acknowledgement, in whole segments.
         assert!((linux[0] - 105.0).abs() < 0.1, "{linux:?}");
         assert!(
             (linux[9] / 100.0 - 1.05_f64.powi(10)).abs() < 0.02,
             "{linux:?}"
         );
-        // The curve has hardly left its plateau after 0.2 s: the Reno-friendly window leads.
+        // After 0.2 s, the curve has hardly left its plateau, so the Reno-friendly window is the
+        // larger one.
         let rfc = after_slow_start(&rfc());
         assert!((rfc[9] - 110.0).abs() < 0.5, "{rfc:?}");
-        // After a loss there is a plateau, and nothing is hurried.
+        // After a loss there is a plateau, and the minimum growth does not apply.
         let lost = rounds(&mut after_loss_of(&Config::default(), 100), 10);
         assert!(lost[9] < 76.0, "{lost:?}");
     }
@@ -583,7 +617,8 @@ mod tests {
                 });
             }
         }
-        // Seven of the third round grew it; from there it follows the curve of its own plateau.
+        // Seven acknowledgements of the third round trip grew the window. From there, it follows
+        // the curve of its own plateau.
         assert_eq!(cubic.ssthresh(), Some(47 * MSS));
         assert_eq!(cubic.epoch.map(|epoch| epoch.w_max as u64), Some(47));
     }
@@ -593,7 +628,7 @@ mod tests {
         let mut cubic = Cubic::new(&rfc(), MSS, 100 * MSS);
         cubic.on_congestion(CongestionSignal::Timeout, &loss(100 * MSS));
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (1000, Some(70_000)));
-        // Slow start with one segment an acknowledgement up to ssthresh.
+        // Slow start up to ssthresh, by one segment per acknowledgement.
         for _ in 0..69 {
             cubic.on_ack(&ack(at(1.0), 2 * MSS, Duration::from_millis(50)));
         }
@@ -616,7 +651,8 @@ mod tests {
         let before = cubic.cwnd();
         cubic.on_ack(&ack(at(50.1), MSS, rtt));
         let grown = cubic.cwnd() - before;
-        // 0.2 s into the stage the curve rises by 18 segments a round, of which one acknowledgement in 700 is its share.
+        // 0.2 s into the stage, the curve rises by 18 segments per round trip; one acknowledgement
+        // in 700 gets its share of that.
         assert!(grown < 60, "{grown} bytes");
     }
 

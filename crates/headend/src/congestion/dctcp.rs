@@ -1,9 +1,13 @@
-//! DCTCP: reduces the window by as much as was marked (RFC 8257).
+//! DCTCP: reduces the window in proportion to the share of marked bytes (RFC 8257).
 //!
-//! α follows the share of bytes that came marked, once a window: `α ← (1 − g)·α + g·M`. A window with marks costs `cwnd ← cwnd · (1 − α/2)`: little for few marks, half where all is marked. With a queue that
-//! marks above a low threshold, a saw tooth of a few segments stays there. Growth and losses are NewReno's.
+//! α follows the share of bytes that arrived marked, with one update per window: `α ← (1 − g)·α +
+//! g·M`. After a window with marks, `cwnd ← cwnd · (1 − α/2)`: the reduction is small for few
+//! marks, and a half if all bytes are marked. In a queue that marks above a low threshold, the
+//! length then varies by a few segments. Growth and the response to losses are those of NewReno.
 //!
-//! Deviations: feedback is Accurate ECN's ([`crate::tcp::EcnMode::Accurate`]), which also counts what the echo of RFC 8257 §3.2 would tell. Where only RFC 3168's echo was agreed on, a mark halves.
+//! Deviations: the feedback is that of Accurate ECN ([`crate::tcp::EcnMode::Accurate`]), which also
+//! counts what the echo of RFC 8257 §3.2 would report. If only RFC 3168's echo was negotiated, a
+//! mark halves the window.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,13 +18,15 @@ use crate::units::Probability;
 
 /// Parameters of DCTCP.
 ///
-/// Use it inside data centres, whose queues mark from the first few packets on; not beside senders that take a mark for a loss.
+/// Use it inside data centres, whose queues mark from the first few packets on. Do not use it
+/// beside senders that treat a mark like a loss.
 ///
 /// Source: RFC 8257; M. Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// g: weight of the last window in α. More follows sooner and swings wider.
+    /// g: weight of the last window in α. Raising it makes α follow the marks sooner, and oscillate
+    /// more.
     pub gain: Probability,
     /// α before the first window is over.
     pub initial_alpha: Probability,
@@ -33,16 +39,16 @@ impl Default for Config {
         Self {
             // RFC 8257 §4.2.
             gain: Probability(1.0 / 16.0),
-            // RFC 8257 §4.2: 1 is the careful choice.
+            // RFC 8257 §4.2: 1 is the conservative choice.
             initial_alpha: Probability(1.0),
-            // RFC 3465 §2.3: the most it allows.
+            // RFC 3465 §2.3: the largest value that it allows.
             slow_start_limit: 2,
         }
     }
 }
 
 impl Config {
-    /// A gain of zero would never learn.
+    /// With a gain of zero, α would never change.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if self.gain.0 <= 0.0 {
             return Err(("dctcp.gain", "a share above 0"));
@@ -51,7 +57,7 @@ impl Config {
     }
 }
 
-/// How much of what arrives is marked: α of RFC 8257 §3.3, for DCTCP and Prague.
+/// The share of bytes that arrive marked: α of RFC 8257 §3.3, for DCTCP and Prague.
 #[derive(Debug, Clone)]
 pub(super) struct MarkedShare {
     gain: f64,
@@ -61,7 +67,7 @@ pub(super) struct MarkedShare {
 }
 
 impl MarkedShare {
-    /// `alpha` before anything is known.
+    /// The state before the first acknowledgement; `alpha` is the initial value.
     pub(super) fn new(gain: Probability, alpha: Probability) -> Self {
         Self {
             gain: gain.0,
@@ -77,7 +83,7 @@ impl MarkedShare {
         self.marked += ack.ce_bytes;
     }
 
-    /// Steps 4 to 8: a window is over.
+    /// Steps 4 to 8, at the end of a window.
     pub(super) fn update(&mut self) {
         if self.acked > 0 {
             let share = self.marked as f64 / self.acked as f64;
@@ -87,7 +93,7 @@ impl MarkedShare {
     }
 }
 
-/// DCTCP's window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct Dctcp {
     window: Reno,
@@ -97,7 +103,7 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         let growth = reno::Config {
             slow_start_limit: config.slow_start_limit,
@@ -177,7 +183,7 @@ mod tests {
 
     #[test]
     fn alpha_follows_the_share_of_marked_bytes_once_a_window() {
-        // Windows of which everything is marked, from 0: 1 − (15/16)ⁿ.
+        // Windows in which all bytes are marked, from α = 0: 1 − (15/16)ⁿ.
         let mut dctcp = dctcp(0.0);
         let vectors = [
             (1, 0.0625),

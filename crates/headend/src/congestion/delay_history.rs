@@ -1,26 +1,28 @@
-//! How long data waits in queues: the delay now over the smallest of recent minutes (RFC 6817 §2.4, §3.4), for LEDBAT and LEDBAT++.
+//! The queueing delay for LEDBAT and LEDBAT++: the current delay minus the smallest of recent
+//! minutes (RFC 6817 §2.4, §3.4).
 
 use crate::time::{Duration, Instant};
 
-/// Delay samples that the current delay is the smallest of (RFC 6817 §2.5: `CURRENT_FILTER`).
+/// Number of delay samples of which the smallest is the current delay (RFC 6817 §2.5:
+/// `CURRENT_FILTER`).
 const CURRENT_FILTER: usize = 4;
-/// Minutes that the base delay is the smallest of (`BASE_HISTORY`).
+/// Number of minutes of which the smallest delay is the base delay (`BASE_HISTORY`).
 const BASE_HISTORY: usize = 10;
 const MINUTE: u64 = 60_000_000_000;
 
-/// The delays seen by a sender.
+/// The delays that a sender has measured.
 #[derive(Debug, Clone)]
 pub(super) struct DelayHistory {
-    /// Nanoseconds, the oldest overwritten.
+    /// The latest samples in nanoseconds; a new one replaces the oldest.
     current: [u64; CURRENT_FILTER],
     next: usize,
-    /// The smallest of each of the last minutes.
+    /// The smallest delay in each of the last minutes.
     base: [u64; BASE_HISTORY],
     minute: u64,
 }
 
 impl DelayHistory {
-    /// Nothing seen.
+    /// A history without samples.
     pub(super) fn new() -> Self {
         Self {
             current: [u64::MAX; CURRENT_FILTER],
@@ -37,7 +39,7 @@ impl DelayHistory {
         self.next = (self.next + 1) % CURRENT_FILTER;
         let minute = now.as_nanos() / MINUTE;
         if minute > self.minute {
-            // Minutes without a sample tell nothing.
+            // Minutes without a sample have no smallest delay.
             let passed = ((minute - self.minute) as usize).min(BASE_HISTORY);
             self.base.rotate_right(passed);
             self.base[..passed].fill(u64::MAX);
@@ -46,7 +48,7 @@ impl DelayHistory {
         self.base[0] = self.base[0].min(delay);
     }
 
-    /// The base delay, once there is a sample.
+    /// The base delay; `None` without a sample.
     pub(super) fn base(&self) -> Option<Duration> {
         let base = self
             .base
@@ -57,7 +59,7 @@ impl DelayHistory {
         base.map(Duration::from_nanos)
     }
 
-    /// The current delay over the base delay.
+    /// The current delay minus the base delay.
     pub(super) fn queueing(&self) -> Duration {
         let current = self.current.iter().min().copied().unwrap_or(u64::MAX);
         match self.base() {

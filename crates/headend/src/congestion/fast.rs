@@ -1,13 +1,23 @@
-//! FAST: moves the window towards the one that keeps α segments in queues, by a share of the distance (Jin, Wei and Low 2004).
+//! FAST: moves the window towards the one that keeps α segments in queues, by a fixed share of the
+//! distance (Jin, Wei and Low 2004).
 //!
-//! `w ← min(2w, (1 − γ)·w + γ·(baseRTT / RTT · w + α))`, once a round trip or update period, with the averaged RTT. It comes to rest where `w·(1 − baseRTT / RTT) = α`: a rate of α divided by the queueing delay, the
-//! same for flows of any round-trip time, and Σα segments in queues. `baseRTT` is the smallest round trip of a data segment seen (§IV-A; the handshake's packets are
-//! smaller, and sooner through a slow link): a flow that starts when others fill the queue takes their delay for the path's, and more than its share.
-//! `base_rtt` gives it the true one instead.
+//! `w ← min(2w, (1 − γ)·w + γ·(baseRTT / RTT · w + α))`, once per round trip or update period, with
+//! the averaged RTT. In equilibrium, `w·(1 − baseRTT / RTT) = α`. The rate is then α divided by the
+//! queueing delay, the same for flows of any round-trip time. All flows together keep Σα segments
+//! in queues.
 //!
-//! Slow start doubles each round trip until more than γ·α segments stand in queues. A loss or mark halves, and the half stays when the recovery is over:
-//! what may be sent at once then is for the burstiness control of the papers' sender, a part of its own beside the window, and not for the window.
-//! Left out: burstiness control and pacing inside a round trip (`tcp.pacing` has the latter), and α that depends on the throughput reached.
+//! `baseRTT` is the smallest measured round-trip time of a data segment (§IV-A). Packets of the
+//! handshake are not used: they are smaller, and pass a slow link sooner. A flow that starts while
+//! other flows fill the queue measures a `baseRTT` that is too long, and gets more than its share.
+//! `base_rtt` sets the correct value instead.
+//!
+//! Slow start doubles the window each round trip until more than γ·α segments are in queues. A loss
+//! or mark halves the window, and it stays at a half after the recovery. The burst that the sender
+//! may send then is limited by the burstiness control of the papers' sender, which is separate from
+//! the window.
+//!
+//! Left out: burstiness control, pacing inside a round trip (`tcp.pacing` has the latter), and α
+//! that depends on the throughput.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,26 +29,32 @@ use crate::units::Probability;
 
 /// Parameters of FAST.
 ///
-/// Use it to see what delay as a signal can do on long fat paths, and what becomes of it when flows do not know the path's own delay.
+/// Use it to see what delay as a congestion signal achieves on paths with a large bandwidth-delay
+/// product, and what happens if flows do not know the path's own delay.
 ///
-/// Source: C. Jin, D. Wei and S. Low, FAST TCP: Motivation, Architecture, Algorithms, Performance, INFOCOM 2004; D. Wei, C. Jin, S. Low and S. Hegde, IEEE/ACM Transactions on Networking 14(6), 2006.
+/// Source: C. Jin, D. Wei and S. Low, FAST TCP: Motivation, Architecture, Algorithms, Performance,
+/// INFOCOM 2004; D. Wei, C. Jin, S. Low and S. Hegde, IEEE/ACM Transactions on Networking 14(6),
+/// 2006.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// α, segments that the flow keeps in queues. More makes rates even sooner and queues longer: with n flows they hold n·α segments.
+    /// α: segments that the flow keeps in queues. Raising it makes rates equal sooner, and queues
+    /// longer: n flows keep n·α segments there.
     pub alpha: f64,
-    /// γ: by which share of the distance one update moves. More is quicker and less steady.
+    /// γ: share of the distance by which one update moves the window. Raising it makes the control
+    /// faster and less steady.
     pub gamma: Probability,
-    /// Time between updates; `"0 s"` is a round trip, which is also the least.
+    /// Time between updates. `"0 s"` stands for a round trip, which is also the minimum.
     pub update_period: Duration,
-    /// The path's round-trip time without queues, if the sender is to know it; `"0 s"` takes the smallest that a data segment had.
+    /// Round-trip time of the path without queues, if the sender is to know it. With `"0 s"`, the
+    /// sender uses the smallest round-trip time of a data segment.
     pub base_rtt: Duration,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // The prototype's, from 10 to 100 Mbit/s (8 below, 200 above).
+            // The value of the prototype for 10 to 100 Mbit/s (8 below, 200 above).
             alpha: 20.0,
             // Jin, Wei and Low 2004, §III.
             gamma: Probability(0.5),
@@ -49,7 +65,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Without α nothing holds the window up; without γ nothing moves it.
+    /// Without α, the window would shrink to nothing; without γ, it would never change.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if !(self.alpha > 0.0 && self.alpha <= 100_000.0) {
             return Err(("fast.alpha", "a number of segments above 0, at most 100000"));
@@ -61,7 +77,7 @@ impl Config {
     }
 }
 
-/// FAST's window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct Fast {
     config: Config,
@@ -70,18 +86,18 @@ pub struct Fast {
     /// The window in segments, with its fraction.
     w: f64,
     mss: u64,
-    /// Average round-trip time, seconds.
+    /// Average round-trip time in seconds.
     rtt: Option<f64>,
-    /// The smallest round trip of a data segment, seconds.
+    /// The smallest round-trip time of a data segment, in seconds.
     base: f64,
-    /// The smallest round trip of this round, seconds: what ends slow start.
+    /// The smallest round-trip time in this round trip, in seconds; it ends slow start.
     least: f64,
     round: u64,
     updated_at: Instant,
 }
 
 impl Fast {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         Self {
             config: config.clone(),
@@ -103,7 +119,8 @@ impl Fast {
         ((1.0 - gamma) * w + gamma * target).min(2.0 * w)
     }
 
-    /// The average of §IV-A: with the weight `min(3 / w, 1/4)`, over about a third of a window's samples.
+    /// The average of §IV-A: with a weight of `min(3 / w, 1/4)`, it covers about a third of a
+    /// window's samples.
     fn average(&mut self, rtt: Duration) {
         let rtt = rtt.as_secs_f64();
         let weight = (3.0 / self.w).min(0.25);
@@ -162,7 +179,7 @@ impl CongestionControl for Fast {
         if ack.now.since(self.updated_at) >= period {
             self.updated_at = ack.now;
             let next = self.next(self.w, base, rtt);
-            // A window that is not used does not grow.
+            // An unused window does not grow.
             self.set(if ack.cwnd_limited {
                 next
             } else {
@@ -211,7 +228,7 @@ mod tests {
             newly_acked: 2 * MSS,
             rtt: Some(Duration::from_secs_f64(rtt_ms / 1000.0)),
             srtt: Some(Duration::from_secs_f64(rtt_ms / 1000.0)),
-            // The handshake's: not for FAST.
+            // The round-trip time of the handshake, which FAST does not use.
             min_rtt: Some(Duration::from_millis(1)),
             flight_size: 20 * MSS,
             cwnd_limited: true,
@@ -222,7 +239,8 @@ mod tests {
 
     #[test]
     fn one_flow_comes_to_rest_with_alpha_segments_in_the_queue() {
-        // 250 segments a second, 100 ms, α 13, γ 1/2: the vector is computed from the paper's equation.
+        // 250 segments per second, 100 ms, α = 13, γ = 1/2. The vector is computed from the paper's
+        // equation.
         let fast = fast(13.0);
         let (rate, base) = (250.0, 0.1);
         let mut w = 2.0;
@@ -250,7 +268,7 @@ mod tests {
         }
         assert_eq!(fast.cwnd(), 100 * MSS);
         fast.on_ack(&ack(1125, 125.0));
-        // 0.5 · 100 + 0.5 · (0.8 · 100 + 20) = 100: it rests.
+        // 0.5 · 100 + 0.5 · (0.8 · 100 + 20) = 100: the window does not change.
         assert_eq!(fast.cwnd(), 100 * MSS);
         fast.rtt = Some(0.1);
         fast.on_ack(&ack(1300, 100.0));

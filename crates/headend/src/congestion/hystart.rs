@@ -1,8 +1,15 @@
-//! Leaving the first slow start before it overshoots: HyStart (Ha and Rhee 2011) and HyStart++ (RFC 9406).
+//! Ends the first slow start before it overshoots: HyStart (Ha and Rhee 2011) and HyStart++ (RFC
+//! 9406).
 //!
-//! Both notice that the smallest round trip of a round's first eight samples has grown by more than an eighth, 4 ms at least and 16 ms at most: a queue stands. HyStart also leaves when acknowledgements that follow one another
-//! closely from a round's start stretch over half of the smallest round trip: as many are in flight as fit one way. A gap ends the train until the next round. HyStart leaves at once, and for good; HyStart++ grows four times more slowly for five rounds
-//! (Conservative Slow Start), and returns to slow start if the round trip falls again.
+//! - Both detect a queue by the round-trip time: the smallest of a round trip's first eight samples
+//!   has grown by more than an eighth, where this threshold is at least 4 ms and at most 16 ms.
+//! - HyStart also ends slow start by the length of a train of acknowledgements. If acknowledgements
+//!   that follow each other closely from the start of a round trip span half of the smallest
+//!   round-trip time, then as many segments are in flight as the path holds in one direction. A gap
+//!   ends the train until the next round trip.
+//! - HyStart ends slow start at once and permanently. HyStart++ grows four times more slowly for
+//!   five round trips (Conservative Slow Start), and returns to slow start if the round-trip time
+//!   falls again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,38 +21,40 @@ use crate::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HyStart {
-    /// Not at all.
+    /// Only by a loss.
     #[default]
     Off,
-    /// As Ha and Rhee wrote in 2011, by the length of trains of acknowledgements and by delay.
+    /// As in Ha and Rhee 2011: by the length of trains of acknowledgements, and by delay.
     Original,
-    /// As RFC 9406 has it: by delay, and by degrees.
+    /// As in RFC 9406: by delay, after a phase of slower growth.
     PlusPlus,
 }
 
-/// RFC 9406 §4.3: `MIN_RTT_THRESH`, `MAX_RTT_THRESH`, `MIN_RTT_DIVISOR`, `N_RTT_SAMPLE`, `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`.
+/// RFC 9406 §4.3: `MIN_RTT_THRESH`, `MAX_RTT_THRESH`, `MIN_RTT_DIVISOR`, `N_RTT_SAMPLE`,
+/// `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 pub(super) const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u64 = 5;
-/// Ha and Rhee 2011, §4.2: acknowledgements closer than this are of one train; windows below are left alone, segments.
+/// Ha and Rhee 2011, §4.2: acknowledgements with smaller gaps belong to one train; with windows of
+/// fewer segments, slow start does not end.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
 const LOW_WINDOW: u64 = 16;
 
-/// What slow start is to do with an acknowledgement.
+/// How slow start reacts to an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// Grow.
+    /// The window grows.
     Full,
-    /// Grow, divided by [`CSS_GROWTH_DIVISOR`].
+    /// The window grows by a part: divided by [`CSS_GROWTH_DIVISOR`].
     Conservative,
-    /// End.
+    /// Slow start ends.
     Stop,
 }
 
-/// What it watches.
+/// The state of HyStart or HyStart++.
 #[derive(Debug)]
 pub(super) struct Watch {
     is_plus_plus: bool,
@@ -53,14 +62,16 @@ pub(super) struct Watch {
     last_round_min: Option<Duration>,
     round_min: Option<Duration>,
     samples: u32,
-    /// Of Conservative Slow Start: the round trip that began it, and the round.
+    /// In Conservative Slow Start: the round-trip time that started it, and the round trip in which
+    /// it started.
     conservative: Option<(Duration, u64)>,
-    /// The train of acknowledgements that began with the round: its start and its latest.
+    /// The train of acknowledgements that began with the round trip: the times of its first and its
+    /// latest acknowledgement.
     train: (Instant, Instant),
 }
 
 impl Watch {
-    /// Nothing to watch with without it.
+    /// `None` if HyStart is off.
     pub(super) fn new(mode: HyStart) -> Option<Self> {
         (mode != HyStart::Off).then(|| Self {
             is_plus_plus: mode == HyStart::PlusPlus,
@@ -73,7 +84,7 @@ impl Watch {
         })
     }
 
-    /// Looks at an acknowledgement in slow start with a window of `cwnd`.
+    /// Handles an acknowledgement in slow start with a window of `cwnd`.
     pub(super) fn on_ack(&mut self, ack: &AckSample, cwnd: u64) -> Pace {
         if ack.round > self.round {
             self.round = ack.round;
@@ -154,7 +165,8 @@ mod tests {
         }
     }
 
-    /// A round of `count` acknowledgements 5 ms apart, which make no train; what the last is answered with.
+    /// A round trip of `count` acknowledgements 5 ms apart, which form no train. Returns the result
+    /// of the last one.
     fn round(watch: &mut Watch, round: u64, count: u64, rtt_ms: u64) -> Pace {
         let answers =
             (0..count).map(|n| watch.on_ack(&ack(round, 1000 * round + 5 * n, rtt_ms), 20 * MSS));
@@ -171,7 +183,7 @@ mod tests {
         let mut watch = Watch::new(HyStart::Original).expect("on");
         assert_eq!(round(&mut watch, 1, 10, 100), Pace::Full);
         assert_eq!(round(&mut watch, 2, 10, 112), Pace::Full);
-        // An eighth of 112 ms: 14 ms.
+        // An eighth of 112 ms is 14 ms.
         assert_eq!(
             round(&mut watch, 3, 7, 126),
             Pace::Full,

@@ -1,9 +1,13 @@
-//! LEDBAT: a background transfer that keeps the queue at a target delay and gives way to all others (RFC 6817).
+//! LEDBAT: a background transfer that keeps the queue at a target delay and yields to all other
+//! traffic (RFC 6817).
 //!
-//! `cwnd += GAIN · off_target · bytes_newly_acked · MSS / cwnd` with `off_target = (TARGET − queueing delay) / TARGET`: at most as fast as NewReno on an empty queue, backwards above the target. The queueing delay
-//! is the one-way delay over the smallest of the last ten minutes.
+//! `cwnd += GAIN · off_target · bytes_newly_acked · MSS / cwnd` with `off_target = (TARGET −
+//! queueing delay) / TARGET`. On an empty queue, the window grows at most as fast as NewReno's;
+//! above the target, it shrinks. The queueing delay is the one-way delay minus the smallest one of
+//! the last ten minutes.
 //!
-//! Deviation: without timestamps the round-trip time stands in for the one-way delay. The window starts at `INIT_CWND`, two segments, whatever `tcp.initial_window` says.
+//! Deviation: without timestamps, the round-trip time is used in place of the one-way delay. The
+//! window starts at `INIT_CWND`, two segments, whatever `tcp.initial_window` says.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,21 +18,24 @@ use crate::time::Duration;
 
 /// Parameters of LEDBAT.
 ///
-/// Use it for background transfers, such as peer-to-peer file sharing: they should yield to everything, and do not where a queue management keeps queues below the target.
+/// Use it for background transfers, such as peer-to-peer file sharing. They should yield to all
+/// other traffic, and do not if active queue management keeps queues below the target.
 ///
 /// Source: RFC 6817.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// TARGET: the queueing delay it steers to. More holds its own longer and makes others wait.
+    /// TARGET: the target of the queueing delay. Raising it gives the flow a larger share beside
+    /// others, and makes other flows wait longer.
     pub target: Duration,
-    /// GAIN: how fast the window follows; 1 is NewReno's growth on an empty queue.
+    /// GAIN: how fast the window changes; 1 is NewReno's growth on an empty queue.
     pub gain: f64,
-    /// `ALLOWED_INCREASE`, segments: the window is at most so much above what is in flight.
+    /// `ALLOWED_INCREASE` in segments: how far the window may exceed the data in flight.
     pub allowed_increase: u32,
-    /// `MIN_CWND`, segments: the window's floor, and where it starts.
+    /// `MIN_CWND` in segments: the smallest window, and the window at the start.
     pub min_window: u32,
-    /// Whether it starts by doubling, until the queue stands at the target or a loss comes.
+    /// Whether the connection starts by doubling the window, until the queueing delay reaches the
+    /// target or a loss occurs.
     pub slow_start: bool,
 }
 
@@ -40,14 +47,14 @@ impl Default for Config {
             gain: 1.0,
             allowed_increase: 1,
             min_window: 2,
-            // §2.4.2 has none; as its implementations for TCP do not.
+            // §2.4.2 has no slow start, and neither have its implementations for TCP.
             slow_start: false,
         }
     }
 }
 
 impl Config {
-    /// The RFC's limits where they keep the law meaningful.
+    /// The limits of the RFC, where other values would make no sense.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if self.target.is_zero() {
             return Err(("ledbat.target", "a time above 0"));
@@ -65,7 +72,7 @@ impl Config {
     }
 }
 
-/// LEDBAT's window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct Ledbat {
     config: Config,
@@ -78,7 +85,7 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         let start = initial_window.min(u64::from(config.min_window) * mss);
         Self {
@@ -95,7 +102,7 @@ impl Ledbat {
         (u64::from(self.config.min_window) * self.mss) as f64
     }
 
-    /// §2.4.2, on acknowledgement.
+    /// §2.4.2: the change of the window at an acknowledgement.
     fn steer(&mut self, ack: &AckSample) {
         let target = self.config.target.as_secs_f64();
         let off_target = (target - self.delays.queueing().as_secs_f64()) / target;
@@ -131,7 +138,7 @@ impl CongestionControl for Ledbat {
     }
 
     fn on_congestion(&mut self, signal: CongestionSignal, _ack: &AckSample) {
-        // §2.4.2: half, and one segment after a timeout.
+        // §2.4.2: half of the window, and one segment after a timeout.
         self.cwnd = match signal {
             CongestionSignal::Ecn | CongestionSignal::Loss { .. } => {
                 (self.cwnd / 2.0).max(self.floor())
@@ -169,7 +176,8 @@ mod tests {
         }
     }
 
-    /// A window of `cwnd` bytes that has seen 20 ms and, four times, `delay_ms`; then one acknowledgement of two segments.
+    /// A window of `cwnd` bytes that has measured 20 ms and, four times, `delay_ms`; then an
+    /// acknowledgement of two segments.
     fn step(cwnd: u64, delay_ms: u64, in_flight: u64) -> u64 {
         let mut ledbat = Ledbat::new(&Config::default(), MSS, 2 * MSS);
         let now = Instant::from_nanos(1_000_000_000);
@@ -183,14 +191,14 @@ mod tests {
 
     #[test]
     fn the_window_moves_by_the_distance_to_the_target() {
-        // Vectors: 0.6 and −0.2 off target, of 2 · 1446² / 8676 bytes.
+        // Vectors: off_target is 0.6 and −0.2, times 2 · 1446² / 8676 bytes.
         assert_eq!(step(8676, 60, 100 * MSS), 8965);
         assert_eq!(step(8676, 140, 100 * MSS), 8579);
     }
 
     #[test]
     fn the_window_stays_between_its_floor_and_what_is_in_flight() {
-        // 4338 in flight and one segment: the window is cut, as the RFC has it.
+        // 4338 bytes in flight plus one segment: the window is cut, as in the RFC.
         assert_eq!(step(8676, 60, 4338), 4338 + MSS);
         assert_eq!(step(2 * MSS, 140, 2 * MSS), 2 * MSS);
     }

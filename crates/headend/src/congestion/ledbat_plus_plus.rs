@@ -1,9 +1,16 @@
-//! LEDBAT++: LEDBAT with round-trip delays, a gain that suits the path, multiplicative decrease and periodic slowdowns (draft-irtf-iccrg-ledbat-plus-plus).
+//! LEDBAT++: LEDBAT with round-trip delays, a gain that depends on the path, multiplicative
+//! decrease and periodic slowdowns (draft-irtf-iccrg-ledbat-plus-plus).
 //!
-//! Below the target the window grows by `GAIN = 1 / min(16, ⌈2 · TARGET / base⌉)` segments a round trip; above it, `W += max(GAIN − W · (delay / TARGET − 1), −W / 2)`. A late comer that took others' queue for the path's delay
-//! learns the truth in a slowdown: the window is two segments for two round trips, then slow start leads back; the next slowdown comes nine times as long after as that took.
+//! Below the target, the window grows by `GAIN = 1 / min(16, ⌈2 · TARGET / base⌉)` segments per
+//! round trip. Above it, `W += max(GAIN − W · (delay / TARGET − 1), −W / 2)`.
 //!
-//! Slow start grows by GAIN for each segment acknowledged and ends when three quarters of the target stand in the queue; after a slowdown it doubles, and ends at the old window alone.
+//! A flow that starts while other flows fill the queue measures a base delay that is too long.
+//! Slowdowns correct this: the window is two segments for two round trips, and slow start then
+//! restores it. The time to the next slowdown is nine times the duration of this one.
+//!
+//! The first slow start grows by GAIN for each acknowledged segment, and ends when the queueing
+//! delay is three quarters of the target. After a slowdown, slow start doubles the window, and ends
+//! only at the old window.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,19 +21,22 @@ use crate::time::{Duration, Instant};
 
 /// Parameters of LEDBAT++.
 ///
-/// Use it for background transfers of Windows: updates and backups that yield to everything, fairly among themselves.
+/// Use it for background transfers of Windows: updates and backups that yield to all other traffic,
+/// and share fairly among themselves.
 ///
 /// Source: draft-irtf-iccrg-ledbat-plus-plus-01, §4.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// TARGET: the queueing delay it steers to. More holds its own longer and makes others wait.
+    /// TARGET: the target of the queueing delay. Raising it gives the flow a larger share beside
+    /// others, and makes other flows wait longer.
     pub target: Duration,
-    /// The divisor of GAIN at most. More is gentler on short paths.
+    /// Largest divisor of GAIN. Raising it makes growth slower on short paths.
     pub max_gain_divisor: u32,
-    /// `Constant` of the decrease: more gives way harder above the target.
+    /// `Constant` of the decrease. Raising it reduces the window more above the target.
     pub decrease: f64,
-    /// Whether the window falls to two segments at times, to see the path's own delay.
+    /// Whether the window falls to two segments periodically, to measure the delay of the path
+    /// without its queue.
     pub slowdowns: bool,
 }
 
@@ -46,7 +56,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Zeros that the formulas divide by, or that switch the decrease off.
+    /// With zero, the formulas would divide by zero, or there would be no decrease.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if self.target.is_zero() {
             return Err(("ledbat_plus_plus.target", "a time above 0"));
@@ -61,27 +71,28 @@ impl Config {
     }
 }
 
-/// Segments of the window at the start, at least, and in a slowdown.
+/// Segments of the window at the start, as its minimum, and in a slowdown.
 const FEW: u64 = 2;
-/// Round trips from the end of the first slow start to the first slowdown, and that a slowdown lasts (§4.4).
+/// Round trips from the end of the first slow start to the first slowdown, and the duration of a
+/// slowdown (§4.4).
 const SLOWDOWN_RTTS: u64 = 2;
-/// The time to the next slowdown is so many times what this one took (§4.4).
+/// The time to the next slowdown, in durations of this one (§4.4).
 const SLOWDOWN_INTERVAL: u64 = 9;
 
-/// Where the window stands.
+/// The phase of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Congestion avoidance, until the next slowdown.
     Avoid { until: Instant },
     /// A slowdown that began at `since`.
     Frozen { since: Instant, until: Instant },
-    /// Back from a slowdown that began at `since`.
+    /// Slow start after a slowdown that began at `since`.
     Ramp { since: Instant },
-    /// The slow start of the connection, or after a timeout.
+    /// Slow start at the start of the connection, or after a timeout.
     Start,
 }
 
-/// LEDBAT++'s window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct LedbatPlusPlus {
     config: Config,
@@ -94,7 +105,7 @@ pub struct LedbatPlusPlus {
 }
 
 impl LedbatPlusPlus {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         Self {
             config: config.clone(),
@@ -110,7 +121,7 @@ impl LedbatPlusPlus {
         (FEW * self.mss) as f64
     }
 
-    /// §4.2.
+    /// §4.2: GAIN.
     fn gain(&self) -> f64 {
         let most = f64::from(self.config.max_gain_divisor);
         let base = self.delays.base().unwrap_or_default().as_secs_f64();
@@ -121,7 +132,7 @@ impl LedbatPlusPlus {
         1.0 / divisor.min(most)
     }
 
-    /// How much a round trip changes a window of `w` segments (§4.3).
+    /// The change of a window of `w` segments per round trip (§4.3).
     fn change(&self, w: f64) -> f64 {
         let ratio = self.delays.queueing().as_secs_f64() / self.config.target.as_secs_f64();
         if ratio < 1.0 {
@@ -140,7 +151,7 @@ impl LedbatPlusPlus {
         self.cwnd = (self.cwnd + change * share * self.mss as f64).max(self.floor());
     }
 
-    /// Congestion avoidance begins; a slowdown comes after `span`.
+    /// Starts congestion avoidance; the next slowdown comes after `span`.
     fn avoid_for(&mut self, span: Duration, now: Instant) {
         let until = if self.config.slowdowns {
             now + span
@@ -153,7 +164,7 @@ impl LedbatPlusPlus {
     fn slow_start(&mut self, ack: &AckSample) {
         let target = self.config.target;
         if self.ssthresh.is_infinite() && self.delays.queueing() > target.mul_f64(0.75) {
-            // §4.1: on excessive delay, in the first slow start alone.
+            // §4.1: ends slow start when the delay is excessive; only in the first slow start.
             self.ssthresh = self.cwnd;
         } else if ack.cwnd_limited {
             let growth = self.gain() * ack.newly_acked as f64;
@@ -165,7 +176,8 @@ impl LedbatPlusPlus {
         }
     }
 
-    /// §4.4: as quickly as slow start can, so that slowdowns cost no more than a tenth of the time.
+    /// §4.4: grows as fast as slow start allows, so that slowdowns take no more than a tenth of the
+    /// time.
     fn ramp(&mut self, since: Instant, ack: &AckSample) {
         if ack.cwnd_limited {
             self.cwnd = (self.cwnd + ack.newly_acked as f64).min(self.ssthresh);
@@ -212,7 +224,7 @@ impl CongestionControl for LedbatPlusPlus {
         match signal {
             CongestionSignal::Ecn | CongestionSignal::Loss { .. } => {
                 match self.phase {
-                    // A window of two segments says nothing about the one to come back to.
+                    // The window of two segments is not halved; the window to which it returns is.
                     Phase::Frozen { .. } | Phase::Ramp { .. } => {
                         self.ssthresh = (self.ssthresh / 2.0).max(self.floor());
                         self.cwnd = self.cwnd.min(self.ssthresh);
@@ -267,7 +279,8 @@ mod tests {
         }
     }
 
-    /// A window of `segments` in congestion avoidance on a path of 100 ms, with `queue_ms` on top.
+    /// A window of `segments` in congestion avoidance, on a path of 100 ms with `queue_ms` of
+    /// queueing delay.
     fn avoiding(segments: u64, queue_ms: u64) -> LedbatPlusPlus {
         let mut ledbat = LedbatPlusPlus::new(&Config::default(), MSS, 10 * MSS);
         ledbat.delays.observe(Duration::from_millis(100), at(0));
@@ -285,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_gain_falls_with_short_paths() {
-        // 2 · 60 ms over the base: 120, 6, 2, 1 of it, and at most 16.
+        // 2 · 60 ms divided by the base delay: 120, 6, 2 and 1; the divisor is at most 16.
         for (base_ms, gain) in [(1, 1.0 / 16.0), (20, 1.0 / 6.0), (100, 0.5), (200, 1.0)] {
             let mut ledbat = LedbatPlusPlus::new(&Config::default(), MSS, 10 * MSS);
             ledbat.delays.observe(Duration::from_millis(base_ms), at(0));
@@ -296,7 +309,7 @@ mod tests {
     #[test]
     fn below_the_target_it_grows_by_the_gain_and_above_it_shrinks_with_the_window() {
         assert!((avoiding(20, 30).change(20.0) - 0.5).abs() < 1e-12);
-        // 72 ms: 1.2 times the target.
+        // 72 ms are 1.2 times the target.
         assert!((avoiding(20, 72).change(20.0) - (0.5 - 4.0)).abs() < 1e-12);
         assert!(
             (avoiding(20, 300).change(20.0) + 10.0).abs() < 1e-12,
@@ -306,7 +319,7 @@ mod tests {
         for _ in 0..20 {
             ledbat.on_ack(&ack(1, 172));
         }
-        // −3.5 segments in a round trip, less as the window shrinks.
+        // −3.5 segments in a round trip, or less as the window becomes smaller.
         assert!(
             (16_300..16_800).contains(&ledbat.cwnd()),
             "{}",

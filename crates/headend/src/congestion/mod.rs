@@ -1,6 +1,8 @@
-//! Congestion control: how much a sender may have in flight, and how fast it may send. One control, one file.
+//! Congestion control: how much a sender may have in flight, and how fast it may send. Each control
+//! has a file of its own.
 //!
-//! Policy only: what was lost, what is in flight and when to send again is TCP's mechanism ([`crate::tcp`]).
+//! The controls only compute the window and the rate. [`crate::tcp`] detects losses, counts the
+//! data in flight and schedules retransmissions.
 
 mod ack_aggregation;
 pub mod bbr;
@@ -42,7 +44,7 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// The key of a parameter whose value makes no sense, and what is expected there.
+/// The key of an invalid parameter, and what is expected there.
 type Refusal = (&'static str, &'static str);
 
 macro_rules! controls {
@@ -55,19 +57,19 @@ macro_rules! controls {
         }
 
         impl CongestionConfig {
-            /// Every control with its defaults, in the order of their names.
+            /// Every control with its default parameters, in the order of their names.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant(<$config>::default())),+]
             }
 
-            /// Its name in scenarios and results.
+            /// The name of the control in scenarios and results.
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)+
                 }
             }
 
-            /// Finds values that their types allow and that make no sense.
+            /// Checks for values that their types allow but that are invalid.
             ///
             /// # Errors
             ///
@@ -82,29 +84,30 @@ macro_rules! controls {
 }
 
 controls! {
-    /// BBR version 1 (2016): sends at the measured bandwidth, whatever is lost.
+    /// BBR version 1 (2016): sends at the measured bandwidth, and ignores losses.
     Bbr(bbr::Config) = "bbr",
-    /// BBR version 3: sends at the measured bandwidth, with bounds from losses.
+    /// BBR version 3: sends at the measured bandwidth, within bounds that it derives from losses.
     Bbr3(bbr3::Config) = "bbr3",
-    /// CUBIC (RFC 9438), the default of most systems: grows with the time since the last loss.
+    /// CUBIC (RFC 9438), the default of most systems: the window grows with the time since the last
+    /// loss.
     Cubic(cubic::Config) = "cubic",
-    /// DCTCP (RFC 8257): reduces the window by as much as was marked.
+    /// DCTCP (RFC 8257): reduces the window in proportion to the share of marked bytes.
     Dctcp(dctcp::Config) = "dctcp",
     /// FAST: keeps α segments in queues, by round-trip times alone.
     Fast(fast::Config) = "fast",
     /// LEDBAT (RFC 6817): a background transfer that keeps the queue at a target delay.
     Ledbat(ledbat::Config) = "ledbat",
-    /// LEDBAT++: LEDBAT fair among its own kind, with periodic slowdowns.
+    /// LEDBAT++: LEDBAT with fairness among its own flows, and periodic slowdowns.
     LedbatPlusPlus(ledbat_plus_plus::Config) = "ledbat_plus_plus",
     /// Prague: the scalable control of L4S.
     Prague(prague::Config) = "prague",
-    /// NewReno (RFC 5681): one segment more each round trip, half after a loss.
+    /// NewReno (RFC 5681): grows by one segment per round trip, and halves the window after a loss.
     Reno(reno::Config) = "reno",
-    /// Tahoe (1988): one segment more each round trip, and one segment after a loss.
+    /// Tahoe (1988): grows by one segment per round trip, and falls to one segment after a loss.
     Tahoe(tahoe::Config) = "tahoe",
     /// Vegas: keeps two to four segments in queues.
     Vegas(vegas::Config) = "vegas",
-    /// Westwood+: NewReno that falls to the measured bandwidth after a loss.
+    /// Westwood+: NewReno that sets the window by the measured bandwidth after a loss.
     Westwood(westwood::Config) = "westwood",
 }
 
@@ -115,13 +118,14 @@ impl Default for CongestionConfig {
 }
 
 impl CongestionConfig {
-    /// Whether it needs to know how much was marked, not only that something was.
+    /// Whether the control needs the number of marked bytes, and not only the fact that there were
+    /// marks.
     pub const fn counts_marks(&self) -> bool {
         matches!(self, Self::Dctcp(_) | Self::Prague(_))
     }
 
-    /// A control for segments of `mss` bytes that starts with `initial_window` bytes. `rng` is its own random stream; a control
-    /// that draws none ignores it.
+    /// Builds a control for segments of `mss` bytes that starts with `initial_window` bytes. `rng`
+    /// is a random stream of its own; a control without random numbers ignores it.
     pub fn build(&self, mss: u64, initial_window: u64, rng: Rng) -> Box<dyn CongestionControl> {
         match self {
             Self::Bbr(config) => Box::new(Bbr::new(config, mss, initial_window, rng)),
@@ -142,7 +146,7 @@ impl CongestionConfig {
     }
 }
 
-/// A slow start that may not grow never ends.
+/// Checks the growth per acknowledgement in slow start; with zero, slow start would never end.
 fn check_slow_start(limit: u32, key: &'static str) -> Result<(), Refusal> {
     if limit == 0 {
         return Err((key, "at least 1 segment"));
@@ -150,61 +154,68 @@ fn check_slow_start(limit: u32, key: &'static str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// How much a sender may have in flight, and how fast it may send. All sizes are bytes.
+/// A congestion control: how much a sender may have in flight, and how fast it may send. All sizes
+/// are in bytes.
 pub trait CongestionControl: Debug + Send {
-    /// The handshake took `rtt`, and it could be timed.
+    /// Called after a handshake that took `rtt`, if its round trip could be measured.
     fn on_handshake(&mut self, rtt: Duration) {
         let _ = rtt;
     }
-    /// New data or a retransmission was sent. What this changes is asked for after the next acknowledgement or timer.
+    /// Called after new data or a retransmission was sent. The sender reads the resulting window
+    /// and rate after the next acknowledgement or timer.
     fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
         let _ = (now, bytes, in_flight);
     }
-    /// An acknowledgement arrived that brought news.
+    /// Called for each acknowledgement that carries new information.
     fn on_ack(&mut self, ack: &AckSample);
-    /// Congestion was noticed: at most once per round trip for marks and losses.
+    /// Called when congestion is detected; at most once per round trip for marks and losses.
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample);
-    /// The last congestion signal was a mistake.
+    /// Called when the last congestion signal turns out to be wrong.
     fn on_spurious_congestion(&mut self) {}
-    /// Recovery from losses has ended.
+    /// Called when the recovery from losses ends.
     fn on_recovered(&mut self, ack: &AckSample) {
         let _ = ack;
     }
-    /// Sending begins again after more than a retransmission timeout of silence: the window should not exceed `restart_window`.
+    /// Called when sending starts again after a pause longer than a retransmission timeout. The
+    /// window should not exceed `restart_window`.
     fn on_idle(&mut self, restart_window: u64) {
         let _ = restart_window;
     }
-    /// A timer it asked for by [`Self::next_timer`] is due.
+    /// Called at the time that [`Self::next_timer`] returned.
     fn on_timer(&mut self, now: Instant) {
         let _ = now;
     }
-    /// When it wants [`Self::on_timer`].
+    /// When [`Self::on_timer`] must be called next.
     fn next_timer(&self) -> Option<Instant> {
         None
     }
-    /// Whether a loss is repaired as after a timeout: all that is outstanding is sent again, in slow start.
+    /// Whether a loss is repaired as after a timeout: all outstanding data is retransmitted in slow
+    /// start.
     fn repairs_in_slow_start(&self) -> bool {
         false
     }
-    /// Whether it answers marks in proportion, as L4S wants it: its packets then say ECT(1) (RFC 9331 §4).
+    /// Whether the control responds to marks in proportion, as L4S requires. Its packets then carry
+    /// ECT(1) (RFC 9331 §4).
     fn is_scalable(&self) -> bool {
         false
     }
-    /// Congestion window.
+    /// The congestion window.
     fn cwnd(&self) -> u64;
-    /// Slow-start threshold, once there is one.
+    /// The slow-start threshold; `None` before it is first set.
     fn ssthresh(&self) -> Option<u64> {
         None
     }
-    /// How fast it may send, in bits of payload; `None` leaves the pace to acknowledgements.
+    /// The rate at which the sender may send, in bits of payload; with `None`, acknowledgements
+    /// alone determine the sending times.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
-    /// Bytes that may leave together under that rate, as segmentation offload has them leave; below two segments each is paced by itself.
+    /// Bytes that may be sent back to back at this pacing rate, as with segmentation offload. Below
+    /// two segments, each segment is paced separately.
     fn send_quantum(&self) -> u64 {
         0
     }
-    /// All that a sender asks after each acknowledgement, in one call.
+    /// All values that a sender needs after each acknowledgement, from one call.
     fn stance(&self) -> Stance {
         Stance {
             cwnd: self.cwnd(),
@@ -215,7 +226,7 @@ pub trait CongestionControl: Debug + Send {
     }
 }
 
-/// What a control says between two calls: see its methods of the same names.
+/// The values of a control between two calls; each is the result of the method of the same name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "each is a method's answer")]
 pub struct Stance {
@@ -225,74 +236,85 @@ pub struct Stance {
     pub next_timer: Option<Instant>,
 }
 
-/// Why a sender must slow down.
+/// The reason why a sender must slow down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CongestionSignal {
     /// The receiver echoed CE.
     Ecn,
-    /// Segments were lost (bytes).
+    /// Segments were lost.
     Loss {
-        /// How many bytes.
+        /// The number of lost bytes.
         lost: u64,
     },
     /// The retransmission timer expired.
     Timeout,
 }
 
-/// What one acknowledgement says.
+/// The contents of one acknowledgement, and the sender's state when it arrived.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Instant,
-    /// Bytes newly known to have arrived: acknowledged or selectively acknowledged.
+    /// Bytes newly known to have arrived, by cumulative or selective acknowledgement.
     pub newly_acked: u64,
     /// Bytes newly known to be lost.
     pub newly_lost: u64,
-    /// Bytes newly reported as CE-marked (Accurate ECN); always 0 under RFC 3168, whose echo does not count.
+    /// Bytes newly reported as CE-marked (Accurate ECN). Always 0 under RFC 3168, whose echo does
+    /// not count bytes.
     pub ce_bytes: u64,
-    /// Bytes in flight before this acknowledgement, as far as is known: neither those selectively acknowledged nor those lost.
+    /// Bytes in flight before this acknowledgement, without those known to be selectively
+    /// acknowledged or lost.
     pub prior_in_flight: u64,
-    /// What a threshold is a share of. By RFC 5681's equation 4 it is FlightSize: bytes sent and not cumulatively acknowledged before it, without those of
-    /// limited transmit, and during a recovery no more than at its start. With `ssthresh_from = "window"` it is the window.
+    /// The number of bytes of which a new slow-start threshold is a share.
+    ///
+    /// By RFC 5681's equation 4, it is FlightSize: the bytes sent and not cumulatively acknowledged
+    /// before this acknowledgement, without those of limited transmit. During a recovery, it is no
+    /// more than at its start. With `ssthresh_from = "window"`, it is the window.
     pub flight_size: u64,
-    /// Whether windows and thresholds are counted in whole segments, as Linux does.
+    /// Whether windows and thresholds are whole segments, as in Linux.
     pub whole_segments: bool,
-    /// Bytes in flight after it.
+    /// Bytes in flight after this acknowledgement.
     pub in_flight: u64,
-    /// Time since the most recently sent of the segments it newly acknowledges was sent, if that was sent once.
+    /// Time since the transmission of the most recently sent segment among those newly
+    /// acknowledged; `None` if that segment was sent more than once.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// Smallest round-trip time so far.
     pub min_rtt: Option<Duration>,
-    /// One-way delay of the segment it answers (hosts' clocks agree in the model), plus the time the answer was delayed; needs timestamps.
+    /// One-way delay of the segment that this acknowledgement answers, plus the time for which the
+    /// acknowledgement was delayed. It needs timestamps; the clocks of all hosts agree in the
+    /// model.
     pub one_way_delay: Option<Duration>,
-    /// What [`Self::delivery_rate`] is computed from.
+    /// The data from which [`Self::delivery_rate`] is computed.
     pub delivery_sample: Option<DeliverySample>,
-    /// Bytes delivered in all.
+    /// Total bytes delivered.
     pub delivered: u64,
-    /// Bytes delivered in all when the most recently sent of the newly acknowledged segments was sent.
+    /// Total bytes delivered at the time when the most recently sent segment among those newly
+    /// acknowledged was sent.
     pub prior_delivered: u64,
-    /// Bytes in flight then, that segment included.
+    /// Bytes in flight at that time, including that segment.
     pub sent_in_flight: u64,
-    /// Bytes in flight when the last of the newly lost segments was sent, that segment included.
+    /// Bytes in flight when the last of the newly lost segments was sent, including that segment.
     pub lost_in_flight: u64,
-    /// The sender had nothing more to send.
+    /// Whether the sender had no more data to send.
     pub app_limited: bool,
-    /// The window, or the pace that follows from it, not the application or the receiver, kept it from sending more.
+    /// Whether the window, or the pacing rate that follows from it, limited the sender, and not the
+    /// application or the receiver.
     pub cwnd_limited: bool,
-    /// No time to grow: losses are being repaired by fast recovery, a mark is echoed, or it only says that something arrived out of
-    /// order. (Not so after a timeout: slow start repairs.)
+    /// Whether the window must not grow: losses are being repaired by fast recovery, a mark is
+    /// echoed, or the acknowledgement only reports out-of-order data. It is false after a timeout,
+    /// when slow start repairs the losses.
     pub in_recovery: bool,
-    /// Round trips since the start.
+    /// Number of round trips since the start.
     pub round: u64,
     /// Maximum segment size.
     pub mss: u64,
 }
 
 impl AckSample {
-    /// A slow-start threshold: so large a share of the flight, two segments at least.
+    /// A slow-start threshold of this share of the flight size, and at least two segments.
     pub fn threshold(&self, share: f64) -> u64 {
         let kept = (self.flight_size as f64 * share) as u64;
         let kept = if self.whole_segments {
@@ -303,51 +325,54 @@ impl AckSample {
         kept.max(2 * self.mss)
     }
 
-    /// Bytes delivered since the segment it answers was sent, over that time. Computed when asked for: loss-based controls do not ask.
+    /// Bytes delivered since the acknowledged segment was sent, divided by that time. It is
+    /// computed on demand, because loss-based controls do not use it.
     pub fn delivery_rate(&self) -> Option<Rate> {
         self.delivery_sample.map(DeliverySample::rate)
     }
 }
 
-/// What was delivered in an interval.
+/// The bytes delivered in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliverySample {
-    /// How much.
+    /// The number of bytes.
     pub bytes: u64,
-    /// In how long; more than zero.
+    /// The length of the interval; more than zero.
     pub interval: Duration,
 }
 
 impl DeliverySample {
-    /// Bytes a second.
+    /// The rate in bytes per second.
     pub fn bytes_per_sec(self) -> f64 {
         self.bytes as f64 * 1e9 / self.interval.as_nanos() as f64
     }
 
-    /// The rate it amounts to.
+    /// The rate in bits per second.
     pub fn rate(self) -> Rate {
         let bits = self.bytes as f64 * 8e9;
         Rate((bits / self.interval.as_nanos() as f64) as u64)
     }
 }
 
-/// `gain` times a window each round trip; `None` where that takes no time.
+/// The rate of `gain` windows per round trip; `None` if the round trip takes no time.
 pub(crate) fn window_rate(window: f64, rtt: Duration, gain: f64) -> Option<Rate> {
     let seconds = rtt.as_secs_f64();
     (seconds > 0.0).then(|| Rate((gain * window * 8.0 / seconds) as u64))
 }
 
-/// Slow start with appropriate byte counting (RFC 5681 §3.1, RFC 3465), for the controls that use it.
+/// Slow start with appropriate byte counting (RFC 5681 §3.1, RFC 3465), for the controls that use
+/// it.
 #[derive(Debug, Clone)]
 pub(crate) struct SlowStart {
     /// RFC 3465's L, in segments.
     limit: u64,
-    /// In the slow start that follows a timeout, L is 1: acknowledgements then cover more than what was just sent (RFC 3465 §2.3).
+    /// Whether this slow start follows a timeout. L is 1 then, because acknowledgements can cover
+    /// more than the data just sent (RFC 3465 §2.3).
     after_timeout: bool,
 }
 
 impl SlowStart {
-    /// Slow start that grows by at most `limit` segments an acknowledgement.
+    /// Slow start that grows by at most `limit` segments per acknowledgement.
     pub(crate) fn new(limit: u32) -> Self {
         Self {
             limit: u64::from(limit),
@@ -355,7 +380,7 @@ impl SlowStart {
         }
     }
 
-    /// The window after `ack`, not beyond `ssthresh`.
+    /// The window after `ack`, at most `ssthresh`.
     pub(crate) fn grow(&mut self, cwnd: u64, ssthresh: u64, ack: &AckSample) -> u64 {
         let limit = if self.after_timeout { 1 } else { self.limit };
         let grown = cwnd + ack.newly_acked.min(limit * ack.mss);
@@ -365,7 +390,7 @@ impl SlowStart {
         grown.min(ssthresh)
     }
 
-    /// The retransmission timer has expired.
+    /// Called when the retransmission timer has expired.
     pub(crate) fn after_timeout(&mut self) {
         self.after_timeout = true;
     }

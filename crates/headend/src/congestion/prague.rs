@@ -1,10 +1,21 @@
-//! Prague: the scalable control of L4S, DCTCP made fit for the Internet (draft-briscoe-iccrg-prague-congestion-control, RFC 9331 §4).
+//! Prague: the scalable congestion control of L4S, which is DCTCP adapted to the Internet
+//! (draft-briscoe-iccrg-prague-congestion-control, RFC 9331 §4).
 //!
-//! Its packets say ECT(1), so that an L4S queue marks them from the first fraction of a millisecond on. The response is DCTCP's, `cwnd ← cwnd · (1 − α/2)`: in the steady state two marks a round trip, whatever the rate. It is paced. Short paths
-//! behave as if they took 25 ms: α, reductions and growth go by a virtual round trip, growth by `(R / R_virt)²` segments in each real one, so that flows of 5 and of 25 ms share evenly.
+//! - Its packets carry ECT(1), so that an L4S queue marks them at delays of less than a
+//!   millisecond.
+//! - The response is that of DCTCP, `cwnd ← cwnd · (1 − α/2)`. In the steady state, there are two
+//!   marks per round trip at any rate.
+//! - It is paced.
+//! - Short paths behave as if they took 25 ms. α, reductions and growth use a virtual round trip;
+//!   the window grows by `(R / R_virt)²` segments in each real one. Flows of 5 and of 25 ms
+//!   therefore get equal shares.
+//! - A loss halves the window, as in NewReno.
+//! - If only RFC 3168's echo was negotiated, packets carry ECT(0), and a mark halves the window as
+//!   well. From the first mark on, the window grows as in NewReno.
 //!
-//! A loss halves, as in NewReno. Where only RFC 3168's echo was agreed on, packets say ECT(0), a mark halves too, and from the first mark on the window grows as NewReno's.
-//! Left out: the detection of queues that mark ECT(1) as RFC 3168 says (off by default where it exists), and the first round trips after slow start, in which the virtual round trip is not yet used.
+//! Left out: the detection of queues that mark ECT(1) according to RFC 3168 (off by default in
+//! implementations), and the first round trips after slow start, which do not use the virtual round
+//! trip yet.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,17 +27,20 @@ use crate::units::{Probability, Rate};
 
 /// Parameters of Prague.
 ///
-/// Use it where the bottleneck has an L4S queue (`dualpi2`): full rate, with hardly a queue.
+/// Use it where the bottleneck has an L4S queue (`dualpi2`): it uses the full rate with almost no
+/// queue.
 ///
 /// Source: draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// g: weight of the last virtual round trip in α. More follows sooner and swings wider.
+    /// g: weight of the last virtual round trip in α. Raising it makes α follow the marks sooner,
+    /// and oscillate more.
     pub gain: Probability,
     /// α before the first round trip is over.
     pub initial_alpha: Probability,
-    /// The virtual round-trip time: shorter paths are no more aggressive than one that takes this long. `"0 s"` leaves each its own.
+    /// Virtual round-trip time. A shorter path is no more aggressive than a path with this
+    /// round-trip time. With `"0 s"`, each path has its own.
     pub virtual_rtt: Duration,
     /// Segments by which one acknowledgement may grow the window in slow start.
     pub slow_start_limit: u32,
@@ -37,18 +51,18 @@ impl Default for Config {
         Self {
             // The draft's §2.4.2.
             gain: Probability(1.0 / 16.0),
-            // As DCTCP's.
+            // As in DCTCP.
             initial_alpha: Probability(1.0),
             // The draft's reference round-trip time.
             virtual_rtt: Duration::from_millis(25),
-            // RFC 3465 §2.3: the most it allows.
+            // RFC 3465 §2.3: the largest value that it allows.
             slow_start_limit: 2,
         }
     }
 }
 
 impl Config {
-    /// A gain of zero would never learn.
+    /// With a gain of zero, α would never change.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if self.gain.0 <= 0.0 {
             return Err(("prague.gain", "a share above 0"));
@@ -57,24 +71,25 @@ impl Config {
     }
 }
 
-/// Prague's window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct Prague {
     share: MarkedShare,
     slow_start: SlowStart,
     virtual_rtt: Duration,
     mss: u64,
-    /// In bytes, with their fraction: on short paths it grows by less than a segment in many round trips.
+    /// In bytes with a fraction, because on short paths the window grows by less than a segment in
+    /// many round trips.
     cwnd: f64,
     ssthresh: f64,
     srtt: Option<Duration>,
-    /// When α was last brought up to date, and when a mark last cost something.
+    /// When α was last updated, and when marks last reduced the window.
     updated_at: Instant,
     reduced_at: Option<Instant>,
 }
 
 impl Prague {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         Self {
             share: MarkedShare::new(config.gain, config.initial_alpha),
@@ -93,13 +108,14 @@ impl Prague {
         (2 * self.mss) as f64
     }
 
-    /// A round trip, virtual or real if that is longer, has passed since `then`.
+    /// Whether a round trip has passed since `then`; the virtual one, or the real one if it is
+    /// longer.
     fn has_passed(&self, then: Instant, ack: &AckSample) -> bool {
         let rtt = ack.srtt.unwrap_or_default().max(self.virtual_rtt);
         ack.now.since(then) >= rtt
     }
 
-    /// Marks cost something once a virtual round trip.
+    /// Reduces the window for marks, once per virtual round trip.
     fn answer_marks(&mut self, ack: &AckSample) {
         if ack.ce_bytes > 0 && (self.reduced_at).is_none_or(|then| self.has_passed(then, ack)) {
             self.reduced_at = Some(ack.now);
@@ -107,7 +123,7 @@ impl Prague {
         }
     }
 
-    /// One segment each virtual round trip.
+    /// Grows the window by one segment per virtual round trip.
     fn avoid_congestion(&mut self, ack: &AckSample) {
         let real = ack.srtt.unwrap_or_default().as_secs_f64();
         let share = (real / real.max(self.virtual_rtt.as_secs_f64())).min(1.0);
@@ -143,10 +159,11 @@ impl CongestionControl for Prague {
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         match signal {
-            // A mark in each real round trip would come at the wrong times: see `answer_marks`.
+            // This signal comes once per real round trip, which is too often; `answer_marks`
+            // handles it.
             CongestionSignal::Ecn if ack.ce_bytes > 0 => {}
             CongestionSignal::Ecn => {
-                // Marks are echoed, not counted: a classic connection (RFC 9331 §4.2).
+                // Marks are echoed but not counted: a classic connection (RFC 9331 §4.2).
                 self.virtual_rtt = Duration::ZERO;
                 self.fall_to(ack.threshold(0.5) as f64);
             }
@@ -176,7 +193,7 @@ impl CongestionControl for Prague {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        // Twice the rate of the window while it doubles: the draft's §2.4.6.
+        // The draft's §2.4.6: twice the rate of the window while the window doubles.
         let gain = if self.cwnd < self.ssthresh { 2.0 } else { 1.0 };
         super::window_rate(self.cwnd, self.srtt?, gain)
     }
@@ -210,7 +227,8 @@ mod tests {
 
     #[test]
     fn growth_and_reductions_of_short_paths_go_by_the_virtual_round_trip() {
-        // A window's acknowledgements: one segment at 25 ms and above, a 25th of one at 5 ms.
+        // The acknowledgements of one window: one segment at 25 ms and above, 1/25 of a segment at
+        // 5 ms.
         for (rtt_ms, grown) in [(50, 1000.0), (25, 1000.0), (5, 40.0)] {
             let mut prague = prague(40);
             for _ in 0..20 {
@@ -254,7 +272,8 @@ mod tests {
             let mut prague = prague(40);
             prague.on_congestion(signal, &ack(100, 25, 0));
             assert_eq!(prague.cwnd(), 20 * MSS);
-            // A window's acknowledgements on a path of 5 ms: a 25th of a segment, or NewReno's.
+            // The acknowledgements of one window on a path of 5 ms: 1/25 of a segment, or NewReno's
+            // growth.
             for _ in 0..10 {
                 prague.on_ack(&ack(101, 5, 0));
             }

@@ -1,7 +1,9 @@
-//! NewReno: half the window after a loss, one segment more each round trip (RFC 5681, RFC 6582).
+//! NewReno: the window is halved after a loss, and grows by one segment per round trip (RFC 5681,
+//! RFC 6582).
 //!
-//! Slow start grows by what is acknowledged, congestion avoidance by one segment for each window acknowledged: both count bytes, not
-//! acknowledgements (RFC 3465), so delayed acknowledgements do not slow growth down.
+//! Slow start grows the window by the bytes acknowledged, and congestion avoidance by one segment
+//! for each window acknowledged. Both count bytes, not acknowledgements (RFC 3465), so delayed
+//! acknowledgements do not slow growth.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,23 +15,25 @@ const ABE_BETA: f64 = 0.8;
 
 /// Parameters of NewReno.
 ///
-/// Use it to compare with theory and with older studies: its saw tooth is the one that textbooks reckon with.
+/// Use it to compare with theory and with older studies: textbooks use its sawtooth.
 ///
 /// Source: RFC 5681, RFC 6582, RFC 3465 and RFC 8511.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Segments by which one acknowledgement may grow the window in slow start. More follows acknowledgements that cover many segments;
-    /// 1 grows by half as much where every second segment is acknowledged.
+    /// Segments by which one acknowledgement may grow the window in slow start. Raising it makes up
+    /// for acknowledgements that cover many segments. With 1, the window grows by half as much
+    /// where every second segment is acknowledged.
     pub slow_start_limit: u32,
-    /// Whether a mark leaves 0.8 of the window instead of half (RFC 8511, ABE): marks come from short queues, which half a window would empty.
+    /// Whether a mark leaves 0.8 of the window instead of half (RFC 8511, ABE). Marks come from
+    /// short queues, which half a window would empty.
     pub abe: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // RFC 3465 §2.3: the most it allows.
+            // RFC 3465 §2.3: the largest value that it allows.
             slow_start_limit: 2,
             abe: false,
         }
@@ -42,7 +46,7 @@ impl Config {
     }
 }
 
-/// NewReno's window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct Reno {
     slow_start: SlowStart,
@@ -55,7 +59,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         Self {
             slow_start: SlowStart::new(config.slow_start_limit),
@@ -68,7 +72,7 @@ impl Reno {
         }
     }
 
-    /// Puts the window elsewhere: for controls that grow like this one and fall in their own way.
+    /// Sets the window, for controls that grow as NewReno and reduce the window in another way.
     pub(super) fn set(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = cwnd;
         self.ssthresh = ssthresh;
@@ -79,7 +83,7 @@ impl Reno {
         self.cwnd < self.ssthresh
     }
 
-    /// RFC 3465 §2.1: one segment more for each window acknowledged.
+    /// RFC 3465 §2.1: one segment for each window acknowledged.
     fn avoid_congestion(&mut self, newly_acked: u64) {
         self.acked += newly_acked;
         if self.acked >= self.cwnd {
@@ -102,7 +106,8 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
-        // RFC 5681 §3.1, equation 4. What is outstanding, not cwnd: an idle window is no evidence.
+        // RFC 5681 §3.1, equation 4. The data in flight is used, not cwnd: an unused window is no
+        // evidence of capacity.
         let share = match signal {
             CongestionSignal::Ecn if self.abe => ABE_BETA,
             _ => 0.5,
@@ -119,12 +124,13 @@ impl CongestionControl for Reno {
     }
 
     fn on_recovered(&mut self, ack: &AckSample) {
-        // RFC 6582 §3.2, step 3, option 1: no burst where little is in flight; slow start makes up for it.
+        // RFC 6582 §3.2, step 3, option 1: avoids a burst if little data is in flight; slow start
+        // then restores the window.
         self.cwnd = self.ssthresh.min(ack.in_flight.max(self.mss) + self.mss);
     }
 
     fn on_idle(&mut self, restart_window: u64) {
-        // RFC 5681 §4.1; ssthresh remembers.
+        // RFC 5681 §4.1; ssthresh keeps the old value.
         self.cwnd = self.cwnd.min(restart_window);
     }
 

@@ -1,10 +1,13 @@
-//! Tahoe: one segment after every loss, and slow start to half of what was in flight (Jacobson 1988).
+//! Tahoe: the window falls to one segment after every loss, and slow start leads back to half of
+//! the data in flight (Jacobson 1988).
 //!
-//! The third duplicate acknowledgement is taken for a timeout that has not come yet: everything outstanding is lost and sent again in slow start. There is no fast
-//! recovery; the window's saw tooth reaches down to one segment.
+//! The third duplicate acknowledgement is handled like a timeout: all outstanding data counts as
+//! lost and is retransmitted in slow start. There is no fast recovery, and the sawtooth of the
+//! window falls to one segment.
 //!
-//! Deviations: growth counts bytes, as in [`super::reno`], which is the same where every segment is acknowledged. Marks, which came later, halve the window: nothing is lost, so
-//! there is nothing to start over with.
+//! Deviations: growth counts bytes, as in [`super::reno`], which is the same if every segment is
+//! acknowledged. Marks were introduced later; they halve the window, because nothing is lost that
+//! must be retransmitted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,13 +17,15 @@ use super::{AckSample, CongestionControl, CongestionSignal, Refusal, check_slow_
 
 /// Parameters of Tahoe.
 ///
-/// Use it to show what fast recovery brought: no system has had it for thirty years.
+/// Use it to show what fast recovery improved; no system has used it for thirty years.
 ///
-/// Source: V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988; K. Fall and S. Floyd, Simulation-based Comparisons of Tahoe, Reno and SACK TCP, CCR 26(3), 1996.
+/// Source: V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988; K. Fall and S. Floyd,
+/// Simulation-based Comparisons of Tahoe, Reno and SACK TCP, CCR 26(3), 1996.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Segments by which one acknowledgement may grow the window in slow start. More makes up for acknowledgements that cover several segments.
+    /// Segments by which one acknowledgement may grow the window in slow start. Raising it makes up
+    /// for acknowledgements that cover several segments.
     pub slow_start_limit: u32,
 }
 
@@ -39,12 +44,12 @@ impl Config {
     }
 }
 
-/// Tahoe's window.
+/// The congestion control, which grows the window as NewReno.
 #[derive(Debug)]
 pub struct Tahoe(Reno);
 
 impl Tahoe {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         let growth = reno::Config {
             slow_start_limit: config.slow_start_limit,

@@ -1,11 +1,12 @@
-//! A path for the tests of controls that pace themselves: one bottleneck with a queue without limit, and a sender that obeys.
+//! A simulated path for tests of congestion controls with pacing: one bottleneck with an unlimited
+//! queue, and a sender that follows the control.
 
 use std::collections::VecDeque;
 
 use super::{AckSample, CongestionControl, DeliverySample};
 use crate::time::{Duration, Instant};
 
-/// A segment on its way.
+/// A segment in flight.
 struct Sent {
     at: f64,
     arrives: f64,
@@ -14,9 +15,9 @@ struct Sent {
     in_flight: u64,
 }
 
-/// The path, and the sender's bookkeeping; times in seconds.
+/// The path, with the state of the sender; times are in seconds.
 pub(super) struct Path {
-    /// Bytes a second.
+    /// Bytes per second.
     rate: f64,
     delay: f64,
     mss: u64,
@@ -33,7 +34,8 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// A bottleneck of `rate` bytes a second on a path whose round trip takes `delay` without it.
+    /// A bottleneck of `rate` bytes per second, on a path whose round trip takes `delay` without
+    /// the bottleneck.
     pub(super) fn new(rate: f64, delay: f64, mss: u64) -> Self {
         Self {
             rate,
@@ -64,7 +66,7 @@ impl Path {
         self.sent.len() as u64 * self.mss
     }
 
-    /// Lets `control` send for `seconds`, each segment acknowledged.
+    /// Lets `control` send for `seconds`; each segment is acknowledged.
     pub(super) fn run(&mut self, control: &mut dyn CongestionControl, seconds: f64) {
         let end = self.now + seconds;
         loop {

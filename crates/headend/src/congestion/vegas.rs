@@ -1,9 +1,13 @@
-//! Vegas: keeps between α and β segments of its own in queues (Brakmo and Peterson 1995).
+//! Vegas: keeps between α and β of its own segments in queues (Brakmo and Peterson 1995).
 //!
-//! Once a round trip the window is compared with what would be in flight without queues: `diff = cwnd · (RTT − baseRTT) / RTT` segments stand in queues. Below α the window grows by a segment, above β it
-//! shrinks by one. Slow start doubles every other round trip, so that there is a round with a constant window to measure, and ends at γ.
+//! Once per round trip, the window is compared with what would be in flight without queues: `diff =
+//! cwnd · (RTT − baseRTT) / RTT` segments are in queues. Below α the window grows by a segment,
+//! above β it shrinks by one. Slow start doubles the window every other round trip, so that the
+//! round trip between can be measured with a constant window; it ends at γ.
 //!
-//! Left out: the finer retransmission of the paper's §3.1 (recovery is that of [`crate::tcp`]), and the smaller decrease that it allows: losses and marks halve.
+//! Left out: the more accurate retransmission timing of the paper's §3.1 (recovery is that of
+//! [`crate::tcp`]), and the smaller decrease that it makes possible. Losses and marks halve the
+//! window.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,23 +18,28 @@ use crate::time::Duration;
 
 /// Parameters of Vegas.
 ///
-/// Use it to see a sender that avoids queues and yields to all that do not; and, beside FAST, what its step of one segment costs on long fat paths.
+/// Use it to see a sender that avoids queues and yields to all senders that do not. Beside FAST,
+/// use it to see the effect of its step of one segment on paths with a large bandwidth-delay
+/// product.
 ///
-/// Source: L. Brakmo and L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995.
+/// Source: L. Brakmo and L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global
+/// Internet, IEEE JSAC 13(8), 1995.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// α, segments: with fewer of its own in queues the window grows. More holds its own better and waits longer.
+    /// α in segments: with fewer of its own segments in queues, the window grows. Raising it gives
+    /// the flow a larger share beside others, and longer queues.
     pub alpha: f64,
-    /// β, segments: with more of its own in queues the window shrinks.
+    /// β in segments: with more of its own segments in queues, the window shrinks.
     pub beta: f64,
-    /// γ, segments: with more of its own in queues slow start ends.
+    /// γ in segments: with more of its own segments in queues, slow start ends.
     pub gamma: f64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        // Brakmo and Peterson 1995, §3.2 and §3.3; α and β as in their Internet measurements.
+        // Brakmo and Peterson 1995, §3.2 and §3.3; α and β are those of their Internet
+        // measurements.
         Self {
             alpha: 2.0,
             beta: 4.0,
@@ -40,7 +49,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// With β below α the window would never rest.
+    /// With β below α, the window would never be stable.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if !(self.alpha.is_finite() && self.alpha > 0.0) {
             return Err(("vegas.alpha", "a number of segments above 0"));
@@ -55,22 +64,22 @@ impl Config {
     }
 }
 
-/// Vegas' window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct Vegas {
     config: Config,
     /// Holds the window, and grows it in slow start and after a timeout.
     window: Reno,
     mss: u64,
-    /// The round under way, and the smallest round-trip time in it.
+    /// The current round trip, and the smallest round-trip time measured in it.
     round: u64,
     round_rtt: Option<Duration>,
-    /// Slow start grows in this round.
+    /// Whether slow start grows the window in this round trip.
     growing: bool,
 }
 
 impl Vegas {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         Self {
             config: config.clone(),
@@ -82,19 +91,19 @@ impl Vegas {
         }
     }
 
-    /// `diff` of §3.2 in segments, and the window without it: what a round with `rtt` says.
+    /// §3.2: `diff` in segments, for a round trip whose smallest round-trip time is `rtt`.
     fn backlog(&self, rtt: Duration, base: Duration) -> f64 {
         let queued = rtt.saturating_sub(base).as_secs_f64() / rtt.as_secs_f64();
         self.window.cwnd() as f64 / self.mss as f64 * queued
     }
 
-    /// The end of a round trip: §3.2, §3.3. A window that is not used does not grow.
+    /// §3.2, §3.3: adjusts the window at the end of a round trip. An unused window does not grow.
     fn adjust(&mut self, rtt: Duration, base: Duration, may_grow: bool) {
         let backlog = self.backlog(rtt, base);
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
         if self.window.in_slow_start() {
             if backlog > self.config.gamma {
-                // §3.3: on to congestion avoidance, with the window that fills the path and no more.
+                // §3.3: enters congestion avoidance, with the window that just fills the path.
                 let fits = cwnd - (backlog * self.mss as f64) as u64;
                 let fits = fits.max(2 * self.mss);
                 self.window.set(fits, fits);
@@ -177,7 +186,7 @@ mod tests {
         }
     }
 
-    /// One round trip: as many acknowledgements as there are pairs of segments.
+    /// One round trip, with an acknowledgement for each pair of segments.
     fn run(vegas: &mut Vegas, round: u64, rtt_ms: u64) -> u64 {
         for _ in 0..vegas.cwnd() / (2 * MSS) {
             vegas.on_ack(&ack(round, rtt_ms));
@@ -190,7 +199,7 @@ mod tests {
         let mut vegas = Vegas::new(&Config::default(), MSS, 10 * MSS);
         let windows: Vec<u64> = (0..5).map(|round| run(&mut vegas, round, BASE)).collect();
         assert_eq!(windows, [20, 20, 40, 40, 80]);
-        // 80 segments at 125 ms: 16 stand in queues, 64 fill the path.
+        // 80 segments at 125 ms: 16 are in queues, 64 fill the path.
         run(&mut vegas, 5, 125);
         vegas.on_ack(&ack(6, 125));
         assert_eq!((vegas.cwnd(), vegas.ssthresh()), (64 * MSS, Some(64 * MSS)));
@@ -200,7 +209,7 @@ mod tests {
     fn the_window_moves_by_a_segment_a_round_trip_until_alpha_to_beta_are_queued() {
         let mut vegas = Vegas::new(&Config::default(), MSS, 50 * MSS);
         vegas.window.set(50 * MSS, 50 * MSS);
-        // 1, 3 and 6 of 50 in queues: RTT = 100 / (1 − diff / 50).
+        // 1, 3 and 6 of 50 segments in queues: RTT = 100 / (1 − diff / 50).
         for (rtt_ms, expected) in [(102, 51), (106, 51), (114, 50)] {
             vegas.on_ack(&ack(vegas.round + 1, rtt_ms));
             assert_eq!(vegas.cwnd() / MSS, expected, "{rtt_ms} ms");

@@ -1,8 +1,13 @@
-//! Westwood+: after a loss, the window is what the path has delivered in a smallest round trip (Grieco and Mascolo 2004).
+//! Westwood+: after a loss, the window is set to what the path delivers in the smallest round-trip
+//! time (Grieco and Mascolo 2004).
 //!
-//! Growth is NewReno's. Where NewReno halves, Westwood+ sets ssthresh to `BWE · RTT_min`: losses that are not congestion's (a radio's) then cost little. The bandwidth estimate is an
-//! exponential average of one sample a round trip (`b = bytes acknowledged / time`, over 50 ms at least), which acknowledgements that come in bunches do not deceive, as they did
-//! the first Westwood.
+//! The window grows as in NewReno. Where NewReno halves it, Westwood+ sets ssthresh to `BWE ·
+//! RTT_min`. Losses that are not due to congestion (such as those of a radio link) then reduce the
+//! rate little.
+//!
+//! The bandwidth estimate is an exponential average of one sample per round trip (`b = bytes
+//! acknowledged / time`, over at least 50 ms). Acknowledgements that arrive in bunches do not
+//! distort it, as they did in the first Westwood.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,15 +19,19 @@ use crate::units::Probability;
 
 /// Parameters of Westwood+.
 ///
-/// Use it on paths with losses of their own, to see a sender that does not take each for congestion.
+/// Use it on paths that lose packets without congestion, to see a sender that does not treat each
+/// loss as congestion.
 ///
-/// Source: L. Grieco and S. Mascolo, Performance Evaluation and Comparison of Westwood+, New Reno and Vegas TCP Congestion Control, CCR 34(2), 2004.
+/// Source: L. Grieco and S. Mascolo, Performance Evaluation and Comparison of Westwood+, New Reno
+/// and Vegas TCP Congestion Control, CCR 34(2), 2004.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Weight of the old bandwidth estimate in the average. More makes it smoother and later.
+    /// Weight of the old bandwidth estimate in the average. Raising it makes the estimate smoother,
+    /// and slower to follow.
     pub filter: Probability,
-    /// A bandwidth sample takes a round trip, but at least this. More counts fewer, steadier samples.
+    /// Least duration of a bandwidth sample, which otherwise takes a round trip. Raising it gives
+    /// fewer and steadier samples.
     pub min_interval: Duration,
     /// Segments by which one acknowledgement may grow the window in slow start.
     pub slow_start_limit: u32,
@@ -35,14 +44,14 @@ impl Default for Config {
             filter: Probability(0.9),
             // The same.
             min_interval: Duration::from_millis(50),
-            // RFC 3465 §2.3: the most it allows.
+            // RFC 3465 §2.3: the largest value that it allows.
             slow_start_limit: 2,
         }
     }
 }
 
 impl Config {
-    /// A filter of one never hears of a sample.
+    /// With a filter of one, the estimate would never change.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if self.filter.0 >= 1.0 {
             return Err(("westwood.filter", "a share below 1"));
@@ -51,23 +60,23 @@ impl Config {
     }
 }
 
-/// Westwood+'s window.
+/// The congestion control, with its window.
 #[derive(Debug)]
 pub struct Westwood {
     filter: f64,
     min_interval: Duration,
     growth: Reno,
     mss: u64,
-    /// Bytes acknowledged since `since`: the sample under way.
+    /// Bytes acknowledged since `since`, for the current sample.
     acked: u64,
     since: Option<Instant>,
-    /// BWE, bytes a second; `None` before the first sample.
+    /// BWE, in bytes per second; `None` before the first sample.
     bandwidth: Option<f64>,
     min_rtt: Duration,
 }
 
 impl Westwood {
-    /// The window at the start of a connection.
+    /// The control at the start of a connection.
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         let growth = reno::Config {
             slow_start_limit: config.slow_start_limit,
@@ -85,7 +94,7 @@ impl Westwood {
         }
     }
 
-    /// One sample a round trip: §2.1.
+    /// §2.1: one sample per round trip.
     fn estimate_bandwidth(&mut self, ack: &AckSample) {
         let since = *self.since.get_or_insert(ack.now);
         self.acked += ack.newly_acked;
@@ -101,11 +110,11 @@ impl Westwood {
         self.since = Some(ack.now);
     }
 
-    /// `BWE · RTT_min` in bytes, two segments at least.
+    /// `BWE · RTT_min` in bytes, and at least two segments.
     fn pipe(&self, ack: &AckSample) -> u64 {
         let pipe = match self.bandwidth {
             Some(bandwidth) => (bandwidth * self.min_rtt.as_secs_f64()) as u64,
-            // Nothing measured yet: like NewReno.
+            // Without a sample, as in NewReno.
             None => ack.threshold(0.5),
         };
         pipe.max(2 * self.mss)
@@ -121,7 +130,7 @@ impl CongestionControl for Westwood {
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         let pipe = self.pipe(ack);
-        // §2: the estimate never makes the window larger than it was.
+        // §2: the estimate never makes the window larger than before the loss.
         let before = self.growth.cwnd();
         self.growth.on_congestion(signal, ack);
         let cwnd = match signal {
@@ -155,7 +164,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// An acknowledgement at `ms` on a path of 100 ms that now takes 150 ms.
+    /// An acknowledgement at `ms`, on a path of 100 ms whose round trip now takes 150 ms.
     fn ack(ms: u64, newly_acked: u64) -> AckSample {
         AckSample {
             now: Instant::from_nanos(ms * 1_000_000),
@@ -170,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Half a megabyte a second for three seconds.
+    /// A control after three seconds at half a megabyte per second.
     fn steady() -> Westwood {
         let mut westwood = Westwood::new(&Config::default(), MSS, 10 * MSS);
         for ms in (0..3000).step_by(2) {
@@ -183,7 +192,7 @@ mod tests {
     fn a_loss_leaves_what_the_path_delivers_in_its_smallest_round_trip() {
         let mut westwood = steady();
         westwood.on_congestion(CongestionSignal::Loss { lost: MSS }, &ack(3000, 0));
-        // 500 kB/s · 100 ms; a sample holds one acknowledgement more than its interval.
+        // 500 kB/s · 100 ms. A sample contains one acknowledgement more than its interval.
         assert!(
             westwood.cwnd().abs_diff(50 * MSS) <= MSS,
             "{}",

@@ -1,16 +1,16 @@
-//! The largest of the last few rounds, for BBR's filters.
+//! The largest value of the last few round trips, for the filters of BBR.
 
-/// The largest value of the last `N` rounds at most.
+/// The largest value of at most the last `N` round trips.
 #[derive(Debug, Clone)]
 pub(super) struct WindowedMax<const N: usize> {
-    /// The largest of each round, by its number modulo `N`.
+    /// The largest value of each round trip, at the index of its number modulo `N`.
     slots: [f64; N],
     round: u64,
     best: f64,
 }
 
 impl<const N: usize> WindowedMax<N> {
-    /// Nothing seen: 0.
+    /// The filter before the first value; its maximum is 0.
     pub(super) fn new() -> Self {
         Self {
             slots: [0.0; N],
@@ -19,7 +19,8 @@ impl<const N: usize> WindowedMax<N> {
         }
     }
 
-    /// Takes in `value` in `round`, which never falls; values older than `window` rounds, `N` at most, are forgotten.
+    /// Adds `value` in `round`, which must not decrease. Values older than `window` round trips (at
+    /// most `N`) expire.
     pub(super) fn update(&mut self, value: f64, round: u64, window: u64) {
         if round > self.round {
             self.advance(round, window.min(N as u64));
@@ -30,7 +31,7 @@ impl<const N: usize> WindowedMax<N> {
     }
 
     fn advance(&mut self, round: u64, window: u64) {
-        // Slots of the rounds passed over, and of those that are now too old.
+        // Clears the slots of skipped round trips and of expired ones.
         let kept = window.saturating_sub(round - self.round);
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let age = (self.round + N as u64 - index as u64 % N as u64) % N as u64;
@@ -42,7 +43,7 @@ impl<const N: usize> WindowedMax<N> {
         self.best = self.slots.iter().copied().fold(0.0, f64::max);
     }
 
-    /// The largest.
+    /// The largest value.
     pub(super) fn get(&self) -> f64 {
         self.best
     }
