@@ -295,7 +295,7 @@ impl Aqm for Cbt {
         } else if self.is_tested(class) {
             self.test(class, backlog, packet, line, cx);
         } else if backlog.fits(&packet, line) {
-            self.take_in(class, backlog, packet, line, cx);
+            self.append(class, backlog, packet, line, cx);
         } else {
             cx.discard(packet, DropReason::Overlimit);
         }
@@ -308,7 +308,7 @@ impl Aqm for Cbt {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         let packet = backlog.pop(line)?;
-        self.let_go(&packet, line, cx);
+        self.note_departure(&packet, line, cx);
         Some(packet)
     }
 
@@ -319,7 +319,7 @@ impl Aqm for Cbt {
         line: &LineView<'_>,
         cx: &Context<'_>,
     ) {
-        self.let_go(packet, line, cx);
+        self.note_departure(packet, line, cx);
     }
 
     fn is_periodic(&self) -> bool {
@@ -365,14 +365,14 @@ impl Cbt {
         self.red
             .observe(self.red.unit().of(self.tested), cx.now, line);
         let size = line.framing.of_size(packet.size);
-        match self.red.judge(size, &mut self.rng) {
+        match self.red.test_arrival(size, &mut self.rng) {
             Verdict::Forced => self.force(class, backlog, packet, DropReason::Forced, line, cx),
             Verdict::Early if self.ecn && backlog.fits(&packet, line) && cx.mark(&mut packet) => {
-                self.take_in(class, backlog, packet, line, cx);
+                self.append(class, backlog, packet, line, cx);
             }
             Verdict::Early => cx.discard(packet, DropReason::Congested),
             Verdict::Pass if backlog.fits(&packet, line) => {
-                self.take_in(class, backlog, packet, line, cx);
+                self.append(class, backlog, packet, line, cx);
             }
             Verdict::Pass => {
                 self.red.note_drop();
@@ -396,10 +396,10 @@ impl Cbt {
             let Some(victim) = self.draw_victim(backlog, line, cx) else {
                 return cx.discard(packet, reason);
             };
-            self.let_go(&victim, line, cx);
+            self.note_departure(&victim, line, cx);
             cx.discard(victim, reason);
             if backlog.fits(&packet, line) {
-                return self.take_in(class, backlog, packet, line, cx);
+                return self.append(class, backlog, packet, line, cx);
             }
         }
     }
@@ -421,7 +421,7 @@ impl Cbt {
         backlog.remove(index, line)
     }
 
-    fn take_in(
+    fn append(
         &mut self,
         class: usize,
         backlog: &mut Backlog,
@@ -438,7 +438,7 @@ impl Cbt {
     }
 
     /// Updates the counters after a packet has left the queue, sent or dropped.
-    fn let_go(&mut self, packet: &Packet, line: &LineView<'_>, cx: &Context<'_>) {
+    fn note_departure(&mut self, packet: &Packet, line: &LineView<'_>, cx: &Context<'_>) {
         let bytes = line.framing.bytes(packet);
         let class = self.class_of(packet, cx);
         if self.is_tested(class) {

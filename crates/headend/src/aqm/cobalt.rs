@@ -206,7 +206,7 @@ impl Schedule {
         }
         self.dropping = is_excess;
         if !is_excess {
-            self.forget(now);
+            self.lower_count(now);
         } else if now >= self.drop_next {
             self.set_count(self.count + 1);
             self.drop_next += self.gap();
@@ -222,7 +222,7 @@ impl Schedule {
     }
 
     /// Lowers the count by one for each drop that would have been due since the delay was low.
-    fn forget(&mut self, now: Instant) {
+    fn lower_count(&mut self, now: Instant) {
         while self.count > 0 && now >= self.drop_next {
             self.set_count(self.count - 1);
             self.drop_next += self.gap();
@@ -239,7 +239,7 @@ impl Schedule {
     /// Called when the queue is empty.
     fn emptied(&mut self, now: Instant) {
         self.dropping = false;
-        self.forget(now);
+        self.lower_count(now);
     }
 
     fn set_count(&mut self, count: u64) {

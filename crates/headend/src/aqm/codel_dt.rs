@@ -134,7 +134,7 @@ pub struct CodelDt {
     delay: Duration,
     /// With exact predictions: a packet was dropped, and the next packet decides whether the
     /// schedule continues, as in CoDel.
-    goes_on: bool,
+    move_on_pending: bool,
 }
 
 impl CodelDt {
@@ -147,7 +147,7 @@ impl CodelDt {
             },
             schedule: DropSchedule::new(config.interval, config.inverse_sqrt),
             delay: Duration::ZERO,
-            goes_on: false,
+            move_on_pending: false,
             config,
         }
     }
@@ -166,7 +166,7 @@ impl Aqm for CodelDt {
         } else if !self.drops(backlog.depth().bytes, line, cx.now) {
             backlog.push(packet, line, cx);
         } else if self.config.ecn && cx.mark(&mut packet) {
-            self.go_on();
+            self.move_on_if_pending();
             backlog.push(packet, line, cx);
         } else {
             cx.discard(packet, DropReason::Congested);
@@ -220,10 +220,10 @@ impl CodelDt {
         let is_excess = self.delay >= self.config.target && waiting > line.max_packet();
         if !self.schedule.is_standing(is_excess, clock) {
             self.schedule.stop();
-            self.goes_on = false;
+            self.move_on_pending = false;
             return false;
         }
-        self.go_on();
+        self.move_on_if_pending();
         if !self.schedule.dropping {
             self.schedule.enter(clock);
             return true;
@@ -231,17 +231,17 @@ impl CodelDt {
         let is_due = self.schedule.is_due(clock);
         if is_due {
             self.schedule.count_drop();
-            self.goes_on = true;
+            self.move_on_pending = true;
             if !self.estimator.is_omniscient() {
-                self.go_on();
+                self.move_on_if_pending();
             }
         }
         is_due
     }
 
     /// Schedules the next drop `interval/√count` after the last one.
-    fn go_on(&mut self) {
-        if std::mem::take(&mut self.goes_on) {
+    fn move_on_if_pending(&mut self) {
+        if std::mem::take(&mut self.move_on_pending) {
             self.schedule.move_on();
         }
     }

@@ -70,7 +70,7 @@ pub(crate) enum Estimator {
     DepartureRate(Box<Departures>),
     DepartureTime(Box<Departures>),
     Grants(Box<Grants>),
-    Omniscient(Box<Foresight>),
+    Omniscient(Box<ExactDelay>),
     Timestamps { latest: Duration },
     TokenBuckets,
 }
@@ -78,7 +78,7 @@ pub(crate) enum Estimator {
 impl Estimator {
     /// The exact estimate for a line of this constant rate.
     pub(crate) fn omniscient(rate: Rate) -> Self {
-        Self::Omniscient(Box::new(Foresight::new(rate)))
+        Self::Omniscient(Box::new(ExactDelay::new(rate)))
     }
 
     /// Whether the estimates are exact.
@@ -125,7 +125,7 @@ impl Estimator {
                 }
             }
             Self::Timestamps { latest } => *latest = sojourn,
-            Self::Omniscient(foresight) => foresight.departed(bytes, now),
+            Self::Omniscient(exact) => exact.departed(bytes, now),
             Self::Grants(_) | Self::TokenBuckets => {}
         }
     }
@@ -157,7 +157,7 @@ impl Estimator {
                 Some(Duration::from_nanos((thresholds * time + 0.5) as u64))
             }
             Self::Grants(grants) => grants.delay(waiting, line, now),
-            Self::Omniscient(foresight) => Some(foresight.departure(waiting, now) - now),
+            Self::Omniscient(exact) => Some(exact.departure(waiting, now) - now),
             Self::Timestamps { .. } if waiting == 0 => Some(Duration::ZERO),
             Self::Timestamps { latest } => Some(*latest),
             Self::TokenBuckets => in_buckets(waiting, line, now, |rate| rate),
@@ -216,7 +216,7 @@ fn in_buckets(
 /// line sends back to back while packets wait, and carries fractions of a nanosecond over from
 /// packet to packet.
 #[derive(Debug)]
-pub(crate) struct Foresight {
+pub(crate) struct ExactDelay {
     rate: Rate,
     /// Start of the current busy period of the line.
     busy_since: Instant,
@@ -224,7 +224,7 @@ pub(crate) struct Foresight {
     sent: u64,
 }
 
-impl Foresight {
+impl ExactDelay {
     fn new(rate: Rate) -> Self {
         Self {
             rate,
@@ -338,10 +338,10 @@ pub(crate) struct Grants {
 impl Grants {
     /// `On each drop probability calculation instance`.
     fn update(&mut self, line: &LineView<'_>, now: Instant) {
-        let (Some(told), Some(shaper)) = (line.grants, line.shaper) else {
+        let (Some(grants), Some(shaper)) = (line.grants, line.shaper) else {
             return;
         };
-        let before = std::mem::replace(&mut self.before, told);
+        let before = std::mem::replace(&mut self.before, grants);
         let span = now - std::mem::replace(&mut self.updated_at, now);
         let rate = *self.rate.get_or_insert(initial(line, shaper));
         if span.is_zero() {
@@ -349,9 +349,9 @@ impl Grants {
         }
         // Units: bytes to bits. The paper has the factor of 8 here. Its formula of the delay needs
         // the factor too, but lacks it.
-        let granted = told.granted_in_all - before.granted_in_all;
+        let granted = grants.granted_in_all - before.granted_in_all;
         let instantaneous = granted as f64 * 8e9 / span.as_nanos() as f64;
-        if is_pending(before, told, span) || instantaneous > rate {
+        if is_pending(before, grants, span) || instantaneous > rate {
             self.rate = Some(0.5 * rate + 0.5 * instantaneous);
         }
     }
@@ -636,7 +636,7 @@ mod tests {
     /// An estimator on a channel with a MAP every 2 ms and an update every 16 ms.
     struct Channel {
         buckets: Buckets,
-        told: GrantView,
+        grants: GrantView,
         now: Instant,
         estimator: Estimator,
     }
@@ -645,7 +645,7 @@ mod tests {
         fn new() -> Self {
             let mut channel = Self {
                 buckets: buckets(20, 40, 0),
-                told: GrantView {
+                grants: GrantView {
                     map_interval: ms(2),
                     ..GrantView::default()
                 },
@@ -658,7 +658,7 @@ mod tests {
 
         fn line(&self) -> LineView<'_> {
             LineView {
-                grants: Some(self.told),
+                grants: Some(self.grants),
                 ..shaped(&self.buckets)
             }
         }
@@ -666,7 +666,7 @@ mod tests {
         /// `maps` MAPs, each with this grant and this number of bytes pending.
         fn maps(&mut self, maps: u64, granted: u64, pending: u64) -> &mut Self {
             for _ in 0..maps {
-                self.told.tell(granted, pending, ms(2));
+                self.grants.tell(granted, pending, ms(2));
             }
             self
         }

@@ -389,7 +389,7 @@ impl DocsisPie {
             self.drop_probability = 0.0;
             self.burst_allowance = (self.burst_allowance).saturating_sub(self.updates.interval());
         }
-        self.watch(delay);
+        self.update_state(delay);
         self.delay = delay;
     }
 
@@ -409,7 +409,7 @@ impl DocsisPie {
     }
 
     /// Enters the INACTIVE state after the delay has been low for long enough.
-    fn watch(&mut self, delay: Duration) {
+    fn update_state(&mut self, delay: Duration) {
         let half = self.config.target / 2;
         let is_quiet = delay < half
             && self.delay < half

@@ -207,7 +207,7 @@ impl Aqm for Fred {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         let packet = backlog.pop(line)?;
-        self.let_go(packet.flow, backlog, cx.now);
+        self.note_departure(packet.flow, backlog, cx.now);
         Some(packet)
     }
 
@@ -218,7 +218,7 @@ impl Aqm for Fred {
         _line: &LineView<'_>,
         cx: &Context<'_>,
     ) {
-        self.let_go(packet.flow, backlog, cx.now);
+        self.note_departure(packet.flow, backlog, cx.now);
     }
 
     fn is_periodic(&self) -> bool {
@@ -237,7 +237,7 @@ impl Aqm for Fred {
 /// The pseudo-code of the paper, part by part.
 impl Fred {
     /// "for each departing packet".
-    fn let_go(&mut self, id: FlowId, backlog: &Backlog, now: Instant) {
+    fn note_departure(&mut self, id: FlowId, backlog: &Backlog, now: Instant) {
         let queue = Unit::Packets.of(backlog.depth());
         self.average.sample_departure(queue, now);
         self.share_average();

@@ -224,7 +224,7 @@ impl Aqm for Pie {
             cx.discard(packet, DropReason::Congested);
         } else {
             backlog.push(packet, line, cx);
-            self.joined();
+            self.enqueued();
         }
     }
 
@@ -303,7 +303,7 @@ impl Pie {
 
     /// Called after a packet was enqueued.
     #[inline]
-    pub(crate) fn joined(&mut self) {
+    pub(crate) fn enqueued(&mut self) {
         self.is_empty = false;
     }
 

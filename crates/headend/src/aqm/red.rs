@@ -325,13 +325,13 @@ impl Detector {
     }
 
     /// The test of an arrival of `size` bytes (Floyd and Jacobson 1993, figure 2).
-    pub(super) fn judge(&mut self, size: u64, rng: &mut Rng) -> Verdict {
+    pub(super) fn test_arrival(&mut self, size: u64, rng: &mut Rng) -> Verdict {
         let average = self.average.value();
         if average < self.min {
             self.count = None;
             return Verdict::Pass;
         }
-        if average >= self.certain() {
+        if average >= self.forced_threshold() {
             self.count = Some(0);
             return Verdict::Forced;
         }
@@ -349,13 +349,13 @@ impl Detector {
         self.average.freeze();
     }
 
-    /// Restarts the count after a packet was dropped without [`Self::judge`].
+    /// Restarts the count after a packet was dropped without [`Self::test_arrival`].
     pub(super) fn note_drop(&mut self) {
         self.count = Some(0);
     }
 
     /// The average from which each arrival causes a drop.
-    fn certain(&self) -> f64 {
+    fn forced_threshold(&self) -> f64 {
         if self.is_gentle {
             2.0 * self.max
         } else {
@@ -368,7 +368,7 @@ impl Detector {
         let average = self.average.value();
         if average < self.min {
             0.0
-        } else if average >= self.certain() {
+        } else if average >= self.forced_threshold() {
             1.0
         } else if average < self.max {
             self.max_probability * (average - self.min) / (self.max - self.min)
@@ -526,7 +526,7 @@ impl Aqm for Red {
             adaptation.step(&mut self.detector, cx.now);
         }
         let size = line.framing.of_size(packet.size);
-        match self.detector.judge(size, &mut self.rng) {
+        match self.detector.test_arrival(size, &mut self.rng) {
             Verdict::Forced => self.force(backlog, packet, DropReason::Forced, line, cx),
             Verdict::Early if self.ecn && backlog.fits(&packet, line) && cx.mark(&mut packet) => {
                 backlog.push(packet, line, cx);
@@ -709,7 +709,7 @@ mod tests {
         let mut rng = rng();
         let mut counts = [0_u32; 20];
         for _ in 0..19_000 {
-            let gap = (1..20).find(|_| detector.judge(1000, &mut rng) == Verdict::Early);
+            let gap = (1..20).find(|_| detector.test_arrival(1000, &mut rng) == Verdict::Early);
             counts[gap.expect("a drop comes")] += 1;
         }
         // p_b = 1/20: each of 1, 2, … 19 is equally likely, 1000 times of 19 000. The standard
@@ -728,10 +728,10 @@ mod tests {
         let config = Config::default();
         let mut below = detector(&config, 14.9);
         below.count = Some(7);
-        assert_eq!(below.judge(1000, &mut rng()), Verdict::Pass);
+        assert_eq!(below.test_arrival(1000, &mut rng()), Verdict::Pass);
         assert_eq!(below.count, None);
         let mut within = detector(&config, 15.1);
-        within.judge(1000, &mut rng());
+        within.test_arrival(1000, &mut rng());
         assert_eq!(within.count, Some(0), "the first packet counts as none");
     }
 

@@ -97,7 +97,7 @@ impl Watch {
             self.samples += 1;
         }
         if self.is_plus_plus {
-            self.judge_by_degrees()
+            self.pace_of_plus_plus()
         } else if cwnd >= LOW_WINDOW * ack.mss && (self.train_is_long(ack) || self.has_grown()) {
             Pace::Stop
         } else {
@@ -106,7 +106,7 @@ impl Watch {
     }
 
     /// RFC 9406 §4.2.
-    fn judge_by_degrees(&mut self) -> Pace {
+    fn pace_of_plus_plus(&mut self) -> Pace {
         if let Some((baseline, since)) = self.conservative {
             let fell = self.round_min.is_some_and(|min| min < baseline);
             if self.samples >= N_RTT_SAMPLE && fell {

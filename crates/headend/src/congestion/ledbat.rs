@@ -103,7 +103,7 @@ impl Ledbat {
     }
 
     /// §2.4.2: the change of the window at an acknowledgement.
-    fn steer(&mut self, ack: &AckSample) {
+    fn adjust(&mut self, ack: &AckSample) {
         let target = self.config.target.as_secs_f64();
         let off_target = (target - self.delays.queueing().as_secs_f64()) / target;
         let step = self.config.gain * off_target * ack.newly_acked as f64 * self.mss as f64;
@@ -132,7 +132,7 @@ impl CongestionControl for Ledbat {
             }
             _ => {
                 self.slow_start = None;
-                self.steer(ack);
+                self.adjust(ack);
             }
         }
     }

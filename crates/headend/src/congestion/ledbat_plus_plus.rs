@@ -72,7 +72,7 @@ impl Config {
 }
 
 /// Segments of the window at the start, as its minimum, and in a slowdown.
-const FEW: u64 = 2;
+const MIN_WINDOW: u64 = 2;
 /// Round trips from the end of the first slow start to the first slowdown, and the duration of a
 /// slowdown (§4.4).
 const SLOWDOWN_RTTS: u64 = 2;
@@ -112,13 +112,13 @@ impl LedbatPlusPlus {
             delays: DelayHistory::new(),
             phase: Phase::Start,
             mss,
-            cwnd: initial_window.min(FEW * mss) as f64,
+            cwnd: initial_window.min(MIN_WINDOW * mss) as f64,
             ssthresh: f64::INFINITY,
         }
     }
 
     fn floor(&self) -> f64 {
-        (FEW * self.mss) as f64
+        (MIN_WINDOW * self.mss) as f64
     }
 
     /// §4.2: GAIN.

@@ -105,13 +105,13 @@ impl AckFilter {
     /// The index of the acknowledgement that `packet` makes superfluous: the latest of its
     /// connection, if both carry only a number and that of `packet` is higher.
     fn outdated_by(&self, packet: &Packet) -> Option<usize> {
-        if !self.thins || !is_number(packet) {
+        if !self.thins || !is_plain_ack(packet) {
             return None;
         }
         let same = |other: &Packet| (other.flow, other.from) == (packet.flow, packet.from);
         let place = self.acks.iter().rposition(same)?;
         let older = &self.acks[place];
-        (is_number(older) && older.ack < packet.ack).then_some(place)
+        (is_plain_ack(older) && older.ack < packet.ack).then_some(place)
     }
 }
 
@@ -122,7 +122,7 @@ fn is_ack(packet: &Packet) -> bool {
 }
 
 /// Whether a packet carries only an acknowledgement number: no SACK blocks, no ECN signal.
-fn is_number(packet: &Packet) -> bool {
+fn is_plain_ack(packet: &Packet) -> bool {
     packet.flags == Flags::ACK && packet.payload == 0 && packet.sack.is_none()
 }
 

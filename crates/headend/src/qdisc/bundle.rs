@@ -8,9 +8,9 @@
 use std::cmp::Reverse;
 
 use super::QueueConfig;
-use super::hash::{Tenancy, Tenant};
+use super::hash::{Owner, QueueOwners};
 use super::tournament::Tournament;
-use super::turns::{Turn, Turned};
+use super::turns::{Turn, TurnTable};
 use crate::aqm::{Aqm, Codel, codel};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
@@ -89,23 +89,23 @@ struct Queue {
     has_changed: bool,
     /// The next update of the law, as last entered in the tournament.
     due: Instant,
-    tenant: Tenant,
+    owner: Owner,
     turn: Turn,
 }
 
-impl Tenancy for Bundle {
+impl QueueOwners for Bundle {
     #[inline]
     fn is_empty(&self, queue: usize) -> bool {
         self.is_empty(queue)
     }
 
     #[inline]
-    fn tenant(&mut self, queue: usize) -> &mut Tenant {
-        &mut self.queues[queue].tenant
+    fn owner(&mut self, queue: usize) -> &mut Owner {
+        &mut self.queues[queue].owner
     }
 }
 
-impl Turned for Bundle {
+impl TurnTable for Bundle {
     #[inline]
     fn turn(&mut self, queue: usize) -> &mut Turn {
         &mut self.queues[queue].turn
@@ -159,7 +159,7 @@ impl Bundle {
                 law: self.maker.make(queue),
                 has_changed: false,
                 due: Instant::FAR_FUTURE,
-                tenant: Tenant::default(),
+                owner: Owner::default(),
                 turn: Turn::NEW,
             });
         }

@@ -507,7 +507,7 @@ impl QueueDiscipline for Cbq {
         if self.leaves[leaf].backlog.push(packet, line, cx) {
             self.total.packets += 1;
             self.total.bytes += bytes;
-            self.for_borrowers(leaf, |node| node.demand += 1);
+            self.for_leaf_and_lenders(leaf, |node| node.demand += 1);
         }
     }
 
@@ -518,7 +518,7 @@ impl QueueDiscipline for Cbq {
         }
         let now = cx.now.as_nanos() as f64;
         if !self.pace.is_of(line) {
-            self.keep_pace(line);
+            self.update_pace(line);
         }
         let Some(leaf) = self.choose(now) else {
             self.hold_back(now);
@@ -643,13 +643,13 @@ impl Cbq {
         if let Some(taken) = &packet {
             self.total.packets -= 1;
             self.total.bytes -= line.framing.bytes(taken);
-            self.for_borrowers(leaf, |node| node.demand -= 1);
+            self.for_leaf_and_lenders(leaf, |node| node.demand -= 1);
         }
         packet
     }
 
     /// Calls `act` on a leaf and on each class that the leaf can borrow from.
-    fn for_borrowers(&mut self, leaf: usize, mut act: impl FnMut(&mut Node)) {
+    fn for_leaf_and_lenders(&mut self, leaf: usize, mut act: impl FnMut(&mut Node)) {
         let mut index = leaf;
         loop {
             let node = &mut self.nodes[index];
@@ -685,7 +685,7 @@ fn may_send(nodes: &[Node], leaf: usize, lowest: u32, now: f64) -> bool {
 impl Cbq {
     /// Recomputes all transmission times and bounds after the line's rate has changed.
     #[cold]
-    fn keep_pace(&mut self, line: &LineView<'_>) {
+    fn update_pace(&mut self, line: &LineView<'_>) {
         self.pace = Pace::new(self.mean_packet, line.max_packet(), line.rate);
         (self.nodes.iter_mut()).for_each(|node| node.bound(&self.pace));
     }
@@ -720,7 +720,7 @@ impl Cbq {
                 let node = &mut self.nodes[number];
                 node.under_time = node.under_time.ceil() + off_time.trunc();
             }
-            self.for_borrowers(number, |node| wake = wake.min(node.under_time));
+            self.for_leaf_and_lenders(number, |node| wake = wake.min(node.under_time));
         }
         debug_assert!(wake > now, "a class that is not over its limit may send");
         self.wake = Some(Instant::from_nanos(wake.ceil() as u64));

@@ -23,7 +23,7 @@
 use super::bundle::Law;
 use super::flows::{Flows, IN_TURN, Setup};
 use super::hash::{self, Isolation};
-use super::turns::{Turned as _, Turns};
+use super::turns::{TurnTable as _, Turns};
 use super::{Parameters, QueueConfig, QueueDiscipline, unlimited};
 use crate::aqm::Governor;
 use crate::context::Context;

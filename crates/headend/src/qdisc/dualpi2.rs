@@ -262,7 +262,7 @@ impl QueueDiscipline for DualPi2 {
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         self.catch_up(cx.now);
         while self.depth().packets > 0 {
-            let sent = if self.is_lows_turn(line, cx.now) {
+            let sent = if self.is_turn_of_low(line, cx.now) {
                 self.take_low(line, cx)
             } else {
                 self.take_classic(line, cx)
@@ -341,7 +341,7 @@ impl DualPi2 {
         let probability = self.classic_probability();
         if self.classic.recur(probability) {
             // Overload disables ECN.
-            let is_overload = probability >= self.most_classic();
+            let is_overload = probability >= self.max_classic_probability();
             if is_overload || !cx.mark(&mut packet) {
                 cx.discard(packet, DropReason::Congested);
                 return None;
@@ -351,7 +351,7 @@ impl DualPi2 {
     }
 
     /// `p_Cmax`.
-    fn most_classic(&self) -> f64 {
+    fn max_classic_probability(&self) -> f64 {
         (1.0 / (self.config.coupling * self.config.coupling)).min(1.0)
     }
 
@@ -373,7 +373,7 @@ impl DualPi2 {
     }
 
     /// `scheduler`.
-    fn is_lows_turn(&mut self, line: &LineView<'_>, now: Instant) -> bool {
+    fn is_turn_of_low(&mut self, line: &LineView<'_>, now: Instant) -> bool {
         let (Some(low), Some(classic)) = (self.low.backlog.head(), self.classic.backlog.head())
         else {
             // No contention: the round-robin starts again, with the L queue first.

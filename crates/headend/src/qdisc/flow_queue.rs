@@ -14,7 +14,7 @@
 
 use super::QueueDiscipline;
 use super::flows::{Flows, Setup};
-use super::turns::{Turned as _, Turns};
+use super::turns::{TurnTable as _, Turns};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
@@ -28,9 +28,9 @@ use crate::units::{ByteCount, Rate};
 pub(super) enum Overload {
     /// The oldest half of the packets of the queue with the most bytes, at most this many at once,
     /// as in common implementations of RFC 8290.
-    HeadsOfFattest(u32),
+    HeadsOfLongest(u32),
     /// The newest packet of the queue with the most bytes.
-    TailOfFattest,
+    TailOfLongest,
 }
 
 /// The queues of flows with their control laws; new queues are served first.
@@ -57,7 +57,7 @@ impl FlowQueue {
         (rate, rng): (Rate, Rng),
     ) -> Result<Self, String> {
         super::drr::check_quantum(quantum)?;
-        if overload == Overload::HeadsOfFattest(0) {
+        if overload == Overload::HeadsOfLongest(0) {
             return Err("drop_batch must be at least 1 packet".into());
         }
         Ok(Self {
@@ -75,8 +75,8 @@ impl FlowQueue {
     }
 
     /// RFC 8290 §4.1: drops packets if the queues hold more than the limit.
-    fn relieve(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
-        let Overload::HeadsOfFattest(batch) = self.overload else {
+    fn drop_over_limit(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let Overload::HeadsOfLongest(batch) = self.overload else {
             self.flows.push_out_tails(line, cx);
             return;
         };
@@ -102,7 +102,7 @@ impl QueueDiscipline for FlowQueue {
             bundle.turn(queue).deficit = self.quantum;
         }
         if bundle.is_over_limit() {
-            self.relieve(line, cx);
+            self.drop_over_limit(line, cx);
         }
     }
 
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_begins_to_send_goes_before_those_that_go_on() {
-        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfFattest);
+        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfLongest);
         let [bulk, call] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(bulk, &[1500; 10]);
         // The first quantum of 1514 bytes lets two packets of 1500 pass: 14 bytes are left after
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_flow_beyond_its_quantum_takes_turns_with_the_others() {
-        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfFattest);
+        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfLongest);
         let [one, two] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(one, &[1514; 4]);
         scene.arrive(two, &[1514; 4]);
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_ran_empty_does_not_come_first_again_at_once() {
-        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfFattest);
+        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfLongest);
         let [bulk, sly] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(bulk, &[1514; 20]);
         scene.sent(1);
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn at_the_limit_the_fattest_loses_the_older_half_of_its_packets() {
-        let mut scene = Scene::new(Limit::Packets(12), Overload::HeadsOfFattest(64));
+        let mut scene = Scene::new(Limit::Packets(12), Overload::HeadsOfLongest(64));
         let [fat, thin] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(thin, &[40; 4]);
         scene.arrive(fat, &[1000; 8]);
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn no_more_than_a_batch_goes_at_once() {
-        let mut scene = Scene::new(Limit::Packets(12), Overload::HeadsOfFattest(3));
+        let mut scene = Scene::new(Limit::Packets(12), Overload::HeadsOfLongest(3));
         let fat = scene.bench.flow(0);
         scene.arrive(fat, &[1000; 13]);
         assert_eq!(scene.bench.take_discards().len(), 3);
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn by_the_other_rule_only_what_does_not_fit_goes_from_the_tail() {
-        let mut scene = Scene::new(Limit::Bytes(ByteCount(8100)), Overload::TailOfFattest);
+        let mut scene = Scene::new(Limit::Bytes(ByteCount(8100)), Overload::TailOfLongest);
         let [fat, thin] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(fat, &[1000; 8]);
         scene.arrive(thin, &[200]);

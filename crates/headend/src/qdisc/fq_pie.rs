@@ -109,7 +109,7 @@ impl Config {
             limit: self.limit,
             law: Law::Any(QueueConfig::Pie(pie)),
         };
-        let overload = Overload::HeadsOfFattest(self.drop_batch);
+        let overload = Overload::HeadsOfLongest(self.drop_batch);
         FlowQueue::new(setup, self.quantum, overload, (rate, rng))
     }
 }

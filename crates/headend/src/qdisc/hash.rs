@@ -106,11 +106,11 @@ pub(super) struct FlowHash {
 }
 
 /// The state of the queues that [`FlowHash`] needs; the owner of the queues implements it.
-pub(super) trait Tenancy {
+pub(super) trait QueueOwners {
     /// Whether a queue holds no packets. A queue that does not exist yet is empty.
     fn is_empty(&self, queue: usize) -> bool;
     /// The flow to which a queue belongs.
-    fn tenant(&mut self, queue: usize) -> &mut Tenant;
+    fn owner(&mut self, queue: usize) -> &mut Owner;
 }
 
 /// The flow to which a queue belongs, or belonged last: the lower half of its hash.
@@ -119,9 +119,9 @@ pub(super) trait Tenancy {
 /// bit is replaced by a flag: whether another flow has joined the queue since it was last empty.
 /// The initial value is zero, which stands for no flow.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tenant(u32);
+pub(super) struct Owner(u32);
 
-impl Tenant {
+impl Owner {
     #[inline]
     fn alone(flow: u64) -> Self {
         Self(flow as u32 & !1)
@@ -180,7 +180,7 @@ impl FlowHash {
         &mut self,
         packet: &Packet,
         cx: &mut Context<'_>,
-        tenancy: &mut impl Tenancy,
+        owners: &mut impl QueueOwners,
     ) -> usize {
         let header = cx.header(packet.flow);
         if self.isolation == Isolation::Perfect {
@@ -190,9 +190,9 @@ impl FlowHash {
         let queue = if self.isolation == Isolation::Hashed {
             scale(flow, self.queues)
         } else {
-            self.queue_in_set(flow, tenancy)
+            self.queue_in_set(flow, owners)
         };
-        if Self::join(queue, flow, tenancy) {
+        if Self::join(queue, flow, owners) {
             self.collisions += 1;
             cx.note_met(packet, queue);
         }
@@ -234,18 +234,18 @@ impl FlowHash {
 
     /// A flow that has packets in a queue always gets that queue. It is the queue that the flow
     /// owns, or, if the flow shares the queue of another, the one that its hash names.
-    fn queue_in_set(&self, flow: u64, tenancy: &mut impl Tenancy) -> usize {
+    fn queue_in_set(&self, flow: u64, owners: &mut impl QueueOwners) -> usize {
         let first = scale(flow, self.queues / self.ways) * self.ways;
         let set = first..first + self.ways;
         let home = first + flow as usize % self.ways;
         let owned = set
             .clone()
-            .find(|&queue| tenancy.tenant(queue).is_owned_by(flow));
-        let is_guest = tenancy.tenant(home).is_shared() && !tenancy.is_empty(home);
+            .find(|&queue| owners.owner(queue).is_owned_by(flow));
+        let shares_home = owners.owner(home).is_shared() && !owners.is_empty(home);
         owned.unwrap_or_else(|| {
             let mut ways = std::iter::once(home).chain(set);
-            let free = ways.find(|&queue| tenancy.is_empty(queue));
-            free.filter(|_| !is_guest).unwrap_or(home)
+            let free = ways.find(|&queue| owners.is_empty(queue));
+            free.filter(|_| !shares_home).unwrap_or(home)
         })
     }
 
@@ -253,15 +253,15 @@ impl FlowHash {
     /// the first flow that finds it empty. From the time another flow joins, it counts as shared
     /// until it is empty again.
     #[inline]
-    fn join(queue: usize, flow: u64, tenancy: &mut impl Tenancy) -> bool {
-        let is_empty = tenancy.is_empty(queue);
-        let tenant = tenancy.tenant(queue);
+    fn join(queue: usize, flow: u64, owners: &mut impl QueueOwners) -> bool {
+        let is_empty = owners.is_empty(queue);
+        let owner = owners.owner(queue);
         if is_empty {
-            *tenant = Tenant::alone(flow);
-        } else if !tenant.is_owned_by(flow) {
-            tenant.share();
+            *owner = Owner::alone(flow);
+        } else if !owner.is_owned_by(flow) {
+            owner.share();
         }
-        tenant.is_shared()
+        owner.is_shared()
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
     /// A hash, and the flows to which its queues belong.
     struct Table {
         hash: FlowHash,
-        tenants: Vec<Tenant>,
+        owners: Vec<Owner>,
     }
 
     impl std::ops::Deref for Table {
@@ -291,17 +291,17 @@ mod tests {
     }
 
     struct Queues<'a> {
-        tenants: &'a mut [Tenant],
+        owners: &'a mut [Owner],
         busy: &'a [usize],
     }
 
-    impl Tenancy for Queues<'_> {
+    impl QueueOwners for Queues<'_> {
         fn is_empty(&self, queue: usize) -> bool {
             !self.busy.contains(&queue)
         }
 
-        fn tenant(&mut self, queue: usize) -> &mut Tenant {
-            &mut self.tenants[queue]
+        fn owner(&mut self, queue: usize) -> &mut Owner {
+            &mut self.owners[queue]
         }
     }
 
@@ -317,15 +317,15 @@ mod tests {
 
     fn build(config: &Config, queues: u32, seed: u64) -> Table {
         let hash = FlowHash::new(config, queues, &mut Rng::for_path(seed, "queue"));
-        let tenants = vec![Tenant::default(); hash.queues()];
-        Table { hash, tenants }
+        let owners = vec![Owner::default(); hash.queues()];
+        Table { hash, owners }
     }
 
     /// The queue of a packet of `flow` while the queues in `busy` hold packets.
     fn place(table: &mut Table, bench: &mut Bench, flow: FlowId, busy: &[usize]) -> usize {
         let packet = bench.packet(flow, 1000);
-        let Table { hash, tenants } = table;
-        let queue = hash.place(&packet, &mut bench.cx(), &mut Queues { tenants, busy });
+        let Table { hash, owners } = table;
+        let queue = hash.place(&packet, &mut bench.cx(), &mut Queues { owners, busy });
         bench.end(packet);
         queue
     }

@@ -50,7 +50,7 @@ impl Queue {
     pub fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         cx.enter_queue(self.id);
         self.discipline.enqueue(packet, line, cx);
-        self.look(cx);
+        self.note_change(cx);
     }
 
     /// Dequeues the next packet to send; `None` if there is none.
@@ -61,7 +61,7 @@ impl Queue {
         if let Some(packet) = &packet {
             cx.note_dequeued(self.id, packet);
         }
-        self.look(cx);
+        self.note_change(cx);
         packet
     }
 
@@ -74,7 +74,7 @@ impl Queue {
         if self.discipline.next_update().is_some_and(|at| at <= cx.now) {
             self.discipline.update(line, cx);
         }
-        self.look(cx);
+        self.note_change(cx);
     }
 
     /// Replaces the discipline. The packets move to the new one in order. Those for which it has no
@@ -101,7 +101,7 @@ impl Queue {
         // This includes packets that were enqueued and discarded again to make room for others.
         let moved = cx.recorder().packets_enqueued(self.id) - before;
         cx.recorder().moved(self.id, moved);
-        self.look(cx);
+        self.note_change(cx);
     }
 
     /// Discards all packets. The discipline is drop-tail from then on.
@@ -118,7 +118,7 @@ impl Queue {
             Depth::default(),
             "a queue that is cleared gives up every packet"
         );
-        self.look(cx);
+        self.note_change(cx);
     }
 
     /// The packets and bytes in the queue.
@@ -159,7 +159,7 @@ impl Queue {
 
     /// Records the state of the discipline after a call, and schedules its next update.
     #[inline]
-    fn look(&mut self, cx: &mut Context<'_>) {
+    fn note_change(&mut self, cx: &mut Context<'_>) {
         self.depth = self.discipline.depth();
         cx.note_backlog(self.id, self.depth.bytes);
         if self.is_periodic {

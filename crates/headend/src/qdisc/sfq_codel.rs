@@ -94,7 +94,7 @@ impl Config {
             limit: self.limit,
             law: Law::SparingCodel(codel),
         };
-        FlowQueue::new(setup, self.quantum, Overload::TailOfFattest, (rate, rng))
+        FlowQueue::new(setup, self.quantum, Overload::TailOfLongest, (rate, rng))
     }
 }
 

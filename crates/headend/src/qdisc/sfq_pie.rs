@@ -177,7 +177,7 @@ impl QueueDiscipline for SfqPie {
             cx.discard(packet, DropReason::Congested);
             return;
         }
-        self.pie.joined();
+        self.pie.enqueued();
         if self.queues.join(queue, packet, line, cx) {
             self.pie.overflowed();
         }

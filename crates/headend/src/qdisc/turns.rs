@@ -32,7 +32,7 @@ impl Turn {
 }
 
 /// Gives access to the [`Turn`] of each queue; the owner of the queues implements it.
-pub(super) trait Turned {
+pub(super) trait TurnTable {
     fn turn(&mut self, queue: usize) -> &mut Turn;
 }
 
@@ -57,7 +57,7 @@ impl<const N: usize> Turns<N> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, queues: &mut impl Turned, list: usize, queue: usize) {
+    pub(super) fn push(&mut self, queues: &mut impl TurnTable, list: usize, queue: usize) {
         let place = queues.turn(queue);
         debug_assert!(!place.is_listed(), "a queue is on one list at most");
         place.next = NONE;
@@ -69,7 +69,7 @@ impl<const N: usize> Turns<N> {
     }
 
     #[inline]
-    pub(super) fn pop(&mut self, queues: &mut impl Turned, list: usize) -> Option<usize> {
+    pub(super) fn pop(&mut self, queues: &mut impl TurnTable, list: usize) -> Option<usize> {
         let first = self.first(list)?;
         self.heads[list] = std::mem::replace(&mut queues.turn(first).next, UNLISTED);
         if self.heads[list] == NONE {
@@ -80,7 +80,7 @@ impl<const N: usize> Turns<N> {
 
     /// Moves the first queue of list `from` to the end of list `to`.
     #[inline]
-    pub(super) fn pass(&mut self, queues: &mut impl Turned, from: usize, to: usize) {
+    pub(super) fn pass(&mut self, queues: &mut impl TurnTable, from: usize, to: usize) {
         let is_alone = from == to && self.heads[from] == self.tails[from];
         if is_alone {
             return;
@@ -95,7 +95,7 @@ impl<const N: usize> Turns<N> {
 mod tests {
     use super::*;
 
-    impl Turned for Vec<Turn> {
+    impl TurnTable for Vec<Turn> {
         fn turn(&mut self, queue: usize) -> &mut Turn {
             &mut self[queue]
         }

@@ -70,7 +70,7 @@ impl Classifier {
     }
 
     /// Sort key: a more specific classifier has a smaller key.
-    fn order(&self) -> [bool; 3] {
+    fn sort_key(&self) -> [bool; 3] {
         [
             self.port.is_none(),
             self.dscp.is_none(),
@@ -138,7 +138,7 @@ impl Classes {
             }
         }
         let mut order: Vec<_> = classes.iter().map(|(_, one)| *one).enumerate().collect();
-        order.sort_by_key(|(number, classifier)| (classifier.order(), *number));
+        order.sort_by_key(|(number, classifier)| (classifier.sort_key(), *number));
         let rules = order.into_iter();
         Ok(Self {
             rules: rules.map(|(class, one)| Rule::new(one, class)).collect(),
