@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_of_100_packet_times_decays_as_100_samples_of_nothing() {
+    fn a_pause_of_100_packet_times_decays_as_100_samples_of_an_empty_queue() {
         let mut average = thirty();
         average.sample(0.0, at(80_000), RATE);
         assert_near(average.value(), 24.672_614_357_741_573);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_stands_still_lets_nothing_decay() {
+    fn the_average_does_not_decay_while_the_rate_is_zero() {
         let mut average = thirty();
         average.sample(0.0, at(80_000), Rate(0));
         assert_near(average.value(), 30.0);

@@ -593,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes_that_the_slow_average_does_not_see() {
+    fn a_burst_passes_because_the_average_follows_slowly() {
         let mut scene = Scene::new(&Config::default());
         assert_eq!(scene.arrive(UNTAGGED, 30), []);
         // 1/512 of 0 + 1 + … + 29 = 435, slightly less because of the decay: 0.83 packets.
@@ -602,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_with_no_packet_in_the_queue_is_forgiven_in_time() {
+    fn the_average_of_a_class_without_packets_decays() {
         let mut scene = Scene::new(&with_weight(0.5));
         scene.hold_red(0.0);
         scene.arrive(UNTAGGED, 4);
@@ -649,7 +649,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrival_refused_at_its_threshold_is_no_sample_of_reds() {
+    fn a_packet_dropped_at_its_threshold_is_no_sample_of_the_red_average() {
         let mut scene = Scene::new(&with_weight(1.0));
         scene.arrive(UNTAGGED, 3);
         assert_eq!(scene.cbt.internals().average_packets, Some(2.0));
@@ -658,7 +658,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_drop_takes_a_packet_of_any_class_and_keeps_the_accounts_right() {
+    fn a_forced_drop_takes_a_packet_of_any_class_and_keeps_the_counters_right() {
         let mut scene = Scene::new(&Config::default());
         scene.arrive(TAGGED, 10);
         scene.arrive(TCP, 10);
@@ -681,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_refuses_those_that_red_does_not_test_and_forces_room_for_the_others() {
+    fn a_full_queue_drops_packets_that_red_does_not_test_and_forces_drops_for_the_others() {
         let mut scene = Scene::new(&unbounded_only());
         scene.hold_red(0.0);
         scene.arrive(TCP, 60);
@@ -728,7 +728,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_class_matches_is_reds_alone() {
+    fn red_alone_handles_packets_that_match_no_class() {
         let mut config = with_weight(1.0);
         config.class.remove("untagged");
         let mut scene = Scene::new(&config);
@@ -738,7 +738,7 @@ mod tests {
     }
 
     #[test]
-    fn the_average_of_a_class_that_comes_and_goes_starts_at_its_first_packet() {
+    fn the_average_of_a_class_starts_at_its_first_packet() {
         let mut scene = Scene::new(&with_weight(0.5));
         scene.bench.now = Instant::from_nanos(1_000_000_000);
         scene.arrive(TAGGED, 2);
@@ -747,7 +747,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refusal = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);

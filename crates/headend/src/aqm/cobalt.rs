@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn excess_that_ends_and_comes_back_waits_for_the_gap_it_had_come_to() {
+    fn excess_that_returns_is_dropped_after_the_last_gap() {
         let mut schedule = schedule();
         drops(&mut schedule, at(0), ms(300));
         assert_eq!(schedule.count, 5);
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn codel_marks_what_is_capable_and_blue_drops_it() {
+    fn codel_marks_capable_packets_and_blue_drops_them() {
         let mut scene = Scene::new(Config::default(), 100);
         scene.arrive(10, Ecn::Ect0);
         scene.dequeue(at(6), &LINE);
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overflow_is_learnt_from_and_an_empty_queue_forgives() {
+    fn an_overflow_raises_the_probability_of_blue_and_an_empty_queue_lowers_it() {
         let mut scene = Scene::new(Config::default(), 10);
         scene.arrive(11, Ecn::NotEct);
         assert_eq!(scene.bench.take_discards()[0].1, DropReason::Overlimit);
@@ -498,7 +498,7 @@ mod tests {
     /// A flood of 2.5 times the rate that does not respond: three packets in five must be dropped.
     /// With CoDel alone, nearly all of these would overflow the queue.
     #[test]
-    fn blue_takes_over_a_flood_that_codel_cannot_hold() {
+    fn blue_controls_a_flood_that_codel_cannot_control() {
         let mut scene = Scene::new(Config::default(), 200);
         let mut reasons = [0_u64; 2];
         for tick in 0..250_000_u64 {
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refused = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);

@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_return_within_16_intervals_goes_on_where_it_left() {
+    fn a_return_within_16_intervals_continues_with_the_old_count() {
         let now = at(10_000);
         let edge = at(10_000 - 1600);
         assert_eq!(
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         assert_eq!(Config::default().check(), Ok(()));
         let still = Config {
             interval: Duration::ZERO,

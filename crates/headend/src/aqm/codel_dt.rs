@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_that_waits_is_no_standing_queue_on_a_slow_line() {
+    fn a_single_packet_is_no_standing_queue_on_a_slow_line() {
         let mut scene = Scene::with(1, |config| config.target = Duration::from_micros(10));
         assert!(scene.arrive(at(5), Ecn::NotEct));
         assert_eq!(scene.law.schedule.first_above, None);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_that_is_behind_is_caught_up_with_arrival_by_arrival() {
+    fn a_schedule_that_is_behind_drops_each_arrival_until_it_has_caught_up() {
         let mut scene = Scene::new(100);
         scene.arrive(at(5), Ecn::NotEct);
         assert!(!scene.arrive(at(155), Ecn::NotEct));
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn capable_packets_are_marked_and_taken_in_unless_marking_is_off() {
+    fn capable_packets_are_marked_and_enqueued_unless_marking_is_off() {
         for marks in [true, false] {
             let mut scene = Scene::with(30, |config| config.ecn = marks);
             scene.arrive(at(5), Ecn::Ect0);
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refused = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);

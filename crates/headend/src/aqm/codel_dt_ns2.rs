@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_excess_is_borne_for_an_interval() {
+    fn the_first_drop_comes_after_an_interval_of_excess() {
         let mut law = law();
         assert!(!law.drops(true, at(5)));
         assert_eq!(law.state, State::Parole(at(155)));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_controlled_not_long_ago_is_on_a_shorter_parole() {
+    fn a_recently_controlled_queue_has_a_shorter_parole() {
         let parole = |count, drop_next, now| law_after(count, drop_next).parole(now);
         assert_eq!(parole(4, at(1000), at(1500)), ms(75));
         assert_eq!(parole(9, at(1000), at(1500)), ms(50));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_return_goes_on_with_a_count_a_little_lower() {
+    fn a_return_continues_with_a_slightly_lower_count() {
         let count = |count| law_after(count, at(1000)).count_on_return(at(1500));
         assert_eq!([0, 1, 2, 3, 9, 128].map(count), [1, 1, 1, 1, 7, 126]);
         // By hand: 129 × 0.9844 = 126.99, 1000 × 0.9844 = 984.4.
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_cable_line_the_token_buckets_tell_the_delay_with_the_arriving_packet() {
+    fn on_a_cable_line_the_delay_comes_from_the_token_buckets_and_includes_the_arriving_packet() {
         let line = LineView {
             shaper: Some(&Buckets),
             ..LINE
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refused = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);

@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_said_of_what_waits_while_the_line_stands_still() {
+    fn no_estimate_is_possible_while_the_rate_is_zero() {
         let line = LineView::plain(Rate(0));
         let delay = |waiting| Estimator::TokenBuckets.delay(waiting, &line, Instant::ZERO);
         assert_eq!(delay(100_000), None);
@@ -482,7 +482,7 @@ mod tests {
     // Timestamps.
 
     #[test]
-    fn the_packet_that_left_last_speaks_for_those_behind_it_and_not_for_an_empty_queue() {
+    fn the_delay_of_the_last_departure_holds_until_the_queue_is_empty() {
         let mut estimator = Estimator::new(DelayEstimate::Timestamps, 16_384);
         estimator.departed(1000, ms(20), 3000, at(5));
         assert_eq!(estimator.delay(3000, &LINE, at(6)), Some(ms(20)));
@@ -493,7 +493,7 @@ mod tests {
     // The exact estimate.
 
     #[test]
-    fn who_knows_the_line_knows_when_a_packet_leaves_also_in_the_middle_of_another() {
+    fn the_exact_delay_includes_the_rest_of_the_packet_being_sent() {
         // 1000 B take 800 µs.
         let us = |micros: u64| Instant::ZERO + Duration::from_micros(micros);
         let mut estimator = Estimator::omniscient(Rate(10_000_000));
@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_goes_on_when_less_waits_than_began_it() {
+    fn a_measurement_continues_when_the_queue_falls_below_the_threshold() {
         let mut estimator = Estimator::new(DelayEstimate::DepartureTime, 10_000);
         depart(&mut estimator, at(0), ms(1), 1, 10_000);
         depart(&mut estimator, at(1), ms(1), 10, 500);
@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_told_where_one_is_measured() {
+    fn the_rate_is_reported_where_it_is_measured() {
         for method in [DelayEstimate::DepartureRate, DelayEstimate::DepartureTime] {
             let mut estimator = Estimator::new(method, 10_000);
             assert_eq!(estimator.rate_bps(), None, "{method:?}");
@@ -614,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_at_one_instant_is_measured_when_time_has_passed() {
+    fn departures_at_one_instant_are_measured_when_time_has_passed() {
         for (method, delay) in [
             // 30 000 B departed at once, and one more packet 2 ms later.
             (DelayEstimate::DepartureRate, 2e6 * 31.0 / 31.0),
@@ -704,7 +704,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_leaves_nothing_pending_says_nothing_of_the_channel() {
+    fn a_map_without_pending_requests_does_not_lower_the_estimate() {
         let mut channel = Channel::new();
         channel.maps(7, 1000, 500).maps(1, 1000, 0);
         assert_rate(channel.update(16), 20e6);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_sum_meets_the_bound_exactly_the_two_readings_part() {
+    fn the_two_modes_differ_where_the_sum_meets_the_bound_exactly() {
         let at_bound = |mode| {
             let mut run = Derandomiser::new(mode, 0.75, 8.5);
             run.count(0.5);
@@ -211,20 +211,20 @@ mod tests {
     }
 
     #[test]
-    fn between_046_and_085_no_effective_probability_can_be_had() {
+    fn no_effective_probability_between_046_and_085_is_possible() {
         let found = effective(Derandomise::Reached, 0.85, 40_000);
         assert!((found - 0.85).abs() < 0.01, "{found}");
         assert!(effective(Derandomise::Reached, 0.8499, 40_000) < 0.47);
     }
 
     #[test]
-    fn switched_off_the_coin_decides_alone() {
+    fn without_derandomisation_each_decision_is_independent() {
         let found = effective(Derandomise::Off, 0.1, 40_000);
         assert!((found - 0.1).abs() < 0.002, "{found}");
     }
 
     #[test]
-    fn bounds_that_make_no_sense_are_refused() {
+    fn invalid_bounds_are_refused() {
         assert_eq!(check_bounds(0.85, 8.5), Ok(()));
         assert_eq!(check_bounds(0.85, 0.85), Ok(()));
         for (low, high) in [(0.0, 1.0), (1.1, 2.0), (0.85, 0.5), (0.85, f64::INFINITY)] {

@@ -631,7 +631,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_of_quiet_puts_it_to_sleep() {
+    fn a_second_of_low_delay_makes_it_inactive() {
         let mut law = law();
         (law.state, law.delay) = (State::Active, ms(4));
         law.control(ms(4));
@@ -645,7 +645,7 @@ mod tests {
     }
 
     #[test]
-    fn half_the_target_is_not_quiet_and_starts_the_second_again() {
+    fn a_delay_of_half_the_target_is_not_low_and_restarts_the_second() {
         let mut law = law();
         law.state = State::Quiescent;
         for _ in 0..40 {
@@ -664,7 +664,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_stands_still_keeps_the_last_estimate() {
+    fn the_last_estimate_stays_while_the_rate_is_zero() {
         let mut law = law();
         law.delay = ms(12);
         let line = LineView::plain(Rate(0));
@@ -759,7 +759,7 @@ mod tests {
     }
 
     #[test]
-    fn no_probability_forgets_the_accumulated_one() {
+    fn a_probability_of_zero_resets_the_accumulated_one() {
         let mut scene = Scene::new(10).in_control(0.0, ms(40));
         scene.law.derandomiser.set_accumulated(5.0);
         assert!(!scene.drops_early(1024));
@@ -767,7 +767,7 @@ mod tests {
     }
 
     #[test]
-    fn no_drop_comes_before_085_and_one_certainly_at_85() {
+    fn no_drop_comes_below_085_and_one_always_comes_at_85() {
         let mut scene = Scene::new(10).in_control(0.01, ms(40));
         let gaps: Vec<usize> = (0..200)
             .map(|_| {
@@ -829,7 +829,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_drop_forgets_the_accumulated_probability_and_starts_no_burst() {
+    fn a_tail_drop_resets_the_accumulated_probability_and_starts_no_burst() {
         let mut scene = Scene::new(30).in_control(0.5, ms(40));
         scene.law.state = State::Quiescent;
         scene.law.derandomiser.set_accumulated(3.0);
@@ -863,7 +863,7 @@ mod tests {
     }
 
     #[test]
-    fn it_wakes_at_a_third_of_the_buffer() {
+    fn it_leaves_the_inactive_state_at_a_third_of_the_buffer() {
         for (waiting, state) in [(9, State::Inactive), (10, State::Quiescent)] {
             let mut scene = Scene::new(waiting);
             assert!(!scene.drops_early(1024));
@@ -895,7 +895,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refused = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);
@@ -913,7 +913,7 @@ mod tests {
     // Skipped updates.
 
     #[test]
-    fn it_asks_for_no_updates_until_a_packet_waits_and_keeps_to_the_grid() {
+    fn no_update_is_scheduled_until_a_packet_waits_and_updates_stay_on_multiples_of_the_interval() {
         let mut scene = Scene::new(0);
         assert_eq!(scene.law.next_update(), None);
         scene.bench.advance(ms(100));
@@ -925,7 +925,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_comes_before_what_else_happens_at_its_instant() {
+    fn an_update_comes_before_other_events_at_the_same_time() {
         let mut scene = Scene::new(10);
         scene.bench.advance(ms(16));
         assert_eq!(scene.arrive(1024), []);
@@ -1000,7 +1000,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_law_that_rests_decides_as_one_that_never_does(steps in steps()) {
+        fn a_law_that_skips_updates_decides_as_one_that_does_not(steps in steps()) {
             let (found, rested) = run(&steps, false);
             let (expected, eager) = run(&steps, true);
             prop_assert_eq!(found, expected);

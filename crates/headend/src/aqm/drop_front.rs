@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_old_packets_fall_as_a_large_one_needs_and_no_more() {
+    fn only_as_many_old_packets_are_dropped_as_a_large_one_needs() {
         let sizes = [500, 500, 500, 900];
         assert_eq!(left(BacklogLimit::Bytes(1500), &sizes), (vec![2, 3], 2));
     }

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn excess_counts_after_an_interval_and_one_look_without_it_begins_anew() {
+    fn excess_counts_after_an_interval_and_one_test_without_it_restarts_the_interval() {
         let mut schedule = DropSchedule::new(Duration::from_millis(100), InverseSqrt::Exact);
         assert!(!schedule.is_standing(true, at(5)));
         assert!(!schedule.is_standing(true, at(104)));
@@ -143,7 +143,7 @@ mod tests {
 
     /// 100 ms/√k by hand; for Newton's method, from the 16-bit values of an independent script.
     #[test]
-    fn the_gaps_shrink_with_the_root_of_the_count_as_the_method_knows_it() {
+    fn the_gaps_shrink_with_the_root_that_the_method_computes() {
         assert_eq!(
             gaps(InverseSqrt::Exact, 4),
             [100_000_000, 70_710_678, 57_735_027, 50_000_000]

@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_is_reds() {
+    fn the_probability_is_that_of_red() {
         let scene = |average| Scene::new(&Config::default(), 1).hold(average);
         for (average, expected) in [(14.0, 0.0), (18.0, 0.004), (22.5, 0.01), (29.999, 0.02)] {
             let found = scene(average).fred.base_probability();
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_refuses_the_arrival_without_a_strike() {
+    fn a_full_queue_drops_the_arrival_without_a_strike() {
         let mut scene = Scene::new(&Config::default(), 70).hold(10.0);
         for flow in 0..60 {
             assert_eq!(scene.arrive_one(flow), TAKEN);
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refusal = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);

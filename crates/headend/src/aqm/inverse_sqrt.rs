@@ -102,7 +102,7 @@ mod tests {
 
     /// Computed by an independent script, with Newton's method in integers.
     #[test]
-    fn newton_steps_are_off_at_first_and_come_close() {
+    fn newton_steps_are_inaccurate_at_first_and_converge() {
         assert_eq!(
             reciprocals(InverseSqrt::Newton, 2..=16),
             [
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_far_above_the_last_one_does_no_harm() {
+    fn a_count_far_above_the_last_one_gives_no_negative_root() {
         assert_eq!(newton(65_535, 1_000_000), 0);
         assert_eq!(newton(0, 5), 0);
     }

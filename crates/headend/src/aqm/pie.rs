@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn the_coin_falls_as_often_as_the_probability_says() {
+    fn packets_are_dropped_as_often_as_the_probability_says() {
         let mut scene = Scene::new(law(|_| {}), 10).in_control(0.3, ms(40));
         let drops = (0..20_000).filter(|_| scene.drops_early()).count();
         // Four standard deviations are 260.
@@ -690,7 +690,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_buffer_discards_and_ends_a_run() {
+    fn a_full_buffer_discards_and_resets_the_accumulated_probability() {
         let mut scene = Scene::new(law(|_| {}), 40).in_control(0.01, ms(40));
         scene.law.derandomiser.set_accumulated(0.5);
         assert_eq!(scene.arrive(Ecn::Ect0), [DropReason::Overlimit]);
@@ -784,7 +784,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_for_no_updates_until_a_packet_waits_and_keeps_to_the_grid() {
+    fn no_update_is_scheduled_until_a_packet_waits_and_updates_stay_on_multiples_of_the_interval() {
         let mut scene = Scene::new(law(|_| {}), 0);
         assert_eq!(scene.law.next_update(), None);
         scene.bench.advance(ms(100));
@@ -804,7 +804,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refused = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);

@@ -724,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn below_the_lower_threshold_nothing_falls_and_the_count_is_forgotten() {
+    fn below_the_lower_threshold_nothing_is_dropped_and_the_count_is_reset() {
         let config = Config::default();
         let mut below = detector(&config, 14.9);
         below.count = Some(7);
@@ -906,7 +906,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         assert_eq!(Config::default().check(RATE), Ok(()));
         assert_eq!(adaptive().check(RATE), Ok(()));
         assert_refused("weight", |config| config.weight = Probability(0.0));
@@ -939,7 +939,7 @@ mod tests {
     }
 
     #[test]
-    fn adaptive_red_wants_room_for_what_it_steers_to() {
+    fn adaptive_red_needs_a_limit_above_its_upper_threshold() {
         let config = Config {
             limit: Limit::Packets(60),
             ..adaptive()

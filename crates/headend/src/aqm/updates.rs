@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_ends_on_the_grid() {
+    fn after_skipping_updates_fall_on_multiples_of_the_interval() {
         let mut updates = Updates::every(Duration::from_millis(16));
         updates.skip(at(100));
         assert_eq!(updates.next(), at(112));

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_at_the_bandwidths_pace_is_no_more_than_a_segment() {
+    fn acknowledgements_at_the_rate_of_the_bandwidth_give_an_excess_of_a_segment() {
         let mut aggregation = AckAggregation::new();
         assert!((1..100).all(|ms| take(&mut aggregation, ms, 1, 1) <= 1));
     }

@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_up_while_there_was_no_goal_is_worth_one_segment() {
+    fn segments_acknowledged_without_a_goal_give_at_most_one_segment() {
         let mut cubic = Cubic::new(&Config::default(), MSS, 10 * MSS);
         cubic.last_loss = Some((10.0, 10.0));
         for _ in 0..500 {
@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_loses_below_its_plateau_lets_go_of_more() {
+    fn a_flow_with_a_loss_below_its_plateau_reduces_its_window_further() {
         let mut cubic = after_loss_at(100);
         cubic.on_congestion(CongestionSignal::Loss { lost: MSS }, &loss(70 * MSS));
         let (w_max, prior) = cubic.last_loss.expect("a loss is remembered");
@@ -639,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_which_the_window_did_not_matter_does_not_count() {
+    fn time_in_which_the_window_did_not_limit_the_sender_does_not_count() {
         let mut cubic = after_loss_at(1000);
         let rtt = Duration::from_millis(100);
         cubic.on_ack(&ack(at(0.0), MSS, rtt));
@@ -657,7 +657,7 @@ mod tests {
     }
 
     #[test]
-    fn during_recovery_the_window_stands() {
+    fn during_recovery_the_window_does_not_change() {
         let mut cubic = after_loss_at(100);
         cubic.on_ack(&AckSample {
             in_recovery: true,

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_off_where_nobody_asked_for_it() {
+    fn it_can_be_switched_off() {
         assert!(Watch::new(HyStart::Off).is_none());
     }
 

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_lasts_until_the_queue_stands_at_the_target() {
+    fn slow_start_lasts_until_the_queueing_delay_reaches_the_target() {
         let config = Config {
             slow_start: true,
             ..Config::default()

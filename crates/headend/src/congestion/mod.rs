@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let cubic = |change: fn(&mut cubic::Config)| {
             let mut config = cubic::Config::default();
             change(&mut config);

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_more_than_a_number_is_never_thinned() {
+    fn acknowledgements_that_carry_more_than_a_number_are_never_thinned() {
         let (mut bench, mut queue) = (Bench::new(), AckAcceleration::Thinned.before(plain_queue()));
         let flow = bench.flow(0);
         let mut blocks = SackBlocks::default();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_modem_has_no_endless_room_for_acknowledgements() {
+    fn the_queue_of_acknowledgements_has_a_limit() {
         let (mut bench, mut queue) = (Bench::new(), AckAcceleration::Apart.before(plain_queue()));
         let flow = bench.flow(0);
         for number in 0..LIMIT as u64 + 5 {

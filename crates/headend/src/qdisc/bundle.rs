@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_the_total_the_longest_and_how_many_hold_something() {
+    fn it_reports_the_total_the_longest_queue_and_the_number_of_busy_queues() {
         let mut bench = Bench::new();
         let flow = bench.flow(0);
         let line = LineView {
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn laws_with_accounts_learn_of_packets_that_are_pushed_out() {
+    fn laws_with_counters_are_notified_of_evicted_packets() {
         for name in ["cbt", "fred"] {
             let mut bench = Bench::new();
             let flow = bench.flow(0);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_is_told_its_place_among_its_siblings() {
+    fn a_law_gets_the_bytes_in_the_other_queues() {
         let mut bench = Bench::new();
         let flow = bench.flow(0);
         let mut bundle = bundle(
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_reach_each_law_when_it_asked_for_them_and_no_other() {
+    fn each_law_is_updated_at_the_times_that_it_has_scheduled() {
         let mut bench = Bench::new();
         let flow = bench.flow(0);
         let law = QueueConfig::DocsisPie(docsis_pie::Config::default());

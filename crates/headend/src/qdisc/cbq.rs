@@ -810,7 +810,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_class_leaves_goes_to_its_siblings_before_strangers() {
+    fn an_unused_share_goes_to_siblings_first() {
         // Round robin without link-sharing would give untagged packets 5 of 84 parts: 60
         // thousandths.
         let mut scene = Scene::new(&Config::default());
@@ -818,7 +818,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_parent_leaves_goes_to_all() {
+    fn the_unused_share_of_a_parent_goes_to_all() {
         let mut scene = Scene::new(&Config::default());
         assert_shares(scene.shares(&[TCP]), [1000, 0, 0]);
         let mut scene = Scene::new(&Config::default());
@@ -839,13 +839,13 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_may_not_borrow_stands_in_nobodys_way() {
+    fn a_class_that_may_not_borrow_does_not_block_others() {
         let mut scene = Scene::new(&with("untagged", |class| class.borrow = false));
         assert_shares(scene.shares(&[TCP, UNTAGGED]), [950, 0, 50]);
     }
 
     #[test]
-    fn a_class_held_back_says_when_to_ask_again() {
+    fn a_class_that_is_held_back_schedules_a_wake_up() {
         let mut scene = Scene::new(&with("untagged", |class| class.borrow = false));
         scene.arrive(UNTAGGED, 60);
         while scene.send().is_some() {
@@ -969,7 +969,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_that_make_no_sense_are_refused() {
+    fn invalid_classes_are_refused() {
         let refusal = |config: Config| Cbq::new(&config, RATE).expect_err("it makes no sense");
         let refused = |name, change: fn(&mut Class)| refusal(with(name, change));
         let more = refused("tcp", |class| class.share = Probability(0.8));

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_told_nothing_of_its_buffer_has_the_one_it_is_given() {
+    fn a_queue_without_a_configured_buffer_gets_the_given_one() {
         let size = Limit::Bytes(crate::units::ByteCount(100_000));
         for queue in QueueConfig::all() {
             let found = queue.with_buffer(size);
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_cannot_be_says_why() {
+    fn invalid_queues_are_refused_with_a_reason() {
         let config = codel::Config {
             interval: crate::time::Duration::ZERO,
             ..codel::Config::default()

@@ -311,7 +311,7 @@ mod tests {
     /// and keeps a credit of 300. The second sends 500. The first then has a credit of 800 and
     /// sends 750 and 20.
     #[test]
-    fn a_flow_keeps_what_its_next_packet_was_too_large_for() {
+    fn a_flow_keeps_credit_that_does_not_cover_its_next_packet() {
         let mut bench = Bench::new();
         let [one, two] = [bench.flow(0), bench.flow(0)];
         let mut queue = drr(&of_quantum(500));
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_queue_gives_way_whoever_arrives() {
+    fn the_longest_queue_loses_a_packet_whichever_flow_arrives() {
         let mut bench = Bench::new();
         let [fat, thin] = [bench.flow(0), bench.flow(0)];
         let mut queue = drr(&Config {
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refusal = |config: Config| {
             config
                 .queue(RATE, Rng::for_path(1, "queue"))

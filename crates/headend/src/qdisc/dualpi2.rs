@@ -670,7 +670,7 @@ mod tests {
     }
 
     #[test]
-    fn just_below_a_half_capable_packets_are_marked_yet() {
+    fn just_below_a_half_capable_packets_are_still_marked() {
         let mut scene = Scene::new().at_base(0.4999);
         scene.arrive(100, Ecn::Ect0);
         assert_eq!(scene.drain().1, 0);
@@ -680,7 +680,7 @@ mod tests {
 
     /// Packets arrive at 1.5 times the rate; their senders claim to respond to marks and do not.
     #[test]
-    fn a_flood_of_the_low_latency_queue_is_held_at_the_classic_target() {
+    fn a_flood_of_the_low_latency_queue_is_kept_at_the_classic_target() {
         let mut scene = Scene::new();
         let mut delays = Vec::new();
         for tick in 0..180_000_u64 {
@@ -761,7 +761,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_for_no_updates_until_a_packet_waits_and_rests_again() {
+    fn no_update_is_scheduled_until_a_packet_waits_and_after_the_state_is_zero_again() {
         let mut scene = Scene::new();
         assert_eq!(scene.queue.next_update(), None);
         scene.bench.now = at(100);
@@ -772,7 +772,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refused = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);

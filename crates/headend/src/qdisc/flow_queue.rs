@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_begins_to_send_goes_before_those_that_go_on() {
+    fn a_flow_that_begins_to_send_is_served_before_the_others() {
         let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfLongest);
         let [bulk, call] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(bulk, &[1500; 10]);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_ran_empty_does_not_come_first_again_at_once() {
+    fn a_queue_that_became_empty_is_not_new_again_at_once() {
         let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfLongest);
         let [bulk, sly] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(bulk, &[1514; 20]);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_a_batch_goes_at_once() {
+    fn no_more_than_a_batch_is_dropped_at_once() {
         let mut scene = Scene::new(Limit::Packets(12), Overload::HeadsOfLongest(3));
         let fat = scene.bench.flow(0);
         scene.arrive(fat, &[1000; 13]);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn by_the_other_rule_only_what_does_not_fit_goes_from_the_tail() {
+    fn with_tail_drops_only_packets_that_do_not_fit_are_dropped() {
         let mut scene = Scene::new(Limit::Bytes(ByteCount(8100)), Overload::TailOfLongest);
         let [fat, thin] = [scene.bench.flow(0), scene.bench.flow(0)];
         scene.arrive(fat, &[1000; 8]);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refusal = |config: Config| {
             config
                 .queue(RATE, Rng::for_path(1, "queue"))

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flow_that_queues_is_dropped_from_and_the_one_that_does_not_is_not() {
+    fn only_the_flow_that_builds_a_queue_loses_packets() {
         let mut scene = Scene::new();
         let [flood, call] = [scene.bench.flow(0), scene.bench.flow(0)];
         for millis in 0..5000 {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn all_laws_rest_once_all_queues_are_empty() {
+    fn no_law_schedules_updates_once_all_queues_are_empty() {
         let mut scene = Scene::new();
         for _ in 0..50 {
             let flow = scene.bench.flow(0);
@@ -209,7 +209,7 @@ mod tests {
 
     /// The law does not see the packets that the scheduler drops at the limit.
     #[test]
-    fn a_law_whose_queue_was_pushed_empty_rests_too() {
+    fn a_law_whose_queue_was_emptied_by_evictions_schedules_no_updates_either() {
         let config = Config {
             limit: Limit::Packets(1),
             ..Config::default()

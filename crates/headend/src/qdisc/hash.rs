@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_who_meets_and_comes_from_the_queues_stream_unless_it_is_given() {
+    fn the_seed_decides_which_flows_collide_and_comes_from_the_queues_stream_unless_given() {
         let mut bench = Bench::new();
         let flows: Vec<FlowId> = (0..50).map(|_| bench.flow(0)).collect();
         let mut queues = |mut hash: Table| -> Vec<usize> {
@@ -367,7 +367,7 @@ mod tests {
 
     /// 1 − (31/32)^m: seeds-digest E22, for 1, 2, 6, 10, 16, 24 and 100 other flows.
     #[test]
-    fn a_call_meets_uploads_as_often_as_32_queues_make_it() {
+    fn a_call_shares_a_queue_with_uploads_as_often_as_expected_for_32_queues() {
         let mut bench = Bench::new();
         let call = bench.flow(46);
         let uploads: Vec<FlowId> = (0..100).map(|_| bench.flow(0)).collect();
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn collisions_are_packets_that_join_anothers() {
+    fn collisions_are_packets_that_join_the_queue_of_another_flow() {
         let mut bench = Bench::new();
         let [one, two] = [bench.flow(0), bench.flow(0)];
         let mut hash = table(Isolation::Hashed, 1, 1);
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_keep_apart_what_a_plain_hash_lets_meet() {
+    fn sets_separate_flows_that_collide_under_a_plain_hash() {
         let mut bench = Bench::new();
         let mut hash = table(Isolation::SetAssociative, 32, 9);
         let mut met = table(Isolation::Hashed, 32, 9);
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_queues_that_make_no_sense_are_refused() {
+    fn invalid_numbers_of_queues_are_refused() {
         let set = Config {
             isolation: Isolation::SetAssociative,
             ..Config::default()

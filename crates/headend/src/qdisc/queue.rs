@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_queue_gives_up_all_that_waits_to_the_one_that_takes_its_place() {
+    fn every_queue_releases_all_packets_to_its_replacement() {
         use AckAcceleration::{Apart, Off, Thinned};
         for config in QueueConfig::all() {
             for acks in [Off, Apart, Thinned] {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_thrown_out_on_the_move_was_taken_in_once() {
+    fn a_packet_discarded_during_a_replacement_counts_as_enqueued_once() {
         let mut bench = Bench::new();
         let flow = bench.flow(0);
         let unlimited = QueueConfig::named("none").expect("it is a queue");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheduler_gives_up_what_waits_in_the_order_of_its_arrival() {
+    fn a_scheduler_releases_packets_in_order_of_arrival() {
         for name in ["dualpi2", "drr", "fq_codel", "sfq_pie", "strict_priority"] {
             let mut bench = Bench::new();
             let flows = [0, 46, 8].map(|dscp| bench.flow(dscp));

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_that_meet_share_one_turn() {
+    fn flows_in_one_queue_share_its_turn() {
         let mut bench = Bench::new();
         let flows: Vec<FlowId> = (0..3).map(|_| bench.flow(0)).collect();
         let mut queue = sfq(&Config {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantum_of_nothing_but_a_few_bytes_is_refused() {
+    fn a_quantum_of_a_few_bytes_is_refused() {
         let config = Config {
             quantum: ByteCount(1),
             ..Config::default()

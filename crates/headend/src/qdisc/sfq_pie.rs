@@ -306,7 +306,7 @@ mod tests {
     /// The paper: "in the situation where only a single queue is in use, the algorithm behaves
     /// exactly like the single-queue PIE algorithm".
     #[test]
-    fn one_flow_meets_what_it_would_meet_under_plain_pie() {
+    fn one_flow_is_dropped_as_under_plain_pie() {
         let config = apart();
         let mut stream = Rng::for_path(1, "queue");
         stream.below(u64::MAX);
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         let refusal = |config: Config| {
             config
                 .queue(RATE, Rng::for_path(1, "queue"))

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_limit_the_lowest_band_gives_way_and_nobody_above_it() {
+    fn at_the_limit_only_the_lowest_band_loses_packets() {
         let config = Config {
             limit: Limit::Packets(3),
             ..Config::default()
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_that_do_not_say_where_every_packet_goes_are_refused() {
+    fn ambiguous_or_incomplete_bands_are_refused() {
         let refusal = |bands: &[&[u8]]| {
             let bands = bands.iter().map(|band| band.to_vec()).collect();
             build(&Config {

@@ -101,7 +101,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn the_best_is_what_a_scan_of_all_would_find() {
+    fn the_best_is_that_of_a_full_scan() {
         for players in [1, 2, 3, 32, 100] {
             let mut rng = Rng::for_path(1, "tournament");
             let mut tournament = Tournament::new(players, 0);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn players_that_join_later_find_the_others_as_they_were() {
+    fn players_added_later_leave_the_others_unchanged() {
         let mut tournament = Tournament::new(2, 0);
         tournament.set(1, 7);
         tournament.grow(9);

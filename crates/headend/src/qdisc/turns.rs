@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_one_passes_to_itself() {
+    fn a_list_of_one_queue_passes_to_itself() {
         let (mut turns, mut queues) = (Turns::<1>::new(), vec![Turn::NEW]);
         turns.push(&mut queues, 0, 0);
         turns.pass(&mut queues, 0, 0);

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_a_limit_exactly_fits() {
+    fn a_packet_that_fills_the_limit_exactly_fits() {
         let mut bench = Bench::new();
         let mut bytes = Backlog::new(BacklogLimit::Bytes(1000));
         assert_eq!(
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_that_the_line_counts() {
+    fn bytes_are_counted_with_the_framing_of_the_line() {
         let mut bench = Bench::new();
         let line = LineView {
             framing: Framing::ETHERNET,
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_in_time_is_what_the_rate_carries_in_it() {
+    fn a_limit_in_time_becomes_the_bytes_that_the_rate_carries() {
         let limit = |limit| BacklogLimit::at_rate(limit, Rate(8_000_000));
         let span = crate::time::Duration::from_millis(250);
         assert_eq!(limit(Limit::Time(span)), BacklogLimit::Bytes(250_000));

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_says_more_goes_before_one_that_says_less() {
+    fn a_more_specific_class_is_tried_first() {
         let all = Classifier::default();
         let udp = Classifier::of_protocol(TransportName::Udp);
         let tagged = Classifier::of_dscp(34);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_that_cannot_be_told_apart_are_refused() {
+    fn classes_with_equal_conditions_or_invalid_dscps_are_refused() {
         let refusal = |classes: &[(&'static str, &Classifier)]| {
             Classes::new(classes.iter().copied()).expect_err("they cannot be")
         };
