@@ -251,7 +251,7 @@ impl Schedule {
         self.count = count;
     }
 
-    /// `interval/√count`.
+    /// The time between drops, `interval/√count`.
     fn gap(&self) -> Duration {
         self.root.gap(self.interval, self.count.max(1))
     }

@@ -132,8 +132,8 @@ pub struct CodelDt {
     schedule: DropSchedule,
     /// The delay predicted for the packet that arrived last.
     delay: Duration,
-    /// With exact predictions: a packet was dropped, and the next packet decides whether the
-    /// schedule continues, as in CoDel.
+    /// With exact predictions: a packet was dropped, but the time of the next drop is not computed
+    /// yet. As in CoDel, the next packet decides whether the schedule continues.
     move_on_pending: bool,
 }
 
@@ -239,7 +239,8 @@ impl CodelDt {
         is_due
     }
 
-    /// Schedules the next drop `interval/√count` after the last one.
+    /// Computes the time of the next drop, `interval/√count` after the last one, if that is
+    /// pending.
     fn move_on_if_pending(&mut self) {
         if std::mem::take(&mut self.move_on_pending) {
             self.schedule.move_on();

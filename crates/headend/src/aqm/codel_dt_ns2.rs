@@ -250,7 +250,7 @@ impl CodelDtNs2 {
         now.since(self.drop_next) >= self.config.interval * 8
     }
 
-    /// `interval/√count`.
+    /// The time between drops, `interval/√count`.
     fn gap(&self) -> Duration {
         (self.config.interval).mul_f64(1.0 / (self.count as f64).sqrt())
     }

@@ -328,7 +328,7 @@ impl Sample {
 /// The estimator of the AQM paper's Appendix A.
 #[derive(Debug, Default)]
 pub(crate) struct Grants {
-    /// `rate_estimate`, bit/s.
+    /// The estimated rate (`rate_estimate`), in bit/s.
     rate: Option<f64>,
     /// The contents of the MAPs at the latest update, and the time of that update.
     before: GrantView,

@@ -196,11 +196,11 @@ pub struct DocsisPie {
     derandomiser: Derandomiser,
     /// Predicted delay at the latest update (`qdelay_old_`).
     delay: Duration,
-    /// `burst_allowance_`.
+    /// The remaining time without drops (`burst_allowance_`).
     burst_allowance: Duration,
     /// How long the delay has been low (`burst_reset_`).
     burst_reset: Duration,
-    /// `burst_state_`.
+    /// The state of the controller (`burst_state_`).
     state: State,
     estimator: Estimator,
     updates: Updates,
@@ -241,8 +241,8 @@ impl Aqm for DocsisPie {
     ) {
         self.catch_up(backlog, line, cx.now);
         if !backlog.fits(&packet, line) {
-            // A tail drop does not change the state of the controller, because the controller did
-            // not cause it.
+            // A tail drop restarts the sum of the probabilities. Because the controller did not
+            // cause it, it does not start a burst allowance.
             self.derandomiser.clear();
             cx.discard(packet, DropReason::Overlimit);
         } else if self.drops_early(line.framing.of_size(packet.size), backlog, line) {

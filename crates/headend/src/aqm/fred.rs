@@ -304,7 +304,7 @@ impl Fred {
         Some(DropReason::Congested)
     }
 
-    /// `p_b`.
+    /// `p_b`: the drop probability before drops are spread evenly.
     fn base_probability(&self) -> f64 {
         let span = self.max_threshold - self.min_threshold;
         let share = (self.average.value() - self.min_threshold) / span;

@@ -174,7 +174,7 @@ impl Config {
 pub struct Pie {
     config: Config,
     drop_probability: f64,
-    /// `accu_prob_`.
+    /// The sum of the drop probabilities since the last drop (`accu_prob_`).
     derandomiser: Derandomiser,
     /// Delay at the latest update (`qdelay_old_`).
     delay: Duration,
@@ -380,7 +380,7 @@ impl Pie {
             && self.delay.is_zero()
     }
 
-    /// `calculate_drop_prob`.
+    /// `calculate_drop_prob`, with `delay` as the new estimate.
     fn control(&mut self, delay: Duration) {
         let config = &self.config;
         let mut step = config.gains().step(delay, self.delay) / tuning(self.drop_probability);

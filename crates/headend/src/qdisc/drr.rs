@@ -129,7 +129,7 @@ pub(super) fn check_quantum(quantum: ByteCount) -> Result<(), String> {
 #[derive(Debug)]
 pub struct Drr {
     flows: Flows,
-    /// `ActiveList`.
+    /// `ActiveList`: the queues that hold packets, in the order of their turns.
     active: Turns<1>,
     /// `Quantum`; with 0, each turn is one packet.
     quantum: u64,

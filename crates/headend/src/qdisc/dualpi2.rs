@@ -207,7 +207,7 @@ pub struct DualPi2 {
     limit: BacklogLimit,
     low: Half,
     classic: Half,
-    /// p′.
+    /// The base probability p′.
     base: f64,
     /// The longer delay at the latest update (`prevq`).
     delay: Duration,
@@ -231,12 +231,12 @@ impl DualPi2 {
         }
     }
 
-    /// `p_C`.
+    /// `p_C`: the drop probability of the C queue.
     fn classic_probability(&self) -> f64 {
         self.base * self.base
     }
 
-    /// `p_CL`, at most `p_Lmax` = 1.
+    /// `p_CL`: the marking probability that is coupled to the C queue, at most `p_Lmax` = 1.
     fn coupled_probability(&self) -> f64 {
         (self.config.coupling * self.base).min(1.0)
     }
@@ -350,7 +350,7 @@ impl DualPi2 {
         Some(packet)
     }
 
-    /// `p_Cmax`.
+    /// `p_Cmax`: the drop probability from which both queues are overloaded.
     fn max_classic_probability(&self) -> f64 {
         (1.0 / (self.config.coupling * self.config.coupling)).min(1.0)
     }
@@ -372,7 +372,7 @@ impl DualPi2 {
         }
     }
 
-    /// `scheduler`.
+    /// `scheduler`: whether the L queue is served next.
     fn is_turn_of_low(&mut self, line: &LineView<'_>, now: Instant) -> bool {
         let (Some(low), Some(classic)) = (self.low.backlog.head(), self.classic.backlog.head())
         else {

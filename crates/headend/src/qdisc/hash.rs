@@ -105,7 +105,8 @@ pub(super) struct FlowHash {
     collisions: u64,
 }
 
-/// The state of the queues that [`FlowHash`] needs; the owner of the queues implements it.
+/// Access to the state of the queues, for [`FlowHash`]. The collection that holds the queues
+/// implements it.
 pub(super) trait QueueOwners {
     /// Whether a queue holds no packets. A queue that does not exist yet is empty.
     fn is_empty(&self, queue: usize) -> bool;

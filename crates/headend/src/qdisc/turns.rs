@@ -1,8 +1,9 @@
 //! Lists of queues that wait for their turn: first come, first served, without allocation.
 //!
 //! A queue is on at most one list, and leaves it only from the front. A queue that becomes empty
-//! while it waits is found empty at its turn. The links of the lists and the deficits are stored in
-//! a [`Turn`] per queue; the owner of the queues keeps it with their other state.
+//! while it waits is found empty at its turn. Each queue has a [`Turn`], which holds its link to
+//! the next queue and its deficit. It is stored with the other state of the queue, outside the
+//! lists.
 
 /// No queue: the last queue of a list has no next one.
 const NONE: u32 = u32::MAX;
@@ -31,7 +32,7 @@ impl Turn {
     }
 }
 
-/// Gives access to the [`Turn`] of each queue; the owner of the queues implements it.
+/// Access to the [`Turn`] of each queue. The collection that holds the queues implements it.
 pub(super) trait TurnTable {
     fn turn(&mut self, queue: usize) -> &mut Turn;
 }
