@@ -5,31 +5,31 @@ use crate::flow::FlowId;
 use crate::packet::{Ecn, Side};
 use crate::time::{Duration, Instant};
 
-/// News of a flow for the application that owns it.
+/// One event on a flow, which the flow's endpoint reports to the application that owns the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
-    /// Which application.
+    /// The application that owns the flow.
     pub app: AppId,
-    /// About which flow.
+    /// The flow on which it happened.
     pub flow: FlowId,
-    /// What.
+    /// What happened.
     pub news: News,
 }
 
 /// What happened on a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
-    /// Both sides have closed and everything is acknowledged.
+    /// Both sides have closed, and all data is acknowledged.
     Closed,
-    /// The connection is open on the side that opened it.
+    /// The connection is established. The side that opened it reports this.
     Connected,
     /// A datagram arrived.
     Delivered {
-        /// On which side.
+        /// The side that received it.
         at: Side,
-        /// Its number.
+        /// Its sequence number.
         number: u64,
-        /// IP bytes.
+        /// Its size, IP bytes.
         size: u16,
         /// When it was sent.
         sent_at: Instant,
@@ -38,16 +38,17 @@ pub enum News {
         /// Its ECN field on arrival.
         ecn: Ecn,
     },
-    /// The expected number of bytes has arrived.
+    /// All bytes that the application expected (`Command::Expect`) have arrived.
     Received {
-        /// On which side.
+        /// The side that received them.
         at: Side,
-        /// Stream offset reached.
+        /// Offset in the stream up to which all bytes have arrived.
         total: u64,
     },
-    /// There is room to write on: no more than was awaited is left unsent.
+    /// The application may write again: the unsent data has fallen to the number of bytes given in
+    /// `Command::Await`.
     Writable {
-        /// On which side.
+        /// The side that may write.
         at: Side,
     },
 }

@@ -1,13 +1,14 @@
-//! The outside world: the endpoint of a real host in emulation.
+//! The endpoint of a real host, used in emulation.
 //!
-//! Frames that come in are let into the network by [`crate::simulation::Simulation::emit`]; a frame that has crossed it is told to the
-//! [`crate::trace::FrameStore`], which the emulator writes out.
+//! [`crate::simulation::Simulation::emit`] puts a real host's frames into the simulated network.
+//! A frame that has crossed the network is recorded in the [`crate::trace::FrameStore`], from which
+//! the emulator writes it out.
 
 use super::{Command, Endpoint};
 use crate::context::Context;
 use crate::packet::Packet;
 
-/// A real host.
+/// One side of a flow between real hosts. It sends nothing by itself.
 #[derive(Debug, Default)]
 pub struct External;
 

@@ -1,7 +1,9 @@
-//! Where packets are born and where they end: one side of one connection or datagram stream.
+//! Endpoints: one side of one connection or datagram stream, where packets are created and
+//! consumed.
 //!
-//! An endpoint talks to the network by [`Context`] and to its application by [`Notice`]s. TCP's endpoint lives in
-//! [`crate::tcp`]; the outside world, in emulation, is one more endpoint.
+//! An endpoint sends packets through its [`Context`] and reports events to its application as
+//! [`Notice`]s. The TCP endpoint is in [`crate::tcp`]. In emulation, a real host is an endpoint too
+//! ([`External`]).
 
 mod external;
 mod udp;
@@ -21,56 +23,59 @@ use crate::time::Instant;
 
 /// One side of a flow.
 pub trait Endpoint: Debug + Send {
-    /// Takes a packet that has reached this host. The simulation ends the packet afterwards.
+    /// Receives a packet that has arrived at this host. The simulation frees the packet afterwards.
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>);
-    /// A wake-up it asked for by [`wake_endpoint`] has come, perhaps one it no longer expects.
+    /// Handles a wake-up that this endpoint scheduled with [`wake_endpoint`]. The wake-up may be
+    /// outdated.
     fn wake(&mut self, token: u32, cx: &mut Context<'_>) {
         let _ = (token, cx);
     }
-    /// Its application wants something.
+    /// Carries out a command of the application.
     fn command(&mut self, command: Command, cx: &mut Context<'_>);
-    /// Bytes of the stream that have arrived here in order.
+    /// Number of bytes of the stream that have arrived here in order.
     fn received(&self) -> u64 {
         0
     }
-    /// Its state for the series, if it is a connection that has one.
+    /// State of the connection for the time series; `None` if the endpoint is no connection.
     fn sample(&self) -> Option<ConnectionSample> {
         None
     }
 }
 
-/// What an application asks of an endpoint.
+/// A command of an application to an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Tell me once no more than so many bytes of what I wrote wait to be sent for the first time: then I write on.
+    /// Report [`News::Writable`] once at most this many written bytes have not been sent for the
+    /// first time.
     Await {
-        /// How many may wait.
+        /// Largest number of unsent bytes.
         unsent: u64,
     },
-    /// No more data will be sent from this side (TCP: FIN after the last byte).
+    /// Send no more data from this side (TCP: a FIN after the last byte).
     Close,
     /// Send one datagram.
     Datagram {
-        /// Its number.
+        /// Its sequence number.
         number: u64,
-        /// IP bytes.
+        /// Its size, IP bytes.
         size: u16,
     },
-    /// Tell me once so many bytes of the stream have arrived here, counted from its start.
+    /// Report [`News::Received`] once this many bytes of the stream have arrived here.
     Expect {
-        /// Stream offset.
+        /// Offset from the start of the stream.
         total: u64,
     },
-    /// Open the connection (from this side).
+    /// Open the connection from this side.
     Open,
-    /// Append so many bytes to the stream; `u64::MAX` never runs dry.
+    /// Append this many bytes to the stream; `u64::MAX` is an endless supply.
     Send {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
 }
 
-/// Schedules a wake-up of `(flow, side)` at `at`. It is ignored once the flow is closed.
+/// Schedules a wake-up of the current endpoint, one side of `flow`, at `at`. The wake-up is ignored
+/// once the flow is closed.
 pub fn wake_endpoint(cx: &mut Context<'_>, flow: FlowId, at: Instant, token: u32) {
     let generation = cx.header(flow).generation;
     cx.wake_at(at, (u64::from(generation) << 32) | u64::from(token));

@@ -1,4 +1,4 @@
-//! A datagram socket: sends what its application numbers, tells it what arrives.
+//! A datagram socket: sends the datagrams of its application and reports each one that arrives.
 
 use super::{Command, Endpoint, News, Notice};
 use crate::context::Context;
@@ -10,15 +10,15 @@ const HEADER_BYTES: u16 = 28;
 /// The largest packet of an Ethernet.
 const MTU: u16 = 1500;
 
-/// One side of a datagram stream. It remembers nothing of what it sent.
+/// One side of a datagram stream. It keeps no state of the datagrams that it sent.
 #[derive(Debug)]
 pub struct Udp {
-    /// ECN field of what it sends.
+    /// ECN field of the datagrams that it sends.
     ecn: Ecn,
 }
 
 impl Udp {
-    /// A side whose datagrams leave with this ECN field.
+    /// Creates a side that sends its datagrams with this ECN field.
     pub fn new(ecn: Ecn) -> Self {
         Self { ecn }
     }
@@ -35,7 +35,7 @@ impl Endpoint for Udp {
         let news = News::Delivered {
             at: packet.from.other(),
             number: packet.seq,
-            // Applications count as if all headers were IPv4's.
+            // Applications count sizes with an IPv4 header, also on IPv6.
             size: if is_ipv6 {
                 packet.payload + HEADER_BYTES
             } else {
@@ -58,7 +58,7 @@ impl Endpoint for Udp {
                 let payload = size.saturating_sub(HEADER_BYTES);
                 let (flow, side) = cx.endpoint();
                 let ip_bytes = if is_ipv6(cx.header(flow).addresses[0]) {
-                    // A longer header is no longer packet than links carry.
+                    // The longer IPv6 header must not make the packet larger than the MTU.
                     (size + IPV6_EXTRA).min(size.max(MTU))
                 } else {
                     size

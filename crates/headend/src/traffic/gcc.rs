@@ -1,47 +1,59 @@
-//! Google Congestion Control: the rate of a call from the delay and the loss of its packets (draft-ietf-rmcat-gcc-02).
+//! Google Congestion Control (draft-ietf-rmcat-gcc-02): computes the rate of a call from the delay
+//! and the loss of its packets.
 //!
-//! The receiver says when each packet arrived. If packets leave the network further apart than they entered it, a queue grows: a Kalman filter
-//! smooths that gradient, an over-use detector compares it with a threshold that adapts, and a rate controller raises the rate while there is no
-//! over-use and sets it below what arrives when there is (§5). A second controller watches losses (§6). The rate is the smaller of the two.
+//! The receiver reports the arrival time of each packet. If packets leave the network further apart
+//! than they entered it, a queue grows. A Kalman filter smooths this delay gradient. An over-use
+//! detector compares the estimate with an adaptive threshold. A rate controller raises the rate
+//! while there is no over-use. On over-use it sets the rate below the rate that arrives (§5). A
+//! second controller reacts to losses (§6). The target rate is the smaller of the two rates.
 //!
 //! ```text
-//! d(i) = t(i) − t(i−1) − (T(i) − T(i−1))        delay variation between two groups of packets (§5.1)
-//! m(i) = m(i−1) + k(i) · (d(i) − m(i−1))        its estimate (§5.3)
+//! d(i) = t(i) − t(i−1) − (T(i) − T(i−1))    delay variation between two groups of packets (§5.1)
+//! m(i) = m(i−1) + k(i) · (d(i) − m(i−1))    its estimate (§5.3)
 //! over-use:  m(i) > threshold, for 10 ms, and not falling (§5.4)
-//! increase:  A ← 1.08 A per second, or half a packet per response time near the last known capacity (§5.5)
-//! decrease:  A ← 0.85 R, the rate that arrives
+//! increase:  A ← 1.08 A per second, or half a packet per response time near the last known
+//!            capacity (§5.5)
+//! decrease:  A ← 0.85 R, R being the incoming rate
 //! ```
 //!
-//! Rates are of IP packets, bit/s: the draft counts payloads, which would leave the headers out of what the line carries.
+//! Rates are of IP packets, bit/s. The draft counts payloads only, and so leaves out the headers,
+//! which a link carries as well.
 //!
-//! Deviations, each where the draft is silent or does not work as written:
-//! - The detector compares [`GAIN`] times the estimate (fewer for the first groups), as the implementation does that the draft describes and whose
-//!   thresholds it gives. Compared as the draft writes it, the estimate does not reach 6 ms, and the queue fills: see the tests.
-//! - A burst that is received ends after 100 ms, as in that implementation: behind a queue all packets arrive back to back, and on a fast line, where that is
-//!   within 5 ms, a group would never end.
-//! - The least increase near the capacity, 1000 bit, is one per response time: with an update for each frame it would be 30 kbit/s a second however long the round
-//!   trip, against §5.5's "at most half a packet per response time".
-//! - The loss-based controller runs once a second, the pace of receiver reports, and not with each feedback: of the few packets of a feedback one
-//!   lost is more than 10 %, and 5 % a feedback would be a factor of 4 a second. A decrease starts from the rate that was sent.
-//! - The deviation of the incoming rates at over-use has a floor and a ceiling, and the noise variance a start, as in that implementation.
+//! Deviations, each at a point where the draft gives no value or does not work as written:
+//! - The detector compares [`GAIN`] times the estimate (a smaller multiple for the first groups).
+//!   The implementation that the draft describes does so, and the draft gives the thresholds of
+//!   that implementation. Without the factor the estimate does not reach 6 ms, and the queue fills:
+//!   see the tests.
+//! - A received burst ends after 100 ms, as in that implementation. Behind a queue all packets
+//!   arrive back to back. On a fast link, where they arrive within 5 ms of each other, a group
+//!   would never end.
+//! - The smallest increase near the capacity, 1000 bit, is added once per response time. If each
+//!   update added it, and each frame caused an update, the increase would be 30 kbit/s in a second
+//!   however long the round trip. §5.5 allows "at most half a packet per response time".
+//! - The loss-based controller runs once a second, the interval of receiver reports, and not with
+//!   each feedback message. A feedback message covers few packets, so that one lost packet is more
+//!   than 10 %. An increase of 5 % per message would be a factor of 4 in a second. A decrease
+//!   starts from the rate at which packets were sent.
+//! - The deviation of the incoming rates at over-use has a lower and an upper limit, and the noise
+//!   variance has an initial value, as in that implementation.
 
 use std::collections::VecDeque;
 
 use crate::math;
 use crate::time::{Duration, Instant};
 
-/// A packet that the receiver has reported.
+/// A packet that the receiver has reported as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reported {
-    /// When it was sent.
+    /// Time at which it was sent.
     pub(super) sent_at: Instant,
-    /// When it arrived.
+    /// Time at which it arrived.
     pub(super) arrived_at: Instant,
-    /// IP bytes.
+    /// Size, IP bytes.
     pub(super) size: u16,
 }
 
-/// The sender's controller of one direction.
+/// The sender's congestion controller for one direction of a call.
 #[derive(Debug)]
 pub(super) struct Gcc {
     groups: Groups,
@@ -54,7 +66,7 @@ pub(super) struct Gcc {
 }
 
 impl Gcc {
-    /// A controller that begins at `start` and stays between `least` and `most`, bit/s.
+    /// Creates a controller with initial rate `start` and rates between `least` and `most`, bit/s.
     pub(super) fn new(start: f64, least: f64, most: f64) -> Self {
         Self {
             groups: Groups::default(),
@@ -67,13 +79,14 @@ impl Gcc {
         }
     }
 
-    /// The target rate, bit/s.
+    /// Target rate, bit/s.
     pub(super) fn rate(&self) -> f64 {
         let [least, most] = self.bounds;
         (self.delay_based.rate.min(self.loss_based.rate)).clamp(least, most)
     }
 
-    /// A packet was reported to have arrived. Those of a feedback message come in the order in which they arrived.
+    /// Adds a packet that the receiver reported as received. The packets of a feedback message must
+    /// come in order of arrival.
     pub(super) fn arrived(&mut self, packet: Reported) {
         self.incoming.add(packet.arrived_at, packet.size);
         self.loss_based.arrived += 1;
@@ -83,12 +96,13 @@ impl Gcc {
         }
     }
 
-    /// A packet was reported missing.
+    /// Counts a packet that the receiver reported as missing.
     pub(super) fn lost(&mut self) {
         self.loss_based.lost += 1;
     }
 
-    /// All of a feedback message has been told: sets the rates. `round_trip` is the path's.
+    /// Updates the rates, after all packets of a feedback message were added. `round_trip` is the
+    /// RTT of the path.
     pub(super) fn update(&mut self, now: Instant, round_trip: Duration) {
         let before = self.rate();
         let signal = self.detector.take();
@@ -101,22 +115,22 @@ impl Gcc {
     }
 }
 
-/// What two consecutive groups of packets tell. Times are in ms.
+/// Differences between two consecutive groups of packets. Times are in ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Variation {
     /// d(i), the inter-group delay variation.
     delay: f64,
     /// T(i) − T(i−1), the inter-departure time.
     departure: f64,
-    /// t(i).
+    /// t(i), the arrival time.
     arrived_at: Instant,
 }
 
-/// §5.2: pre-filtering. Packets that were sent, or arrived, in a burst are one group.
+/// §5.2: pre-filtering. Packets that were sent or received in one burst form one group.
 #[derive(Debug, Default)]
 struct Groups {
     current: Option<Group>,
-    /// The last packet of the group before.
+    /// The last packet of the previous group.
     previous: Option<Reported>,
 }
 
@@ -127,7 +141,8 @@ struct Group {
 }
 
 impl Groups {
-    /// Adds a packet; the variation of the group before, if this packet begins another.
+    /// Adds a packet. If the packet begins a new group, returns the variation of the group that is
+    /// now complete.
     fn add(&mut self, packet: Reported) -> Option<Variation> {
         let begun = Group {
             first: packet,
@@ -138,12 +153,13 @@ impl Groups {
             return None;
         };
         if packet.sent_at < last.sent_at {
-            // §5.1: packets that come out of order are ignored.
+            // §5.1: packets that arrive out of order are ignored.
             return None;
         }
         let departure = packet.sent_at - last.sent_at;
         let arrival = packet.arrived_at - last.arrived_at;
-        // Those that were sent together are together, whatever joined them to others.
+        // Packets that were sent in one burst always belong to one group, even if a received burst
+        // has joined other packets to it.
         let is_sent_in_burst = packet.sent_at - first.sent_at < BURST || departure.is_zero();
         let is_received_in_burst = arrival < BURST
             && arrival < departure
@@ -173,9 +189,9 @@ struct ArrivalFilter {
     error: f64,
     /// `var_v(i)`, the variance of the measurement's noise.
     noise: f64,
-    /// Groups so far.
+    /// Number of groups so far.
     groups: u32,
-    /// Inter-departure times of the last groups, ms: of their smallest, the inverse is `f_max`.
+    /// Inter-departure times of the latest groups, ms. `f_max` is the inverse of the smallest.
     departures: [f64; LAST_GROUPS],
 }
 
@@ -204,7 +220,7 @@ impl ArrivalFilter {
     }
 
     fn update_noise(&mut self, innovation: f64) {
-        // Outliers count as three standard deviations.
+        // §5.3: an outlier counts as three standard deviations.
         let most = 3.0 * self.noise.sqrt();
         let innovation = innovation.min(most);
         let shortest = self
@@ -219,7 +235,7 @@ impl ArrivalFilter {
     }
 }
 
-/// What the over-use detector signals.
+/// Output of the over-use detector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signal {
     Normal,
@@ -230,14 +246,14 @@ enum Signal {
 /// §5.4: the over-use detector.
 #[derive(Debug)]
 struct Detector {
-    /// By how much the estimate is amplified, at most.
+    /// Largest factor by which the estimate is multiplied.
     gain: u32,
     /// `del_var_th`, ms.
     threshold: f64,
     updated_at: Option<Instant>,
-    /// Since when the estimate is above the threshold.
+    /// Time since when the estimate has been above the threshold.
     above_since: Option<Instant>,
-    /// m(i−1), amplified.
+    /// m(i−1), multiplied by the gain.
     previous: f64,
     signal: Signal,
     /// Whether over-use was signalled since the signal was last taken.
@@ -281,7 +297,8 @@ impl Detector {
 
     fn adapt(&mut self, estimate: f64, now: Instant) {
         let elapsed = self.updated_at.replace(now).map_or(0.0, |at| {
-            // A pause does not say that the threshold was wrong for so long.
+            // A pause adapts the threshold by no more than 100 ms would: nothing was measured
+            // during the pause.
             milliseconds(now - at).min(100.0)
         });
         if estimate - self.threshold > 15.0 {
@@ -292,7 +309,8 @@ impl Detector {
         self.threshold = self.threshold.clamp(6.0, 600.0);
     }
 
-    /// The signal since it was last taken: over-use if there was any.
+    /// Returns the signal since the last call: over-use if there was any, otherwise the current
+    /// signal.
     fn take(&mut self) -> Signal {
         if std::mem::take(&mut self.was_over_used) {
             Signal::OverUse
@@ -302,7 +320,7 @@ impl Detector {
     }
 }
 
-/// `R_hat`: the rate that arrives, over the last [`RATE_WINDOW`].
+/// `R_hat`: the incoming rate over the last [`RATE_WINDOW`].
 #[derive(Debug)]
 struct IncomingRate {
     arrivals: VecDeque<(Instant, u16)>,
@@ -311,7 +329,7 @@ struct IncomingRate {
 }
 
 impl IncomingRate {
-    /// With room for packets of 200 B at `most` bit/s.
+    /// Creates an empty window with capacity for packets of 200 B at `most` bit/s.
     fn new(most: f64) -> Self {
         let packets = most / 8.0 / 200.0 * RATE_WINDOW.as_secs_f64();
         Self {
@@ -333,7 +351,7 @@ impl IncomingRate {
         }
     }
 
-    /// bit/s, once a window has passed.
+    /// Incoming rate, bit/s; `None` until one window has passed.
     fn rate(&self) -> Option<f64> {
         let &(last, _) = self.arrivals.back()?;
         (last - self.first? >= RATE_WINDOW)
@@ -341,7 +359,7 @@ impl IncomingRate {
     }
 }
 
-/// The states of §5.5.
+/// The states of the rate controller (§5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Decrease,
@@ -349,14 +367,14 @@ enum State {
     Increase,
 }
 
-/// §5.5: the delay-based rate.
+/// §5.5: the delay-based rate controller.
 #[derive(Debug)]
 struct RateControl {
     /// `A_hat`, bit/s.
     rate: f64,
     state: State,
     updated_at: Option<Instant>,
-    /// Incoming rates at which there was over-use, while they are known.
+    /// Statistics of the incoming rate at over-use, while they are valid.
     capacity: Option<Capacity>,
 }
 
@@ -388,7 +406,7 @@ impl RateControl {
     }
 
     fn increase(&mut self, elapsed: Duration, incoming: f64, round_trip: Duration) {
-        // Above what was known, the capacity must have changed.
+        // An incoming rate above the known range means that the capacity has changed.
         self.capacity = self.capacity.filter(|known| incoming <= known.highest());
         let increased = if self
             .capacity
@@ -400,7 +418,8 @@ impl RateControl {
         } else {
             self.rate * math::powf(1.08, elapsed.as_secs_f64().min(1.0))
         };
-        // A_hat(i) < 1.5 R_hat(i): it does not run away from what is sent, nor is it pulled back for being above.
+        // A_hat(i) < 1.5 R_hat(i): the increase stops at this limit. A rate that is already above
+        // the limit is not reduced.
         self.rate = increased.min((1.5 * incoming).max(self.rate));
     }
 
@@ -418,7 +437,7 @@ impl RateControl {
 #[derive(Debug, Clone, Copy)]
 struct Capacity {
     mean: f64,
-    /// Variance over the mean, bit/s.
+    /// Variance divided by the mean, bit/s.
     variance: f64,
 }
 
@@ -451,7 +470,7 @@ impl Capacity {
     }
 }
 
-/// §6: the loss-based rate.
+/// §6: the loss-based rate controller.
 #[derive(Debug)]
 struct LossControl {
     /// `As_hat`, bit/s.
@@ -471,7 +490,7 @@ impl LossControl {
         }
     }
 
-    /// `sent` is the rate that was sent at.
+    /// `sent` is the rate at which packets were sent.
     fn update(&mut self, now: Instant, sent: f64, most: f64) {
         let since = *self.updated_at.get_or_insert(now);
         if now - since < LOSS_INTERVAL {
@@ -488,7 +507,7 @@ impl LossControl {
     }
 }
 
-/// §5.5: the mean packet at this rate, at 30 frames a second, bits.
+/// §5.5: mean packet size at this rate, with 30 frames a second, bits.
 fn expected_packet_bits(rate: f64) -> f64 {
     let frame = rate / 30.0;
     frame / (frame / (1200.0 * 8.0)).ceil()
@@ -500,13 +519,13 @@ fn milliseconds(span: Duration) -> f64 {
 
 /// `burst_time` (§4, Table 1).
 pub(super) const BURST: Duration = Duration::from_millis(5);
-/// How long a burst that is received may last: as in WebRTC.
+/// Longest duration of a received burst, as in WebRTC.
 const LONGEST_BURST: Duration = Duration::from_millis(100);
 /// q (Table 1).
 const STATE_NOISE: f64 = 1e-3;
 /// e(0) (Table 1).
 const INITIAL_ERROR: f64 = 0.1;
-/// chi: between 0.1 and 0.001 (Table 1).
+/// chi (Table 1: between 0.1 and 0.001).
 const CHI: f64 = 0.01;
 /// `del_var_th(0)`, ms (Table 1).
 const INITIAL_THRESHOLD: f64 = 12.5;
@@ -516,21 +535,23 @@ const OVERUSE_TIME: Duration = Duration::from_millis(10);
 const K_U: f64 = 0.01;
 /// `K_d` (Table 1), per ms.
 const K_D: f64 = 0.00018;
-/// T: between 0.5 and 1 s (Table 1).
+/// T (Table 1: between 0.5 and 1 s).
 const RATE_WINDOW: Duration = Duration::from_millis(500);
 /// beta (Table 1).
 const BETA: f64 = 0.85;
-/// Smoothing of the incoming rates at over-use (§5.5).
+/// Weight of the old value in the averages of the incoming rate at over-use (§5.5).
 const SMOOTHING: f64 = 0.95;
-/// K: groups of which the closest two give `f_max`. The draft does not say; a choice.
+/// K: number of groups from which `f_max` is computed. The draft gives no value; a choice.
 const LAST_GROUPS: usize = 16;
-/// `var_v(0)`: the draft does not say; as in WebRTC.
+/// `var_v(0)`: the draft gives no value; as in WebRTC.
 const INITIAL_NOISE: f64 = 50.0;
-/// By how much the estimate is amplified before it is compared: as in WebRTC.
+/// Factor by which the estimate is multiplied before the comparison, as in WebRTC.
 const GAIN: u32 = 60;
-/// Least and largest variance of the incoming rates at over-use over their mean, bit/s: as in WebRTC.
+/// Smallest and largest variance of the incoming rates at over-use, divided by their mean, bit/s,
+/// as in WebRTC.
 const SPREAD: [f64; 2] = [400.0, 2500.0];
-/// Time between two updates by loss: RFC 3550 §6.2 lets receiver reports of video come about once a second.
+/// Time between two updates of the loss-based rate. RFC 3550 §6.2 allows about one receiver report
+/// a second for video.
 const LOSS_INTERVAL: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -560,12 +581,13 @@ mod tests {
     #[test]
     fn packets_sent_or_received_in_a_burst_are_one_group() {
         let mut groups = Groups::default();
-        // Two sent within 5 ms; one that arrives 1 ms after them though it was sent 20 ms later; then two groups by themselves.
+        // The first group has two packets sent within 5 ms, and a third that was sent 20 ms later
+        // and arrives 1 ms after the second. Two groups of one packet follow.
         assert_eq!(groups.add(packet(0.0, 20.0)), None);
         assert_eq!(groups.add(packet(4.0, 40.0)), None);
         assert_eq!(groups.add(packet(24.0, 41.0)), None);
         assert_eq!(groups.add(packet(50.0, 70.0)), None);
-        // Out of order: ignored.
+        // A packet out of order is ignored.
         assert_eq!(groups.add(packet(45.0, 72.0)), None);
         let variation = groups.add(packet(60.0, 83.0)).expect("two groups are over");
         assert_near(variation.departure, 26.0, 1e-9);
@@ -591,19 +613,19 @@ mod tests {
         assert_near(filter.noise, noise, 1e-12);
         assert_near(filter.estimate, 10.0 * gain, 1e-12);
         assert_near(filter.error, (1.0 - gain) * 0.101, 1e-12);
-        // An outlier moves the variance as three deviations would.
+        // An outlier changes the variance by as much as three deviations.
         let deviation = filter.noise.sqrt();
         filter.update(&variation(1000.0));
         let expected = alpha * noise + (1.0 - alpha) * 9.0 * deviation * deviation;
         assert_near(filter.noise, expected, 1e-9);
-        // With steady input the estimate comes to it.
+        // With constant input the estimate converges to the input.
         for _ in 0..5000 {
             filter.update(&variation(2.0));
         }
         assert_near(filter.estimate, 2.0, 0.1);
     }
 
-    /// A filter whose estimate, amplified, is `estimate`.
+    /// A filter whose estimate, multiplied by the gain, is `estimate`.
     fn filter(estimate: f64) -> ArrivalFilter {
         ArrivalFilter {
             estimate: estimate / f64::from(GAIN),
@@ -639,7 +661,7 @@ mod tests {
         detector.update(&filter(0.0), at(20.0));
         assert_near(detector.threshold, 13.25 * (1.0 - 10.0 * 0.00018), 1e-9);
         let before = detector.threshold;
-        // More than 15 ms above it is no sign of a threshold that is too low.
+        // An estimate more than 15 ms above the threshold does not adapt it.
         detector.update(&filter(100.0), at(30.0));
         assert_near(detector.threshold, before, 0.0);
         for ms in 4..4000 {
@@ -663,22 +685,24 @@ mod tests {
         assert_near(control.rate, 1.08e6, 1.0);
         update(&mut control, Signal::OverUse, 1e6);
         assert_near(control.rate, 0.85e6, 1e-3);
-        // Hold, then increase: the rate that arrives is near that of the over-use.
+        // Hold, then increase. The incoming rate is near the rate at over-use, so that the increase
+        // is additive.
         update(&mut control, Signal::Normal, 1e6);
         assert_near(control.rate, 0.85e6, 1e-3);
         update(&mut control, Signal::Normal, 1e6);
-        // Half a packet in 200 ms, so a quarter now: 850 kbit/s are 28.3 kbit a frame, 9.4 kbit a packet.
+        // Half a packet in 200 ms, and so a quarter in 100 ms. 850 kbit/s are 28.3 kbit per frame
+        // and 9.4 kbit per packet.
         let packet = 850_000.0 / 30.0 / 3.0;
         assert_near(control.rate, 850_000.0 + 0.25 * packet, 1.0);
-        // Under-use holds.
+        // Under-use holds the rate.
         let before = control.rate;
         update(&mut control, Signal::UnderUse, 1e6);
         update(&mut control, Signal::UnderUse, 1e6);
         assert_near(control.rate, before, 0.0);
-        // Far above what was known: multiplicative again.
+        // Far above the known capacity the increase is multiplicative again.
         update(&mut control, Signal::Normal, 1.5e6);
         assert_near(control.rate, before * math::powf(1.08, 0.1), 1.0);
-        // Never beyond 1.5 times what arrives.
+        // The rate never exceeds 1.5 times the incoming rate.
         for _ in 0..100 {
             update(&mut control, Signal::Normal, 6e5);
         }
@@ -699,21 +723,22 @@ mod tests {
         assert_near(after(&mut control, 20), 0.9e6, 1e-6);
         assert_near(after(&mut control, 5), 0.9e6, 1e-6);
         assert_near(after(&mut control, 1), 0.945e6, 1e-6);
-        // Not twice in a second.
+        // The rate changes only once a second.
         (control.arrived, control.lost) = (50, 50);
         control.update(at(second + 500.0), 1e6, 2e6);
         assert_near(control.rate, 0.945e6, 1e-6);
     }
 
-    /// A tenth of a second of a sender behind a queue: its rate, and the delay of the queue in ms.
+    /// A tenth of a second of a run: the sender's rate, and the queue delay in ms.
     #[derive(Debug, Clone, Copy)]
     struct Step {
         rate: f64,
         delay: f64,
     }
 
-    /// Sends paced packets into a queue of `limit` ms that drains at `capacity` bit/s of the second, 20 ms from the receiver; feedback every 33 ms
-    /// takes 20 ms back.
+    /// Sends paced packets into a queue of `limit` ms. `capacity` gives the rate, bit/s, at which
+    /// the queue drains at a time in seconds. The one-way delay behind the queue is 20 ms. Feedback
+    /// is sent every 33 ms and takes 20 ms.
     fn run(mut gcc: Gcc, seconds: u64, limit: f64, capacity: impl Fn(f64) -> f64) -> Vec<Step> {
         let mut steps = Vec::new();
         let (mut budget, mut free_at, mut worst) = (0.0, 0.0_f64, 0.0_f64);
@@ -778,7 +803,7 @@ mod tests {
     #[test]
     fn it_grows_to_the_capacity_and_backs_off_before_the_queue_is_deep() {
         let steps = run(controller(), 90, 1000.0, |_| 2e6);
-        // ln(2 / 0.3) / ln 1.08 = 25 s of growth.
+        // The growth takes ln(2 / 0.3) / ln 1.08 = 25 s.
         assert!(steps[100].rate < 0.8e6, "{:?}", steps[100]);
         let steady = &steps[400..];
         let rate = mean_rate(steady);
@@ -798,7 +823,8 @@ mod tests {
         let steps = run(controller(), 150, 1000.0, capacity);
         let less = mean_rate(&steps[700..900]);
         assert!((0.7e6..1e6).contains(&less), "{less}");
-        // Three seconds after the drop the queue that it built is gone. From then on it is the sawtooth of a threshold that has grown with the drop.
+        // Three seconds after the drop of the capacity the queue is empty again. Afterwards the
+        // delay is a sawtooth, with the larger threshold that the drop has caused.
         assert!(worst_delay(&steps[630..640]) < 10.0);
         assert!(worst_delay(&steps[640..900]) < 150.0);
         assert!(worst_delay(&steps) < 300.0, "{}", worst_delay(&steps));

@@ -1,5 +1,5 @@
-//! What a flow of an application sends, keeps and reports at most. Each application says it in its
-//! own file, and a scenario's memory is reckoned from it before the run.
+//! Upper bounds of what an application sends, stores and measures. Each application gives them in
+//! its own file. The engine estimates the memory of a scenario from them before a run.
 
 use crate::metrics::deadline;
 use crate::time::Duration;
@@ -9,44 +9,44 @@ use crate::units::Rate;
 /// IP bytes of the largest packet.
 pub(crate) const MTU: f64 = 1500.0;
 
-/// What surrounds a flow.
+/// The conditions under which a flow runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     /// Simulated time, seconds.
     pub(crate) duration: f64,
-    /// What the slowest link of its way carries, bytes per second.
+    /// Rate of the slowest link on the flow's path, bytes per second.
     pub(crate) rate: f64,
-    /// Round-trip time of its way, seconds.
+    /// Round-trip time of the flow's path, seconds.
     pub(crate) rtt: f64,
 }
 
 impl Setting {
-    /// So many samples each time that `span` is over.
+    /// Number of samples if there are `samples` of them in each `span`.
     pub(super) fn every(&self, span: Duration, samples: f64) -> f64 {
         samples * self.duration / span.as_secs_f64()
     }
 
-    /// One sample for each of `files` that have `size` bytes and follow each other after `pause`, where
-    /// none takes less than `least` seconds.
+    /// Number of samples if each of `files` transfers gives one. A transfer has `size` bytes, takes
+    /// at least `least` seconds, and starts `pause` after the end of the one before.
     pub(super) fn files(&self, size: u64, least: f64, pause: Duration, files: Option<u64>) -> f64 {
         let takes = (size as f64 / self.rate).max(least) + pause.as_secs_f64();
         (self.duration / takes).min(files.map_or(f64::INFINITY, |files| files as f64))
     }
 }
 
-/// What an application keeps of its own.
+/// Memory for an application's own state.
 #[derive(Debug, Default)]
 pub(crate) struct Own {
-    /// The key that makes it what it is.
+    /// The configuration key that determines the size.
     pub(crate) keys: &'static str,
-    /// The reckoning, as a product.
+    /// How the size is computed, as a product.
     pub(crate) text: String,
-    /// Bytes.
+    /// Size, bytes.
     pub(crate) each: f64,
 }
 
 impl Own {
-    /// Requests that wait for their answers.
+    /// State of requests whose responses are outstanding.
     pub(super) fn outstanding(keys: &'static str, timeout: Duration, interval: Duration) -> Self {
         let requests = (timeout.as_secs_f64() / interval.as_secs_f64()).ceil();
         Self {
@@ -56,10 +56,10 @@ impl Own {
         }
     }
 
-    /// Scoring periods whose deadline is not over, in both directions, and the video frames of them, of
-    /// which there are so many a second.
+    /// State of the scoring periods whose deadline has not passed, in both directions, and of their
+    /// video frames. `frames` is the number of video frames in a second.
     pub(super) fn scored(keys: &'static str, scoring: &deadline::Config, frames: f64) -> Self {
-        /// The grace of video at least, seconds.
+        /// Smallest grace period of video, seconds.
         const GRACE: f64 = 2.0;
         const PERIOD: f64 = 64.0;
         let deadline = scoring.deadline.as_secs_f64();
@@ -80,26 +80,26 @@ impl Own {
     }
 }
 
-/// Datagrams of a flow.
+/// The datagrams of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Datagrams {
-    /// Per second, up and down.
+    /// Datagrams per second, up and down.
     pub(crate) pps: [f64; 2],
-    /// IP bytes of the smallest that count.
+    /// IP bytes of the smallest datagram that is frequent enough to count.
     pub(crate) size: f64,
-    /// IP bytes of the largest.
+    /// IP bytes of the largest datagram.
     pub(crate) largest: f64,
 }
 
 impl Datagrams {
-    /// None: what is sent goes over TCP.
+    /// No datagrams: the application uses TCP.
     pub(super) const NONE: Self = Self {
         pps: [0.0; 2],
         size: MTU,
         largest: MTU,
     };
 
-    /// One of `size` every `gap`, both ways.
+    /// One datagram of `size` bytes every `gap`, in both directions.
     pub(super) fn both(gap: Duration, size: f64) -> Self {
         let pps = 1.0 / gap.as_secs_f64();
         Self {
@@ -109,7 +109,7 @@ impl Datagrams {
         }
     }
 
-    /// So many a second, the smallest of which has `size`, from each side that sends.
+    /// `pps` datagrams a second from each side that sends. The smallest has `size` bytes.
     pub(super) fn sided(direction: Direction, pps: f64, size: f64) -> Self {
         let [up, down] = direction.sides().map(f64::from);
         Self {
@@ -119,7 +119,7 @@ impl Datagrams {
         }
     }
 
-    /// Datagrams of `size` at a rate, or one every `gap`.
+    /// Datagrams of `size` bytes at `rate`, or one every `gap` if given.
     pub(super) fn of_rate(
         direction: Direction,
         rate: Rate,

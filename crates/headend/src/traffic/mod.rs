@@ -1,7 +1,9 @@
-//! Applications: who is on the line, and what they do there.
+//! Applications: the traffic sources of a scenario, and the interface between an application and
+//! its flows.
 //!
-//! An application reacts to what happens to its connections and timers. It spans hosts: a call sends from both sides, a page
-//! uses several servers. It never sees a packet, only bytes of streams and whole datagrams.
+//! An application reacts to events of its connections and to its timers. One application covers
+//! several hosts: a call sends from both sides, a web page uses several servers. An application
+//! never handles packets. It handles bytes of streams and whole datagrams.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -54,13 +56,14 @@ pub mod video_call;
 pub mod voice;
 pub mod web;
 
-/// Somebody who uses the line.
+/// A traffic source, with all its flows and hosts.
 pub trait Application: Debug + Send {
-    /// Something happened.
+    /// Handles one event.
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>);
 }
 
-/// Which way an application's data goes. Answers, acknowledgements and requests go the other way too.
+/// Direction in which an application sends its data. Responses, acknowledgements and requests also
+/// go the opposite way.
 #[derive(
     Debug,
     Clone,
@@ -74,17 +77,17 @@ pub trait Application: Debug + Send {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// From the host: away from the customer.
+    /// From the host: upstream, away from the customer.
     #[default]
     Up,
-    /// To the host: towards the customer.
+    /// To the host: downstream, towards the customer.
     Down,
     /// Both ways.
     Both,
 }
 
 impl Direction {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -93,7 +96,7 @@ impl Direction {
         }
     }
 
-    /// Whether each side sends data.
+    /// Whether each side sends data, by side.
     pub const fn sides(self) -> [bool; 2] {
         match self {
             Self::Up => [true, false],
@@ -102,7 +105,7 @@ impl Direction {
         }
     }
 
-    /// The side that sends, where only one does.
+    /// The side that sends, for a direction with one sender.
     pub(crate) const fn sender(self) -> Side {
         match self {
             Self::Up => Side::Host,
@@ -112,77 +115,78 @@ impl Direction {
     }
 }
 
-/// What an application learns.
+/// An event that an application handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppEvent {
-    /// Something on one of its flows.
+    /// Something happened on one of the application's flows.
     Flow {
-        /// Which.
+        /// The flow.
         flow: FlowId,
-        /// What.
+        /// What happened.
         news: News,
     },
-    /// Its start time has come.
+    /// The start time has come.
     Started,
-    /// Its stop time has come: no new work; what is under way may finish.
+    /// The stop time has come: the application starts no new work. Work in progress may finish.
     Stopped,
-    /// A wake-up it asked for.
+    /// A wake-up that the application scheduled.
     Timer {
-        /// As it was asked for.
+        /// The token with which it was scheduled.
         token: u64,
     },
 }
 
-/// One of the remote hosts of a group, seen from its host.
+/// A remote host of a group, as the group's host reaches it.
 #[derive(Debug, Clone)]
 pub struct Peer {
     /// Routes, by sending side.
     pub routes: [RouteId; 2],
-    /// Its address.
+    /// Address of the remote host.
     pub address: u32,
 }
 
-/// What every flow of a group starts from.
+/// Parameters that all flows of a group share.
 #[derive(Debug, Clone)]
 pub struct GroupSetup {
-    /// Host address.
+    /// Address of the host.
     pub address: u32,
     /// Remote hosts.
     pub peers: Vec<Peer>,
-    /// TCP parameters of its connections.
+    /// TCP parameters of the connections.
     pub tcp: Arc<tcp::Config>,
-    /// DSCP of its packets.
+    /// DSCP of the packets.
     pub dscp: u8,
-    /// ECN field of its datagrams.
+    /// ECN field of the datagrams.
     pub ecn: Ecn,
-    /// The tunnel its packets travel in.
+    /// Tunnel that carries the packets.
     pub tunnel: Option<TunnelId>,
     /// Port of the remote hosts.
     pub port: u16,
-    /// Name: prefix of its random streams.
+    /// Name of the group; its random streams have it as prefix.
     pub name: String,
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Flows opened so far.
+    /// Number of flows opened so far.
     pub opened: u32,
 }
 
-/// The endpoints of all flows, by slot and side.
+/// Endpoints of all flows, by slot and side.
 pub type Endpoints = Vec<[Box<dyn Endpoint>; 2]>;
 
 /// Token of the wake-up that starts an application.
 pub(crate) const START: u64 = u64::MAX;
-/// Token of the wake-up that stops it.
+/// Token of the wake-up that stops an application.
 pub(crate) const STOP: u64 = u64::MAX - 1;
 
-/// What an application may touch while it handles one event.
+/// What an application can read and do while it handles one event.
 pub struct AppContext<'a> {
-    /// The time.
+    /// Current time.
     pub now: Instant,
-    /// Its own stream of random numbers.
+    /// The application's own stream of random numbers.
     pub rng: &'a mut Rng,
     pub(crate) app: AppId,
-    /// Put into the tokens of its wake-ups: which of an application's [periods] asks for them.
+    /// Part of the tokens of its wake-ups. It identifies which of an application's [periods]
+    /// scheduled a wake-up.
     pub(crate) mark: u64,
     pub(crate) group: &'a mut GroupSetup,
     pub(crate) endpoints: &'a mut Endpoints,
@@ -190,7 +194,7 @@ pub struct AppContext<'a> {
 }
 
 impl AppContext<'_> {
-    /// Asks for [`AppEvent::Timer`] with `token` at `at`. Never cancelled.
+    /// Schedules [`AppEvent::Timer`] with `token` at `at`. A scheduled wake-up cannot be cancelled.
     pub fn wake_at(&mut self, at: Instant, token: u64) {
         assert!(
             token < STOP,
@@ -201,12 +205,13 @@ impl AppContext<'_> {
         self.world.events.push(at, Source::App(self.app), token);
     }
 
-    /// How many remote hosts it has.
+    /// Number of the group's remote hosts.
     pub fn peers(&self) -> usize {
         self.group.peers.len()
     }
 
-    /// Opens a TCP connection with remote host `peer`, from `opener`'s side. [`News::Connected`] follows.
+    /// Opens a TCP connection with remote host `peer`, from `opener`'s side. [`News::Connected`]
+    /// follows once it is established.
     pub fn connect(&mut self, peer: usize, opener: Side) -> FlowId {
         let flow = self.open_flow(peer, Protocol::Tcp);
         let (name, ordinal) = (&self.group.name, self.group.opened);
@@ -225,12 +230,13 @@ impl AppContext<'_> {
         flow
     }
 
-    /// Opens a stream of datagrams with remote host `peer`.
+    /// Opens a datagram stream with remote host `peer`.
     pub fn open_datagrams(&mut self, peer: usize) -> FlowId {
         self.open_socket(peer, Protocol::Udp)
     }
 
-    /// Opens a stream of ICMP echo messages with remote host `peer`: datagrams, for all that a model sees, under another protocol number.
+    /// Opens a stream of ICMP echo messages with remote host `peer`. Models treat them as datagrams
+    /// with another protocol number.
     pub fn open_echo(&mut self, peer: usize) -> FlowId {
         self.open_socket(peer, Protocol::Icmp)
     }
@@ -255,23 +261,27 @@ impl AppContext<'_> {
         flow
     }
 
-    /// Appends bytes to the stream from `from`.
+    /// Appends `bytes` bytes to the stream that `from` sends.
     pub fn send(&mut self, flow: FlowId, from: Side, bytes: u64) {
         self.command(flow, from, Command::Send { bytes });
     }
 
-    /// Asks for [`News::Received`] once `total` bytes of the stream have arrived at `at`.
+    /// Requests [`News::Received`] once `total` bytes of the stream have arrived at `at`.
     pub fn expect(&mut self, flow: FlowId, at: Side, total: u64) {
         self.command(flow, at, Command::Expect { total });
     }
 
-    /// Asks for [`News::Writable`] once no more than `unsent` bytes of what `from` wrote wait to be sent: who writes on only then leaves it to
-    /// the last moment what is sent next, as a program does that sets `TCP_NOTSENT_LOWAT`. Before the connection is open nothing is writable.
+    /// Requests [`News::Writable`] once at most `unsent` bytes written by `from` have not been sent
+    /// for the first time.
+    ///
+    /// An application that waits for it before each write decides late what is sent next, as a
+    /// program does that sets `TCP_NOTSENT_LOWAT`. A connection is not writable before it is
+    /// established.
     pub fn await_room(&mut self, flow: FlowId, from: Side, unsent: u64) {
         self.command(flow, from, Command::Await { unsent });
     }
 
-    /// Bytes of the stream that have arrived at `at`, in order, so far.
+    /// Number of bytes of the stream that have arrived in order at `at` so far.
     pub fn received(&self, flow: FlowId, at: Side) -> u64 {
         #[cfg(test)]
         if let Some(bytes) = testing::received(flow, at) {
@@ -280,14 +290,14 @@ impl AppContext<'_> {
         self.endpoints[flow.0 as usize][at.index()].received()
     }
 
-    /// Closes a connection: neither side sends more than it has written.
+    /// Closes a connection on both sides. Data already written is still sent.
     pub fn hang_up(&mut self, flow: FlowId) {
         for side in Side::BOTH {
             self.close(flow, side);
         }
     }
 
-    /// Says that `from` will send no more.
+    /// Closes the sending direction of `from`: it sends no more data.
     pub fn close(&mut self, flow: FlowId, from: Side) {
         self.command(flow, from, Command::Close);
     }
@@ -297,28 +307,30 @@ impl AppContext<'_> {
         self.command(flow, from, Command::Datagram { number, size });
     }
 
-    /// Reports a measurement.
+    /// Records the value of a measure now.
     pub fn measure(&mut self, measure: Measure, value: f64) {
         self.measure_at(self.now, measure, value);
     }
 
-    /// Reports a measurement of what was over at `at`, before now.
+    /// Records the value of a measure for an event that ended at `at`, not later than now.
     pub fn measure_at(&mut self, at: Instant, measure: Measure, value: f64) {
         self.measure_over(Duration::ZERO, at, measure, value);
     }
 
-    /// Reports a measurement of a stretch of that length that was over at `at`: of one that began in the warm-up, none.
+    /// Records the value of a measure for a period of `length` that ended at `at`. A period that
+    /// began in the warm-up is not recorded.
     pub fn measure_over(&mut self, length: Duration, at: Instant, measure: Measure, value: f64) {
         let group = GroupId(self.app.0);
         (self.world.recorder).measured(at, length, group, measure, value);
     }
 
-    /// Time until the warm-up is over.
+    /// Time until the warm-up ends.
     pub fn warming_up(&self) -> Duration {
         self.world.measured_from.since(self.now)
     }
 
-    /// How much of a first period is over now, so that one begins as the warm-up is over; after it, nothing.
+    /// How much of the first period to count as already elapsed, so that a period begins exactly
+    /// when the warm-up ends; zero after the warm-up.
     pub fn begun_of(&self, period: Duration) -> Duration {
         let rest = self.warming_up().as_nanos() % period.as_nanos();
         if rest == 0 {
@@ -365,18 +377,20 @@ impl AppContext<'_> {
     }
 }
 
-/// A group's connections take ephemeral ports in turn, from a place of the group's own: hashes tell connections apart, also those of several
-/// groups between the same hosts. No model asks which well-known port the other end has.
+/// Source port of a group's flow: a group uses ephemeral ports in turn, beginning at an offset of
+/// its own. Hashes of addresses and ports can thus tell connections apart, also those of several
+/// groups between the same hosts. No model uses the well-known port of the remote end.
 fn ephemeral_port(group: u32, ordinal: u32) -> u16 {
     // RFC 6335 §6: ports from 49152 on.
     const PORTS: u32 = 16_384;
-    // Odd, hence a place of its own for each of 16 384 groups; near the golden section of the range, hence far from its neighbours.
+    // The step is odd, so that each of 16 384 groups has an offset of its own. It is near the
+    // golden section of the range, so that the offsets of neighbouring groups are far apart.
     const STEP: u32 = 10_125;
     let offset = group.wrapping_mul(STEP).wrapping_add(ordinal) % PORTS;
     49_152 + offset as u16
 }
 
-/// Turns an endpoint's notice into what its application is told.
+/// Converts an endpoint's notice into the event for its application.
 pub(crate) fn app_event(notice: Notice) -> AppEvent {
     AppEvent::Flow {
         flow: notice.flow,
