@@ -1,4 +1,4 @@
-//! The applications a scenario can name, and what each answers about itself.
+//! The list of applications that a scenario can use, and the properties that each of them declares.
 
 use super::memory::{Datagrams, Own, Setting};
 use super::stream::Pace;
@@ -12,10 +12,10 @@ use crate::metrics::{Measure, deadline};
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
-/// The list of applications.
+/// Declares the list of applications.
 macro_rules! applications {
     ($($(#[$doc:meta])* $variant:ident($config:ty),)+) => {
-        /// What somebody does on the line.
+        /// The application of a flow.
         #[derive(
             Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
         )]
@@ -25,12 +25,12 @@ macro_rules! applications {
         }
 
         impl ApplicationConfig {
-            /// What every application is, in the order of their names.
+            /// Descriptions of all applications, in the order of their names.
             pub fn list() -> Vec<About> {
                 vec![$(<$config>::about()),+]
             }
 
-            /// What it is, whatever its parameters.
+            /// The description of this application, independent of its parameters.
             pub fn about(&self) -> About {
                 match self {
                     $(Self::$variant(_) => <$config>::about(),)+
@@ -47,76 +47,76 @@ macro_rules! applications {
 }
 
 applications! {
-    /// Files over TCP, or one transfer that never ends.
+    /// Bulk transfer: files over TCP, or one transfer that never ends.
     Bulk(bulk::Config),
     /// Datagrams at a constant rate.
     Cbr(cbr::Config),
-    /// A cloud game: video down, input up, both with a deadline.
+    /// A cloud game: video down and input up, both with a deadline.
     CloudGaming(cloud_gaming::Config),
-    /// A video conference of fixed rate, both ways.
+    /// A video conference of fixed rate, in both directions.
     Conference(conference::Config),
-    /// A game's small packets, both ways.
+    /// A game with small packets in both directions.
     Game(game::Config),
-    /// Half-Life: a player and the server, by published distributions.
+    /// Half-Life: one player and the server, by published distributions.
     HalfLife(half_life::Config),
-    /// Datagrams at even intervals that are returned at once, as irtt sends them.
+    /// Datagrams at constant intervals that are returned at once, as irtt sends them.
     Isochronous(isochronous::Config),
-    /// A modern game: a player and the server, as in the studies of low-latency DOCSIS.
+    /// A modern game: one player and the server, as in the studies of low-latency DOCSIS.
     LldGame(lld_game::Config),
-    /// Echo requests and their answers.
+    /// Ping: echo requests and their replies.
     Ping(ping::Config),
-    /// Datagrams at random times, of equal or random size.
+    /// Datagrams at random times, of constant or random size.
     Poisson(poisson::Config),
-    /// Quake III: a player and the server, by published distributions.
+    /// Quake III: one player and the server, by published distributions.
     Quake3(quake3::Config),
-    /// Packets of a capture, sent again at their times.
+    /// The packets of a capture, sent again at their original times.
     Replay(replay::Config),
-    /// Round trips per minute on a line that is filled for the purpose.
+    /// Responsiveness: round trips per minute on a line that the test saturates.
     Responsiveness(responsiveness::Config),
-    /// Transfers for a time, and the throughput that is seen.
+    /// A speed test: parallel transfers for a limited time, and the throughput that the test shows.
     SpeedTest(speed_test::Config),
-    /// A video in segments, at a rate that follows the line.
+    /// Video streaming in segments, at a rate that adapts to the line.
     Streaming(streaming::Config),
-    /// Connections to many peers that share one cap.
+    /// A torrent: connections to many peers that share one rate limit.
     Torrent(torrent::Config),
-    /// A video call whose rate follows the line, by Google Congestion Control.
+    /// A video call whose rate adapts to the line, by Google Congestion Control.
     VideoCall(video_call::Config),
-    /// A telephone call, scored by the E-model.
+    /// Telephone calls, scored by the E-model.
     Voice(voice::Config),
-    /// Web pages, one after the other.
+    /// Web pages, loaded one after the other.
     Web(web::Config),
 }
 
-/// What is to be known of an application, whatever its parameters.
+/// Description of an application, independent of its parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
-    /// Its name in scenarios and results.
+    /// Name in scenarios and results.
     pub name: &'static str,
-    /// What sets it apart from others.
+    /// Properties that distinguish it from other applications.
     pub properties: &'static [Property],
-    /// What it can report, the most telling first. It reports nothing else.
+    /// The measures that it can report, the most important first. It reports no others.
     pub measures: &'static [Measure],
 }
 
-/// What sets some applications apart, for those who judge, compare and draw what became of them.
+/// A property of an application that matters for scores, comparisons and charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Property {
-    /// It sends datagrams, and its rate follows the line's.
+    /// It sends datagrams at a rate that adapts to the line.
     Adaptive,
-    /// It takes what it can get, and so counts for Jain's index.
+    /// It uses all the capacity that it can get, and so counts for Jain's index.
     Bulk,
-    /// It is a game: where nothing of it was scored, its delay is judged by what games need.
+    /// It is a game. If it has no score, its delay is rated by the needs of games.
     Game,
-    /// It has more to send for as long as anything of it is under way.
+    /// It always has more data to send while any transfer is in progress.
     Greedy,
-    /// It watches the other flows: where not all can be drawn, it is left out first.
+    /// It observes the other flows. If a chart cannot show all flows, it is left out first.
     Probe,
-    /// It moves data: runs are compared by its goodput.
+    /// It transfers data: runs are compared by its goodput.
     Transfer,
 }
 
 impl Property {
-    /// Its name in the engine's description.
+    /// Name in the engine's description.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Adaptive => "adaptive",
@@ -129,57 +129,58 @@ impl Property {
     }
 }
 
-/// A parameter that does not make sense: the path of its key within the application's table, and what is expected there.
+/// An invalid parameter: the path of its key within the application's table, and the expected
+/// value.
 pub type Fault = (String, String);
 
-/// What an application's parameters say about it.
+/// What an application declares about itself, given its parameters.
 pub(super) trait Definition {
-    /// What it is, whatever its parameters.
+    /// The description of the application, independent of its parameters.
     fn about() -> About
     where
         Self: Sized;
-    /// `tcp` or `udp`; results know no third, so that echo requests count as datagrams.
+    /// `tcp` or `udp`. Results have no third value, so that echo requests count as datagrams.
     fn transport(&self) -> &'static str;
-    /// The directions it can have; the first is the default.
+    /// Possible directions; the first is the default.
     fn directions(&self) -> &'static [Direction];
-    /// Which sides send application data (a request is data, an acknowledgement is not).
+    /// Which sides send application data, by side. A request is data, an acknowledgement is not.
     fn carries_data(&self, direction: Direction) -> [bool; 2] {
         direction.sides()
     }
-    /// How many remote hosts it uses.
+    /// Number of remote hosts that it uses.
     fn peers_wanted(&self) -> usize {
         1
     }
-    /// TCP connections that it has open at the same time.
+    /// Largest number of TCP connections open at the same time.
     fn connections(&self) -> u64 {
         0
     }
-    /// Bytes that it may want to send at the same time.
+    /// Largest number of bytes that it has to send at the same time.
     fn most_to_send(&self) -> f64 {
         f64::INFINITY
     }
-    /// Its datagrams.
+    /// Upper bound of its datagrams.
     fn datagrams(&self, direction: Direction) -> Datagrams {
         let _ = direction;
         Datagrams::NONE
     }
-    /// What it keeps of its own.
+    /// Upper bound of the memory for its own state.
     fn own_bytes(&self) -> Own {
         Own::default()
     }
-    /// How many samples it takes.
+    /// Upper bound of the number of samples.
     fn samples(&self, of: &Setting) -> f64 {
         let _ = of;
         0.0
     }
-    /// Finds values that their types allow and that make no sense.
+    /// Checks for values that their types allow but that make no sense.
     fn check(&self) -> Result<(), Fault>;
-    /// The application, in one of its directions.
+    /// Creates the application for one of its directions.
     fn build(&self, direction: Direction) -> Box<dyn Application>;
 }
 
 impl ApplicationConfig {
-    /// Its name in scenarios and results.
+    /// Name in scenarios and results.
     pub fn name(&self) -> &'static str {
         self.about().name
     }
@@ -189,7 +190,7 @@ impl ApplicationConfig {
         self.definition().transport()
     }
 
-    /// The protocol of its packets.
+    /// Protocol of the packets.
     pub fn protocol(&self) -> Protocol {
         match (self, self.transport()) {
             (Self::Ping(_), _) => Protocol::Icmp,
@@ -198,7 +199,7 @@ impl ApplicationConfig {
         }
     }
 
-    /// The direction it has unless the scenario says otherwise.
+    /// The direction if the scenario gives none.
     pub fn default_direction(&self) -> Direction {
         self.definition().directions()[0]
     }
@@ -208,55 +209,55 @@ impl ApplicationConfig {
         self.definition().carries_data(direction)
     }
 
-    /// How many remote hosts it uses; it makes do with fewer.
+    /// Number of remote hosts that it uses. It also runs with fewer.
     pub fn peers_wanted(&self) -> usize {
         self.definition().peers_wanted()
     }
 
-    /// TCP connections that it has open at the same time, at most.
+    /// Largest number of TCP connections open at the same time.
     pub(crate) fn connections(&self) -> u64 {
         self.definition().connections()
     }
 
-    /// Bytes that it may want to send at the same time, at most.
+    /// Largest number of bytes that it has to send at the same time.
     pub(crate) fn most_to_send(&self) -> f64 {
         self.definition().most_to_send()
     }
 
-    /// Its datagrams, at most.
+    /// Upper bound of its datagrams.
     pub(crate) fn datagrams(&self, direction: Direction) -> Datagrams {
         self.definition().datagrams(direction)
     }
 
-    /// What it keeps of its own, at most.
+    /// Upper bound of the memory for its own state.
     pub(crate) fn own_bytes(&self) -> Own {
         self.definition().own_bytes()
     }
 
-    /// How many samples it takes, at most.
+    /// Upper bound of the number of samples.
     pub(crate) fn samples(&self, of: &Setting) -> f64 {
         self.definition().samples(of)
     }
 
-    /// Whether it takes what it can get, and so counts for Jain's index.
+    /// Whether it uses all the capacity that it can get, and so counts for Jain's index.
     pub fn is_bulk(&self) -> bool {
         self.about().properties.contains(&Property::Bulk)
     }
 
-    /// Finds values that their types allow and that make no sense.
+    /// Checks for values that their types allow but that make no sense.
     ///
     /// # Errors
     ///
-    /// The path of the key within the application's table, and what is expected there.
+    /// The path of the invalid key within the application's table, and the expected value.
     pub fn check(&self) -> Result<(), Fault> {
         self.definition().check()
     }
 
-    /// The application. Its parameters have been [checked](Self::check).
+    /// Creates the application. Its parameters must have been [checked](Self::check).
     ///
     /// # Errors
     ///
-    /// A sentence, if it cannot have this direction.
+    /// A sentence, if the application cannot have this direction.
     pub fn build(&self, direction: Direction) -> Result<Box<dyn Application>, String> {
         let definition = self.definition();
         let possible = definition.directions();
@@ -276,7 +277,7 @@ impl ApplicationConfig {
     }
 }
 
-/// A fault unless `holds`.
+/// Returns a fault unless `holds`.
 pub(super) fn ensure(holds: bool, key: &str, expected: &str) -> Result<(), Fault> {
     if holds {
         Ok(())
@@ -285,7 +286,7 @@ pub(super) fn ensure(holds: bool, key: &str, expected: &str) -> Result<(), Fault
     }
 }
 
-/// A datagram has room for its headers (IPv4 20 B, UDP 8 B) and at least one byte, and is an IP packet.
+/// A datagram is an IP packet with room for its headers (IPv4 20 B, UDP 8 B) and at least one byte.
 pub(super) fn ensure_datagram(size: ByteCount, key: &str) -> Result<(), Fault> {
     ensure(
         (29..=u64::from(u16::MAX)).contains(&size.0),
@@ -294,7 +295,7 @@ pub(super) fn ensure_datagram(size: ByteCount, key: &str) -> Result<(), Fault> {
     )
 }
 
-/// Time between two packets: above what would drown the run in events, and not never.
+/// Time between two packets: not so short that a run would have too many events, and not endless.
 pub(super) fn ensure_gap(gap: Duration, key: &str) -> Result<(), Fault> {
     ensure(
         (SHORTEST_GAP..=LONGEST_SPAN).contains(&gap),
@@ -303,12 +304,12 @@ pub(super) fn ensure_gap(gap: Duration, key: &str) -> Result<(), Fault> {
     )
 }
 
-/// A pause or the like: any length that a run could see the end of.
+/// A pause or a similar duration that is short enough to end within a run.
 pub(super) fn ensure_span(span: Duration, key: &str) -> Result<(), Fault> {
     ensure(span <= LONGEST_SPAN, key, "at most 24 h")
 }
 
-/// A deadline that a packet can meet, and periods that hold packets enough to take a share of.
+/// A deadline that a packet can meet, and periods with enough packets for a share.
 pub(super) fn ensure_scoring(scoring: &deadline::Config) -> Result<(), Fault> {
     ensure(
         (SHORTEST_DEADLINE..=LONGEST_DEADLINE).contains(&scoring.deadline),
@@ -322,7 +323,7 @@ pub(super) fn ensure_scoring(scoring: &deadline::Config) -> Result<(), Fault> {
     )
 }
 
-/// Video whose frames and packets are neither too many nor too large to be told apart.
+/// Video whose frames and packets have a reasonable number and size.
 pub(super) fn ensure_video(format: &video::Format) -> Result<(), Fault> {
     ensure(
         (1..=1000).contains(&format.frame_rate),
@@ -349,7 +350,7 @@ pub(super) fn ensure_video(format: &video::Format) -> Result<(), Fault> {
     )
 }
 
-/// A rate at which packets of `size` are neither too dense nor too rare.
+/// A rate at which the time between packets of `size` is neither too short nor too long.
 pub(super) fn ensure_rate(rate: Rate, size: ByteCount, key: &str) -> Result<(), Fault> {
     ensure(
         (SHORTEST_GAP..=LONGEST_SPAN).contains(&rate.time_for(size.0)),
@@ -396,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Memory is reckoned from what applications say that they send and measure.
+    /// The engine estimates memory from the datagrams and samples that applications declare.
     #[test]
     fn every_application_says_what_it_sends_and_how_many_samples_it_takes() {
         for application in all() {

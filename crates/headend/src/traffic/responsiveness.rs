@@ -1,9 +1,17 @@
-//! Responsiveness under working conditions: round trips per minute (RPM) on a line that is filled for the purpose, by draft-ietf-ippm-responsiveness-08.
+//! Responsiveness under working conditions (draft-ietf-ippm-responsiveness-08): measures round
+//! trips per minute (RPM) on a line that the test itself saturates.
 //!
-//! Load-generating connections are added at every interval. Once the goodput is stable, so is to be the responsiveness, whose latest value is the
-//! result. It comes from probes, a request for one byte each: *foreign* ones open a connection of their own (times of the TCP handshake,
-//! the TLS handshake for each of its round trips, the request), *self* ones share a load-generating connection. Goodput and responsiveness are stable
-//! when the standard deviation of their latest moving averages is small beside the last of them. Of each kind of time the upper 5 % are left out of the mean:
+//! The test adds load-generating connections at every interval until the goodput is stable. From
+//! then on it continues until the responsiveness is stable as well. The latest responsiveness is
+//! the result. It is computed from probes, each a request for one byte:
+//!
+//! - A *foreign* probe opens a connection of its own. It measures the time of the TCP handshake,
+//!   the mean time of a round trip of the TLS handshake, and the time of the request.
+//! - A *self* probe is sent on a load-generating connection.
+//!
+//! Goodput and responsiveness are stable when the standard deviation of their latest moving
+//! averages is small relative to the last of them. The longest 5 % of the times of each kind are
+//! excluded from the mean TM:
 //!
 //! ```text
 //! foreign = 60000 / ((TM(tcp_f) + TM(tls_f) + TM(http_f)) / 3)      times in ms
@@ -11,9 +19,14 @@
 //! RPM     = (foreign + loaded) / 2
 //! ```
 //!
-//! A sender of load hands its connection no more ahead of time than what leaves within 5 ms, so that a self probe waits in the network and not in the
-//! sender; the draft asks for `TCP_NOTSENT_LOWAT`, its next revision for these 5 ms. What deviates: no probes in the first interval, when nothing says what the line can carry (the draft bounds their share of it);
-//! load-generating connections begin without a TLS handshake.
+//! A sender of load writes to its connection only as much ahead of time as leaves within 5 ms. A
+//! self probe therefore waits in the network and not in the sender. The draft requires
+//! `TCP_NOTSENT_LOWAT`; its next revision gives the 5 ms.
+//!
+//! Deviations:
+//! - There are no probes in the first interval, because the capacity is not known yet. The draft
+//!   limits the share of the capacity that probes may use.
+//! - Load-generating connections have no TLS handshake.
 
 use super::config::{About, Definition, Fault, ensure, ensure_span};
 use super::marks::Marks;
@@ -28,49 +41,54 @@ use crate::units::{ByteCount, Probability};
 
 /// Parameters of a responsiveness test.
 ///
-/// Use it for one figure that says how a line feels while it is busy: round trips per minute, as `networkQuality` shows them.
+/// Use it for one figure that describes how a line feels under load: round trips per minute, as
+/// `networkQuality` shows them.
 ///
-/// Source: draft-ietf-ippm-responsiveness-08, "Responsiveness under Working Conditions" (October 2025).
+/// Source: draft-ietf-ippm-responsiveness-08, "Responsiveness under Working Conditions" (October
+/// 2025).
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Load-generating connections added at each interval (INC).
+    /// Number of load-generating connections that are added at each interval (INC).
     pub added: u32,
-    /// Size of what a server answers to a probe's TLS handshake, most of it certificates.
+    /// Size of a server's response in the TLS handshake of a probe, most of it certificates.
     pub certificates: ByteCount,
-    /// Intervals of a moving average, and values that have to agree (MAD). More of them take longer, and are surer.
+    /// Number of intervals of a moving average, and number of values that must agree (MAD). A
+    /// larger one makes a test longer and its result more reliable.
     pub distance: u32,
-    /// Load-generating connections at the start (INP).
+    /// Number of load-generating connections at the start (INP).
     pub initial: u32,
     /// Length of an interval (ID).
     pub interval: Duration,
-    /// How long a direction's test takes at most; what is not stable by then is reported as it is.
+    /// Longest duration of the test of one direction. A result that is not stable by then is
+    /// reported as it is.
     pub limit: Duration,
-    /// Most load-generating connections (MNP).
+    /// Largest number of load-generating connections (MNP).
     pub most: u32,
     /// Time between the end of a test and the start of the next.
     pub pause: Duration,
-    /// Probes of each kind in a second, at most (MPS).
+    /// Largest number of probes of each kind in a second (MPS).
     pub probes: u32,
-    /// Share of the capacity that probes may take (PTC): on a slow line they become fewer.
+    /// Share of the capacity that probes may use (PTC). A slow line thus gets fewer probes.
     pub share: Probability,
-    /// How many tests. Without it they follow each other until the flow's stop time.
+    /// Number of tests. Without it, tests follow each other until the flow's stop time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<u64>,
-    /// TLS of the foreign probes. Without it, `"off"`, two times make up a foreign round trip, not three.
+    /// TLS version of the foreign probes. With `"off"`, a foreign round trip is the mean of two
+    /// times, not three.
     pub tls: Tls,
-    /// Standard deviation at which averages are stable, as a share of the latest (SDT).
+    /// Standard deviation below which averages are stable, as a share of the latest average (SDT).
     pub tolerance: Probability,
-    /// Share of the times that count, from the lowest up (TMP).
+    /// Share of the times that count, from the shortest up (TMP).
     pub trim: Probability,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        // The draft's table of parameters, but for what is marked.
+        // The values of the draft's table of parameters, except where marked.
         Self {
             added: 1,
-            // With the rest of a foreign probe about the 5000 B that the draft reckons with.
+            // With the rest of a foreign probe, about the 5000 B that the draft assumes.
             certificates: ByteCount(4000),
             distance: 4,
             initial: 1,
@@ -90,8 +108,7 @@ impl Default for Config {
     }
 }
 
-/// One sample for each test, of the direction that it filled; NaN where a kind of probe had no
-/// answer.
+/// One sample for each test and direction; NaN if no probe of some kind was answered.
 static RPM: measure::Kind = measure::Kind {
     scale: "round trips/min",
     is_rising: true,
@@ -104,7 +121,7 @@ static RPM: measure::Kind = measure::Kind {
     )
 };
 
-/// One sample for each test: 0 (low), 1 (medium), 2 (high).
+/// One sample for each test and direction: 0 (low), 1 (medium), 2 (high).
 static RPM_CONFIDENCE: measure::Kind = measure::Kind {
     is_rising: true,
     range: Some((0.0, 2.0)),
@@ -183,12 +200,12 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who measures responsiveness.
+/// A host that measures responsiveness.
 #[derive(Debug)]
 pub struct Responsiveness {
     config: Config,
     direction: Direction,
-    /// Who sends the load of the test under way.
+    /// The side that sends the load in the current test.
     from: Side,
     running: bool,
     loads: Vec<Load>,
@@ -196,11 +213,12 @@ pub struct Responsiveness {
     times: Times,
     stability: Stability,
     started_at: Instant,
-    /// Intervals that are over.
+    /// Number of completed intervals.
     intervals: u64,
     /// Time between two pairs of probes, once the capacity is known.
     gap: Option<Duration>,
-    /// The wake-up for the next probe, if there is one: when, and its token. Others are of a pace that was given up.
+    /// Time and token of the scheduled wake-up for the next probe, if any. A wake-up with another
+    /// time or token is outdated and ignored.
     next: Option<(Instant, u64)>,
     tests_done: u64,
     stopped: bool,
@@ -211,13 +229,14 @@ pub struct Responsiveness {
 struct Load {
     flow: FlowId,
     connected: bool,
-    /// Bytes that each side has written.
+    /// Number of bytes that each side has written.
     written: [u64; 2],
-    /// Received by the end of the interval before.
+    /// Number of bytes received by the end of the previous interval.
     received: u64,
-    /// What is handed over at a time.
+    /// Number of bytes that the sender writes at a time.
     chunk: u64,
-    /// Self probes on their way to the server, by when they were made, and where it sends the load, the request for that. Then their answers.
+    /// Requests on their way to the server, then responses on their way back, each with the time at
+    /// which the self probe was sent. `None` stands for the request that starts the load.
     requests: Marks<Option<Instant>>,
     answers: Marks<Instant>,
 }
@@ -226,18 +245,18 @@ struct Load {
 #[derive(Debug, Clone, Copy)]
 struct Foreign {
     flow: FlowId,
-    /// When the step under way began.
+    /// Start of the current step.
     since: Instant,
-    /// When the TCP handshake was over.
+    /// End of the TCP handshake.
     connected_at: Instant,
-    /// Round trips since then, TLS's and then the request's.
+    /// Number of completed round trips since then: first those of TLS, then the request's.
     exchanges: u32,
     asked: u64,
     promised: u64,
 }
 
 impl Responsiveness {
-    /// Tests that begin when they are started.
+    /// Creates an application that starts its tests on [`AppEvent::Started`].
     pub fn new(config: Config, direction: Direction) -> Self {
         Self {
             from: first_sender(direction),
@@ -282,7 +301,7 @@ impl Responsiveness {
         });
     }
 
-    /// An interval is over.
+    /// Ends an interval.
     fn interval(&mut self, cx: &mut AppContext<'_>) {
         self.intervals += 1;
         let reader = self.from.other();
@@ -310,7 +329,8 @@ impl Responsiveness {
         cx.wake_at(cx.now + self.config.interval, INTERVAL);
     }
 
-    /// As many probes as their share of the capacity allows, which brought so many bytes in an interval.
+    /// Sets the time between probes to the shortest that keeps within their share of the capacity.
+    /// `bytes` is the number of bytes received in the last interval.
     fn set_pace(&mut self, bytes: u64, cx: &mut AppContext<'_>) {
         let second = Duration::from_secs(1);
         let fastest = second / u64::from(self.config.probes);
@@ -322,7 +342,8 @@ impl Responsiveness {
         let slowest = self.config.interval.mul_f64(share);
         let gap = fastest.max(slowest);
         self.gap = Some(gap);
-        // What was put off by a slower pace comes at the new one: on a far line the first interval brings little.
+        // If the next probe was delayed by a slower pace, it is sent at the new pace. Over a long
+        // round trip the first interval delivers few bytes, and so gives a slow pace.
         match self.next {
             None => self.probe_at(cx.now, FOREIGN, cx),
             Some((due, token)) if due > cx.now + gap / 2 => {
@@ -332,13 +353,13 @@ impl Responsiveness {
         }
     }
 
-    /// Asks for the wake-up of the next probe.
+    /// Schedules the wake-up for the next probe.
     fn probe_at(&mut self, at: Instant, token: u64, cx: &mut AppContext<'_>) {
         self.next = Some((at, token));
         cx.wake_at(at, token);
     }
 
-    /// The test is over: what it found, and how sure that is.
+    /// Ends the test, and records its result and the confidence in it.
     fn finish(&mut self, rpm: Option<f64>, cx: &mut AppContext<'_>) {
         cx.measure(RPM.of(self.from), rpm.unwrap_or(f64::NAN));
         cx.measure(RPM_CONFIDENCE.of(self.from), self.stability.confidence());
@@ -361,7 +382,7 @@ impl Responsiveness {
         }
     }
 
-    /// Launches a foreign probe, and half a gap later a self probe.
+    /// Sends a foreign probe, or the self probe half a gap after it.
     fn launch(&mut self, token: u64, cx: &mut AppContext<'_>) {
         if self.next != Some((cx.now, token)) {
             return;
@@ -385,7 +406,7 @@ impl Responsiveness {
         self.probe_at(cx.now + gap / 2, FOREIGN + SELF - token, cx);
     }
 
-    /// A self probe, on any of the load-generating connections that are open.
+    /// Sends a self probe on a random established load-generating connection.
     fn ask_on_load(&mut self, cx: &mut AppContext<'_>) {
         let open = self.loads.iter().filter(|load| load.connected).count() as u64;
         let chosen = cx.rng.below(open) as usize;
@@ -404,7 +425,7 @@ impl Responsiveness {
                 if from == Side::Host {
                     load.write(from, cx);
                 } else {
-                    // The request for what never ends.
+                    // This request starts the endless response.
                     load.ask(None, cx);
                 }
             }
@@ -422,7 +443,8 @@ impl Responsiveness {
                 }
             }
             News::Closed => {
-                // The draft aborts its test here; another connection keeps the load up.
+                // The draft aborts its test here. Here another connection replaces the lost one, so
+                // that the load continues.
                 self.loads.swap_remove(index);
                 self.add_load(cx);
             }
@@ -474,14 +496,15 @@ impl Responsiveness {
 }
 
 impl Load {
-    /// More of the load, and again when there is room.
+    /// Writes the next part of the load, and requests a notice when the connection is writable
+    /// again.
     fn write(&mut self, from: Side, cx: &mut AppContext<'_>) {
         self.written[from.index()] += self.chunk;
         cx.send(self.flow, from, self.chunk);
         cx.await_room(self.flow, from, 0);
     }
 
-    /// A request: a probe made now, or one for the load.
+    /// Sends a request: a self probe sent at `asked_at`, or the request that starts the load.
     fn ask(&mut self, asked_at: Option<Instant>, cx: &mut AppContext<'_>) {
         self.written[Side::Host.index()] += REQUEST;
         let offset = self.written[Side::Host.index()];
@@ -505,7 +528,7 @@ impl Load {
 }
 
 impl Foreign {
-    /// Bytes of the round trip under way, up and down.
+    /// Number of bytes of the current round trip, up and down.
     fn flights(&self, config: &Config) -> (u64, u64) {
         let handshake = (config.tls).flights(self.exchanges, config.certificates.0);
         handshake.unwrap_or((config.tls.rest() + REQUEST, ANSWER))
@@ -525,7 +548,7 @@ impl Application for Responsiveness {
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
         match event {
             AppEvent::Started => self.begin(cx),
-            // A test under way is carried to its end, both directions of it.
+            // A test in progress is completed in both directions.
             AppEvent::Stopped => self.stopped = true,
             AppEvent::Timer { token: INTERVAL } => self.interval(cx),
             AppEvent::Timer { token: NEXT_TEST } => {
@@ -540,7 +563,7 @@ impl Application for Responsiveness {
     }
 }
 
-/// Who sends the load, first if both do: downstream goes first.
+/// The side that sends the load first: with both directions, downstream is tested first.
 fn first_sender(direction: Direction) -> Side {
     match direction {
         Direction::Up => Side::Host,
@@ -548,7 +571,7 @@ fn first_sender(direction: Direction) -> Side {
     }
 }
 
-/// What a probe times.
+/// The kinds of times that probes measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Tcp,
@@ -557,14 +580,14 @@ enum Kind {
     Loaded,
 }
 
-/// The times of the latest intervals, in ms, by kind.
+/// Times of the latest intervals, in ms, by kind.
 #[derive(Debug)]
 struct Times {
     trim: f64,
     has_tls: bool,
-    /// By interval, the one under way last; then by kind.
+    /// Times by interval and kind. The current interval is the last.
     intervals: Vec<[Vec<f64>; 4]>,
-    /// Room to sort in.
+    /// Buffer for sorting.
     sorted: Vec<f64>,
 }
 
@@ -591,7 +614,8 @@ impl Times {
         }
     }
 
-    /// Responsiveness over the latest intervals, of which one is over now and another begins; none while a kind of probe has no answer.
+    /// Ends the current interval and begins the next. Returns the responsiveness over the latest
+    /// intervals; `None` if no probe of some kind was answered.
     fn close_interval(&mut self) -> Option<f64> {
         let tcp = self.trimmed_mean(Kind::Tcp);
         let tls = self.trimmed_mean(Kind::Tls);
@@ -621,12 +645,12 @@ impl Times {
     }
 }
 
-/// Whether goodput, then responsiveness, have come to rest.
+/// Whether goodput, and then responsiveness, are stable.
 #[derive(Debug)]
 struct Stability {
     distance: usize,
     tolerance: f64,
-    /// Bytes of the intervals, and their moving averages.
+    /// Number of bytes in each interval, and the moving averages of them.
     bytes: Vec<f64>,
     goodput: Vec<f64>,
     saturated: bool,
@@ -654,7 +678,8 @@ impl Stability {
         (self.saturated, self.stable) = (false, false);
     }
 
-    /// An interval brought so many bytes, and this responsiveness: whether the test has its result.
+    /// Adds the bytes and the responsiveness of an interval. Returns whether the test has its
+    /// result.
     fn take(&mut self, bytes: f64, rpm: Option<f64>) -> bool {
         self.bytes.push(bytes);
         if self.saturated {
@@ -663,14 +688,15 @@ impl Stability {
             return self.stable;
         }
         let latest = &self.bytes[self.bytes.len().saturating_sub(self.distance)..];
-        // What came before the start counts as nothing.
+        // Intervals before the start count as zero.
         self.goodput
             .push(latest.iter().sum::<f64>() / self.distance as f64);
         self.saturated = self.is_stable(&self.goodput);
         false
     }
 
-    /// The latest values' standard deviation is within the tolerance of the last.
+    /// Whether the standard deviation of the latest values is within the tolerance of the last
+    /// value.
     fn is_stable(&self, values: &[f64]) -> bool {
         let Some(first) = values.len().checked_sub(self.distance) else {
             return false;
@@ -683,7 +709,8 @@ impl Stability {
         last > 0.0 && (squares.sum::<f64>() / count).sqrt() < self.tolerance * last
     }
 
-    /// 2 (high) for a result that is stable, 1 (medium) for one that had the intervals for it, 0 (low) for less.
+    /// 2 (high) if the result is stable, 1 (medium) if there were enough intervals for a result, 0
+    /// (low) otherwise.
     fn confidence(&self) -> f64 {
         match (self.stable, self.rpm.len() >= self.distance) {
             (true, _) => 2.0,
@@ -693,12 +720,14 @@ impl Stability {
     }
 }
 
-/// A request for one byte and its answer, with HTTP/2's frames and compressed headers: with TCP's and TLS's packets what the draft reckons with.
+/// Size of a request for one byte and of its response, with HTTP/2 frames and compressed headers.
+/// Together with the packets of TCP and TLS they give the sizes that the draft assumes.
 const REQUEST: u64 = 100;
 const ANSWER: u64 = 100;
-/// What a pair of probes takes: 5000 B and 1000 B.
+/// Number of bytes of a pair of probes: 5000 B and 1000 B.
 const PAIR_BYTES: u64 = 6000;
-/// What a sender of load hands over ahead of time, at the rate of its connection; at least a full segment.
+/// How much a sender of load writes ahead of time, at the rate of its connection; at least one full
+/// segment.
 const AHEAD: Duration = Duration::from_millis(5);
 const SEGMENT: u64 = 1448;
 /// Tokens of wake-ups.
@@ -728,7 +757,7 @@ mod tests {
             times.add(kind, milliseconds(ms));
         }
         assert_eq!(times.close_interval(), Some(f64::midpoint(2400.0, 600.0)));
-        // They count for four intervals, and then nothing is known.
+        // The probes count for four intervals; afterwards the result is unknown.
         for _ in 0..3 {
             assert!(times.close_interval().is_some());
         }
@@ -740,12 +769,13 @@ mod tests {
         let mut test = Responsiveness::new(Config::default(), Direction::Down);
         let mut desk = Desk::new(1);
         desk.tell(&mut test, AppEvent::Started);
-        // A window of ten segments in the first interval: a pair of probes in eight seconds.
+        // The first interval delivers a window of ten segments: the pace is one pair of probes in
+        // eight seconds.
         test.set_pace(10 * SEGMENT, &mut desk.context());
         desk.tell(&mut test, AppEvent::Timer { token: FOREIGN });
         let late = test.next.expect("the self probe is to come").0;
         assert!(late - Instant::ZERO > Duration::from_secs(4), "{late:?}");
-        // Then the line gives 80 Mbit/s.
+        // Then the line carries 80 Mbit/s.
         test.set_pace(10_000_000, &mut desk.context());
         let (due, token) = test.next.expect("it is to come sooner");
         assert!(due - Instant::ZERO <= milliseconds(10), "{due:?}");
@@ -777,7 +807,8 @@ mod tests {
     #[test]
     fn goodput_comes_to_rest_first_and_then_responsiveness() {
         let mut stability = Stability::new(4, 0.05);
-        // Averages over four: 25, 50, 75, 100, 100, 100, 100. The latest four lie within 5 % from the seventh on.
+        // Averages over four intervals: 25, 50, 75, 100, 100, 100, 100. The latest four are within
+        // 5 % from the seventh on.
         let rests = |stability: &mut Stability, rpm| stability.take(100.0, Some(rpm));
         for _ in 0..6 {
             assert!(!rests(&mut stability, 500.0));

@@ -1,6 +1,6 @@
-//! One of a browser's connections: what was asked on it, and what its server has still to say.
+//! One connection of a browser: the requests sent on it, and the responses that are outstanding.
 //!
-//! Offsets count from the start of a stream, over all that was ever said on it.
+//! Offsets count from the start of the stream in each direction.
 
 use std::collections::VecDeque;
 
@@ -12,36 +12,37 @@ use crate::packet::Side;
 use crate::traffic::AppContext;
 use crate::traffic::marks::Marks;
 
-/// A connection. What a browser looks at of all its connections stands apart from the books of each.
+/// One connection to a server. The fields that a browser reads of all its connections are separate
+/// from the rest of the state.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) flow: FlowId,
-    /// Which of the page's servers it leads to.
+    /// The server, by its index on the page.
     server: u16,
-    /// Whether the handshakes are over: until then nothing has been asked for.
+    /// Whether the handshakes are complete. Nothing is requested before.
     pub(super) ready: bool,
     books: Box<Books>,
 }
 
-/// What was said on a connection and will be, of both sides.
+/// Data sent and data expected on a connection, for both sides.
 #[derive(Debug)]
 struct Books {
-    /// TLS, with the size of the server's first flight, and its round trips so far.
+    /// TLS version, size of the server's first flight, and number of completed round trips.
     tls: (Tls, u64),
     exchanges: u32,
-    /// Bytes that go with the first request.
+    /// Number of bytes that are sent with the first request.
     preface: u64,
-    /// Bytes the browser has sent: how far the server has to read.
+    /// Number of bytes that the browser has sent, and that the server has to read.
     asked: u64,
-    /// Bytes of the server, sent or promised: how far the browser has to read.
+    /// Number of bytes that the server has sent or will send, and that the browser has to read.
     promised: u64,
     work: Work,
 }
 
-/// What is asked for and not there yet.
+/// Requests whose responses are not complete.
 #[derive(Debug)]
 enum Work {
-    /// One request at a time: the size of the latest answer, and whether it is still to come.
+    /// One request at a time: size of the latest response, and whether it is outstanding.
     Single { answer: u64, waits: bool },
     /// HTTP/2.
     Streams(Box<Streams>),
@@ -50,22 +51,22 @@ enum Work {
 #[derive(Debug)]
 struct Streams {
     config: http2::Config,
-    /// Sizes of what was asked for and is not there.
+    /// Sizes of the outstanding responses.
     open: Vec<u64>,
-    /// Requests on their way, by the size of the answer.
+    /// Sizes of the responses to requests that are in transit.
     requests: Marks<u64>,
-    /// Answers that the server thinks about.
+    /// Sizes of the responses that the server is preparing.
     thinking: VecDeque<u64>,
-    /// Answers that it writes.
+    /// The responses that the server is sending.
     server: Multiplexer,
-    /// It waits until the connection has room.
+    /// Whether the server waits until the connection is writable.
     server_waits: bool,
-    /// Answers written in full and on their way.
+    /// Sizes of the responses that are fully written and in transit.
     answers: Marks<u64>,
 }
 
 impl Connection {
-    /// A connection to remote host `server`, whose opening begins.
+    /// Opens a connection to remote host `server`.
     pub(super) fn open(server: usize, config: &Config, cx: &mut AppContext<'_>) -> Self {
         let work = config.http2.as_ref().map_or(
             Work::Single {
@@ -90,12 +91,12 @@ impl Connection {
         }
     }
 
-    /// Which of the page's servers it leads to, of a thousand at most.
+    /// The server, by its index on the page. A page has at most a thousand.
     pub(super) fn server(&self) -> usize {
         usize::from(self.server)
     }
 
-    /// The next round trip of the handshakes; without one, the connection is ready.
+    /// Begins the next round trip of the handshakes. If there is none, the connection is ready.
     pub(super) fn shake_hands(&mut self, cx: &mut AppContext<'_>) {
         let Some((up, down)) = self.flights() else {
             self.ready = true;
@@ -113,19 +114,19 @@ impl Connection {
         tls.flights(self.books.exchanges, certificates)
     }
 
-    /// The server's part of the round trip under way.
+    /// Sends the server's part of the current round trip.
     pub(super) fn answer_handshake(&mut self, cx: &mut AppContext<'_>) {
         let (_, down) = self.flights().expect("it takes part in one");
         cx.send(self.flow, Side::Peer, down);
     }
 
-    /// The round trip under way is over.
+    /// Ends the current round trip.
     pub(super) fn handshake_answered(&mut self, cx: &mut AppContext<'_>) {
         self.books.exchanges += 1;
         self.shake_hands(cx);
     }
 
-    /// Whether nothing is asked for that is not there.
+    /// Whether no response is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         match &self.books.work {
             Work::Single { waits, .. } => !waits,
@@ -133,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Whether something more may be asked for.
+    /// Whether another request may be sent.
     pub(super) fn takes_requests(&self) -> bool {
         match &self.books.work {
             Work::Single { waits, .. } => !waits,
@@ -141,7 +142,7 @@ impl Connection {
         }
     }
 
-    /// Asks for something of so many bytes by a request of `request` bytes.
+    /// Sends a request of `request` bytes for a response of `answer` bytes.
     pub(super) fn ask(&mut self, request: u64, answer: u64, cx: &mut AppContext<'_>) {
         let request = request + std::mem::take(&mut self.books.preface);
         self.books.asked += request;
@@ -163,7 +164,8 @@ impl Connection {
         cx.send(self.flow, Side::Host, request);
     }
 
-    /// The server has read `total` bytes: how many requests among them it begins to think about.
+    /// The server has read `total` bytes. Returns the number of requests among them that it begins
+    /// to process.
     pub(super) fn take_requests(&mut self, total: u64, cx: &mut AppContext<'_>) -> usize {
         let Work::Streams(streams) = &mut self.books.work else {
             return 1;
@@ -175,7 +177,7 @@ impl Connection {
         streams.thinking.len() - before
     }
 
-    /// The server has the answer ready that it has thought about the longest.
+    /// Sends the response that the server has been preparing for the longest time.
     pub(super) fn answer(&mut self, cx: &mut AppContext<'_>) {
         match &mut self.books.work {
             Work::Single { answer, .. } => cx.send(self.flow, Side::Peer, *answer),
@@ -187,7 +189,7 @@ impl Connection {
         }
     }
 
-    /// The connection has room for what the server writes.
+    /// The connection is writable for the server.
     pub(super) fn writable(&mut self, cx: &mut AppContext<'_>) {
         if let Work::Streams(streams) = &mut self.books.work {
             streams.server_waits = false;
@@ -209,12 +211,14 @@ impl Connection {
                 (streams.answers).push(self.books.promised, size, self.flow, Side::Host, cx);
             }
             streams.server_waits = true;
-            // So much stays ahead that segments are full; the rest is decided when it can leave.
+            // One frame stays written ahead so that segments are full. Which frame follows is
+            // decided when it can be sent.
             cx.await_room(self.flow, Side::Peer, streams.config.frame.0);
         }
     }
 
-    /// Whether another answer is there in full among the `total` bytes the browser has read; ask until none is.
+    /// Whether one more response is complete in the `total` bytes that the browser has read. The
+    /// caller repeats the call until it returns false.
     pub(super) fn take_answer(&mut self, total: u64, cx: &mut AppContext<'_>) -> bool {
         match &mut self.books.work {
             Work::Single { waits, .. } => std::mem::take(waits),
@@ -229,7 +233,7 @@ impl Connection {
         }
     }
 
-    /// Sizes of what was asked for and is not there.
+    /// Sizes of the outstanding responses.
     pub(super) fn missing(&self) -> &[u64] {
         match &self.books.work {
             Work::Single { answer, waits } if *waits => std::slice::from_ref(answer),

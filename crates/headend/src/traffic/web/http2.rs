@@ -1,9 +1,13 @@
-//! HTTP/2 as a page sees it (RFC 9113): one connection to a server, on which the answers to many requests share the stream frame by frame.
+//! HTTP/2 for a page load (RFC 9113): one connection to a server, on which the responses to many
+//! requests share the stream frame by frame.
 //!
-//! What is modelled: streams and the limit of how many are open at once (§5.1.2), DATA frames with their headers (§4.1, §6.1), the client's
-//! preface (§3.4). Of the answers that are ready a server sends one after the other, as RFC 9218 §10 has it for what is not
-//! incremental, or a frame of each in turn. It decides when the connection has room, frame by frame, so that what is asked for later need not wait
-//! for what has not left yet. What is left out: flow control (browsers open their windows wide), header compression, server push.
+//! The model has streams and the limit of concurrent streams (§5.1.2), DATA frames with their
+//! headers (§4.1, §6.1) and the client's preface (§3.4). A server sends the responses that are
+//! ready one after the other, as RFC 9218 §10 specifies for non-incremental responses, or one frame
+//! of each in turn. It chooses each frame when the connection is writable. A response that is
+//! requested later thus does not wait for data that has not been sent yet.
+//!
+//! Left out are flow control (browsers use large windows), header compression and server push.
 
 use std::collections::VecDeque;
 
@@ -17,11 +21,13 @@ use crate::units::ByteCount;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Payload of a full DATA frame: what an answer sends in its turn, and about what a server commits to its connection ahead of time.
+    /// Payload of a full DATA frame. It is the part of a response that is sent at a time, and about
+    /// the amount that a server writes to its connection ahead of time.
     pub frame: ByteCount,
-    /// Which of the answers that are ready comes next.
+    /// Which of the responses that are ready is sent next.
     pub order: Order,
-    /// How many requests a connection may have open. More of them keep the connection busy where answers are small; what is beyond waits.
+    /// Largest number of concurrent requests on a connection. More of them keep the connection busy
+    /// if responses are small. Further requests wait.
     pub streams: u32,
 }
 
@@ -31,14 +37,15 @@ impl Default for Config {
             // RFC 9113 §6.5.2: SETTINGS_MAX_FRAME_SIZE.
             frame: ByteCount(16_384),
             order: Order::InOrder,
-            // RFC 9113 §6.5.2: SETTINGS_MAX_CONCURRENT_STREAMS should be no smaller, and is what servers set.
+            // RFC 9113 §6.5.2: SETTINGS_MAX_CONCURRENT_STREAMS should not be smaller. Servers set
+            // this value.
             streams: 100,
         }
     }
 }
 
 impl Config {
-    /// Finds values that make no sense.
+    /// Checks for values that make no sense.
     pub(super) fn check(&self) -> Result<(), Fault> {
         let frame = (1..1 << 24).contains(&self.frame.0);
         ensure(frame, "http2.frame", "1 B to 16777215 B (RFC 9113 §4.2)")?;
@@ -47,41 +54,43 @@ impl Config {
     }
 }
 
-/// Which of the answers that are ready comes next.
+/// Which of the responses that are ready is sent next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// One after the other, as they were asked for.
+    /// One response after the other, in the order of the requests.
     InOrder,
-    /// A frame of each in turn: all progress, and all are finished late.
+    /// One frame of each response in turn. All responses progress, and all are complete late.
     RoundRobin,
 }
 
-/// The client's preface with its SETTINGS frame (RFC 9113 §3.4): 24 B, and 9 B with three settings of 6 B.
+/// The client's preface with its SETTINGS frame (RFC 9113 §3.4): 24 B, and 9 B with three settings
+/// of 6 B.
 pub(super) const PREFACE: u64 = 24 + 9 + 3 * 6;
 /// Header of a frame (RFC 9113 §4.1).
 const FRAME_HEADER: u64 = 9;
 
-/// The answers of one connection's server that are ready and not all written.
+/// The responses of a server on one connection that are ready and not fully written.
 #[derive(Debug)]
 pub(super) struct Multiplexer {
     order: Order,
     frame: u64,
-    /// Size and bytes still to be written, the next one first.
+    /// Size of each response and number of bytes still to be written. The response that is sent
+    /// next is the first.
     ready: VecDeque<(u64, u64)>,
 }
 
-/// A frame to be written.
+/// A frame to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Its bytes, header included.
+    /// Size of the frame, header included.
     pub(super) bytes: u64,
-    /// The size of the answer that it ends.
+    /// Size of the response that the frame completes, if any.
     pub(super) ends: Option<u64>,
 }
 
 impl Multiplexer {
-    /// Of a server that nobody has asked yet.
+    /// Creates the state of a server without requests.
     pub(super) fn new(config: &Config) -> Self {
         Self {
             order: config.order,
@@ -90,12 +99,12 @@ impl Multiplexer {
         }
     }
 
-    /// An answer of `size` bytes is ready.
+    /// Adds a response of `size` bytes that is ready.
     pub(super) fn add(&mut self, size: u64) {
         self.ready.push_back((size, size));
     }
 
-    /// The next frame, if any answer has one.
+    /// Takes the next frame to write; `None` if there is no response.
     pub(super) fn next_frame(&mut self) -> Option<Frame> {
         let (size, left) = self.ready.pop_front()?;
         let payload = left.min(self.frame);

@@ -1,9 +1,14 @@
-//! A web page: HTML from one server, then its resources from all of them over a few connections each; a pause; the next load.
+//! Web browsing: loads a page from several servers, waits, and loads it again.
 //!
-//! A browser's scheduling as the two studies describe it: at most so many connections to a server, one request at a time on each (HTTP/1.1
-//! without pipelining), connections kept or made anew for every resource. Or, as today, one connection to a server that [many requests
-//! share](http2), [names that are looked up](names) first and a [TLS handshake](tls). The load time runs from the first packet to the last byte of the last
-//! resource. docs/models/web.md says what is left out.
+//! A page is the HTML from one server and then its resources from all servers. The browser
+//! schedules requests as in two studies: each server has a limited number of connections, and each
+//! connection carries one request at a time (HTTP/1.1 without pipelining). Connections are kept, or
+//! opened anew for every resource.
+//!
+//! Alternatively, as in a modern browser, there is one connection to each server that [many
+//! requests share](http2), names are [looked up](names) first, and each connection begins with a
+//! [TLS handshake](tls). The load time is the time from the first packet to the last byte of the
+//! last resource. docs/models/web.md lists what is left out.
 
 mod connection;
 pub mod http2;
@@ -26,58 +31,67 @@ use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
-/// Parameters of somebody who reads web pages.
+/// Parameters of web browsing.
 ///
-/// Use it for what people wait for: a page needs a dozen round trips and more, so that queue delay counts a dozen times.
+/// Use it for waiting times of users: a page needs a dozen round trips and more, so that queue
+/// delay counts a dozen times.
 ///
-/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), with choices where it is silent.
+/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), with
+/// choices where it gives no value.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// A browser by name, whose way with connections stands where nothing else is written.
+    /// Name of a browser, whose values apply to the keys that are not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub browser: Option<Browser>,
-    /// Size of what a server answers to a TLS handshake, most of it certificates.
+    /// Size of a server's response in a TLS handshake, most of it certificates.
     pub certificates: ByteCount,
-    /// Connections to a server at the same time. More of them take a larger share of the line and start slowly more often. HTTP/2 has one.
+    /// Largest number of connections to a server at the same time. More of them get a larger share
+    /// of the line, and more of them go through slow start. HTTP/2 has one.
     pub connections: u32,
-    /// Servers have names, which are looked up at a resolver of its own before anything is sent to them. Without it names are known.
+    /// Server names are looked up at a resolver, a remote host of its own, before anything is sent
+    /// to the servers. Without it, the addresses are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns: Option<DnsConfig>,
-    /// Size of the HTML, which comes first and alone.
+    /// Size of the HTML, which is loaded first and alone.
     pub html: ByteCount,
-    /// HTTP/2: one connection to a server, which its requests share. Without it HTTP/1.1, one request at a time on each connection.
+    /// HTTP/2: one connection to each server, which all requests share. Without it HTTP/1.1, with
+    /// one request at a time on each connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http2: Option<http2::Config>,
-    /// How often the page is loaded. Without it, until the flow's stop time.
+    /// Number of page loads. Without it, loads follow each other until the flow's stop time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loads: Option<u64>,
-    /// Size of the page in all, HTML included; the sizes of the resources are scaled so that it is met to the byte.
+    /// Total size of the page, HTML included. The sizes of the resources are scaled to give this
+    /// total exactly.
     pub page: ByteCount,
     /// Time between the end of a load and the start of the next.
     pub pause: Duration,
-    /// Whether a connection serves one resource after the other. Otherwise each resource has a connection of its own.
+    /// Whether a connection is used for several resources, one after the other. Otherwise each
+    /// resource has a connection of its own.
     pub persistent: bool,
     /// Size of a request.
     pub request: ByteCount,
-    /// How many resources the HTML names.
+    /// Number of resources that the HTML references.
     pub resources: u32,
-    /// How many servers the resources are spread over, in turn. The HTML comes from the first.
+    /// Number of servers over which the resources are distributed in turn. The HTML comes from the
+    /// first.
     pub servers: u32,
-    /// Spread of the resources' sizes: standard deviation of their natural logarithm. 0 makes all equal, 1 has one in twenty above three times
-    /// the mean.
+    /// Spread of the resources' sizes: standard deviation of their natural logarithm. With 0 all
+    /// are equal; with 1 one in twenty is larger than three times the mean.
     pub sigma: f64,
-    /// A published page by name, whose sizes stand where nothing else is written.
+    /// Name of a published page, whose sizes apply to the keys that are not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<Site>,
-    /// Time a server takes between a request and its answer.
+    /// Time that a server takes between a request and its response.
     pub think: Duration,
     /// The TLS handshake on each connection, before its first request.
     pub tls: Tls,
 }
 
 impl Default for Config {
-    /// The page of White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), with choices where it is silent.
+    /// The page of White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014),
+    /// with choices where it gives no value.
     fn default() -> Self {
         Self {
             browser: None,
@@ -93,11 +107,11 @@ impl Default for Config {
             pause: Duration::from_secs(5),
             // A choice: HTTP/1.1 keeps connections (RFC 9112 §9.3).
             persistent: true,
-            // The 3GPP HTTP traffic model's; the study does not say.
+            // The value of the 3GPP HTTP traffic model; the study gives none.
             request: ByteCount(328),
             resources: 100,
             servers: 4,
-            // A choice: the study says log-normal and no more.
+            // A choice: the study says only that sizes are log-normal.
             sigma: 1.0,
             site: None,
             think: Duration::ZERO,
@@ -106,7 +120,7 @@ impl Default for Config {
     }
 }
 
-/// One sample for each page.
+/// One sample for each page load.
 static PAGE_LOAD_TIME: Kind = Kind {
     felt: Felt::AsWaiting,
     place: 20,
@@ -147,7 +161,7 @@ impl Definition for Config {
         &[Direction::Down]
     }
 
-    /// The page comes down; requests go up.
+    /// The page is sent down, requests are sent up.
     fn carries_data(&self, _direction: Direction) -> [bool; 2] {
         [true; 2]
     }
@@ -214,7 +228,7 @@ impl Definition for Config {
     }
 
     fn most_to_send(&self) -> f64 {
-        // Sizes that are drawn are seldom ten times as large.
+        // A random size is rarely ten times as large as its mean.
         let spread = if self.sigma > 0.0 { 10.0 } else { 1.0 };
         spread * self.page.0 as f64
     }
@@ -233,7 +247,7 @@ impl Definition for Config {
 }
 
 impl Config {
-    /// How many it may have at the same time (RFC 9113 §9.1: one).
+    /// Largest number of connections to a server at the same time (RFC 9113 §9.1: one).
     fn connections_to_a_server(&self) -> usize {
         if self.http2.is_some() {
             1
@@ -243,39 +257,39 @@ impl Config {
     }
 }
 
-/// Somebody who reads web pages.
+/// A browser that loads a page again and again.
 #[derive(Debug)]
 pub struct Web {
     config: Config,
-    /// Sizes of this load's resources; resource `r` is on server `r mod servers`.
+    /// Sizes of the resources in the current load. Resource `r` is on server `r mod servers`.
     sizes: Vec<u64>,
-    /// The next resource that nobody has asked for, by server; past the end once there is none.
+    /// The next resource that has not been requested, by server; beyond the end if there is none.
     next: Vec<usize>,
-    /// Open connections. A browser has a few dozen: finding one by looking at all is as fast as an index.
+    /// Open connections. A browser has a few dozen, so that a linear search is fast enough.
     connections: Vec<Connection>,
     stage: Stage,
-    /// What is known of the servers' names, where they have to be looked up.
+    /// Known names of the servers, if names have to be looked up.
     names: Option<Names>,
-    /// When this load's first packet left.
+    /// Time at which the first packet of the current load was sent.
     started_at: Instant,
     loads_done: u64,
-    /// No further load begins.
+    /// Whether no further load begins.
     stopped: bool,
 }
 
-/// How far a load is.
+/// Progress of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Between two loads.
+    /// No load is in progress.
     Idle,
-    /// The HTML is not there yet.
+    /// The HTML is not complete yet.
     Html,
-    /// So many resources are not there yet.
+    /// This many resources are not complete yet.
     Resources(usize),
 }
 
 impl Web {
-    /// Loads that begin when it is started.
+    /// Creates a browser that begins its first load on [`AppEvent::Started`].
     pub fn new(config: Config) -> Self {
         let (resources, servers) = (config.resources as usize, config.servers as usize);
         let connections = config.connections_to_a_server();
@@ -292,9 +306,10 @@ impl Web {
         }
     }
 
-    /// Starts a load: the HTML's connection first.
+    /// Begins a load by opening the connection for the HTML.
     fn begin(&mut self, cx: &mut AppContext<'_>) {
-        // All random numbers of a load are drawn at its start: what the line does to this load cannot change the sizes of the next.
+        // All random numbers of a load are drawn at its start. What happens to this load on the
+        // line thus cannot change the sizes in the next.
         let resources_in_all = self.config.page.0 - self.config.html.0;
         share_out(
             &mut self.sizes,
@@ -303,7 +318,7 @@ impl Web {
             self.config.sigma,
             cx.rng,
         );
-        // The scenario may name fewer servers than the page is made for.
+        // The scenario may have fewer servers than the page is configured for.
         let resolvers = usize::from(self.names.is_some() && cx.peers() > 1);
         let servers = (self.config.servers as usize).min(cx.peers() - resolvers);
         self.next.clear();
@@ -315,13 +330,13 @@ impl Web {
         }
     }
 
-    /// Whether the name of `server` is known; if not, it is asked for.
+    /// Whether the name of `server` is known. If not, looks it up.
     fn knows(&mut self, server: usize, cx: &mut AppContext<'_>) -> bool {
         let resolver = cx.peers() - 1;
         (self.names.as_mut()).is_none_or(|names| names.find(server, resolver, cx))
     }
 
-    /// The name of `server` has become known.
+    /// Handles the answer to the look-up of `server`.
     fn found(&mut self, server: usize, cx: &mut AppContext<'_>) {
         match self.stage {
             Stage::Html if server == 0 && self.connections.is_empty() => self.open(0, cx),
@@ -335,7 +350,8 @@ impl Web {
         self.connections.push(connection);
     }
 
-    /// Opens connections to `server` while there are resources that those being opened will not take up.
+    /// Opens connections to `server` while there are more resources left than connections being
+    /// opened.
     fn open_more(&mut self, server: usize, cx: &mut AppContext<'_>) {
         let mut here = 0;
         let mut opening = 0;
@@ -343,8 +359,9 @@ impl Web {
             here += usize::from(connection.server() == server);
             opening += usize::from(connection.server() == server && !connection.ready);
         }
-        // Each connection being opened takes up a resource once it is open; which one is settled only then, as in a browser, where the first
-        // connection that is free takes what is next.
+        // Each connection that is being opened will request one resource. Which one is decided only
+        // once it is established: as in a browser, the first free connection requests the next
+        // resource.
         let wanted = self.unasked(server).saturating_sub(opening);
         let allowed = (self.config.connections_to_a_server()).saturating_sub(here);
         for _ in 0..wanted.min(allowed) {
@@ -352,7 +369,7 @@ impl Web {
         }
     }
 
-    /// Resources on `server` that nobody has asked for.
+    /// Number of resources on `server` that have not been requested.
     fn unasked(&self, server: usize) -> usize {
         self.sizes
             .len()
@@ -360,7 +377,7 @@ impl Web {
             .div_ceil(self.next.len())
     }
 
-    /// Asks a connection that has nothing to do, or can do more, for what is next, if anything is.
+    /// Sends the next requests on a connection while it can take any.
     fn employ(&mut self, index: usize, cx: &mut AppContext<'_>) {
         while self.connections[index].takes_requests() {
             let server = self.connections[index].server();
@@ -377,7 +394,7 @@ impl Web {
         }
     }
 
-    /// Requests have reached their server.
+    /// Handles requests that have arrived at their server.
     fn asked(&mut self, index: usize, total: u64, cx: &mut AppContext<'_>) {
         for _ in 0..self.connections[index].take_requests(total, cx) {
             if self.config.think.is_zero() {
@@ -389,14 +406,14 @@ impl Web {
         }
     }
 
-    /// A server has its answer ready.
+    /// Sends a response that a server has ready.
     fn answer(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         if let Some(index) = self.find(flow) {
             self.connections[index].answer(cx);
         }
     }
 
-    /// The HTML or resources are there in full.
+    /// Handles responses that are complete: the HTML, or resources.
     fn answered(&mut self, index: usize, total: u64, cx: &mut AppContext<'_>) {
         let had_html = self.stage != Stage::Html;
         while self.connections[index].take_answer(total, cx) {
@@ -416,7 +433,8 @@ impl Web {
         } else {
             cx.hang_up(self.connections.swap_remove(index).flow);
         }
-        // The HTML names the resources: now all servers are connected to. Later only this one's connections have changed.
+        // The HTML references the resources, so that connections to all servers are opened now.
+        // Later only the number of connections to this server has changed.
         if had_html {
             self.open_more(server, cx);
         } else {
@@ -428,7 +446,7 @@ impl Web {
         }
     }
 
-    /// TCP has given a connection up: what it should have brought is asked for again, over another.
+    /// TCP has given up a connection: its missing responses are requested again on another.
     fn lost(&mut self, index: usize, cx: &mut AppContext<'_>) {
         let lost = self.connections.swap_remove(index);
         if self.stage == Stage::Html {
@@ -436,7 +454,8 @@ impl Web {
             return;
         }
         for &size in lost.missing() {
-            // The places before the next resource are those of resources asked for: nobody needs their sizes.
+            // Entries before the next resource belong to requested resources, whose sizes are no
+            // longer needed.
             self.next[lost.server()] -= self.next.len();
             self.sizes[self.next[lost.server()]] = size;
         }
@@ -449,7 +468,7 @@ impl Web {
         self.open_more(lost.server(), cx);
     }
 
-    /// The page is there: its connections are closed, and the next load is due after the pause.
+    /// Ends a load: closes its connections and schedules the next load after the pause.
     fn finish(&mut self, cx: &mut AppContext<'_>) {
         let time = cx.now - self.started_at;
         cx.measure(PAGE_LOAD_TIME.whole(), time.as_nanos() as f64);
@@ -463,7 +482,7 @@ impl Web {
         }
     }
 
-    /// The open connection with this flow. Flows of closed ones are not ours any more: their late news is ignored.
+    /// Index of the open connection with this flow. Late events of closed flows are ignored.
     fn find(&self, flow: FlowId) -> Option<usize> {
         self.connections
             .iter()
@@ -508,7 +527,7 @@ impl Application for Web {
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
         match event {
             AppEvent::Started => self.begin(cx),
-            // A page under way is loaded to its end.
+            // A load in progress is completed.
             AppEvent::Stopped => self.stopped = true,
             AppEvent::Timer { token: NEXT_LOAD } => {
                 if !self.stopped {
@@ -528,7 +547,8 @@ impl Application for Web {
     }
 }
 
-/// Token of the wake-up that starts the next load; smaller ones are flows whose server has been thinking, larger ones those of [`names`].
+/// Token of the wake-up that starts the next load. Smaller tokens are flows whose server has a
+/// response ready, larger ones those of [`names`].
 const NEXT_LOAD: u64 = 1 << 32;
 /// 1000 GB.
 const LARGEST: u64 = 1_000_000_000_000;
@@ -540,19 +560,21 @@ mod tests {
     use crate::packet::Ecn;
     use crate::traffic::testing::Desk;
 
-    /// A network without delay or limits: carries out what the application asks for, one command a millisecond, and keeps the books.
+    /// A network without delay or limits. It carries out one command of the application per
+    /// millisecond and records the state of each flow.
     struct Network {
         desk: Desk,
         web: Web,
-        /// Datagrams on their way.
+        /// Datagrams in transit.
         datagrams: Vec<(FlowId, Side, u64, u16)>,
-        /// Of datagrams to the resolver, so many are lost first.
+        /// Number of datagrams to the resolver that are lost first.
         lose: usize,
-        /// The connection whose turn it is.
+        /// Index of the connection that is served next.
         turn: usize,
-        /// Per flow: stream offsets waited for, written and told, by side that reads; whether it is open.
+        /// State by flow: stream offsets that the reading side expects, has been sent and has been
+        /// notified of, by reading side; and whether the flow is open.
         flows: Vec<Books>,
-        /// Most connections open to one server at the same time.
+        /// Largest number of connections that were open to one server at the same time.
         most_open: usize,
     }
 
@@ -583,14 +605,14 @@ mod tests {
             network
         }
 
-        /// The news that is due of a connection, if any.
+        /// The next event of a connection, if any.
         fn due(&mut self, index: usize) -> Option<News> {
             let exact = self.web.config.http2.is_none() && self.web.config.tls == Tls::Off;
             let books = &mut self.flows[index];
             if !books.open {
                 return None;
             }
-            // A connection that has asked for nothing is new: told once, and again without harm.
+            // A connection without a request is new: its event is `Connected`.
             if books.expected == [0; 2] && books.told == [0; 2] {
                 books.told = [1, 0];
                 return Some(News::Connected);
@@ -623,7 +645,7 @@ mod tests {
         fn note(&mut self, flow: FlowId, side: Side, command: Command) {
             let index = flow.0 as usize;
             if let Command::Datagram { number, size } = command {
-                // The questions' flow is no connection, and is opened at the first of them.
+                // The flow of look-ups is no connection. It is opened for the first question.
                 if index == self.flows.len() {
                     self.flows.push(Books::default());
                 }
@@ -656,7 +678,7 @@ mod tests {
             }
         }
 
-        /// One thing happens; false if nothing is left to happen.
+        /// Lets one event happen. Returns false if there is none left.
         fn step(&mut self) -> bool {
             self.desk.now += Duration::from_millis(1);
             if !self.datagrams.is_empty() {
@@ -672,7 +694,7 @@ mod tests {
                 self.tell(AppEvent::Flow { flow, news });
                 return true;
             }
-            // Connections take turns, as packets do.
+            // Connections are served in turn, as packets would arrive.
             let count = self.flows.len();
             for index in (self.turn..self.turn + count).map(|turn| turn % count) {
                 if let Some(news) = self.due(index) {
@@ -685,7 +707,7 @@ mod tests {
             false
         }
 
-        /// Carries on until the page is there, through servers' think times.
+        /// Continues until the page is loaded, through the servers' think times.
         fn load(&mut self) {
             let done = self.web.loads_done;
             while self.web.loads_done == done {
@@ -718,7 +740,7 @@ mod tests {
     }
 
     fn buffer_control_page() -> Config {
-        // HTML of 20 KiB and 100 images of 3343 B on the mean, from one server.
+        // HTML of 20 KiB and 100 images with a mean of 3343 B, from one server.
         Config {
             html: ByteCount(20 * 1024),
             page: ByteCount(20 * 1024 + 100 * 3343),
@@ -793,7 +815,8 @@ mod tests {
         };
         let mut network = Network::new(config, 2);
         network.load();
-        // Two resources on the first server, one of them over the HTML's connection; one on the second.
+        // Two resources are on the first server, and one of them uses the connection of the HTML.
+        // One is on the second server.
         assert_eq!(network.flows.len(), 3);
     }
 
@@ -808,7 +831,8 @@ mod tests {
         };
         let mut network = Network::new(config, 4);
         network.load();
-        // Connected at 1 ms, asked at 2 ms, answered from 32 ms on, read a millisecond later (and one in which nothing happens).
+        // Established at 1 ms, requested at 2 ms, response sent from 32 ms on, read a millisecond
+        // later; in one further millisecond nothing happens.
         let times = network.desk.samples("page_load_time");
         assert_eq!(times.len(), 1);
         assert!((33e6..=35e6).contains(&times[0]), "{times:?}");
@@ -857,7 +881,8 @@ mod tests {
     #[test]
     fn what_a_lost_connection_should_have_brought_comes_over_another() {
         let mut network = Network::new(Config::default(), 4);
-        // The HTML's connection is given up before it is there, then every seventh step's is, at whatever point.
+        // TCP gives up the HTML's connection before the HTML is complete, and then a connection at
+        // every seventh step.
         for step in 0..200 {
             let open = network.flows.iter().rposition(|books| books.open);
             if step % 7 == 0
@@ -865,7 +890,7 @@ mod tests {
             {
                 let books = &mut network.flows[index];
                 books.open = false;
-                // What it had brought of the page before stays; what was on its way is lost.
+                // Bytes of the page that had arrived are kept; bytes in transit are lost.
                 books.written[0] = if books.told[0] > 1 { books.told[0] } else { 0 };
                 let flow = FlowId(index as u32);
                 let news = News::Closed;
@@ -911,7 +936,7 @@ mod tests {
             network.load();
             assert_eq!((network.flows.len(), network.most_open), (4, 1));
             assert_eq!(network.requested(), 101 * 328 + 4 * http2::PREFACE);
-            // Each frame has a header of 9 B, and a frame is 16384 B at most.
+            // Each frame has a header of 9 B and a payload of at most 16384 B.
             let headers = network.downloaded() - 7_000_000;
             let fewest = 9 * 7_000_000_u64.div_ceil(16_384);
             assert!(headers.is_multiple_of(9));
@@ -1001,7 +1026,7 @@ mod tests {
         network.lose = 1;
         network.load();
         let times = network.desk.samples("page_load_time");
-        // The first question was lost, and the second.
+        // The first and the second question were lost.
         assert!((10e9..10.1e9).contains(&times[0]), "{times:?}");
     }
 }

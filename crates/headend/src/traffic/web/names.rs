@@ -1,7 +1,9 @@
-//! Looking names up (RFC 1035): a question to a resolver in one datagram, asked again until it is answered.
+//! DNS look-ups (RFC 1035): sends a query to a resolver in one datagram, and repeats it until the
+//! response arrives.
 //!
-//! A server has a name, and nothing is sent to it before that is known. A name is remembered for a time. The resolver always answers; what it asks of others
-//! in turn is its `time`.
+//! Every server has a name, and nothing is sent to the server before its address is known. A
+//! response is cached for a time. The resolver always answers. The time that it needs for queries
+//! of its own is its `time`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,29 +15,32 @@ use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
-/// Parameters of look-ups.
+/// Parameters of DNS look-ups.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Size of an answer, IP bytes.
+    /// Size of a response, IP bytes.
     pub answer: ByteCount,
-    /// How long an answer is remembered. `"0 s"` asks anew for every load.
+    /// How long a response is cached. `"0 s"` looks names up anew for every load.
     pub lifetime: Duration,
-    /// Size of a question, IP bytes.
+    /// Size of a query, IP bytes.
     pub question: ByteCount,
-    /// Time the resolver takes for an answer: near zero if it knows, some ten milliseconds if it has to ask.
+    /// Time that the resolver takes for a response: near zero if it has the answer cached, some
+    /// tens of milliseconds if it has to query other servers.
     pub time: Duration,
-    /// How long an answer is waited for before the question is sent again. A lost question holds a page up for as long.
+    /// Time without a response after which the query is sent again. A lost query delays a page by
+    /// this time.
     pub timeout: Duration,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // 28 B of IP and UDP, 12 B of header, a name of 20 B, 11 B of EDNS; an answer with a CNAME and two addresses.
+            // 28 B of IP and UDP, 12 B of header, a name of 20 B, 11 B of EDNS. The response has a
+            // CNAME and two addresses.
             question: ByteCount(75),
             answer: ByteCount(140),
-            // What Chrome remembers a name for where the system says no time.
+            // How long Chrome caches a name if the system gives no lifetime.
             lifetime: Duration::from_secs(60),
             time: Duration::ZERO,
             // resolv.conf(5); RFC 1035 §4.2.1 recommends 2 to 5 s at least.
@@ -45,7 +50,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Finds values that make no sense.
+    /// Checks for values that make no sense.
     pub(super) fn check(&self) -> Result<(), Fault> {
         ensure_datagram(self.question, "dns.question")?;
         ensure_datagram(self.answer, "dns.answer")?;
@@ -57,12 +62,12 @@ impl Config {
     }
 }
 
-/// What is known of one name.
+/// State of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
-    /// Question number so and so waits for its answer.
+    /// The query with this number is outstanding.
     Asked(u64),
-    /// Known until then.
+    /// The address is known until this time.
     Known(Instant),
 }
 
@@ -71,13 +76,13 @@ enum Name {
 pub(super) struct Names {
     config: Config,
     flow: Option<FlowId>,
-    /// By server.
+    /// State by server.
     servers: Vec<Name>,
     questions: u64,
 }
 
 impl Names {
-    /// Of servers of which nothing is known.
+    /// Creates the state of `servers` servers, with no address known.
     pub(super) fn new(config: Config, servers: usize) -> Self {
         Self {
             config,
@@ -87,7 +92,7 @@ impl Names {
         }
     }
 
-    /// Whether `server` can be connected to; if not, its name is looked up at remote host `resolver`.
+    /// Whether the address of `server` is known. If not, looks it up at remote host `resolver`.
     pub(super) fn find(&mut self, server: usize, resolver: usize, cx: &mut AppContext<'_>) -> bool {
         if self.servers.len() <= server {
             self.servers.resize(server + 1, Name::Known(Instant::ZERO));
@@ -111,18 +116,19 @@ impl Names {
         cx.wake_at(cx.now + self.config.timeout, TIMEOUT | number);
     }
 
-    /// How many questions were asked, repetitions not counted.
+    /// Number of queries, repetitions not counted.
     #[cfg(test)]
     pub(super) fn questions(&self) -> u64 {
         self.questions
     }
 
-    /// Whether the flow is that of the questions.
+    /// Whether the queries use this flow.
     pub(super) fn owns(&self, flow: FlowId) -> bool {
         self.flow == Some(flow)
     }
 
-    /// A question or an answer has arrived: the server whose name is known now, if one is.
+    /// Handles the arrival of a query or a response. Returns the server whose address is now known,
+    /// if any.
     pub(super) fn news(&mut self, news: News, cx: &mut AppContext<'_>) -> Option<usize> {
         let News::Delivered { at, number, .. } = news else {
             return None;
@@ -132,7 +138,7 @@ impl Names {
             Side::Peer => cx.wake_at(cx.now + self.config.time, ANSWER | number),
             Side::Host => {
                 let server = (self.servers.iter()).position(|name| *name == Name::Asked(number))?;
-                // What was waited for is of use also where nothing is remembered.
+                // The browser uses the address that it waited for also if nothing is cached.
                 let lifetime = self.config.lifetime.max(Duration::from_nanos(1));
                 self.servers[server] = Name::Known(cx.now + lifetime);
                 return Some(server);
@@ -146,7 +152,7 @@ impl Names {
         cx.datagram(flow, Side::Peer, number, self.config.answer.0 as u16);
     }
 
-    /// A wake-up has come: the resolver is ready to answer, or has been waited for in vain.
+    /// Handles a wake-up: the resolver's response is ready, or a query has timed out.
     pub(super) fn wake(&mut self, token: u64, cx: &mut AppContext<'_>) {
         let number = token & (ANSWER - 1);
         if token & TIMEOUT == 0 {
@@ -157,6 +163,7 @@ impl Names {
     }
 }
 
-/// Bits of the tokens of wake-ups; beneath them is the question's number. Smaller tokens are the page's.
+/// Bits in the tokens of wake-ups; the lower bits are the number of the query. The page uses
+/// smaller tokens.
 pub(super) const ANSWER: u64 = 1 << 40;
 pub(super) const TIMEOUT: u64 = 1 << 41;

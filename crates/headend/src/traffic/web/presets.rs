@@ -1,4 +1,5 @@
-//! Browsers and pages by name: a name fills in the keys that are not written, as the name of an end system does for TCP.
+//! Named browsers and pages: a name gives the values of the keys that are not given, as the name of
+//! an end system does for TCP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,27 +8,29 @@ use serde_json::{Map, Value, json};
 /// How a browser uses connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Browser {
-    /// Chrome 13 (2011): six connections at a time, a new one for each resource.
+    /// Chrome 13 (2011): six connections at a time, and a new one for each resource.
     #[serde(rename = "chrome_13")]
     Chrome13,
-    /// Firefox 6 (2011): six connections that are kept.
+    /// Firefox 6 (2011): six persistent connections.
     #[serde(rename = "firefox_6")]
     Firefox6,
-    /// Internet Explorer 7 (2006): one connection for the HTML, then nine more; all are kept and closed at the end.
+    /// Internet Explorer 7 (2006): one connection for the HTML, then nine more. All are persistent
+    /// and are closed at the end.
     #[serde(rename = "internet_explorer_7")]
     InternetExplorer7,
-    /// A browser of today: looks names up, TLS 1.3, one HTTP/2 connection to each server.
+    /// A modern browser: looks names up, and uses TLS 1.3 and one HTTP/2 connection to each server.
     #[serde(rename = "modern")]
     Modern,
 }
 
 impl Browser {
-    /// The keys of [`super::Config`] that make it.
+    /// The keys of [`super::Config`] that define the browser.
     pub fn keys(self) -> Map<String, Value> {
         object(match self {
             // CM-GL-Buffer §7.2.4.2.
             Self::Chrome13 => json!({ "connections": 6, "persistent": false }),
-            // The document does not say; Firefox's network.http.max-persistent-connections-per-server.
+            // The document gives no value; this is Firefox's
+            // network.http.max-persistent-connections-per-server.
             Self::Firefox6 => json!({ "connections": 6, "persistent": true }),
             // CM-GL-Buffer §7.2.4.1.
             Self::InternetExplorer7 => json!({ "connections": 10, "persistent": true }),
@@ -36,19 +39,21 @@ impl Browser {
     }
 }
 
-/// A page that somebody has published.
+/// A published page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Site {
-    /// The AQM study's: 7 MB, 100 resources on four servers. It is also what the keys say by default.
+    /// The page of the AQM study: 7 MB, 100 resources on four servers. The keys have the same
+    /// values by default.
     AqmStudy,
-    /// The Buffer Control guideline's: 20 KiB of HTML and 100 images of 3343 B on average from one server. Its script of 94.5 KiB comes from the
-    /// cache, and so is no part of it.
+    /// The page of the Buffer Control guideline: 20 KiB of HTML and 100 images of 3343 B on
+    /// average, from one server. The page's script of 94.5 KiB comes from the cache, and so is left
+    /// out.
     BufferControl,
 }
 
 impl Site {
-    /// The keys of [`super::Config`] that make it.
+    /// The keys of [`super::Config`] that define the page.
     pub fn keys(self) -> Map<String, Value> {
         object(match self {
             Self::AqmStudy => json!({

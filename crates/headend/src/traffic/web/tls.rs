@@ -1,6 +1,7 @@
-//! TLS as a page sees it: the round trips before the first request on a connection, and their bytes.
+//! TLS handshakes: the round trips before the first request on a connection, and their bytes.
 //!
-//! Full handshakes with one certificate chain; sessions are not resumed, and no data goes with the first flight (0-RTT). Records add nothing to what follows.
+//! Handshakes are full, with one certificate chain. Sessions are not resumed, and no data is sent
+//! in the first flight (0-RTT). The records of later data add no bytes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tls {
-    /// No handshake: requests go in the clear.
+    /// No handshake: requests are sent in plain text.
     #[default]
     Off,
     /// TLS 1.2 (RFC 5246 §7.3): two round trips.
@@ -19,7 +20,8 @@ pub enum Tls {
 }
 
 impl Tls {
-    /// Bytes of round trip `number`, up and down, where the server's certificates and what comes with them take `certificates`.
+    /// Bytes of round trip `number`, up and down. `certificates` is the size of the server's
+    /// certificates and of the messages sent with them.
     pub(in crate::traffic) fn flights(self, number: u32, certificates: u64) -> Option<(u64, u64)> {
         (number < self.round_trips()).then_some(match number {
             0 => (CLIENT_HELLO, certificates),
@@ -27,7 +29,7 @@ impl Tls {
         })
     }
 
-    /// How many round trips it takes.
+    /// Number of round trips.
     pub(in crate::traffic) fn round_trips(self) -> u32 {
         match self {
             Self::Off => 0,
@@ -36,7 +38,7 @@ impl Tls {
         }
     }
 
-    /// Bytes of the client that go with its first request.
+    /// Bytes that the client sends with its first request.
     pub(in crate::traffic) fn rest(self) -> u64 {
         match self {
             Self::Off | Self::Tls12 => 0,
@@ -45,9 +47,10 @@ impl Tls {
     }
 }
 
-/// What browsers pad it to (RFC 7685), with the record's header.
+/// Size to which browsers pad the message (RFC 7685), with the header of the record.
 const CLIENT_HELLO: u64 = 517;
-/// TLS 1.2: `ClientKeyExchange` with an elliptic curve's point, `ChangeCipherSpec` and Finished, each in its record.
+/// TLS 1.2: `ClientKeyExchange` with a point of an elliptic curve, `ChangeCipherSpec` and Finished,
+/// each in a record of its own.
 const KEY_EXCHANGE: u64 = 126;
 /// TLS 1.2: `ChangeCipherSpec` and Finished.
 const SERVER_FINISHED: u64 = 51;
