@@ -1,4 +1,5 @@
-//! Bulk transfer: a file over TCP, then perhaps the next one; groups of files with a rest after each; or one transfer that never ends.
+//! Bulk transfer over TCP: files one after the other, groups of files with a rest after each group,
+//! or one transfer that never ends.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::memory::Setting;
@@ -12,36 +13,43 @@ use crate::units::ByteCount;
 
 /// Parameters of a bulk transfer.
 ///
-/// Use it for uploads, downloads and backups: what fills a line and its queue. FTP is files with a `size`, each over a connection of its
-/// own; nttcp is `{ size = "8 MiB", files = 3, write = "4 KiB" }`; bursts above a sustained rate are groups of files with a `rest`.
+/// Use it for uploads, downloads and backups, which fill a line and its queue. FTP is files with a
+/// `size`, each over a connection of its own. nttcp is `{ size = "8 MiB", files = 3, write = "4
+/// KiB" }`. Bursts above a sustained rate are groups of files with a `rest`.
 ///
 /// Source: a choice of ours; with `size`, the file transfers of CM-GL-Buffer's measurements.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Groups start so far apart, or when the one before and its rest are over, if that is later: flows with the same value stay in step.
+    /// Time between the starts of two groups. A group starts later if the previous group and its
+    /// rest are not over. Flows with the same value stay synchronized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
-    /// How many files, one after the other. Without it files follow each other until the flow's stop time.
+    /// Number of files, sent one after the other. Without it, files follow each other until the
+    /// flow's stop time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Files in a group, after which there is a rest instead of a pause. Without it there are no groups.
+    /// Number of files in a group, after which there is a rest instead of a pause. Without it there
+    /// are no groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u64>,
     /// Time between the end of a file and the start of the next.
     pub pause: Duration,
-    /// Whether all files go over one connection. Otherwise each has a fresh one, and starts slowly.
+    /// Whether all files use one connection. Otherwise each file has a new one, and begins with
+    /// slow start.
     pub persistent: bool,
-    /// Time between the end of a group and the start of the next, at least. A longer one fills the token bucket further.
+    /// Shortest time between the end of a group and the start of the next. A longer one fills the
+    /// token bucket further.
     pub rest: Duration,
-    /// Spread of the files' sizes, which are log-normal: standard deviation of their natural logarithm. 0 makes all equal, 1 has one in twenty
-    /// above three times the mean.
+    /// Spread of the files' sizes, which are log-normal: standard deviation of their natural
+    /// logarithm. With 0 all are equal; with 1 one in twenty is larger than three times the mean.
     pub sigma: f64,
-    /// Size of a file, on the mean. Without it the transfer never ends.
+    /// Mean size of a file. Without it the transfer never ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
-    /// The program hands over so many bytes at a time, the next once no more than these wait to be sent. Each write ends in a segment of its own
-    /// while the window has room for all. Without it, a file at once.
+    /// Number of bytes that the program writes at a time. It writes the next part once at most this
+    /// many bytes are unsent. Each write ends in a segment of its own while the window has room for
+    /// all. Without it, a file is written at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<ByteCount>,
 }
@@ -52,7 +60,7 @@ impl Default for Config {
             every: None,
             files: None,
             group: None,
-            // A choice: about what a program takes to open the next file.
+            // A choice: about the time that a program needs to open the next file.
             pause: Duration::from_millis(100),
             persistent: false,
             rest: Duration::ZERO,
@@ -177,25 +185,25 @@ impl Definition for Config {
 pub struct Bulk {
     config: Config,
     from: Side,
-    /// The connection, while there is one.
+    /// The connection, if one is open.
     flow: Option<FlowId>,
-    /// Bytes of its files so far, the one under way included.
+    /// Total size of the files on this connection, the current one included.
     promised: u64,
-    /// Size of the file under way.
+    /// Size of the current file.
     size: u64,
-    /// Bytes of it still to be handed over.
+    /// Number of bytes of the current file that are not written yet.
     left: u64,
-    /// Whether a file is under way.
+    /// Whether a file is being sent.
     busy: bool,
     started_at: Instant,
-    /// When the group under way began.
+    /// Start of the current group.
     group_started_at: Instant,
     files_done: u64,
     stopped: bool,
 }
 
 impl Bulk {
-    /// A transfer by side `from` that begins when it is started.
+    /// Creates a sender on side `from` that starts on [`AppEvent::Started`].
     pub fn new(config: Config, from: Side) -> Self {
         Self {
             config,
@@ -218,7 +226,7 @@ impl Bulk {
             self.group_started_at = cx.now;
         }
         self.busy = true;
-        // Sizes follow each other as they are drawn, whatever becomes of the files.
+        // The sequence of random sizes does not depend on how the transfers go.
         self.size = match self.config.size {
             None => u64::MAX,
             Some(ByteCount(size)) if self.config.sigma == 0.0 => size,
@@ -248,7 +256,7 @@ impl Bulk {
         self.write(cx);
     }
 
-    /// Hands over what is left of the file, or the next part of it.
+    /// Writes the rest of the file, or its next part.
     fn write(&mut self, cx: &mut AppContext<'_>) {
         let Some(flow) = self.flow.filter(|_| self.left > 0) else {
             return;
@@ -285,7 +293,8 @@ impl Bulk {
         cx.wake_at(next, NEXT_FILE);
     }
 
-    /// A file under way is finished; an endless transfer, or a connection that waits for the next file, ends here.
+    /// A file that is being sent is completed. An endless transfer, or a connection without a file,
+    /// is closed.
     fn stop(&mut self, cx: &mut AppContext<'_>) {
         self.stopped = true;
         if !self.busy || self.config.size.is_none() {
@@ -293,7 +302,8 @@ impl Bulk {
         }
     }
 
-    /// TCP has given the connection up: a file under way starts over, on the same clock.
+    /// TCP has given the connection up: the current file is sent again from its start, and its
+    /// start time stays.
     fn lost(&mut self, cx: &mut AppContext<'_>) {
         self.flow = None;
         if self.busy && !self.stopped {
@@ -332,7 +342,7 @@ impl Application for Bulk {
 }
 
 const NEXT_FILE: u64 = 0;
-/// A petabyte: no run gets to its end.
+/// One petabyte, which no run can transfer.
 const LARGEST_FILE: u64 = 1_000_000_000_000_000;
 
 #[cfg(test)]
@@ -466,7 +476,7 @@ mod tests {
         let text = "size = \"1 MB\"\npause = \"0 s\"\ngroup = 2\nrest = \"2 s\"\nevery = \"10 s\"";
         let (mut bulk, mut desk) = started(text);
         let mut starts = Vec::new();
-        // Each file takes 1 s, those of the third group 5 s.
+        // Each file takes 1 s; those of the third group take 5 s.
         for file in 0..7 {
             starts.push(desk.now.as_nanos() / 1_000_000_000);
             desk.now += Duration::from_secs(if file / 2 == 2 { 5 } else { 1 });
@@ -514,7 +524,8 @@ mod tests {
         }
         let mean = logs.iter().sum::<f64>() / 1e4;
         let squares = logs.iter().map(|log| (log - mean) * (log - mean));
-        // μ = ln 10⁶ − 0.32; standard errors 0.008 and 0.64·√2/100, and of the plain mean 0.95 % (√(e^0.64 − 1)/100).
+        // μ = ln 10⁶ − 0.32. The standard errors are 0.008 and 0.64·√2/100; that of the arithmetic
+        // mean is 0.95 % (√(e^0.64 − 1)/100).
         assert!((mean - 13.4955).abs() < 0.032, "{mean}");
         assert!((squares.sum::<f64>() / 1e4 - 0.64).abs() < 0.036);
         assert!((total as f64 / 1e10 - 1.0).abs() < 0.038, "{total}");

@@ -1,7 +1,9 @@
-//! A cloud game: the picture comes down as video, the player's input goes up, and both are worth nothing once they are late.
+//! A cloud game: the picture is sent down as video, the player's input is sent up, and both are
+//! useless when late.
 //!
-//! The server draws a frame at even intervals and sends it as a burst of packets; the client sends its input at even intervals of its own. The
-//! rate does not give way: what a line does to the game is seen in frames that come late or not whole. docs/models/video.md has the model.
+//! The server encodes a frame at constant intervals and sends it as a burst of packets. The client
+//! sends its input at constant intervals of its own. The rate does not adapt, so that the effect of
+//! a line shows in late and incomplete frames. docs/models/video.md describes the model.
 
 use super::config::{
     About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_scoring, ensure_span,
@@ -19,38 +21,44 @@ use crate::units::{ByteCount, Rate};
 
 /// Parameters of a cloud game.
 ///
-/// Use it for the most demanding thing a home does: a large steady load down that is useless when late, and answers to what goes up.
+/// Use it for the most demanding application of a home: a high constant rate down that is useless
+/// when late, in response to input that is sent up.
 ///
-/// Source: measurements of Stadia (Carrascosa and Bellalta, "Cloud-gaming: Analysis of Google Stadia traffic", 2020; Di Domenico et al., "A Network Analysis on
-/// Cloud Gaming", 2021); CableLabs, "Cable Modem Buffer Control", §5.2.1, for the deadline.
+/// Source: measurements of Stadia (Carrascosa and Bellalta, "Cloud-gaming: Analysis of Google
+/// Stadia traffic", 2020; Di Domenico et al., "A Network Analysis on Cloud Gaming", 2021);
+/// CableLabs, "Cable Modem Buffer Control", §5.2.1, for the deadline.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Frames a second.
+    /// Number of video frames in a second.
     pub frame_rate: u32,
     /// Size of an input packet, IP bytes.
     pub input: ByteCount,
     /// Time between two input packets.
     pub input_interval: Duration,
-    /// Time between two key frames, rounded to whole frames; 0 for none.
+    /// Time between two key frames, rounded to whole frames; 0 for no key frames.
     pub key_interval: Duration,
-    /// Size of a key frame, in those of other frames. A larger one is a larger burst; the rate stays.
+    /// Size of a key frame, relative to other frames. A larger one makes a larger burst; the rate
+    /// stays the same.
     pub key_ratio: f64,
     /// Largest video packet, IP bytes.
     pub packet: ByteCount,
-    /// Rate of the video in IP bytes. It does not give way: a rate above the line's loses most frames.
+    /// Rate of the video in IP bytes. It does not adapt: a rate above the line's loses most frames.
     pub rate: Rate,
-    /// How the game is scored: the deadline is that of a frame, from its encoding to its last packet's arrival, and that of an input packet.
+    /// How the game is scored. The deadline of a frame is the time from its encoding to the arrival
+    /// of its last packet. Input packets have the same deadline.
     #[serde(deserialize_with = "read_scoring")]
     #[schemars(schema_with = "scoring_schema")]
     pub scoring: deadline::Config,
-    /// Spread of the frames' sizes: standard deviation of their natural logarithm. 0 makes all (but key frames) equal.
+    /// Spread of the frames' sizes: standard deviation of their natural logarithm. With 0 all
+    /// frames (except key frames) are equal.
     pub sigma: f64,
-    /// Time over which the packets of a frame are sent, at most that between two frames. 0 sends them as a burst.
+    /// Time over which the packets of a frame are sent, at most the time between two frames. With 0
+    /// they are sent as a burst.
     pub spread: Duration,
 }
 
-/// What is not written of it is this application's.
+/// Values that are not given have the defaults of this application.
 fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
     deadline::read_over(reader, &Config::default().scoring)
 }
@@ -63,22 +71,25 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             frame_rate: 60,
-            // A choice: keys and mouse movements in an RTP or DTLS packet.
+            // A choice: key presses and mouse movements in an RTP or DTLS packet.
             input: ByteCount(100),
-            // A choice: USB input devices are asked 125 times a second.
+            // A choice: USB input devices are polled 125 times a second.
             input_interval: Duration::from_millis(8),
-            // A choice: one at the start and then every ten seconds. Services send them on demand.
+            // A choice: one at the start and then one every ten seconds. Services send key frames
+            // on demand.
             key_interval: Duration::from_secs(10),
             // A choice.
             key_ratio: 4.0,
             // WebRTC's largest RTP packet, 1200 B, with UDP and IP.
             packet: ByteCount(1228),
-            // What NVIDIA asks for 1080p at 60 frames/s; Stadia was measured at 20 to 30 Mbit/s.
+            // NVIDIA's requirement for 1080p at 60 frames/s; Stadia was measured at 20 to 30
+            // Mbit/s.
             rate: Rate(25_000_000),
             scoring: deadline::Config {
-                // CableLabs, "Cable Modem Buffer Control", §5.2.1: "a maximum of 20-50 ms round-trip time" across the operator's network.
+                // CableLabs, "Cable Modem Buffer Control", §5.2.1: "a maximum of 20-50 ms
+                // round-trip time" across the operator's network.
                 deadline: Duration::from_millis(50),
-                // A choice: 60 frames, and stutter of a second shows.
+                // A choice: with 60 frames, a freeze within one second is visible.
                 period: Duration::from_secs(1),
             },
             // A choice: an encoder of constant rate.
@@ -89,14 +100,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The video, as the server sends it.
+    /// The video format of the server.
     fn format(&self) -> Format {
         let frames = self.key_interval.as_secs_f64() * f64::from(self.frame_rate);
         Format {
             rate: self.rate,
             frame_rate: self.frame_rate,
             sigma: self.sigma,
-            // Never rounded to none, which is what no interval means.
+            // At least one frame, because 0 means that there are no key frames.
             key_every: if frames > 0.0 {
                 (frames.round() as u64).max(1)
             } else {
@@ -134,7 +145,7 @@ impl Definition for Config {
         &[Direction::Down]
     }
 
-    /// The picture comes down; input goes up.
+    /// The video is sent down, input is sent up.
     fn carries_data(&self, _direction: Direction) -> [bool; 2] {
         [true; 2]
     }
@@ -180,7 +191,7 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who plays a cloud game.
+/// A player of a cloud game, and the server.
 #[derive(Debug)]
 pub struct CloudGaming {
     video: Video,
@@ -189,7 +200,7 @@ pub struct CloudGaming {
 }
 
 impl CloudGaming {
-    /// A game that begins when it is started.
+    /// Creates a game that starts on [`AppEvent::Started`].
     pub fn new(config: &Config) -> Self {
         let deadline::Config { deadline, period } = config.scoring;
         Self {
@@ -264,7 +275,7 @@ impl Application for CloudGaming {
     }
 }
 
-/// Token of the wake-up that scores what is left.
+/// Token of the wake-up that computes the last scores.
 const REPORT: u64 = 6;
 
 #[cfg(test)]
@@ -278,7 +289,8 @@ mod tests {
     use crate::traffic::drawn::testing::{assert_near, moments, watch};
     use crate::traffic::testing::{Desk, deliver};
 
-    /// Plays for `seconds`; each packet arrives at once, after the delay `network` gives it.
+    /// Plays for `seconds`. `network` gives the delay of each packet, with which the packet is
+    /// delivered; `None` loses it.
     fn play(
         config: &Config,
         seconds: u64,
@@ -296,7 +308,7 @@ mod tests {
         assert!(up.sizes.iter().all(|&size| size == 100.0));
         assert_near(down.kbits(), 25_000.0, 200.0);
         assert!(down.sizes.iter().all(|&size| size <= 1228.0));
-        // A frame of 52 kB is 43 packets, sent at the same time.
+        // A frame of 52 kB is 43 packets, all sent at the same time.
         let bursts = down.gaps.iter().filter(|&&gap| gap > 0.0).count();
         assert!((3590..3600).contains(&bursts), "{bursts}");
     }
@@ -312,7 +324,7 @@ mod tests {
         let mut frames = vec![down.sizes[0]];
         for (size, gap) in down.sizes[1..].iter().zip(&down.gaps) {
             match frames.last_mut() {
-                // Within a frame packets are 0.2 ms apart and less.
+                // Packets of the same frame are at most 0.2 ms apart.
                 Some(frame) if *gap < 0.002 => *frame += size,
                 _ => frames.push(*size),
             }

@@ -1,7 +1,8 @@
-//! A video conference of the nineties: sound and a small picture at a fixed rate, both ways.
+//! A video conference of the 1990s: audio and a small picture at a fixed rate, in both directions.
 //!
-//! Intel's `ProShare`, as in the experiments on class-based thresholds: traffic that neither slows down nor asks for much, and is spoilt by a
-//! full queue. docs/models/video.md has the model.
+//! The model is Intel's `ProShare` as in the experiments on class-based thresholds: traffic at a
+//! low rate that does not adapt, and whose quality suffers from a full queue. docs/models/video.md
+//! describes the model.
 
 use super::config::{About, Definition, Fault, ensure, ensure_scoring, ensure_video};
 use super::memory::{Datagrams, MTU, Own, Setting};
@@ -15,22 +16,25 @@ use crate::units::{ByteCount, Rate};
 
 /// Parameters of a conference.
 ///
-/// Use it for continuous media that do not give way, as in the study of class-based thresholds; `video_call` is a call of today.
+/// Use it for continuous media of fixed rate, as in the study of class-based thresholds;
+/// `video_call` is a modern call.
 ///
-/// Source: Parris, Jeffay and Smith, "Lightweight Active Router-Queue Management for Multimedia Networking" (MMCN 1999), §4: approximately 210 kbit/s a
-/// connection.
+/// Source: Parris, Jeffay and Smith, "Lightweight Active Router-Queue Management for Multimedia
+/// Networking" (MMCN 1999), §4: approximately 210 kbit/s a connection.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Rate of the sound, before headers.
+    /// Rate of the audio, before headers.
     pub audio: Rate,
-    /// Time of sound in an audio packet. Longer ones are fewer and larger.
+    /// Playing time of an audio packet. A longer one makes packets fewer and larger.
     pub audio_interval: Duration,
-    /// Frames a second.
+    /// Number of video frames in a second.
     pub frame_rate: u32,
-    /// Rate of a side in IP bytes, sound and picture: 210 kbit/s, or 267 kbit/s where six are to make the 1.6 Mbit/s that the study gave them in CBQ.
+    /// Rate of a side in IP bytes, audio and video. The study has 210 kbit/s. With 267 kbit/s, six
+    /// conferences have the 1.6 Mbit/s that the study gave them in CBQ.
     pub rate: Rate,
-    /// How the picture is scored: the deadline is that of a frame, from its encoding to its last packet's arrival.
+    /// How the video is scored. The deadline of a frame is the time from its encoding to the
+    /// arrival of its last packet.
     #[serde(deserialize_with = "read_scoring")]
     #[schemars(schema_with = "scoring_schema")]
     pub scoring: deadline::Config,
@@ -38,7 +42,7 @@ pub struct Config {
     pub sigma: f64,
 }
 
-/// What is not written of it is this application's.
+/// Values that are not given have the defaults of this application.
 fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
     deadline::read_over(reader, &Config::default().scoring)
 }
@@ -50,17 +54,18 @@ fn scoring_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // ProShare's audio codec (from memory; the study gives the sum alone).
+            // ProShare's audio codec (from memory; the study gives only the total rate).
             audio: Rate(16_000),
-            // A choice: six conferences are then 380 packets/s of 415 B, near the 10 packets in 22 ms from which the study takes its threshold.
+            // A choice: six conferences are then 380 packets/s of 415 B, near the 10 packets in 22
+            // ms from which the study derives its threshold.
             audio_interval: Duration::from_millis(30),
             // A choice, as in later descriptions of the same experiments.
             frame_rate: 30,
             rate: Rate(210_000),
             scoring: deadline::Config {
-                // ITU-T G.114: up to 150 ms one way a conversation is at its ease.
+                // ITU-T G.114: a one-way delay of up to 150 ms does not disturb a conversation.
                 deadline: Duration::from_millis(150),
-                // A choice: 30 frames, and stutter of a second shows.
+                // A choice: with 30 frames, a freeze within one second is visible.
                 period: Duration::from_secs(1),
             },
             // A choice: a codec of constant rate.
@@ -70,12 +75,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Size of an audio packet, IP bytes: the sound in RTP (12 B), UDP (8 B) and IP (20 B).
+    /// Size of an audio packet, IP bytes: the audio in RTP (12 B), UDP (8 B) and IP (20 B).
     fn audio_packet(&self) -> u64 {
         self.audio.0 * self.audio_interval.as_nanos() / 8_000_000_000 + 40
     }
 
-    /// The picture: what the sound leaves of the rate; `None` if it leaves nothing.
+    /// The video format, with the rate that the audio leaves; `None` if the audio needs all of it.
     fn format(&self) -> Option<Format> {
         let packet = self.audio_packet() * 8;
         let sound = packet as f64 / self.audio_interval.as_secs_f64();
@@ -150,7 +155,7 @@ impl Definition for Config {
     }
 }
 
-/// A conference of two.
+/// A conference between two hosts.
 #[derive(Debug)]
 pub struct Conference {
     audio: Stream,
@@ -158,7 +163,8 @@ pub struct Conference {
 }
 
 impl Conference {
-    /// A conference that begins when it is started. Its parameters have been checked.
+    /// Creates a conference that starts on [`AppEvent::Started`]. The parameters must have been
+    /// checked.
     pub fn new(config: &Config, direction: Direction) -> Self {
         let format = config.format().expect("a rate with room for the picture");
         let deadline::Config { deadline, period } = config.scoring;
@@ -208,9 +214,9 @@ impl Application for Conference {
     }
 }
 
-/// Token of the wake-up that scores what is left.
+/// Token of the wake-up that computes the last scores.
 const REPORT: u64 = 6;
-/// The largest packet, IP bytes: an Ethernet frame's.
+/// Largest packet, IP bytes: an Ethernet frame's payload.
 const LARGEST: u16 = 1500;
 
 #[cfg(test)]
@@ -260,7 +266,7 @@ mod tests {
                 Side::Peer => 50,
             }))
         });
-        // Late frames count as late, and are shown when they come.
+        // Late frames count as late, but they are shown when they arrive.
         assert_eq!(desk.samples("frames_late"), [1.0; 3]);
         assert_eq!(desk.samples("frames_late_down"), [0.0; 3]);
         assert_eq!(desk.samples("frame_delay"), [200e6; 3]);

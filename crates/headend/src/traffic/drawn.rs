@@ -1,7 +1,8 @@
-//! Datagrams whose sizes and intervals are drawn, each side by laws of its own: what published models of games have in common.
+//! Datagrams with random sizes and intervals, which each side draws from distributions of its own.
+//! Published models of games have this form.
 //!
-//! Each side draws from a stream of random numbers of its own, forked from the application's at its start: what a side sends, and when, depends
-//! neither on the line nor on the other side.
+//! Each side has its own stream of random numbers, forked from the application's at its start. What
+//! a side sends, and when, thus depends neither on the network nor on the other side.
 
 use super::AppContext;
 use super::scored::Source;
@@ -11,14 +12,14 @@ use crate::packet::Side;
 use crate::rng::Rng;
 use crate::time::Duration;
 
-/// A law by which numbers are drawn.
+/// A probability distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Law {
-    /// Always the same.
+    /// A constant.
     Always(f64),
-    /// One of two, each half of the time.
+    /// One of two values with equal probability.
     Either(f64, f64),
-    /// Log-normal: its mean, and the standard deviation of its natural logarithm.
+    /// Log-normal: mean, and standard deviation of the natural logarithm.
     LogNormal { mean: f64, sigma: f64 },
     /// Normal.
     Normal { mean: f64, deviation: f64 },
@@ -27,7 +28,7 @@ pub(super) enum Law {
 }
 
 impl Law {
-    /// The log-normal law with this mean and standard deviation.
+    /// The log-normal distribution with this mean and standard deviation.
     pub(super) fn log_normal(mean: f64, deviation: f64) -> Self {
         let spread = deviation / mean;
         Self::LogNormal {
@@ -36,7 +37,7 @@ impl Law {
         }
     }
 
-    /// The next number.
+    /// Draws the next number.
     pub(super) fn draw(self, rng: &mut Rng) -> f64 {
         match self {
             Self::Always(value) => value,
@@ -51,7 +52,7 @@ impl Law {
     }
 }
 
-/// What one side sends.
+/// Distributions of one side's packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Half {
     /// Time between two packets, seconds.
@@ -61,32 +62,33 @@ pub(super) struct Half {
 }
 
 impl Half {
-    /// A gap, at least 1 µs: where a law reaches below, it is cut off.
+    /// Draws a gap. It is at least 1 µs; smaller values of the distribution are raised to it.
     fn gap(&self, rng: &mut Rng) -> Duration {
         Duration::from_nanos((self.gap.draw(rng).max(1e-6) * 1e9).round() as u64)
     }
 
-    /// A size in whole bytes, cut off where it would be no IP packet with a byte of data in it.
+    /// Draws a size in whole bytes, limited to the sizes of IP packets with at least one byte of
+    /// data.
     fn size(&self, rng: &mut Rng) -> u16 {
         self.size.draw(rng).round().clamp(29.0, 65535.0) as u16
     }
 }
 
-/// The two halves of a stream of datagrams.
+/// A stream of datagrams, in one or both directions.
 #[derive(Debug)]
 pub(super) struct DrawnStream {
     halves: [Half; 2],
     /// Which sides send.
     sides: [bool; 2],
-    /// Each side's own, once it is started.
+    /// Random numbers of each side, once started.
     rngs: Option<[Rng; 2]>,
-    /// Number of each side's next packet.
+    /// Sequence number of each side's next packet.
     next: [u64; 2],
     flow: Option<FlowId>,
 }
 
 impl DrawnStream {
-    /// A stream that begins when it is started; by sending side.
+    /// Creates a stream from `sides`; `halves` are by sending side.
     pub(super) fn new(halves: [Half; 2], sides: [bool; 2]) -> Self {
         Self {
             halves,
@@ -101,11 +103,12 @@ impl DrawnStream {
 impl Source for DrawnStream {
     fn start(&mut self, cx: &mut AppContext<'_>) {
         self.flow = Some(cx.open_datagrams(0));
-        // Both sides draw in any case: a side sends the same alone and with the other.
+        // Both sides draw random numbers even if only one sends: a side's packets do not depend on
+        // the other side.
         let mut rngs = [cx.rng.fork(), cx.rng.fork()];
         for side in Side::BOTH {
             let rng = &mut rngs[side.index()];
-            // The first packet leaves at a random point of an interval.
+            // The first packet is sent at a random time within an interval.
             let gap = self.halves[side.index()].gap(rng);
             let wait = rng.span(gap);
             if self.sides[side.index()] {
@@ -131,7 +134,7 @@ impl Source for DrawnStream {
     }
 }
 
-/// Draws what a side sends, for tests that hold it against the published distribution.
+/// Records what a side sends, for tests that compare it with the published distribution.
 #[cfg(test)]
 pub(super) mod testing {
     use super::*;
@@ -140,7 +143,7 @@ pub(super) mod testing {
     use crate::traffic::testing::Desk;
     use crate::traffic::{AppEvent, Application};
 
-    /// What one side sent: sizes in bytes, and gaps between them in seconds.
+    /// The packets of one side: sizes in bytes, and gaps between them in seconds.
     #[derive(Debug, Default, Clone)]
     pub(in crate::traffic) struct Sent {
         pub(in crate::traffic) sizes: Vec<f64>,
@@ -149,18 +152,18 @@ pub(super) mod testing {
     }
 
     impl Sent {
-        /// Packets a second.
+        /// Packets per second.
         pub(in crate::traffic) fn rate(&self) -> f64 {
             self.sizes.len() as f64 / self.seconds
         }
 
-        /// kbit/s of IP packets.
+        /// Rate of the IP packets, kbit/s.
         pub(in crate::traffic) fn kbits(&self) -> f64 {
             self.sizes.iter().sum::<f64>() * 8.0 / 1000.0 / self.seconds
         }
     }
 
-    /// What an application sends in so many seconds, by side.
+    /// Runs an application for `seconds` and returns the packets that it sends, by side.
     pub(in crate::traffic) fn watch(app: &mut dyn Application, seconds: u64) -> [Sent; 2] {
         let mut sent = [Sent::default(), Sent::default()];
         let mut last = [None; 2];
@@ -196,7 +199,7 @@ pub(super) mod testing {
         )
     }
 
-    /// The value that a share of all does not exceed.
+    /// The quantile at `share`.
     pub(in crate::traffic) fn quantile(values: &[f64], share: f64) -> f64 {
         let mut ordered = values.to_vec();
         ordered.sort_by(f64::total_cmp);
@@ -242,7 +245,7 @@ mod tests {
         let (mean, deviation) = moments(&log_normal);
         assert_near(mean, 100.0, 0.4);
         assert_near(deviation, 30.0, 0.4);
-        // Its median is the mean over the square root of 1 + 0.3².
+        // The median is the mean divided by the square root of 1 + 0.3².
         assert_near(quantile(&log_normal, 0.5), 95.78, 0.4);
 
         let either = draws(Law::Either(1.0, 2.0));

@@ -1,10 +1,12 @@
-//! Isochronous probes: datagrams at even intervals, each returned at once, as irtt sends them.
+//! Isochronous probes: datagrams at constant intervals, each returned at once, as irtt sends them.
 //!
-//! One way, in place of both, nothing is returned: the customer's host (`up`) or the remote host (`down`) sends the probes, and there is no
-//! round-trip time.
+//! With one direction in place of both, no probe is returned: the customer's host (`up`) or the
+//! remote host (`down`) sends the probes, and there is no round-trip time.
 //!
-//! One round-trip time for each (NaN without an answer in time), and each way's packet delay variation between two probes that follow each other (IPDV, RFC 3393). One-way
-//! delays and losses of each way are those of the flow's packets: clocks agree here, which irtt has to hope for.
+//! The measures are one round-trip time for each probe (NaN without a response in time), and the
+//! packet delay variation of each direction between two consecutive probes (IPDV, RFC 3393). The
+//! one-way delays and the losses of each direction are those of the flow's packets. The simulated
+//! clocks are synchronized, which irtt has to assume.
 
 use super::config::{About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
 use super::echo::{RTT, Requests};
@@ -18,25 +20,27 @@ use crate::units::ByteCount;
 
 /// Parameters of isochronous probes.
 ///
-/// Use it for what real-time traffic meets: delay each way, its variation and loss, at the pace of a call. For hardly any load take ping.
+/// Use it for what real-time traffic experiences: delay in each direction, its variation and loss,
+/// at the packet rate of a call. Ping causes less load.
 ///
 /// Source: irtt (Isochronous Round-Trip Tester) and RFC 3393.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Time between two probes. A shorter one sees shorter disturbances, and loads the line.
+    /// Time between two probes. A shorter one detects shorter disturbances, and loads the line
+    /// more.
     pub interval: Duration,
-    /// Size of a probe and of its answer, IP bytes.
+    /// Size of a probe and of its response, IP bytes.
     pub size: ByteCount,
-    /// A probe without an answer by then is a sample without a value; a later answer is ignored. Without
-    /// effect one way, where there are no answers.
+    /// Time after which a probe without a response is a sample without a value. A later response is
+    /// ignored. With one direction it has no effect, because there are no responses.
     pub timeout: Duration,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // A choice: a call's. (irtt's own default is 1 s.)
+            // A choice: the interval of a call. (irtt's own default is 1 s.)
             interval: Duration::from_millis(20),
             // A choice: IP, UDP and the 60 B that irtt needs for its timestamps.
             size: ByteCount(88),
@@ -46,7 +50,7 @@ impl Default for Config {
     }
 }
 
-/// One sample for each two probes that follow each other and both arrive.
+/// One sample for each two consecutive probes that both arrive.
 static IPDV: Kind = Kind {
     place: 50,
     compared_by: &[("delay variation p99", "p99")],
@@ -102,23 +106,23 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who probes.
+/// A host that sends probes.
 #[derive(Debug)]
 pub struct Isochronous {
     config: Config,
     direction: Direction,
     flow: Option<FlowId>,
-    /// Probes whose answers are due; both ways only.
+    /// Probes whose responses are outstanding; only with both directions.
     requests: Requests,
-    /// Probes sent; one way only.
+    /// Number of probes sent; only with one direction.
     sent: u64,
-    /// The latest that arrived, by the side it arrived at: its number and delay.
+    /// Number and delay of the latest probe that arrived, by the side at which it arrived.
     latest: [Option<(u64, Duration)>; 2],
     stopped: bool,
 }
 
 impl Isochronous {
-    /// Probes that begin when they are started.
+    /// Creates a prober that starts on [`AppEvent::Started`].
     pub fn new(config: Config, direction: Direction) -> Self {
         Self {
             direction,
@@ -131,7 +135,8 @@ impl Isochronous {
         }
     }
 
-    /// The first probe leaves at a random point of the first interval: probes that start together do not meet.
+    /// The first probe is sent at a random time within the first interval, so that probers that
+    /// start together do not send at the same times.
     fn start(&mut self, cx: &mut AppContext<'_>) {
         self.flow = Some(cx.open_datagrams(0));
         let offset = cx.rng.span(self.config.interval);
@@ -148,13 +153,14 @@ impl Isochronous {
         cx.wake_at(cx.now + self.config.interval, PROBE);
     }
 
-    /// The number of the next probe, where none is answered.
+    /// Number of the next probe that needs no response.
     fn count(&mut self) -> u64 {
         self.sent += 1;
         self.sent - 1
     }
 
-    /// RFC 3393 §4.1 with packets that follow each other as the selection: the difference of their delays, without its sign.
+    /// RFC 3393 §4.1 with consecutive packets as the selection: the absolute difference of their
+    /// delays.
     fn note_delay(&mut self, at: Side, number: u64, delay: Duration, cx: &mut AppContext<'_>) {
         let before = self.latest[at.index()].replace((number, delay));
         if let Some((earlier, other)) = before
@@ -213,7 +219,8 @@ mod tests {
     use crate::time::Instant;
     use crate::traffic::testing::Desk;
 
-    /// Probes for 1 s of 20 ms; `delays` gives each its delay up and down in ms, if it gets through.
+    /// Sends probes for 1 s at intervals of 20 ms. `delays` gives the delay of each probe up and
+    /// down in ms; `None` loses it.
     fn run(delays: impl Fn(u64) -> (Option<u64>, Option<u64>)) -> Desk {
         let mut probes = Isochronous::new(Config::default(), Direction::Both);
         let mut desk = Desk::new(1);
@@ -324,7 +331,8 @@ mod tests {
             8 => (Some(9), Some(2)),
             _ => (Some(4), Some(2)),
         });
-        // Up and down again around the third; 7 has no neighbours, 8 one.
+        // The delay rises and falls around probe 3. Probe 7 is lost, so that probe 8 has only one
+        // neighbour.
         let up = desk.samples("ipdv");
         assert_eq!(up.len(), 49 - 2);
         let mut changes: Vec<f64> = up.into_iter().filter(|&change| change > 0.0).collect();

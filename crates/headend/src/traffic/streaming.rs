@@ -1,12 +1,18 @@
-//! Adaptive video streaming: segments one after the other over one connection, a rate chosen for each, a buffer that is played out.
+//! Adaptive video streaming: loads a video in segments over one connection, chooses a rate for each
+//! segment, and plays the video from a buffer.
 //!
-//! The player asks for the next segment when the one before is there, unless its buffer is full; then it waits until a segment has been played. The picture
-//! stands still while the buffer is empty, and goes on once there is `startup` in it again. Which rate of the ladder comes next is a rule:
+//! The player requests the next segment when the previous one is complete. If the buffer is full,
+//! it first waits until a segment has been played. The video stalls when the buffer is empty, and
+//! resumes once the buffer holds `startup`. One of two rules chooses the rate of the next segment
+//! from the ladder:
 //!
-//! - `buffer`: BBA-0 (Huang et al., "A Buffer-Based Approach to Rate Adaptation", SIGCOMM 2014, §4.1, Algorithm 1). The rate follows the buffer
-//!   alone: the lowest within the reservoir, the highest above reservoir and cushion, a line between; it changes when that line passes the next rung.
-//! - `throughput`: the highest rung at or below the harmonic mean of the latest segments' throughput (the "RB" of Yin et al., "A Control-Theoretic
-//!   Approach for Dynamic Adaptive Video Streaming over HTTP", SIGCOMM 2015, §7.1.2).
+//! - `buffer`: BBA-0 (Huang et al., "A Buffer-Based Approach to Rate Adaptation", SIGCOMM 2014,
+//!   §4.1, Algorithm 1). The rate depends on the buffer alone: the lowest within the reservoir, the
+//!   highest above reservoir and cushion, and linear between them. The player changes the rate when
+//!   this line crosses the next rate of the ladder.
+//! - `throughput`: the highest rate at or below the harmonic mean of the latest segments'
+//!   throughput (the "RB" of Yin et al., "A Control-Theoretic Approach for Dynamic Adaptive Video
+//!   Streaming over HTTP", SIGCOMM 2015, §7.1.2).
 
 use std::collections::VecDeque;
 
@@ -23,43 +29,47 @@ use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::{ByteCount, Rate};
 
-/// Parameters of a video that is streamed.
+/// Parameters of a streamed video.
 ///
-/// Use it for what people watch: stalls and picture quality under whatever else the line does. The buffer rule climbs slowly, so give it minutes.
+/// Use it for stalls and picture quality of a video beside other traffic. The buffer rule raises
+/// the rate slowly, so simulate several minutes.
 ///
-/// Source: Huang et al., "A Buffer-Based Approach to Rate Adaptation: Evidence from a Large Video Streaming Service" (SIGCOMM 2014); Yin et
-/// al., "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP" (SIGCOMM 2015).
+/// Source: Huang et al., "A Buffer-Based Approach to Rate Adaptation: Evidence from a Large Video
+/// Streaming Service" (SIGCOMM 2014); Yin et al., "A Control-Theoretic Approach for Dynamic
+/// Adaptive Video Streaming over HTTP" (SIGCOMM 2015).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How much the player keeps at most, as playing time. More outlasts longer droughts.
+    /// Size of the player's buffer, as playing time. A larger one bridges longer times without
+    /// data.
     pub buffer: Duration,
-    /// The rates that the video comes in, rising.
+    /// Rates at which the video is available, in rising order.
     pub ladder: Vec<Rate>,
-    /// Time over which a share of standing still and a number of changes of rate are reported.
+    /// Period over which the share of stalled time and the number of rate changes are reported.
     pub period: Duration,
     /// Size of a request.
     pub request: ByteCount,
-    /// Which rate comes next.
+    /// How the rate of the next segment is chosen.
     #[serde(with = "crate::named")]
     #[schemars(with = "crate::named::Named<Rule>")]
     pub rule: Rule,
-    /// Playing time of a segment. Longer ones suit long round trips, and change the rate later.
+    /// Playing time of a segment. Longer segments suit long round trips, and change the rate later.
     pub segment: Duration,
-    /// Spread of the segments' sizes around their rate, which are log-normal: standard deviation of their natural logarithm. 0 makes all of a rate equal.
+    /// Spread of the segments' sizes around their rate, which are log-normal: standard deviation of
+    /// their natural logarithm. With 0 all segments of a rate are equal.
     pub sigma: f64,
-    /// The picture starts, at first and after it has stood still, once so much playing time is in the buffer. Less starts sooner and stands still
-    /// more often.
+    /// Playing time that the buffer must hold before the video starts, and before it resumes after
+    /// a stall. A smaller one starts sooner and stalls more often.
     pub startup: Duration,
 }
 
-/// Which rate comes next.
+/// How the rate of the next segment is chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// By what is in the buffer.
+    /// By the level of the buffer.
     Buffer(BufferRule),
-    /// By how fast the latest segments came.
+    /// By the throughput of the latest segments.
     Throughput(ThroughputRule),
 }
 
@@ -67,16 +77,19 @@ pub enum Rule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferRule {
-    /// From the reservoir on, the buffer over which the rate climbs from the lowest to the highest.
+    /// Range of the buffer above the reservoir over which the rate rises from the lowest to the
+    /// highest.
     pub cushion: Duration,
-    /// The buffer up to which the lowest rate is taken. More stands still less often and begins with more minutes of the lowest rate.
+    /// Level of the buffer up to which the lowest rate is used. A larger one stalls less often, and
+    /// plays the lowest rate for longer at the start.
     pub reservoir: Duration,
 }
 
 impl Default for BufferRule {
     fn default() -> Self {
         Self {
-            // SIGCOMM 2014, §4.1: of 240 s, 90 s of reservoir, and 24 s at the upper end.
+            // SIGCOMM 2014, §4.1: of a buffer of 240 s, 90 s are the reservoir, and 24 s at the
+            // upper end play the highest rate.
             cushion: Duration::from_secs(126),
             reservoir: Duration::from_secs(90),
         }
@@ -87,17 +100,17 @@ impl Default for BufferRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ThroughputRule {
-    /// What the measured throughput is multiplied by before a rate is chosen. Less leaves room for
-    /// what comes worse.
+    /// Factor by which the measured throughput is multiplied before a rate is chosen. A smaller one
+    /// leaves a margin for a lower throughput.
     pub safety: f64,
-    /// How many segments the mean is of. More of them make the rate steadier, and later.
+    /// Number of segments in the mean. More of them make the rate steadier, and its changes later.
     pub segments: u32,
 }
 
 impl Default for ThroughputRule {
     fn default() -> Self {
         Self {
-            // SIGCOMM 2015, §7.1.2: the harmonic mean of the past 5 chunks, all of it.
+            // SIGCOMM 2015, §7.1.2: the harmonic mean of the past 5 chunks, without a margin.
             safety: 1.0,
             segments: 5,
         }
@@ -109,13 +122,13 @@ impl Default for Config {
         Self {
             // SIGCOMM 2014, §4.1.
             buffer: Duration::from_secs(240),
-            // From memory: what Netflix published as its ladder of that time.
+            // From memory: the ladder that Netflix published at that time.
             ladder: [235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300, 5800]
                 .map(|kbps| Rate(kbps * 1000))
                 .to_vec(),
             // As long as a scoring period of a call.
             period: Duration::from_secs(10),
-            // The 3GPP HTTP traffic model's.
+            // The value of the 3GPP HTTP traffic model.
             request: ByteCount(328),
             rule: Rule::Buffer(BufferRule::default()),
             // SIGCOMM 2014, §2.
@@ -127,7 +140,7 @@ impl Default for Config {
     }
 }
 
-/// One sample for each time that the picture stood still.
+/// One sample for each stall.
 static STALL: Kind = Kind::new(
     "stall",
     Unit::Time,
@@ -146,7 +159,7 @@ static STALLED: Kind = Kind {
     )
 };
 
-/// One sample.
+/// One sample for each video.
 static STARTUP_DELAY: Kind = Kind {
     place: 80,
     compared_by: &[("until the first picture", "p50")],
@@ -203,7 +216,7 @@ impl Definition for Config {
         &[Direction::Down]
     }
 
-    /// The video comes down; requests go up.
+    /// The video is sent down, requests are sent up.
     fn carries_data(&self, _direction: Direction) -> [bool; 2] {
         [true; 2]
     }
@@ -263,37 +276,38 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who watches a video.
+/// A player that streams one video.
 #[derive(Debug)]
 pub struct Streaming {
     config: Config,
     flow: Option<FlowId>,
-    /// Stream offsets up to which requests and segments go on this connection.
+    /// Stream offsets at which the requests and the segments of this connection end.
     asked: u64,
     promised: u64,
-    /// The segment under way: its place in the ladder, its bytes, when it was asked for; `None` while the buffer is full.
+    /// The segment that is being loaded: its index in the ladder, its size in bytes, and when it
+    /// was requested. `None` while the buffer is full.
     segment: Option<(usize, u64, Instant)>,
-    /// The place in the ladder of the segment before.
+    /// Index in the ladder of the previous segment.
     rung: usize,
     /// Throughput of the latest segments, bit/s, for the throughput rule.
     throughput: VecDeque<f64>,
-    /// How many of them are kept.
+    /// Number of throughput values that are kept.
     samples: usize,
     player: Player,
     started_at: Instant,
-    /// Changes of the rate in this period.
+    /// Number of rate changes in this period.
     switches: u32,
     stopped: bool,
 }
 
-/// What is in the buffer, and whether it is being played.
+/// State of the buffer and of the playback.
 #[derive(Debug)]
 struct Player {
     buffer: Duration,
     playing: bool,
-    /// Whether the first picture has been seen.
+    /// Whether the first picture has been shown.
     begun: bool,
-    /// When the picture stopped, if it stands still.
+    /// Start of the current stall, if the video is stalled.
     stands_since: Instant,
     settled_at: Instant,
     /// Playing time in this period.
@@ -312,7 +326,7 @@ impl Player {
         }
     }
 
-    /// Plays on until `now`.
+    /// Updates the playback to `now`.
     fn settle(&mut self, now: Instant) {
         let passed = now - self.settled_at;
         if self.playing {
@@ -329,7 +343,7 @@ impl Player {
 }
 
 impl Streaming {
-    /// A video that begins when it is started.
+    /// Creates a player that starts its video on [`AppEvent::Started`].
     pub fn new(config: Config) -> Self {
         let samples = match &config.rule {
             Rule::Buffer(_) => 0,
@@ -356,12 +370,12 @@ impl Streaming {
         self.flow = Some(cx.connect(0, Side::Host));
     }
 
-    /// Asks for the next segment, at the rate that the rule says.
+    /// Requests the next segment, at the rate that the rule chooses.
     fn request(&mut self, cx: &mut AppContext<'_>) {
         self.player.settle(cx.now);
         let rung = self.next_rung();
         let rate = self.config.ladder[rung];
-        // One number is drawn for each segment, whatever its rate.
+        // Each segment draws one random number, so that the draws do not depend on the rates.
         let spread = log_normal(self.config.sigma, cx.rng);
         let bytes = rate.bytes_per_sec() * self.config.segment.as_secs_f64() * spread;
         let bytes = (bytes.round() as u64).max(1);
@@ -394,7 +408,7 @@ impl Streaming {
         }
     }
 
-    /// A segment is there in full.
+    /// Handles a complete segment.
     fn arrived(&mut self, cx: &mut AppContext<'_>) {
         let Some((rung, bytes, asked_at)) = self.segment.take() else {
             return;
@@ -425,7 +439,7 @@ impl Streaming {
         }
     }
 
-    /// The picture starts, or goes on.
+    /// Starts or resumes the playback.
     fn play(&mut self, cx: &mut AppContext<'_>) {
         self.player.playing = true;
         if self.player.begun {
@@ -439,7 +453,7 @@ impl Streaming {
         }
     }
 
-    /// A period of watching is over.
+    /// Reports a period.
     fn report(&mut self, cx: &mut AppContext<'_>) {
         if self.stopped {
             return;
@@ -455,7 +469,7 @@ impl Streaming {
         cx.wake_at(cx.now + self.config.period, PERIOD);
     }
 
-    /// A segment under way is loaded to its end.
+    /// A segment that is being loaded is completed.
     fn stop(&mut self, cx: &mut AppContext<'_>) {
         self.stopped = true;
         if self.segment.is_none() {
@@ -472,7 +486,8 @@ impl Streaming {
     fn news(&mut self, news: News, cx: &mut AppContext<'_>) {
         match news {
             News::Connected if self.segment.is_none() => self.request(cx),
-            // A connection in place of one that was given up: the segment is asked for again, and its clock runs on.
+            // A new connection replaces one that TCP gave up: the segment is requested again, and
+            // the time of the first request counts.
             News::Connected => self.send_request(cx),
             News::Received { at: Side::Peer, .. } => {
                 if let (Some(flow), Some((_, bytes, _))) = (self.flow, self.segment) {
@@ -510,7 +525,7 @@ impl Application for Streaming {
     }
 }
 
-/// BBA-0 (Algorithm 1): the place in the ladder after `rung`, with so much in the buffer.
+/// BBA-0 (Algorithm 1): the index in the ladder after `rung` at this level of the buffer.
 fn choose_by_buffer(rule: &BufferRule, ladder: &[Rate], rung: usize, buffer: Duration) -> usize {
     let last = ladder.len() - 1;
     if buffer <= rule.reservoir {
@@ -525,7 +540,7 @@ fn choose_by_buffer(rule: &BufferRule, ladder: &[Rate], rung: usize, buffer: Dur
     let above = ladder[(rung + 1).min(last)].0 as f64;
     let below = ladder[rung.saturating_sub(1)].0 as f64;
     if mapped >= above {
-        // The highest rate below the mapped one, or the rate itself.
+        // The highest rate below the mapped one, or the current rate itself.
         let rates = ladder.iter().rposition(|rate| (rate.0 as f64) < mapped);
         rates.unwrap_or(0)
     } else if mapped <= below {
@@ -536,7 +551,8 @@ fn choose_by_buffer(rule: &BufferRule, ladder: &[Rate], rung: usize, buffer: Dur
     }
 }
 
-/// The highest rate that the harmonic mean of the throughput carries; the lowest before anything is known.
+/// The highest rate at or below the harmonic mean of the throughput; the lowest while there is no
+/// measurement.
 fn choose_by_throughput(rule: &ThroughputRule, ladder: &[Rate], seen: &VecDeque<f64>) -> usize {
     let inverse: f64 = seen.iter().map(|throughput| 1.0 / throughput).sum();
     let carried = rule.safety * seen.len() as f64 / inverse;
@@ -546,7 +562,7 @@ fn choose_by_throughput(rule: &ThroughputRule, ladder: &[Rate], seen: &VecDeque<
 
 const NEXT_SEGMENT: u64 = 0;
 const PERIOD: u64 = 1;
-/// A shorter segment or period drowns a run in reports.
+/// A shorter segment or period would give a run too many samples.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
@@ -557,7 +573,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Watches for `length`; a segment of so many bytes asked for at a time takes `takes` to come.
+    /// Plays for `length`; `takes` gives the time in which a segment of a size requested at a time
+    /// arrives.
     fn watch(text: &str, length: Duration, takes: impl Fn(Instant, u64) -> Duration) -> Desk {
         let config: Config = toml::from_str(text).expect("a good configuration");
         assert_eq!(config.check(), Ok(()));
@@ -602,7 +619,7 @@ mod tests {
         }
     }
 
-    /// Time to carry so many bytes at a rate.
+    /// Time to transfer a number of bytes at a rate.
     fn at(rate: u64) -> impl Fn(Instant, u64) -> Duration {
         move |_, bytes| Rate(rate).time_for(bytes)
     }
@@ -617,8 +634,9 @@ mod tests {
     fn the_buffer_rule_maps_the_cushion_to_the_ladder_and_keeps_its_rate_between_rungs() {
         assert_eq!((rung(0, 5), rung(90, 9)), (0, 0), "the reservoir");
         assert_eq!((rung(216, 0), rung(240, 3)), (9, 9), "above the cushion");
-        // At 120 s the line is at 235 + 5565 · 30/126 = 1560 kbit/s: up from 235 to 1050, the highest below; kept at 1050 and at 1750;
-        // down from 2350 to 1750, the lowest above.
+        // At 120 s the line is at 235 + 5565 · 30/126 = 1560 kbit/s: the rate rises from 235 to
+        // 1050, the highest below; it stays at 1050 and at 1750; it falls from 2350 to 1750, the
+        // lowest above.
         assert_eq!(
             [rung(120, 0), rung(120, 4), rung(120, 5), rung(120, 6)],
             [4, 4, 5, 5]
@@ -637,7 +655,8 @@ mod tests {
         };
         assert_eq!(choose(&[], 1.0), 0);
         assert_eq!(choose(&[1e5], 1.0), 0, "below the ladder");
-        // Harmonic mean of 1 and 3 Mbit/s: 1.5; the mean of 2 Mbit/s would carry 1750 kbit/s.
+        // The harmonic mean of 1 and 3 Mbit/s is 1.5 Mbit/s. The arithmetic mean, 2 Mbit/s, would
+        // allow 1750 kbit/s.
         assert_eq!(choose(&[1e6, 3e6], 1.0), 4);
         assert_eq!(choose(&[3e6], 1.0), 7, "a rate that is carried exactly");
         assert_eq!(choose(&[3e6], 0.9), 6);
@@ -647,7 +666,7 @@ mod tests {
     fn on_a_fast_line_the_video_starts_at_once_never_stands_still_and_fills_its_buffer() {
         let mut desk = watch("", SECOND * 600, at(100_000_000));
         let startup = desk.samples("startup_delay");
-        // 4 s at 235 kbit/s: 117500 B at 100 Mbit/s.
+        // 4 s at 235 kbit/s are 117500 B, sent at 100 Mbit/s.
         assert_eq!(startup, [9.4e6]);
         assert!(desk.samples("stall").is_empty());
         assert!(
@@ -657,13 +676,14 @@ mod tests {
         );
         let rates = desk.samples("segment_rate");
         assert_eq!(rates.last(), Some(&5.8e6));
-        // 240 s ahead: in 600 s the buffer and 600 s of playing, at 4 s each.
+        // The player loads 240 s ahead: in 600 s it loads the buffer and 600 s of video, in
+        // segments of 4 s.
         assert!((207..=210).contains(&rates.len()), "{}", rates.len());
     }
 
     #[test]
     fn on_a_line_below_the_lowest_rate_the_picture_stands_still_for_what_is_missing() {
-        // 4 s of 235 kbit/s take 8 s at half of it: 4 s of playing, 4 s of standing still.
+        // 4 s at 235 kbit/s take 8 s at half that rate: 4 s of playback, 4 s of stall.
         let mut desk = watch("", SECOND * 98, at(117_500));
         assert_eq!(desk.samples("startup_delay"), [8e9]);
         let stalls = desk.samples("stall");
@@ -672,7 +692,7 @@ mod tests {
             stalls.iter().all(|&stall| (stall - 4e9).abs() < 1e3),
             "{stalls:?}"
         );
-        // Periods from 8 s on.
+        // Periods begin at 8 s.
         let shares = desk.samples("stalled");
         assert_eq!(shares.len(), 9);
         let mean = shares.iter().sum::<f64>() / 9.0;
@@ -681,7 +701,7 @@ mod tests {
 
     #[test]
     fn a_drought_shorter_than_the_buffer_is_not_seen() {
-        // From 300 s on nothing comes for 100 s.
+        // From 300 s on no data arrives for 100 s.
         let drought = |now: Instant, bytes| {
             let end = Instant::ZERO + SECOND * 400;
             let is_dry = now > Instant::ZERO + SECOND * 300 && now < end;
@@ -728,7 +748,7 @@ mod tests {
         );
         let sizes = sizes.into_inner();
         let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
-        // 500 kB; standard error √(e^0.09 − 1)/√1000 = 1 %.
+        // Mean 500 kB; standard error √(e^0.09 − 1)/√1000 = 1 %.
         assert!(sizes.len() > 1000);
         assert!((mean / 500_000.0 - 1.0).abs() < 0.04, "{mean}");
     }

@@ -1,8 +1,10 @@
-//! A torrent: connections to many peers that share one cap, which the program keeps by a token bucket.
+//! A torrent: connections to many peers that share one rate limit, which the program enforces with
+//! a token bucket.
 //!
-//! The program hands a block to a connection at a time, in turn among those that can take one, whenever the bucket allows. A connection that its
-//! congestion control holds back takes none, and leaves its share of the cap to the others. What a torrent leaves out: requests, choking, the
-//! other direction's pieces.
+//! Whenever the bucket allows it, the program writes one block to a connection, in turn among the
+//! connections that are writable. A connection that its congestion control delays is not writable,
+//! and leaves its share of the limit to the others. The model leaves out requests, choking, and
+//! pieces sent in the other direction.
 
 use std::collections::VecDeque;
 
@@ -15,31 +17,34 @@ use crate::units::{ByteCount, Rate};
 
 /// Parameters of a torrent.
 ///
-/// Use it for many connections that mean to stay behind all others. Their congestion control is LEDBAT unless the flow's `tcp` says otherwise.
+/// Use it for many connections that yield to all other traffic. Their congestion control is LEDBAT
+/// unless the flow's `tcp` gives another.
 ///
-/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), Table 1, load 9; block size: BEP 3, congestion control: BEP 29.
+/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), Table 1,
+/// load 9; block size: BEP 3, congestion control: BEP 29.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What a connection is given at a time. Smaller ones share the cap more evenly, and cost more.
+    /// Number of bytes that are written to a connection at a time. Smaller blocks share the rate
+    /// limit more evenly, and need more computing time.
     pub block: ByteCount,
-    /// How much may leave above the cap after a time in which less left.
+    /// Number of bytes that may exceed the rate limit after a time with less traffic.
     pub burst: ByteCount,
-    /// Connections, each to a peer of its own.
+    /// Number of connections, each to a peer of its own.
     pub connections: u32,
-    /// The cap: what all connections together are given, in bytes of their streams.
+    /// Rate limit of all connections together, in bytes of their streams.
     pub rate: Rate,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // BEP 3: what peers ask for at a time.
+            // BEP 3: the size of a block that peers request.
             block: ByteCount(16 * 1024),
             // A choice: a few blocks.
             burst: ByteCount(64 * 1024),
             connections: 100,
-            // Half of the study's upstream rate.
+            // Half of the upstream rate in the study.
             rate: Rate(100_000_000),
         }
     }
@@ -85,27 +90,28 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who shares files.
+/// A host that shares files.
 #[derive(Debug)]
 pub struct Torrent {
     config: Config,
     from: Side,
     /// Open connections, by peer.
     flows: Vec<Option<FlowId>>,
-    /// Connections that can take a block, the one whose turn it is first.
+    /// Writable connections, the next one first.
     ready: VecDeque<FlowId>,
-    /// When the bucket is full again (the theoretical arrival time of ITU-T I.371's virtual scheduling: a token bucket without tokens to count).
+    /// Time at which the bucket is full again (the theoretical arrival time of the virtual
+    /// scheduling in ITU-T I.371, which is a token bucket without a token count).
     full_at: Instant,
-    /// Time to send a block, and the burst, at the cap.
+    /// Time to send a block, and the burst, at the rate limit.
     block_time: Duration,
     burst_time: Duration,
-    /// Whether a wake-up is due for the next block.
+    /// Whether a wake-up for the next block is scheduled.
     waits: bool,
     stopped: bool,
 }
 
 impl Torrent {
-    /// Blocks from side `from`, from when it is started.
+    /// Creates a torrent that sends blocks from side `from`, and starts on [`AppEvent::Started`].
     pub fn new(config: Config, from: Side) -> Self {
         let connections = config.connections as usize;
         Self {
@@ -121,7 +127,8 @@ impl Torrent {
         }
     }
 
-    /// Connections are opened at random times within a second: no program opens a hundred at once.
+    /// Connections are opened at random times within a second, because no program opens a hundred
+    /// at once.
     fn start(&mut self, cx: &mut AppContext<'_>) {
         for peer in 0..u64::from(self.config.connections) {
             self.flows.push(None);
@@ -131,7 +138,7 @@ impl Torrent {
     }
 
     fn open(&mut self, peer: usize, cx: &mut AppContext<'_>) {
-        // The scenario may name fewer peers.
+        // The scenario may have fewer peers.
         self.flows[peer] = Some(cx.connect(peer % cx.peers(), Side::Host));
     }
 
@@ -143,13 +150,13 @@ impl Torrent {
         }
     }
 
-    /// `flow` can take another block.
+    /// `flow` has become writable.
     fn queue(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         self.ready.push_back(flow);
         self.share(cx);
     }
 
-    /// Hands out blocks while the bucket and the connections allow it.
+    /// Writes blocks while the bucket allows it and a connection is writable.
     fn share(&mut self, cx: &mut AppContext<'_>) {
         while let Some(&flow) = self.ready.front() {
             let full_at = self.full_at.max(cx.now) + self.block_time;
@@ -163,7 +170,8 @@ impl Torrent {
             self.full_at = full_at;
             self.ready.pop_front();
             cx.send(flow, self.from, self.config.block.0);
-            // A block ahead, so that segments are full; no more, so that a slow connection keeps nothing from the others.
+            // One block stays written ahead so that segments are full. A slow connection gets no
+            // more, so that it does not hold blocks back from the others.
             cx.await_room(flow, self.from, self.config.block.0);
         }
     }
@@ -197,9 +205,9 @@ impl Application for Torrent {
     }
 }
 
-/// Within which connections are opened.
+/// Time within which connections are opened.
 const OPENING: Duration = Duration::from_secs(1);
-/// Token of the wake-up for the next block; smaller ones are peers to be connected to.
+/// Token of the wake-up for the next block; smaller tokens are peers to connect to.
 const NEXT_BLOCK: u64 = 1 << 32;
 
 #[cfg(test)]
@@ -208,7 +216,8 @@ mod tests {
     use crate::endpoint::Command;
     use crate::traffic::testing::Desk;
 
-    /// Runs ten connections at a cap of 10 Mbit/s for 10 s; `takes` says how long connection `n` needs for a block. Blocks sent, by connection, with times.
+    /// Runs ten connections at a limit of 10 Mbit/s for 10 s. `takes` gives the time that a
+    /// connection needs to send a block. Returns the time and the connection of each block.
     fn run(takes: impl Fn(u32) -> Option<Duration>) -> Vec<(Instant, u32)> {
         let text = "connections = 10\nrate = \"10 Mbit/s\"\nblock = \"10 kB\"\nburst = \"50 kB\"";
         let mut torrent = Torrent::new(toml::from_str(text).expect("good"), Side::Host);
@@ -218,7 +227,7 @@ mod tests {
         while let Some((at, token)) = desk.next_timer()
             && at < Instant::ZERO + Duration::from_secs(10)
         {
-            // Connections that have taken their blocks by now can take another.
+            // Connections that have sent their blocks by now are writable.
             writable.sort_unstable();
             while let Some(&(time, flow)) = writable.first()
                 && time < at
@@ -250,7 +259,7 @@ mod tests {
     ) {
         for (flow, _, command) in desk.commands() {
             match command {
-                // Connected at once, and so able to take a block.
+                // A connection is established at once, and so writable.
                 Command::Open => writable.push((desk.now, flow.0)),
                 Command::Send { bytes } => {
                     assert_eq!(bytes, 10_000);
@@ -282,7 +291,7 @@ mod tests {
 
     #[test]
     fn connections_that_can_send_share_the_cap_evenly_and_take_what_others_leave() {
-        // Connection 0 takes a second for a block, connection 1 never takes another.
+        // Connection 0 needs a second for a block; connection 1 never becomes writable again.
         let blocks = run(|flow| match flow {
             0 => Some(Duration::from_secs(1)),
             1 => None,
@@ -293,7 +302,7 @@ mod tests {
         assert_eq!(of(1), 1);
         let others: Vec<usize> = (2..10).map(of).collect();
         let (least, most) = (others.iter().min(), others.iter().max());
-        // But for the first second, in which they were opened.
+        // The first second, in which connections are opened, does not count.
         assert!(
             most.zip(least)
                 .is_some_and(|(most, least)| most - least < 60),

@@ -1,7 +1,9 @@
-//! Video that does not give way: frames at even intervals, of sizes that vary about a bit rate, each sent as a burst of packets or spread out.
+//! Video at a fixed rate: frames at constant intervals with random sizes, each sent as a burst of
+//! packets or spread over time.
 //!
-//! What cloud games and conferences of a fixed rate have in common. Each side draws its frames' sizes from a stream of random numbers of its own:
-//! nothing that happens on the line changes what is sent, or when.
+//! Cloud games and conferences of fixed rate use it. Each side draws the sizes of its frames from
+//! its own stream of random numbers. The sent packets and their times thus do not depend on the
+//! network.
 
 use super::AppContext;
 use super::drawn::Law;
@@ -15,8 +17,8 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// One sample for each scoring period: the mean over the frames that came whole, NaN where none
-/// did.
+/// One sample for each scoring period: the mean over the complete frames; NaN if no frame was
+/// complete.
 pub(super) static FRAME_DELAY: Kind = Kind {
     is_periodic: true,
     felt: Felt::AtOnce,
@@ -91,7 +93,7 @@ pub(super) static VIDEO_RATE: Kind = Kind {
     )
 };
 
-/// What video both ways reports.
+/// The measures of video in both directions.
 pub(super) const MEASURES: &[Measure] = &[
     FRAME_DELAY.up(),
     FRAME_DELAY.down(),
@@ -103,27 +105,28 @@ pub(super) const MEASURES: &[Measure] = &[
     VIDEO_RATE.down(),
 ];
 
-/// What one side's video is like. All of it has been checked.
+/// Format of one side's video. All values have been checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Format {
-    /// Rate in IP bytes.
+    /// Rate, in IP bytes.
     pub(super) rate: Rate,
-    /// Frames a second.
+    /// Number of frames in a second.
     pub(super) frame_rate: u32,
     /// Standard deviation of the natural logarithm of a frame's size.
     pub(super) sigma: f64,
-    /// Frames from one key frame to the next; 0 for none.
+    /// Number of frames from one key frame to the next; 0 for no key frames.
     pub(super) key_every: u64,
-    /// Size of a key frame, in those of others.
+    /// Size of a key frame, relative to other frames.
     pub(super) key_ratio: f64,
     /// Largest packet, IP bytes.
     pub(super) packet: u16,
-    /// Time over which the packets of a frame are sent, less than that between two frames.
+    /// Time over which the packets of a frame are sent, less than the time between two frames.
     pub(super) spread: Duration,
 }
 
 impl Format {
-    /// Mean size of frame `number`, IP bytes: key frames are larger, and the others as much smaller as keeps the rate.
+    /// Mean size of frame `number`, IP bytes. Key frames are larger, and the others smaller, so
+    /// that the rate stays the same.
     fn mean(&self, number: u64) -> f64 {
         let mean = self.rate.0 as f64 / 8.0 / f64::from(self.frame_rate);
         if self.key_every == 0 {
@@ -139,16 +142,17 @@ impl Format {
     }
 }
 
-/// A frame as packets: as few as hold it, as equal as can be.
+/// The packets of a frame: the smallest number that holds it, of nearly equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Packets {
     bytes: u32,
-    /// How many in all.
+    /// Number of packets.
     pub(super) count: u32,
 }
 
 impl Packets {
-    /// A frame of so many IP bytes in packets of at most `largest`. A frame has at least [`SMALLEST`] bytes and at most [`MOST`] packets.
+    /// Splits a frame of `bytes` IP bytes into packets of at most `largest`. A frame has at least
+    /// [`SMALLEST`] bytes and at most [`MOST`] packets.
     pub(super) fn of(bytes: f64, largest: u16) -> Self {
         let most = f64::from(MOST) * f64::from(largest);
         let bytes = bytes.round().clamp(f64::from(SMALLEST), most) as u32;
@@ -165,7 +169,7 @@ impl Packets {
     }
 }
 
-/// The two halves of a video stream.
+/// A video stream, in one or both directions.
 #[derive(Debug)]
 pub(super) struct Video {
     format: Format,
@@ -180,11 +184,12 @@ pub(super) struct Video {
 struct Half {
     scorer: Scorer,
     rng: Option<Rng>,
-    /// When the first frame was encoded.
+    /// Time at which the first frame was encoded.
     first: Instant,
-    /// Frames so far.
+    /// Number of frames so far.
     frames: u64,
-    /// The frame that is being sent: its number in the scorer, when it was encoded, and how many of its packets are sent.
+    /// The frame that is being sent: its number in the scorer, when it was encoded, its packets,
+    /// and how many of them have been sent.
     frame: u64,
     encoded_at: Instant,
     packets: Packets,
@@ -192,7 +197,7 @@ struct Half {
 }
 
 impl Video {
-    /// Video from `sides` that begins when it is started.
+    /// Creates a video stream from `sides` that begins with [`Self::start`].
     pub(super) fn new(
         format: Format,
         sides: [bool; 2],
@@ -222,12 +227,14 @@ impl Video {
         }
     }
 
-    /// Opens the flow; wake-ups with the tokens [`FRAME`] and [`PACKET`] plus the sending side's index follow.
+    /// Opens the flow. Schedules wake-ups with the tokens [`FRAME`] and [`PACKET`], to which the
+    /// sending side's index is added.
     pub(super) fn start(&mut self, cx: &mut AppContext<'_>) {
         self.flow = Some(cx.open_datagrams(0));
         let interval = Pace::per_second(self.format.frame_rate).gap();
         for side in Side::BOTH {
-            // Both sides draw in any case: a side sends the same alone and with the other.
+            // Both sides draw random numbers even if only one sends: a side's packets do not depend
+            // on the other side.
             let mut rng = cx.rng.fork();
             let half = &mut self.halves[side.index()];
             half.first = cx.now + rng.span(interval);
@@ -239,12 +246,12 @@ impl Video {
         }
     }
 
-    /// Whether a flow is this video's.
+    /// Whether the video uses this flow.
     pub(super) fn owns(&self, flow: FlowId) -> bool {
         self.flow == Some(flow)
     }
 
-    /// A wake-up has come.
+    /// Handles a wake-up.
     pub(super) fn wake(&mut self, token: u64, cx: &mut AppContext<'_>) {
         let side = Side::BOTH[token as usize % 2];
         if token - side.index() as u64 == PACKET {
@@ -255,19 +262,20 @@ impl Video {
         }
     }
 
-    /// A packet that `from` sent has arrived.
+    /// Handles the arrival of a packet that `from` sent.
     pub(super) fn arrived(&mut self, from: Side, number: u64, size: u16, now: Instant) {
         (self.halves[from.index()].scorer).arrived(number / u64::from(MOST), size, now);
     }
 
-    /// Reports the scores that are due.
+    /// Records the scores that are complete.
     pub(super) fn report(&mut self, cx: &mut AppContext<'_>) {
         for side in Side::BOTH {
             report(&mut self.halves[side.index()].scorer, side, cx);
         }
     }
 
-    /// Encodes no more; the frame that is being sent is sent to its end. `token` wakes for the scores that are left.
+    /// Stops encoding. The current frame is sent completely. A wake-up with `token` follows for the
+    /// last scores.
     pub(super) fn stop(&mut self, token: u64, cx: &mut AppContext<'_>) {
         self.stopped = true;
         for half in &mut self.halves {
@@ -277,7 +285,7 @@ impl Video {
         }
     }
 
-    /// Encodes the next frame and asks for the wake-up of the one after.
+    /// Encodes the next frame and schedules the wake-up for the one after.
     fn encode(&mut self, side: Side, cx: &mut AppContext<'_>) {
         let half = &mut self.halves[side.index()];
         let Some(rng) = &mut half.rng else { return };
@@ -294,7 +302,7 @@ impl Video {
         cx.wake_at(half.first + due, FRAME + side.index() as u64);
     }
 
-    /// Sends the packets of a frame that are due.
+    /// Sends the packets of the current frame that are due.
     fn send(&mut self, side: Side, cx: &mut AppContext<'_>) {
         let (Some(flow), half) = (self.flow, &mut self.halves[side.index()]) else {
             return;
@@ -314,7 +322,7 @@ impl Video {
     }
 }
 
-/// Reports the scores of video from `side` that are due.
+/// Records the scores of video from `side` that are complete.
 pub(super) fn report(scorer: &mut Scorer, side: Side, cx: &mut AppContext<'_>) {
     while let Some(score) = scorer.score_due(cx.now) {
         for (kind, value) in [
@@ -328,11 +336,12 @@ pub(super) fn report(scorer: &mut Scorer, side: Side, cx: &mut AppContext<'_>) {
     }
 }
 
-/// Token of the wake-up for a side's next frame; smaller ones are those of a [`super::stream::Stream`] beside the video.
+/// Token of the wake-up for a side's next frame. A [`super::stream::Stream`] beside the video uses
+/// the smaller tokens.
 pub(super) const FRAME: u64 = 2;
 /// Token of the wake-up for a side's next packet.
 pub(super) const PACKET: u64 = 4;
-/// Packets a frame may have.
+/// Largest number of packets in a frame.
 const MOST: u32 = 1 << 16;
-/// The smallest frame, IP bytes.
+/// Smallest frame, IP bytes.
 const SMALLEST: u32 = 64;

@@ -1,8 +1,10 @@
-//! A video call of today: sound, and a picture whose rate follows what the line gives.
+//! A modern video call: audio at a fixed rate, and video whose rate adapts to the line.
 //!
-//! Each side encodes frames at the rate that its controller ([`super::gcc`]) allows, hands them to a pacer, and sends sound beside it at a fixed rate.
-//! The receiver answers each frame with a feedback packet that says when every packet arrived; it travels as any other packet does, and may
-//! wait or be lost. docs/models/video.md has the model.
+//! Each side encodes frames at the rate that its controller ([`super::gcc`]) allows, and passes
+//! them to a pacer. It sends audio at a fixed rate, not through the pacer. The receiver answers
+//! each frame with a feedback packet that reports the arrival time of every packet. A feedback
+//! packet travels like any other packet, and may be delayed or lost. docs/models/video.md describes
+//! the model.
 
 use std::collections::VecDeque;
 
@@ -23,33 +25,39 @@ use crate::units::{ByteCount, Rate};
 
 /// Parameters of a video call.
 ///
-/// Use it for what an adaptive application makes of a line: it gives way to keep its delay, and what it suffers is a smaller rate, late frames and freezes.
+/// Use it for an adaptive application: it reduces its rate to keep its delay short. A bad line
+/// shows in a lower rate, late frames and freezes.
 ///
-/// Source: draft-ietf-rmcat-gcc-02 for the rate; the call around it is that of WebRTC, with choices where nothing is published.
+/// Source: draft-ietf-rmcat-gcc-02 for the rate; the call around it is that of WebRTC, with choices
+/// where nothing is published.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Rate of the sound, before headers. It is sent in packets of 20 ms and does not give way.
+    /// Rate of the audio, before headers. It is sent in packets of 20 ms and does not adapt.
     pub audio: Rate,
-    /// Frames a second.
+    /// Number of video frames in a second.
     pub frame_rate: u32,
-    /// Rate of a side in IP bytes, sound and picture, below which it never goes, however full the line.
+    /// Lowest rate of a side, audio and video, in IP bytes. The side sends at this rate even if the
+    /// line is full.
     pub least_rate: Rate,
-    /// Rate of a side above which it never goes: what the picture is worth. A higher one takes longer to reach and more of the line.
+    /// Highest rate of a side, audio and video, in IP bytes. A higher one takes longer to reach and
+    /// uses more of the line.
     pub most_rate: Rate,
     /// Largest video packet, IP bytes.
     pub packet: ByteCount,
-    /// How the picture is scored: the deadline is that of a frame, from its encoding to its last packet's arrival.
+    /// How the video is scored. The deadline of a frame is the time from its encoding to the
+    /// arrival of its last packet.
     #[serde(deserialize_with = "read_scoring")]
     #[schemars(schema_with = "scoring_schema")]
     pub scoring: deadline::Config,
-    /// Spread of the frames' sizes about what the rate allows: standard deviation of their natural logarithm.
+    /// Spread of the frames' sizes around the size that the rate allows: standard deviation of
+    /// their natural logarithm.
     pub sigma: f64,
-    /// Rate at which a side begins.
+    /// Rate of a side at the start of the call.
     pub start_rate: Rate,
 }
 
-/// What is not written of it is this application's.
+/// Values that are not given have the defaults of this application.
 fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
     deadline::read_over(reader, &Config::default().scoring)
 }
@@ -61,41 +69,41 @@ fn scoring_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // A choice: Opus, speech at full band (RFC 7587 §3.1.1 names 28 to 40 kbit/s).
+            // A choice: Opus, full-band speech (RFC 7587 §3.1.1 names 28 to 40 kbit/s).
             audio: Rate(32_000),
             frame_rate: 30,
-            // A choice: the sound, and a picture of a few kB a second.
+            // A choice: the audio, and video of a few kB a second.
             least_rate: Rate(100_000),
-            // A choice: 720p at 30 frames/s, the most that browsers give one picture unless asked for more.
+            // A choice: 720p at 30 frames/s, the most that browsers send for one video by default.
             most_rate: Rate(2_500_000),
             // WebRTC's largest RTP packet, 1200 B, with UDP and IP.
             packet: ByteCount(1228),
             scoring: deadline::Config {
-                // ITU-T G.114: up to 150 ms one way a conversation is at its ease.
+                // ITU-T G.114: a one-way delay of up to 150 ms does not disturb a conversation.
                 deadline: Duration::from_millis(150),
-                // A choice: 30 frames, and stutter of a second shows.
+                // A choice: with 30 frames, a freeze within one second is visible.
                 period: Duration::from_secs(1),
             },
             // A choice: an encoder for calls.
             sigma: 0.15,
-            // WebRTC's, before anything is known of the line.
+            // WebRTC's initial rate.
             start_rate: Rate(300_000),
         }
     }
 }
 
 impl Config {
-    /// Size of an audio packet, IP bytes: 20 ms of sound in RTP (12 B), UDP (8 B) and IP (20 B).
+    /// Size of an audio packet, IP bytes: 20 ms of audio in RTP (12 B), UDP (8 B) and IP (20 B).
     fn audio_packet(&self) -> u64 {
         self.audio.0 / 8 * AUDIO_INTERVAL.as_nanos() / 1_000_000_000 + 40
     }
 
-    /// Rate of the sound in IP bytes, bit/s.
+    /// Rate of the audio in IP bytes, bit/s.
     fn audio_rate(&self) -> f64 {
         self.audio_packet() as f64 * 8.0 / AUDIO_INTERVAL.as_secs_f64()
     }
 
-    /// The picture at a rate of all; `None` if the sound leaves nothing.
+    /// The video format at `rate` of the whole side; `None` if the audio needs all of it.
     fn format(&self, rate: Rate) -> Option<Format> {
         Some(Format {
             rate: Rate(rate.0.checked_sub(self.audio_rate().ceil() as u64)?),
@@ -190,14 +198,14 @@ impl Definition for Config {
 pub struct VideoCall {
     /// Which sides send.
     sides: [bool; 2],
-    /// By the side that sends.
+    /// State of the directions, by the side that sends.
     ways: [Way; 2],
     flow: Option<FlowId>,
     stopped: bool,
 }
 
 impl VideoCall {
-    /// A call that begins when it is started. Its parameters have been checked.
+    /// Creates a call that starts on [`AppEvent::Started`]. The parameters must have been checked.
     pub fn new(config: &Config, direction: Direction) -> Self {
         Self {
             sides: direction.sides(),
@@ -210,7 +218,8 @@ impl VideoCall {
     fn start(&mut self, cx: &mut AppContext<'_>) {
         self.flow = Some(cx.open_datagrams(0));
         for (way, sends) in self.ways.iter_mut().zip(self.sides) {
-            // Both sides draw in any case: a side's frames vary the same alone and with the other.
+            // Both sides draw random numbers even if only one sends: a side's frames do not depend
+            // on the other side.
             way.start(sends, cx);
         }
     }
@@ -227,7 +236,8 @@ impl VideoCall {
         }
     }
 
-    /// A packet has arrived at a side: its own feedback, or the other's sound or picture.
+    /// Handles a packet that has arrived at a side: feedback for it, or the other side's audio or
+    /// video.
     fn arrived(&mut self, flow: FlowId, at: Side, number: u64, cx: &mut AppContext<'_>) {
         if number & FEEDBACK == 0 {
             self.ways[at.other().index()].receive(flow, number, cx);
@@ -276,35 +286,38 @@ impl Application for VideoCall {
     }
 }
 
-/// One direction of a call: its sender, its receiver, and what they know of each other's packets.
+/// One direction of a call: its sender, its receiver, and the state of the packets in transit
+/// between them.
 #[derive(Debug)]
 struct Way {
     from: Side,
     scorer: Scorer,
     rng: Option<Rng>,
-    // What is encoded.
+    // Encoding.
     frame_rate: u32,
     sigma: f64,
     packet: u16,
     audio_packet: u16,
     audio_rate: f64,
-    // The sender.
+    // Sender.
     gcc: Gcc,
     first_frame: Instant,
     frames: u64,
     first_sound: Instant,
     sounds: u64,
-    /// Packets that wait to be paced: their frame and whether they are its last, and their size.
+    /// Packets that wait in the pacer.
     backlog: VecDeque<Media>,
     backlog_bytes: u32,
-    /// Bytes that the pacer may send; below zero what it has sent in advance.
+    /// Number of bytes that the pacer may send. A negative number counts the bytes that it has sent
+    /// in advance.
     budget: f64,
     is_pacing: bool,
-    /// Packets sent of which nothing was reported yet, in the order of their numbers, and the number of the first.
+    /// Packets that were sent and not reported yet, in the order of their numbers, and the number
+    /// of the first.
     sent: VecDeque<Sent>,
     first_sent: u64,
-    // The receiver.
-    /// Arrivals that are reported but whose report has not arrived, and those since, by report.
+    // Receiver.
+    /// Arrived packets in reports that are in transit, and those since the latest report.
     arrivals: VecDeque<Arrival>,
     reports: VecDeque<Report>,
     next_report: u64,
@@ -312,7 +325,7 @@ struct Way {
     next_covered: u64,
 }
 
-/// A packet of a frame.
+/// A video packet of a frame.
 #[derive(Debug, Clone, Copy)]
 struct Media {
     frame: u64,
@@ -320,7 +333,7 @@ struct Media {
     size: u16,
 }
 
-/// A packet that was sent; sound belongs to no frame.
+/// A packet that was sent; an audio packet belongs to no frame.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     at: Instant,
@@ -335,7 +348,8 @@ struct Arrival {
     at: Instant,
 }
 
-/// A feedback message: which packets it covers, from the first that none before it did.
+/// A feedback message and the packets that it covers: from the first packet that no earlier message
+/// covers up to the end of the range.
 #[derive(Debug, Clone, Copy)]
 struct Report {
     number: u64,
@@ -347,7 +361,7 @@ impl Way {
     fn new(config: &Config, from: Side) -> Self {
         let interval = Pace::per_second(config.frame_rate).gap();
         let rate = |rate: Rate| rate.0 as f64;
-        // Packets a second: full ones, the rest of each frame, and sound.
+        // Packets a second: full packets, the last packet of each frame, and audio.
         let full = rate(config.most_rate) / 8.0 / config.packet.0 as f64;
         let packets = full + f64::from(config.frame_rate) + 1.0 / AUDIO_INTERVAL.as_secs_f64();
         Self {
@@ -404,12 +418,13 @@ impl Way {
         cx.wake_at(at, token + self.from.index() as u64);
     }
 
-    /// Rate of the picture, bit/s.
+    /// Rate of the video, bit/s.
     fn video_rate(&self) -> f64 {
         (self.gcc.rate() - self.audio_rate).max(0.0)
     }
 
-    /// Encodes the next frame for the pacer: as large as the rate allows, less what still waits there.
+    /// Encodes the next frame and passes it to the pacer. Its size is what the rate allows, less
+    /// the bytes that still wait in the pacer.
     fn encode(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         let Some(rng) = &mut self.rng else { return };
         let variation = Law::LogNormal {
@@ -438,7 +453,8 @@ impl Way {
         }
     }
 
-    /// gcc-02 §4: every `burst_time` a group of packets, as large as the rate allows in that time.
+    /// gcc-02 §4: sends a group of packets every `burst_time`, as large as the rate allows in that
+    /// time.
     fn pace(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         self.budget += self.video_rate() / 8.0 * BURST.as_secs_f64();
         while self.budget > 0.0
@@ -448,7 +464,7 @@ impl Way {
             self.budget -= f64::from(media.size);
             self.send(flow, media.size, Some(media), cx);
         }
-        // What is not used is not saved up.
+        // An unused budget is not saved for later.
         self.budget = self.budget.min(0.0);
         self.is_pacing = !self.backlog.is_empty() || self.budget < 0.0;
         if self.is_pacing {
@@ -456,7 +472,7 @@ impl Way {
         }
     }
 
-    /// Sends sound, past the pacer.
+    /// Sends an audio packet, not through the pacer.
     fn speak(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         self.send(flow, self.audio_packet, None, cx);
         self.sounds += 1;
@@ -479,9 +495,10 @@ impl Way {
         self.sent.push_back(Sent { at, size, media });
     }
 
-    /// The receiver has a packet; the last of a frame is answered with feedback (gcc-02 §3).
+    /// Handles a packet at the receiver. The last packet of a frame is answered with feedback
+    /// (gcc-02 §3).
     fn receive(&mut self, flow: FlowId, number: u64, cx: &mut AppContext<'_>) {
-        // One that took longer than it is remembered is no use to anybody.
+        // The sender has discarded the state of a packet that took longer than [`MEMORY`].
         let Some(sent) = self.recall(number) else {
             return;
         };
@@ -503,7 +520,7 @@ impl Way {
         self.sent.get(place as usize).copied()
     }
 
-    /// Sends a feedback message of all that has arrived since the last.
+    /// Sends a feedback message for all packets that have arrived since the last message.
     fn answer(&mut self, flow: FlowId, newest: u64, cx: &mut AppContext<'_>) {
         let end = (newest + 1).max(self.next_covered);
         let report = Report {
@@ -515,7 +532,7 @@ impl Way {
             .take_while(|arrival| arrival.report == report.number)
             .count() as u64;
         let size = feedback_size(end - report.covered[0], told);
-        // Those that were never answered for, as their reports were lost, are forgotten.
+        // The oldest feedback messages never arrived: their state is discarded.
         if self.reports.len() == REPORTS {
             self.reports.pop_front();
         }
@@ -526,16 +543,16 @@ impl Way {
         cx.datagram(flow, self.from.other(), number, size);
     }
 
-    /// The sender has a feedback message.
+    /// Handles a feedback message at the sender.
     fn learn(&mut self, number: u64, now: Instant) {
-        // Older ones are lost, or overtaken and out of date.
+        // Older messages are lost or were overtaken; an overtaken message is outdated.
         while (self.reports.front()).is_some_and(|report| report.number < number) {
             self.reports.pop_front();
         }
         while (self.arrivals.front()).is_some_and(|arrival| arrival.report < number) {
             self.arrivals.pop_front();
         }
-        // The next is this one or, if this one is overtaken, a later one.
+        // The first remaining message is this one or, if this one was overtaken, a later one.
         let Some(&report) = (self.reports.front()).filter(|report| report.number == number) else {
             return;
         };
@@ -563,28 +580,32 @@ impl Way {
     }
 }
 
-/// IP bytes of a transport-wide feedback message (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1): IP and UDP 28 B, header 20 B, two bits of status for
-/// each packet covered in chunks of 2 B for 7 packets, 1 B for each that arrived; whole words of 4 B.
+/// IP bytes of a transport-wide feedback message
+/// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1): IP and UDP 28 B, header 20 B, two
+/// status bits for each covered packet in chunks of 2 B for 7 packets, and 1 B for each packet that
+/// arrived; padded to words of 4 B.
 fn feedback_size(covered: u64, arrived: u64) -> u16 {
     let bytes = 20 + 2 * covered.div_ceil(7) + arrived;
     (28 + bytes.next_multiple_of(4)).min(1500) as u16
 }
 
-/// Marks the number of a feedback message.
+/// Bit that distinguishes the number of a feedback message from that of a packet.
 const FEEDBACK: u64 = 1 << 63;
-/// Time of sound in a packet: what RFC 7587 §4.2 recommends.
+/// Playing time of an audio packet, as RFC 7587 §4.2 recommends.
 const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
-/// Packets for which room is made at the start; an absurd rate makes more when it comes to that.
+/// Largest number of packets for which capacity is allocated at the start. A very high rate
+/// allocates more during the run.
 const MOST_ROOM: usize = 1 << 16;
-/// How long packets sent are remembered: their feedback, if it comes, comes before.
+/// How long the sender keeps the state of a sent packet. Feedback arrives before, if it arrives at
+/// all.
 const MEMORY: Duration = Duration::from_secs(5);
-/// Feedback messages under way, at most.
+/// Largest number of feedback messages in transit.
 const REPORTS: usize = 256;
-/// Tokens of wake-ups; each plus its side's index.
+/// Tokens of wake-ups; the side's index is added to each.
 const AUDIO: u64 = 0;
 const FRAME: u64 = 2;
 const PACE: u64 = 4;
-/// Token of the wake-up that scores what is left.
+/// Token of the wake-up that computes the last scores.
 const REPORT: u64 = 6;
 
 #[cfg(test)]
@@ -597,7 +618,8 @@ mod tests {
     use crate::traffic::drawn::testing::assert_near;
     use crate::traffic::testing::{Desk, deliver};
 
-    /// A call one way for so many seconds over a line of `capacity` bit/s of the second, behind a queue of `limit`; 20 ms each way.
+    /// Runs a call in one direction for `seconds` over a queue with `limit`. `capacity` gives the
+    /// rate in bit/s at a time in seconds. The delay is 20 ms each way.
     fn call(seconds: u64, limit: Duration, capacity: impl Fn(f64) -> f64) -> Desk {
         let (mut call, mut desk) = (
             VideoCall::new(&Config::default(), Direction::Up),
@@ -630,12 +652,12 @@ mod tests {
     fn an_idle_line_is_taken_up_to_the_most_and_no_frame_is_late() {
         let mut desk = call(60, Duration::from_secs(1), |_| 100e6);
         let rates = desk.samples("video_rate");
-        // From 300 kbit/s by 8 % a second: 28 s.
+        // From 300 kbit/s the rate rises by 8 % a second: 28 s.
         assert!(rates[10] < 1e6, "{rates:?}");
         assert_near(mean(&rates[40..]), 2.5e6 - 48e3, 0.1e6);
         assert!(desk.samples("frames_late").iter().all(|&late| late == 0.0));
         assert!(desk.samples("frozen").iter().all(|&frozen| frozen == 0.0));
-        // The path, and what the pacer takes: up to the time of a frame.
+        // The delay of the path and of the pacer, which takes at most the time of a frame.
         let delays = desk.samples("frame_delay");
         assert!(
             delays.iter().all(|delay| (20e6..70e6).contains(delay)),
@@ -670,7 +692,8 @@ mod tests {
             "{rates:?}"
         );
         assert!(mean(&rates[100..]) > 1.3e6, "{rates:?}");
-        // The picture moves on; frames that the sawtooth of the rate delays beyond 150 ms are late; on the fast line none are.
+        // The video does not freeze. A frame is late if the sawtooth of the rate delays it by more
+        // than 150 ms. On the fast line no frame is late.
         assert_eq!(mean(&desk.samples("frozen")[50..70]), 0.0);
         assert!(mean(&desk.samples("frame_delay")[50..70]) < 250e6);
         assert!(mean(&desk.samples("frames_late")[100..]) < 0.01);
@@ -691,7 +714,7 @@ mod tests {
                 (!is_lost).then_some(Duration::from_millis(20))
             },
         );
-        // A fifth lost: a tenth less each second.
+        // A loss of one fifth reduces the rate by a tenth each second.
         let rates = desk.samples("video_rate");
         assert!(mean(&rates[25..]) < 0.1e6, "{rates:?}");
         assert!(mean(&desk.samples("frames_late")) > 0.15);
@@ -744,7 +767,8 @@ mod tests {
 
     #[test]
     fn feedback_has_the_size_of_its_message() {
-        // 20 B of header, a chunk, and a byte for each of the three, in words of 4 B; IP and UDP.
+        // 20 B of header, one chunk, and one byte for each of the three packets, in words of 4 B;
+        // plus IP and UDP.
         assert_eq!(feedback_size(3, 3), 28 + 28);
         assert_eq!(feedback_size(14, 10), 28 + 36);
     }
