@@ -1,4 +1,4 @@
-//! Constant bit rate: equal datagrams at equal intervals, whatever happens to them.
+//! Constant bit rate: equal datagrams at equal intervals, independent of losses and delay.
 
 use super::config::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
 use super::memory::Datagrams;
@@ -9,31 +9,32 @@ use crate::units::{ByteCount, Rate};
 
 /// Parameters of a constant-bit-rate source.
 ///
-/// Use it for load that does not give way: a flood, a video feed, or a known share of the line.
+/// Use it for load that does not adapt: a flood, a video feed, or a known share of the line.
 ///
 /// Source: a choice of ours.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Rate in IP bytes. It does not give way: a rate above the line's fills the queue.
+    /// Rate in IP bytes. It does not adapt: a rate above the line's fills the queue.
     pub rate: Rate,
-    /// Time between two packets; takes the place of `rate` if it is given.
+    /// Time between two packets; if given, it replaces `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<Duration>,
     /// Size of a packet, IP bytes.
     pub size: ByteCount,
-    /// Whether the first packet leaves at a random point of the first interval instead of at once. Sources that start together then do not
-    /// send together.
+    /// Whether the first packet is sent at a random time within the first interval instead of at
+    /// the start. Sources that start together then do not send at the same times.
     pub random_phase: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), Table 1: traffic loads 4, 7 and 8.
+            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), Table
+            // 1: traffic loads 4, 7 and 8.
             rate: Rate(6_000_000),
             gap: None,
-            // Not stated there; a choice.
+            // A choice: the study gives no value.
             size: ByteCount(1000),
             random_phase: false,
         }
@@ -86,7 +87,7 @@ impl Definition for Config {
 pub struct Cbr(Stream);
 
 impl Cbr {
-    /// A source that begins when it is started.
+    /// Creates a source that starts on [`AppEvent::Started`].
     pub fn new(config: &Config, direction: Direction) -> Self {
         let phase = if config.random_phase {
             Phase::Random

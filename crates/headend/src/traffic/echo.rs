@@ -1,6 +1,7 @@
-//! Requests that wait for their answers: what ping and isochronous probes have in common.
+//! Requests with responses, as ping and isochronous probes send them: matches responses to requests
+//! and measures round-trip times.
 //!
-//! Each request has one round-trip time, NaN where no answer came in time.
+//! Each request has one round-trip time; NaN if no response arrived in time.
 
 use std::collections::VecDeque;
 
@@ -8,7 +9,7 @@ use super::AppContext;
 use crate::metrics::measure::{Felt, Kind, Unit};
 use crate::time::{Duration, Instant};
 
-/// One sample for each request; NaN for one without an answer.
+/// One sample for each request; NaN for a request without a response.
 pub(super) static RTT: Kind = Kind {
     felt: Felt::AsWaiting,
     place: 30,
@@ -16,14 +17,15 @@ pub(super) static RTT: Kind = Kind {
     ..Kind::new("rtt", Unit::Time, "Round-trip time of a probe.")
 };
 
-/// The requests of a prober that may still be answered.
+/// The requests that may still be answered.
 #[derive(Debug)]
 pub(super) struct Requests {
     timeout: Duration,
     /// Token of the wake-up for [`Self::expire`].
     token: u64,
     number: u64,
-    /// Oldest first; those answered out of order stay until they are the oldest.
+    /// Outstanding requests, the oldest first. Requests answered out of order stay until they are
+    /// the oldest.
     outstanding: VecDeque<Request>,
 }
 
@@ -35,7 +37,7 @@ struct Request {
 }
 
 impl Requests {
-    /// None yet; one will be made every `interval`.
+    /// Creates an empty list. One request will be sent every `interval`.
     pub(super) fn new(interval: Duration, timeout: Duration, token: u64) -> Self {
         let most = timeout.as_nanos() / interval.as_nanos() + 2;
         Self {
@@ -46,14 +48,14 @@ impl Requests {
         }
     }
 
-    /// Whether no more requests wait at the same time than fit.
+    /// Whether the number of outstanding requests stays within [`MOST_OUTSTANDING`].
     pub(super) fn fit(interval: Duration, timeout: Duration) -> bool {
         !timeout.is_zero() && timeout.as_nanos() / interval.as_nanos() <= MOST_OUTSTANDING
     }
 
-    /// A request is made now: its number.
+    /// Adds a request that is sent now, and returns its number.
     pub(super) fn make(&mut self, cx: &mut AppContext<'_>) -> u64 {
-        // What times out now is settled first, whichever wake-up comes first.
+        // A request that times out now must be removed first, whichever wake-up comes first.
         self.expire(cx);
         let first = self.outstanding.is_empty();
         self.outstanding.push_back(Request {
@@ -68,7 +70,7 @@ impl Requests {
         self.number - 1
     }
 
-    /// The answer to a request is there; one to a request whose time is over is ignored.
+    /// Handles a response. A response to a request that has timed out is ignored.
     pub(super) fn answered(&mut self, number: u64, cx: &mut AppContext<'_>) {
         let position = self
             .outstanding
@@ -79,10 +81,12 @@ impl Requests {
             let rtt = cx.now - request.sent_at;
             cx.measure(RTT.whole(), rtt.as_nanos() as f64);
         }
-        // The oldest request stays, answered or not, until its time-out: the one pending wake-up stands for it.
+        // The oldest request stays until its timeout even if it is answered, because the one
+        // pending wake-up belongs to it.
     }
 
-    /// Forgets the requests whose time is over, and keeps a wake-up for the oldest that is left.
+    /// Removes the requests that have timed out, and schedules a wake-up for the oldest that is
+    /// left.
     pub(super) fn expire(&mut self, cx: &mut AppContext<'_>) {
         let before = self.outstanding.len();
         while let Some(oldest) = self.outstanding.front()
@@ -101,5 +105,5 @@ impl Requests {
     }
 }
 
-/// Requests that may wait for their answers at the same time.
+/// Largest number of outstanding requests.
 const MOST_OUTSTANDING: u64 = 100_000;

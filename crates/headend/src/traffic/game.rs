@@ -1,7 +1,8 @@
-//! A game: small packets at even intervals, both ways.
+//! A game: small packets at constant intervals in both directions.
 //!
-//! The class of traffic that game and voice share in the AQM study: small, regular, and useless when late. How much of it was late or lost is
-//! [`crate::metrics::deadline`]'s score.
+//! Game and voice are the same class of traffic in the AQM study: small, regular packets that are
+//! useless when late. [`crate::metrics::deadline`] computes the share of packets that were late or
+//! lost.
 
 use super::config::{
     About, Definition, Fault, Property, ensure_datagram, ensure_gap, ensure_scoring,
@@ -16,9 +17,11 @@ use crate::units::ByteCount;
 
 /// Parameters of a game.
 ///
-/// Use it for the delay that players feel, where no particular game is meant; `quake3`, `half_life` and `lld_game` are games that were measured.
+/// Use it for the delay of games in general; `quake3`, `half_life` and `lld_game` are particular
+/// games that were measured.
 ///
-/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): 218 B at 50 packets/s.
+/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): 218 B at
+/// 50 packets/s.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -33,7 +36,8 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): VoIP and gaming are 218 B at 50 packets/s.
+            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): VoIP
+            // and gaming are 218 B at 50 packets/s.
             interval: Duration::from_millis(20),
             scoring: deadline::Config::default(),
             size: ByteCount(200),
@@ -81,12 +85,12 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who plays.
+/// A player of a game, and the server.
 #[derive(Debug)]
 pub struct Game(Scored<Stream>);
 
 impl Game {
-    /// A game that begins when it is started.
+    /// Creates a game that starts on [`AppEvent::Started`].
     pub fn new(config: &Config, direction: Direction) -> Self {
         let pace = Pace::every(config.interval);
         let stream = Stream::new(pace, config.size, Phase::Random, direction.sides());

@@ -1,6 +1,8 @@
-//! Half-Life: one player and the server, by the packet lengths and intervals that were measured on real games.
+//! Half-Life: one player and the server, with the packet lengths and intervals that were measured
+//! in real games.
 //!
-//! The map that is played decides how long the server's packets are. docs/models/games.md has the distributions and the checks.
+//! The map of the game determines the length of the server's packets. docs/models/games.md has the
+//! distributions and the checks.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
@@ -12,18 +14,20 @@ use crate::time::Duration;
 
 /// Parameters of a player of Half-Life.
 ///
-/// Use it for a game that was measured, with fewer and larger packets than Quake III's.
+/// Use it for a measured game with fewer and larger packets than those of Quake III.
 ///
-/// Source: Lang, Armitage, Branch and Choo, "A Synthetic Traffic Model for Half-Life" (ATNAC 2003), as Nguyen and Armitage, "Quantitative
-/// Assessment of IP Service Quality in 802.11b and DOCSIS networks", §IV.B, state it.
+/// Source: Lang, Armitage, Branch and Choo, "A Synthetic Traffic Model for Half-Life" (ATNAC 2003),
+/// as stated by Nguyen and Armitage, "Quantitative Assessment of IP Service Quality in 802.11b and
+/// DOCSIS networks", §IV.B.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The map: how long the server's packets are.
+    /// The map, which determines the length of the server's packets.
     pub map: Map,
     /// How the game is scored.
     pub scoring: deadline::Config,
-    /// Spread of the packet lengths of both sides: standard deviation of their natural logarithm. 0 makes all equal.
+    /// Spread of the packet lengths of both sides: standard deviation of their natural logarithm.
+    /// With 0 all packets of a side are equal.
     pub sigma: f64,
 }
 
@@ -33,13 +37,13 @@ pub struct Config {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Map {
-    /// 202.9 B on the mean.
+    /// Mean packet length 202.9 B.
     ChilDm,
-    /// 154.1 B.
+    /// Mean packet length 154.1 B.
     Odyssey,
-    /// 129.6 B.
+    /// Mean packet length 129.6 B.
     Rats3,
-    /// 109.7 B.
+    /// Mean packet length 109.7 B.
     Xflight,
 }
 
@@ -61,14 +65,14 @@ impl Default for Config {
             // A choice: the map with the longest packets.
             map: Map::ChilDm,
             scoring: deadline::Config::default(),
-            // A choice: the study gives the means alone.
+            // A choice: the study gives only the means.
             sigma: 0.3,
         }
     }
 }
 
 impl Config {
-    /// What the client and the server send, by side.
+    /// Distributions of the client's and the server's packets, by side.
     fn halves(&self) -> [Half; 2] {
         let size = |mean| Law::LogNormal {
             mean,
@@ -104,7 +108,7 @@ impl Definition for Config {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        // Beyond 0.5 so many lengths would be cut off at 29 B that the mean moves.
+        // Above 0.5 so many lengths would be limited to 29 B that the mean would change.
         ensure((0.0..=0.5).contains(&self.sigma), "sigma", "0 to 0.5")?;
         ensure_scoring(&self.scoring)
     }
@@ -126,12 +130,12 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who plays Half-Life.
+/// A player of Half-Life, and the server.
 #[derive(Debug)]
 pub struct HalfLife(Scored<DrawnStream>);
 
 impl HalfLife {
-    /// A game that begins when it is started.
+    /// Creates a game that starts on [`AppEvent::Started`].
     pub fn new(config: &Config, direction: Direction) -> Self {
         let stream = DrawnStream::new(config.halves(), direction.sides());
         Self(Scored::new(stream, &config.scoring))
@@ -152,7 +156,7 @@ mod tests {
 
     const MAPS: [Map; 4] = [Map::ChilDm, Map::Odyssey, Map::Rats3, Map::Xflight];
 
-    /// What a player and the server send in half an hour.
+    /// Packets of a player and the server in half an hour.
     fn play(map: Map) -> [Sent; 2] {
         let config = Config {
             map,
@@ -168,7 +172,8 @@ mod tests {
         let near = |gap: f64| up.gaps.iter().filter(|&g| (g - gap).abs() < 1e-12).count() as f64;
         assert_near(near(0.033) / count, 0.5, 0.01);
         assert_near((near(0.033) + near(0.05)) / count, 1.0, 0.0);
-        // Mean interval 41.5 ms: the study's 25 packets/s averages the two rates instead.
+        // The mean interval is 41.5 ms. The study's 25 packets/s are the average of the two rates
+        // instead.
         assert_near(up.rate(), 1.0 / 0.0415, 0.1);
     }
 
@@ -188,7 +193,7 @@ mod tests {
         }
     }
 
-    /// WLN Fig. 12, nominal at 20 players: computed with the study's rates, 25 and 16 packets/s.
+    /// WLN Fig. 12, nominal at 20 players, computed with the study's rates of 25 and 16 packets/s.
     #[test]
     fn twenty_players_take_the_published_bandwidth() {
         for (map, expected) in MAPS.into_iter().zip([809.0, 684.0, 621.0, 570.0]) {
@@ -196,7 +201,8 @@ mod tests {
             let mean = |sent: &Sent| moments(&sent.sizes).0;
             let nominal = 20.0 * 8.0 * (25.0 * mean(&up) + 16.0 * mean(&down)) / 1000.0;
             assert_near(nominal, expected, 0.006 * expected);
-            // With the intervals that the study states, 24.1 and 16.7 packets/s, it is 0 to 2 % more or less.
+            // With the intervals that the study states, 24.1 and 16.7 packets/s, the rate differs
+            // by 0 to 2 %.
             let real = 20.0 * (up.kbits() + down.kbits());
             assert_near(real, expected, 0.025 * expected);
         }

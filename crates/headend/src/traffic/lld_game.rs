@@ -1,7 +1,7 @@
 //! A modern game: one player and the server, as in CableLabs' studies of low-latency DOCSIS.
 //!
-//! Larger and fewer packets than the games of twenty years before, and more down than up. docs/models/games.md has the distributions and the
-//! checks.
+//! Its packets are larger and fewer than those of games twenty years older, and more data is sent
+//! down than up. docs/models/games.md has the distributions and the checks.
 
 use super::config::{About, Definition, Fault, Property, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
@@ -13,9 +13,11 @@ use crate::time::Duration;
 
 /// Parameters of a player of a modern game.
 ///
-/// Use it for the game of today, also where low-latency DOCSIS is the question: give it a DSCP or an L4S queue of its own.
+/// Use it for a modern game, also in studies of low-latency DOCSIS: give it a DSCP or an L4S queue
+/// of its own.
 ///
-/// Source: the gaming model of CableLabs' simulations of low-latency DOCSIS, by its published parameters.
+/// Source: the gaming model of CableLabs' simulations of low-latency DOCSIS, by its published
+/// parameters.
 #[derive(
     Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -25,7 +27,9 @@ pub struct Config {
     pub scoring: deadline::Config,
 }
 
-/// What the client and the server send, by side. The model gives each law by mean and variance in bytes, and 33 ms "± 3" and "± 5": read as even between them.
+/// Distributions of the client's and the server's packets, by side. The model gives mean and
+/// variance of each size in bytes, and intervals of 33 ms "± 3" and "± 5", read here as uniform
+/// distributions.
 const HALVES: [Half; 2] = [
     Half {
         gap: Law::Uniform {
@@ -87,12 +91,12 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who plays a modern game.
+/// A player of a modern game, and the server.
 #[derive(Debug)]
 pub struct LldGame(Scored<DrawnStream>);
 
 impl LldGame {
-    /// A game that begins when it is started.
+    /// Creates a game that starts on [`AppEvent::Started`].
     pub fn new(config: &Config, direction: Direction) -> Self {
         let stream = DrawnStream::new(HALVES, direction.sides());
         Self(Scored::new(stream, &config.scoring))

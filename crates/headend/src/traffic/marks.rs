@@ -1,6 +1,7 @@
-//! Places in a stream of which the reader wants to know: where each of several requests or answers on the way ends.
+//! Message boundaries in a stream: where each of several requests or responses in transit ends.
 //!
-//! A connection tells its reader of one place at a time. Here are those that follow, in order.
+//! A connection reports one offset at a time to its reader ([`AppContext::expect`]). This list
+//! keeps the offsets that follow, in order.
 
 use std::collections::VecDeque;
 
@@ -8,17 +9,17 @@ use super::AppContext;
 use crate::flow::FlowId;
 use crate::packet::Side;
 
-/// The ends of what is on its way to one side of a connection, each with what it stands for.
+/// Ends of the messages in transit to one side of a connection, each with a value for the message.
 #[derive(Debug)]
 pub(super) struct Marks<T>(VecDeque<(u64, T)>);
 
 impl<T> Marks<T> {
-    /// None yet, with room for so many.
+    /// Creates an empty list with capacity for `count` messages.
     pub(super) fn with_capacity(count: usize) -> Self {
         Self(VecDeque::with_capacity(count))
     }
 
-    /// Something on its way to side `at` ends at `offset` of the stream, after all others.
+    /// Adds a message to side `at` that ends at `offset` of the stream, after all other messages.
     pub(super) fn push(
         &mut self,
         offset: u64,
@@ -33,7 +34,8 @@ impl<T> Marks<T> {
         }
     }
 
-    /// What ends within the `total` bytes that have arrived, the earliest first; ask until there is none: the next place is then asked for.
+    /// Takes the earliest message that ends within the `total` bytes that have arrived. The caller
+    /// repeats the call until it returns `None`, which also requests a notice for the next offset.
     pub(super) fn pop(
         &mut self,
         total: u64,

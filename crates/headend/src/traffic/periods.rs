@@ -1,32 +1,36 @@
-//! An application that comes and goes: a fresh one for each of its periods, all under one name.
+//! An application that runs in several periods: each period has a new instance of it, under one
+//! name.
 //!
-//! What a period has begun is finished after its end, as after any stop, beside what the next one does. Wake-ups carry the number of their period in their highest
-//! byte; what happens on a flow is for the period that opened it.
+//! As after any stop, the instance of a period completes its work in progress after the period's
+//! end, while the next instance already runs. The highest byte of a wake-up's token is the number
+//! of its period. Events on a flow go to the period that opened the flow.
 
 use super::{AppContext, AppEvent, Application, ApplicationConfig, Direction};
 use crate::rng::Rng;
 use crate::time::Instant;
 
-/// Periods in order, and what they have begun.
+/// Periods in order, and the instances of those that have begun.
 #[derive(Debug)]
 pub(crate) struct Periods {
     application: ApplicationConfig,
     direction: Direction,
-    /// From when until when, in order.
+    /// Start and end of each period, in order.
     times: Vec<(Instant, Instant)>,
-    /// By period: the ordinal its first flow would have, and its application.
+    /// By period: the ordinal of its first flow, and its instance of the application.
     begun: Vec<(u32, Box<dyn Application>)>,
-    /// By period, drawn at the start: what one makes of the line changes nothing in the next.
+    /// Random numbers by period, forked at the start: what happens in one period does not change
+    /// the random numbers of the next.
     rngs: Vec<Rng>,
 }
 
-/// The highest byte of a token has room for so many.
+/// Largest number of periods, which fits into the highest byte of a token.
 pub(crate) const MOST_PERIODS: usize = 200;
-/// Where the number of the period stands in a token.
+/// Bit position of the period's number in a token.
 const SHIFT: u32 = 56;
 
 impl Periods {
-    /// The application, in one of its directions, during each of these periods. Started when the first begins.
+    /// Creates the application with one of its directions and these periods. It must be started at
+    /// the start of the first period.
     pub(crate) fn new(
         application: ApplicationConfig,
         direction: Direction,
@@ -62,7 +66,7 @@ impl Periods {
         self.tell(self.begun.len(), AppEvent::Started, cx);
     }
 
-    /// Tells the application of period `number`, counted from 1.
+    /// Delivers an event to the application of period `number`, counted from 1.
     fn tell(&mut self, number: usize, event: AppEvent, cx: &mut AppContext<'_>) {
         if let Some((_, application)) = self.begun.get_mut(number.wrapping_sub(1)) {
             cx.mark = (number as u64) << SHIFT;
@@ -80,7 +84,7 @@ impl Application for Periods {
             AppEvent::Started => self.start(cx),
             AppEvent::Stopped => {}
             AppEvent::Timer { token: BEGIN } => self.begin(cx),
-            // They do not overlap: it is the latest that ends.
+            // Periods do not overlap, so that the latest one ends.
             AppEvent::Timer { token: END } => self.tell(self.begun.len(), AppEvent::Stopped, cx),
             AppEvent::Timer { token } => {
                 let own = token & ((1 << SHIFT) - 1);
@@ -99,7 +103,7 @@ impl Application for Periods {
     }
 }
 
-/// Tokens of its own wake-ups, which are those of no period.
+/// Tokens of the wake-ups of this type itself; their highest byte is 0, which is no period.
 const BEGIN: u64 = 0;
 const END: u64 = 1;
 

@@ -1,4 +1,5 @@
-//! Ping: echo requests at even intervals, answered by the peer; one round-trip time each, NaN for one that has no answer in time.
+//! Ping: echo requests at constant intervals, which the peer answers. Each has one round-trip time;
+//! NaN if no reply arrives in time.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_span};
 use super::echo::{RTT, Requests};
@@ -11,30 +12,34 @@ use crate::units::ByteCount;
 
 /// Parameters of a series of pings.
 ///
-/// Use it as a probe: what everybody on the line waits, at hardly any load.
+/// Use it as a probe of the delay on a line, with hardly any load.
 ///
 /// Source: RFC 792, with the sizes and the timeout of common ping programs.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Time between two requests. A shorter one resolves short disturbances, and loads the line.
+    /// Time between two requests. A shorter one detects shorter disturbances, and loads the line
+    /// more.
     pub interval: Duration,
-    /// Whether the first request leaves at a random point of the first interval instead of at once.
+    /// Whether the first request is sent at a random time within the first interval instead of at
+    /// the start.
     pub random_phase: bool,
-    /// Size of the ICMP message, its header of 8 B included, as ping programs print it; the IP packet is 20 B longer.
+    /// Size of the ICMP message, its header of 8 B included, as ping programs print it. The IP
+    /// packet is 20 B larger.
     pub size: ByteCount,
-    /// A request without an answer by then is a sample without a value; a later answer is ignored.
+    /// Time after which a request without a reply is a sample without a value. A later reply is
+    /// ignored.
     pub timeout: Duration,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // What ping programs do if they are told nothing: 56 B of data once a second.
+            // The defaults of ping programs: 56 B of data once a second.
             interval: Duration::from_secs(1),
             random_phase: false,
             size: ByteCount(64),
-            // A choice: longer than the deepest buffers of access lines.
+            // A choice: longer than the delay of the deepest buffers of access lines.
             timeout: Duration::from_secs(5),
         }
     }
@@ -57,7 +62,7 @@ impl Definition for Config {
         &[Direction::Up]
     }
 
-    /// The answer carries as much as the request.
+    /// The reply carries as much data as the request.
     fn carries_data(&self, _direction: Direction) -> [bool; 2] {
         [true; 2]
     }
@@ -94,7 +99,7 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who pings.
+/// A host that sends pings.
 #[derive(Debug)]
 pub struct Ping {
     config: Config,
@@ -104,7 +109,7 @@ pub struct Ping {
 }
 
 impl Ping {
-    /// Pings that begin when they are started.
+    /// Creates a pinger that starts on [`AppEvent::Started`].
     pub fn new(config: Config) -> Self {
         Self {
             requests: Requests::new(config.interval, config.timeout, TIMEOUT),
@@ -130,7 +135,7 @@ impl Ping {
         cx.wake_at(cx.now + self.config.interval, REQUEST);
     }
 
-    /// IP bytes of a request.
+    /// Size of a request, IP bytes.
     fn packet(&self) -> u16 {
         self.config.size.0 as u16 + IP_HEADER
     }
@@ -193,7 +198,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Runs to `end`; ping number n is answered after `rtt(n)`, if at all. The `rtt` samples in milliseconds.
+    /// Runs to `end`. The reply to ping n arrives after `rtt(n)`; `None` loses it. Returns the
+    /// `rtt` samples in milliseconds.
     fn run(config: Config, end: Duration, rtt: impl Fn(u64) -> Option<Duration>) -> Vec<f64> {
         let mut ping = Ping::new(config);
         let mut desk = Desk::new(1);
@@ -251,7 +257,8 @@ mod tests {
             (number != 1).then_some(milliseconds(20))
         });
         assert_eq!(samples.iter().filter(|rtt| rtt.is_nan()).count(), 1);
-        // Request 1 leaves after 1 s and times out after 6 s, between the answers to 5 and 6.
+        // Request 1 is sent after 1 s and times out after 6 s, between the replies to requests 5
+        // and 6.
         assert!(samples[5].is_nan(), "{samples:?}");
     }
 

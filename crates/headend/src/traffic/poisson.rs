@@ -1,7 +1,8 @@
-//! Poisson arrivals: datagrams at random times, of equal or of exponential size.
+//! Poisson arrivals: datagrams at random times, of constant or exponential size.
 //!
-//! What queueing theory speaks of: equal packets make a plain link an M/D/1 queue, exponential sizes an M/M/1 queue. It is also the
-//! usual stand-in for the sum of many small users.
+//! Queueing theory has formulas for this traffic: with constant sizes a link is an M/D/1 queue,
+//! with exponential sizes an M/M/1 queue. It is also the usual model for the sum of many small
+//! users.
 
 use super::config::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
 use super::memory::Datagrams;
@@ -19,33 +20,34 @@ use crate::units::{ByteCount, Rate};
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Mean rate in IP bytes. The closer to the line's rate, the longer the queue.
+    /// Mean rate in IP bytes. The closer it is to the line's rate, the longer is the queue.
     pub rate: Rate,
-    /// Mean time between two packets; takes the place of `rate` if it is given.
+    /// Mean time between two packets; if given, it replaces `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<Duration>,
     /// Mean size of a packet, IP bytes.
     pub size: ByteCount,
-    /// How sizes are drawn: `equal` (M/D/1) or `exponential` (M/M/1).
+    /// Distribution of the packet sizes: `equal` (M/D/1) or `exponential` (M/M/1).
     pub sizes: Sizes,
 }
 
-/// How packet sizes are drawn.
+/// Distribution of the packet sizes.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Sizes {
-    /// All equal.
+    /// All packets are equal.
     Equal,
-    /// Exponential, rounded to whole bytes and cut to 29 B … 65535 B; the mean stays within 0.3 % for means of 400 B … 8000 B.
+    /// Exponential, rounded to whole bytes and limited to 29 B … 65535 B. The mean stays within 0.3
+    /// % for means of 400 B … 8000 B.
     Exponential,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // A choice: the load of a constant-bit-rate source, so that the two compare.
+            // A choice: the load of the constant-bit-rate source, so that the two can be compared.
             rate: Rate(6_000_000),
             gap: None,
             size: ByteCount(1000),
@@ -106,7 +108,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// A source on side `from` that begins when it is started.
+    /// Creates a source on side `from` that starts on [`AppEvent::Started`].
     pub fn new(config: &Config, from: Side) -> Self {
         Self {
             from,
@@ -118,7 +120,8 @@ impl Poisson {
         }
     }
 
-    /// Gaps are drawn before the packets they lead to, sizes with their packets: the draws do not depend on anything else.
+    /// A gap is drawn before the packet that ends it, and a size when its packet is sent. The draws
+    /// do not depend on anything else.
     fn wait(&mut self, cx: &mut AppContext<'_>) {
         let gap = cx.rng.exponential(self.mean_gap).round() as u64;
         cx.wake_at(cx.now + Duration::from_nanos(gap), 0);
@@ -142,7 +145,8 @@ impl Application for Poisson {
         match (event, self.flow) {
             (AppEvent::Started, _) => {
                 self.flow = Some(cx.open_datagrams(0));
-                // A Poisson process has no packet at its start: the first gap is drawn like the others.
+                // A Poisson process has no packet at its start, so that the first gap is random as
+                // well.
                 self.wait(cx);
             }
             (AppEvent::Stopped, _) => self.flow = None,
@@ -188,7 +192,8 @@ mod tests {
         (mean, square.sqrt())
     }
 
-    /// Of 40 000 exponential draws the mean is right to 1/√40000 = 0.5 %, the deviation to √8/2/√40000 = 0.7 %; three of those are allowed.
+    /// With 40 000 exponential draws, the standard error of the mean is 1/√40000 = 0.5 %, and that
+    /// of the deviation is √8/2/√40000 = 0.7 %. The test allows three standard errors.
     #[test]
     fn gaps_have_the_mean_and_the_deviation_of_the_exponential() {
         let config = Config::default();
@@ -200,8 +205,9 @@ mod tests {
         assert!(sizes.iter().all(|&size| (size - 1000.0).abs() < 0.5));
     }
 
-    /// Packets in windows of 10 mean gaps: variance = mean = 10. Of 4000 windows the mean is right to √(10/4000) = 0.05, the variance
-    /// to 10·√(2.1/4000) = 0.23; three of those are allowed.
+    /// Counts of packets in windows of 10 mean gaps have variance = mean = 10. With 4000 windows,
+    /// the standard error of the mean is √(10/4000) = 0.05, and that of the variance is
+    /// 10·√(2.1/4000) = 0.23. The test allows three standard errors.
     #[test]
     fn counts_are_poisson_distributed() {
         let gap = Duration::from_micros(100);

@@ -1,13 +1,16 @@
-//! What names in a flow stand for: a browser's and a page's keys, and the congestion control that an application brings along.
+//! Named presets of a flow: the keys of a named browser or page, and the default congestion control
+//! of an application.
 //!
-//! A name fills in keys that are not written, before a scenario is read: what it stands for is seen in the resolved scenario.
+//! A name gives the values of the keys that are not given, before a scenario is parsed. The
+//! resolved scenario shows the result.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::web::{Browser, Site};
 
-/// Writes into a flow, as it stands in the scenario's tree, what names in it stand for. What does not make sense is left for the reader to find.
+/// Writes the values of named presets into a flow of the scenario's tree. Invalid values are left
+/// for the parser, which reports them.
 pub(crate) fn fill_in(flow: &mut Map<String, Value>) {
     let Some(application) = flow.get_mut("application") else {
         return;
@@ -27,7 +30,7 @@ pub(crate) fn fill_in(flow: &mut Map<String, Value>) {
             .or_insert_with(|| Value::Object(Map::new()))
             .as_object_mut()
     {
-        // BEP 29: what torrents of today send by; an end system's own control is not theirs.
+        // BEP 29: modern torrents use LEDBAT, whatever the congestion control of the end system.
         tcp.entry("congestion").or_insert_with(|| "ledbat".into());
     }
 }

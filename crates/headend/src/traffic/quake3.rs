@@ -1,7 +1,10 @@
-//! Quake III: one player and the server, by the packet lengths and intervals that were measured on real games.
+//! Quake III: one player and the server, with the packet lengths and intervals that were measured
+//! in real games.
 //!
-//! The server's packets grow with the players whose moves they tell; the client's are as many as the client draws pictures. Several players are
-//! several such flows (`count`), each with the number of `players` in the game. docs/models/games.md has the distributions and the checks.
+//! The server's packets are longer with more players, whose moves they contain. The client sends
+//! one packet for each picture that it draws. Several players are several flows of this application
+//! (`count`), each with the number of `players` in the game. docs/models/games.md has the
+//! distributions and the checks.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
@@ -13,16 +16,20 @@ use crate::time::Duration;
 
 /// Parameters of a player of Quake III.
 ///
-/// Use it for a fast game that was measured: many small packets up, few that grow with the players down.
+/// Use it for a measured fast game: many small packets up, and few packets down whose size grows
+/// with the number of players.
 ///
-/// Source: Lang, Branch and Armitage, "A Synthetic Traffic Model for Quake 3" (ACE 2004), as Nguyen and Armitage, "Quantitative Assessment of IP Service Quality in
-/// 802.11b and DOCSIS networks", §IV.A, state it.
+/// Source: Lang, Branch and Armitage, "A Synthetic Traffic Model for Quake 3" (ACE 2004), as stated
+/// by Nguyen and Armitage, "Quantitative Assessment of IP Service Quality in 802.11b and DOCSIS
+/// networks", §IV.A.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Time between two packets of the client. It depends on the map and the graphics card; a slower one sends less.
+    /// Time between two packets of the client. It depends on the map and the graphics card. A
+    /// longer one sends fewer packets.
     pub client_interval: Duration,
-    /// Players in the game. Each beyond the second adds 13 B to the server's packets.
+    /// Number of players in the game. Each player beyond the second adds 13 B to the server's
+    /// packets.
     pub players: u32,
     /// How the game is scored.
     pub scoring: deadline::Config,
@@ -31,7 +38,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // The most demanding of the measured clients, those with modern graphics cards: 93 packets/s.
+            // The most demanding of the measured clients, with modern graphics cards: 93 packets/s.
             client_interval: Duration::from_micros(10_750),
             // A choice: the game whose distribution was published.
             players: 2,
@@ -41,7 +48,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What the client and the server send, by side.
+    /// Distributions of the client's and the server's packets, by side.
     fn halves(&self) -> [Half; 2] {
         let client = Half {
             gap: Law::Always(self.client_interval.as_secs_f64()),
@@ -54,7 +61,8 @@ impl Config {
         let mean = TWO_PLAYERS + 13.0 * f64::from(self.players - 2);
         let server = Half {
             gap: Law::Always(0.05),
-            // "Becomes more normal as the number of clients increases": the spread stays what it is for two, so that the law loses its skew.
+            // "Becomes more normal as the number of clients increases": the standard deviation
+            // stays that of two players, so that the distribution becomes less skewed.
             size: Law::log_normal(mean, two_player_deviation()),
         };
         [client, server]
@@ -101,12 +109,12 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who plays Quake III.
+/// A player of Quake III, and the server.
 #[derive(Debug)]
 pub struct Quake3(Scored<DrawnStream>);
 
 impl Quake3 {
-    /// A game that begins when it is started.
+    /// Creates a game that starts on [`AppEvent::Started`].
     pub fn new(config: &Config, direction: Direction) -> Self {
         let stream = DrawnStream::new(config.halves(), direction.sides());
         Self(Scored::new(stream, &config.scoring))
@@ -119,14 +127,16 @@ impl Application for Quake3 {
     }
 }
 
-/// Standard deviation of the server's packet lengths in a game of two, bytes, from that of their logarithm.
+/// Standard deviation of the server's packet lengths with two players, bytes, computed from that of
+/// their logarithm.
 fn two_player_deviation() -> f64 {
     TWO_PLAYERS * (crate::math::exp(SIGMA * SIGMA) - 1.0).sqrt()
 }
 
-/// Mean of the server's packet lengths in a game of two, bytes.
+/// Mean of the server's packet lengths with two players, bytes.
 const TWO_PLAYERS: f64 = 79.34;
-/// Standard deviation of their natural logarithm: the source gives 0.245 beside a mean in bytes and a log-normal law.
+/// Standard deviation of their natural logarithm. The source gives 0.245 with a mean in bytes and a
+/// log-normal distribution.
 const SIGMA: f64 = 0.245;
 
 #[cfg(test)]
@@ -135,7 +145,7 @@ mod tests {
     use crate::math;
     use crate::traffic::drawn::testing::{Sent, assert_near, moments, quantile, watch};
 
-    /// What a player and the server send in a quarter of an hour.
+    /// Packets of a player and the server in a quarter of an hour.
     fn play(players: u32) -> [Sent; 2] {
         let config = Config {
             players,

@@ -1,4 +1,5 @@
-//! A game: a source of datagrams, each direction scored by the packets that came in time. What all games share.
+//! A source of datagrams whose packets are scored, in each direction, by the share that arrives in
+//! time. All games use it.
 
 use super::{AppContext, AppEvent, Application, News};
 use crate::metrics::Measure;
@@ -19,29 +20,31 @@ pub(super) static MISSED: Kind = Kind {
     )
 };
 
-/// What a game reports.
+/// The measures of a game.
 pub(super) const MEASURES: &[Measure] = &[MISSED.up(), MISSED.down()];
 
-/// What sends datagrams by itself, whatever becomes of them.
+/// A source of datagrams that does not react to the network.
 pub(super) trait Source: std::fmt::Debug + Send {
-    /// Opens the flow; wake-ups for [`Self::tick`] follow, with the sending side's index as their token.
+    /// Opens the flow and schedules wake-ups for [`Self::tick`], whose token is the sending side's
+    /// index.
     fn start(&mut self, cx: &mut AppContext<'_>);
-    /// Sends the packet that is due and asks for the next wake-up: who sent. `None` once it is stopped.
+    /// Sends the packet that is due and schedules the next wake-up. Returns the sender; `None` once
+    /// stopped.
     fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) -> Option<Side>;
-    /// Sends no more.
+    /// Stops sending.
     fn stop(&mut self);
 }
 
-/// A source whose packets are worth nothing once they are late.
+/// A source whose packets are useless when late.
 #[derive(Debug)]
 pub(super) struct Scored<S> {
     source: S,
-    /// By the side that sends.
+    /// Scores by the side that sends.
     scorers: [Scorer; 2],
 }
 
 impl<S: Source> Scored<S> {
-    /// A game that begins when it is started.
+    /// Creates a game that starts on [`AppEvent::Started`].
     pub(super) fn new(source: S, scoring: &Config) -> Self {
         Self {
             source,
@@ -93,7 +96,7 @@ impl<S: Source> Application for Scored<S> {
     }
 }
 
-/// Token of the wake-up that scores what is left; smaller ones are sides.
+/// Token of the wake-up that computes the last scores; smaller tokens are sides.
 const REPORT: u64 = Side::BOTH.len() as u64;
 
 #[cfg(test)]
@@ -127,7 +130,8 @@ mod tests {
         }
     }
 
-    /// Plays to `end`, then stops; each packet is told to have arrived at once, after the delay `network` gives it.
+    /// Plays to `end`, then stops. `network` gives the delay of each packet, with which the packet
+    /// is delivered at once; `None` loses it.
     fn play(sides: [bool; 2], end: u64, network: impl Fn(Side, u64) -> Option<Duration>) -> Desk {
         let (mut game, mut desk) = (game(sides), Desk::new(1));
         desk.tell(&mut game, AppEvent::Started);

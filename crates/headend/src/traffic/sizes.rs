@@ -1,23 +1,25 @@
-//! Log-normal sizes: of a page's resources, of files, of video segments.
+//! Log-normal random sizes, of a page's resources, of files and of video segments.
 
 use crate::math;
 use crate::rng::Rng;
 
-/// A log-normal number with mean 1; `sigma` is the standard deviation of its logarithm. It draws in any case.
+/// Draws a log-normal number with mean 1; `sigma` is the standard deviation of its logarithm. It
+/// draws a random number even if `sigma` is 0.
 pub(super) fn log_normal(sigma: f64, rng: &mut Rng) -> f64 {
     math::exp(sigma * (rng.normal() - 0.5 * sigma))
 }
 
 /// Draws `count` log-normal sizes that come to exactly `total`, each at least 1 B.
 pub(super) fn share_out(sizes: &mut Vec<u64>, count: usize, total: u64, sigma: f64, rng: &mut Rng) {
-    // Weights first, in fixed point: 2^32 stands for the median, and what is 2^32 times larger still is cut to that.
+    // Weights in fixed point: 2^32 is the median. A weight that does not fit into 64 bits is
+    // limited to the largest.
     sizes.clear();
     sizes.extend((0..count).map(|_| (math::exp(sigma * rng.normal()) * 4_294_967_296.0) as u64));
     let weights: u128 = sizes.iter().map(|&weight| u128::from(weight)).sum();
     if weights == 0 {
         return;
     }
-    // Everyone has one byte; the rest is dealt out by weight, rounded so that the sum is exact.
+    // Each size gets one byte. The rest is distributed by weight, rounded so that the sum is exact.
     let rest = u128::from(total - count as u64);
     let (mut weight_so_far, mut dealt) = (0, 0);
     for size in sizes {
@@ -34,7 +36,7 @@ mod tests {
 
     use super::*;
 
-    /// Mean and variance of logarithms.
+    /// Mean and variance of the logarithms.
     fn moments(sizes: impl Iterator<Item = f64>) -> (f64, f64) {
         let logs: Vec<f64> = sizes.map(math::ln).collect();
         let count = logs.len() as f64;
@@ -49,7 +51,8 @@ mod tests {
         let mut rng = Rng::for_path(3, "sizes");
         share_out(&mut sizes, 40_000, 40_000 * 69_307, 1.0, &mut rng);
         let (mean, variance) = moments(sizes.iter().map(|&size| size as f64));
-        // μ = ln 69307 − ½. Standard errors: 1/√40000 and √(2/40000), and that of the mean the sizes were scaled by, 1.31/√40000.
+        // μ = ln 69307 − ½. Standard errors: 1/√40000 and √(2/40000); that of the mean by which the
+        // sizes were scaled is 1.31/√40000.
         assert!((mean - 10.646).abs() < 0.03, "{mean}");
         assert!((variance - 1.0).abs() < 0.03, "{variance}");
     }
@@ -60,7 +63,8 @@ mod tests {
             let mut rng = Rng::for_path(4, "sizes");
             let draws: Vec<f64> = (0..40_000).map(|_| log_normal(sigma, &mut rng)).collect();
             let (mean, variance) = moments(draws.iter().copied());
-            // Standard errors: σ/200, and σ²·√2/200; of the plain mean √(e^σ² − 1)/200.
+            // Standard errors: σ/200, and σ²·√2/200; that of the arithmetic mean is √(e^σ² −
+            // 1)/200.
             let error = 4.0 * sigma / 200.0 + 1e-12;
             assert!((mean + sigma * sigma / 2.0).abs() < error, "{mean}");
             let error = 4.0 * sigma * sigma * 1.415 / 200.0 + 1e-12;

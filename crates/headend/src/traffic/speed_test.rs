@@ -1,7 +1,9 @@
-//! A speed test: several transfers at the same time for a while, and the throughput that somebody who watches has seen so far.
+//! A speed test: several transfers at the same time for a limited time, and the throughput that the
+//! test shows at several moments.
 //!
-//! The figure is what all connections together have brought their receivers since the test began, handshakes included, over the time since then. A test
-//! that watches longer sees less of slow start, and less of what a token bucket lets pass at first.
+//! The throughput is the number of bytes that all connections have delivered since the start of the
+//! test, divided by the time since then, handshakes included. In a longer test, slow start and the
+//! initial burst of a token bucket have a smaller effect.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::memory::Setting;
@@ -14,19 +16,21 @@ use crate::time::{Duration, Instant};
 
 /// Parameters of a speed test.
 ///
-/// Use it for what a customer reads off: throughput as a test shows it that stops early or late.
+/// Use it for the throughput that a customer sees, in tests that stop early or late.
 ///
-/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), §2.2.2: two uploads of up to 100 s.
+/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), §2.2.2:
+/// two uploads of up to 100 s.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Transfers at the same time. More of them fill a long or lossy line better.
+    /// Number of transfers at the same time. More of them fill a long or lossy line better.
     pub connections: u32,
-    /// How long a test takes. What is seen is reported at 1, 2, 5, 7, 10, 18, 20, 25, 50 and 100 s and at the end.
+    /// Duration of a test. The throughput is reported at 1, 2, 5, 7, 10, 18, 20, 25, 50 and 100 s
+    /// and at the end.
     pub length: Duration,
     /// Time between the end of a test and the start of the next.
     pub pause: Duration,
-    /// How many tests. Without it they follow each other until the flow's stop time.
+    /// Number of tests. Without it, tests follow each other until the flow's stop time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<u64>,
 }
@@ -35,16 +39,17 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             connections: 2,
-            // The study's headline is the mean of the first 10 s.
+            // The study's main result is the mean of the first 10 s.
             length: Duration::from_secs(10),
-            // A choice: a bucket that refills within it is full again.
+            // A choice: a bucket that refills within this time is full again.
             pause: Duration::from_secs(20),
             tests: None,
         }
     }
 }
 
-/// What a test without pause and with many connections could be repeated at.
+/// A shorter test, repeated without a pause and with many connections, would open connections too
+/// often.
 const SHORTEST_TEST: Duration = Duration::from_millis(100);
 
 /// Mean throughput of a whole test.
@@ -58,8 +63,8 @@ static SPEED: Kind = Kind {
     )
 };
 
-/// When somebody looks at a test, in seconds, and what they see: the times of the AQM study,
-/// between 1 and 100 s.
+/// Times in seconds at which the throughput of a test is reported, each with its measure: the times
+/// of the AQM study, between 1 and 100 s.
 static SPEED_AFTER: [(u64, Kind); 10] = [
     (1, Kind::new("speed_1s", Unit::Rate, "")),
     (2, Kind::new("speed_2s", Unit::Rate, "")),
@@ -73,7 +78,7 @@ static SPEED_AFTER: [(u64, Kind); 10] = [
     (100, Kind::new("speed_100s", Unit::Rate, "")),
 ];
 
-/// What a test reports.
+/// The measures of a test.
 const MEASURES: &[Measure] = &{
     let mut measures = [SPEED.whole(); SPEED_AFTER.len() + 1];
     let mut at = 0;
@@ -123,16 +128,16 @@ impl Definition for Config {
     }
 }
 
-/// Somebody who tests their line.
+/// A host that tests its line.
 #[derive(Debug)]
 pub struct SpeedTest {
     config: Config,
     from: Side,
     flows: Vec<FlowId>,
-    /// What connections brought that TCP has given up since.
+    /// Number of bytes that were delivered by connections that TCP has since given up.
     brought: u64,
     started_at: Instant,
-    /// The next of [`SPEED_AFTER`].
+    /// Index of the next entry of [`SPEED_AFTER`].
     mark: usize,
     tests_done: u64,
     running: bool,
@@ -140,7 +145,7 @@ pub struct SpeedTest {
 }
 
 impl SpeedTest {
-    /// Tests by transfers from side `from`, which begin when they are started.
+    /// Creates tests with transfers from side `from`, which start on [`AppEvent::Started`].
     pub fn new(config: Config, from: Side) -> Self {
         Self {
             flows: Vec::with_capacity(config.connections as usize),
@@ -171,14 +176,14 @@ impl SpeedTest {
         self.flows.push(flow);
     }
 
-    /// The next time at which something is to be reported.
+    /// Schedules the wake-up for the next report.
     fn wake_next(&self, cx: &mut AppContext<'_>) {
         let mark = SPEED_AFTER.get(self.mark);
         let mark = mark.map_or(Duration::MAX, |&(seconds, _)| Duration::from_secs(seconds));
         cx.wake_at(self.started_at + mark.min(self.config.length), 0);
     }
 
-    /// Reports what has been seen so far, and ends the test when its time is over.
+    /// Reports the throughput so far, and ends the test when its duration is over.
     fn report(&mut self, cx: &mut AppContext<'_>) {
         let passed = cx.now - self.started_at;
         let reader = self.from.other();
@@ -211,7 +216,7 @@ impl Application for SpeedTest {
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
         match event {
             AppEvent::Started => self.begin(cx),
-            // A test under way is carried to its end.
+            // A test in progress is completed.
             AppEvent::Stopped => self.stopped = true,
             AppEvent::Timer { .. } if self.running => self.report(cx),
             AppEvent::Timer { .. } if !self.stopped => self.begin(cx),
@@ -219,7 +224,7 @@ impl Application for SpeedTest {
                 flow,
                 news: News::Closed,
             } => {
-                // TCP has given it up: another takes its place.
+                // TCP has given the connection up: a new one replaces it.
                 if let Some(index) = self.flows.iter().position(|&own| own == flow) {
                     self.flows.swap_remove(index);
                     self.brought += cx.received(flow, self.from.other());
@@ -241,7 +246,7 @@ mod tests {
         toml::from_str(text).expect("a good configuration")
     }
 
-    /// Runs a test whose connections bring `bytes(seconds)` together, half each.
+    /// Runs a test whose two connections deliver `bytes(seconds)` in total, one half each.
     fn run(text: &str, bytes: impl Fn(u64) -> u64) -> Desk {
         let mut tester = SpeedTest::new(config(text), Side::Host);
         let mut desk = Desk::new(1);

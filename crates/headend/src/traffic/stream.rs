@@ -1,6 +1,7 @@
-//! Datagrams at even intervals, one way or both ways: what calls, games and constant-bit-rate sources have in common.
+//! Datagrams at constant intervals in one or both directions, as calls, games and constant-bit-rate
+//! sources send them.
 //!
-//! Nothing that happens on the line changes when such a stream sends.
+//! The times at which the stream sends do not depend on the network.
 
 use super::scored::Source;
 use super::{AppContext, AppEvent, Application};
@@ -9,7 +10,7 @@ use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::{ByteCount, Rate};
 
-/// How far apart packets are, as a fraction of nanoseconds, so that the rate stays exact in the long run.
+/// Time between packets as a fraction of nanoseconds, so that the rate stays exact in the long run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pace {
     nanos: u64,
@@ -17,7 +18,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A packet every `gap`.
+    /// One packet every `gap`.
     pub(super) fn every(gap: Duration) -> Self {
         Self {
             nanos: gap.as_nanos(),
@@ -25,7 +26,7 @@ impl Pace {
         }
     }
 
-    /// So many a second.
+    /// `count` packets a second.
     pub(super) fn per_second(count: u32) -> Self {
         Self {
             nanos: 1_000_000_000,
@@ -41,7 +42,7 @@ impl Pace {
         }
     }
 
-    /// When packet `number` is due after the first.
+    /// Time from the first packet to packet `number`.
     pub(super) fn due(self, number: u64) -> Duration {
         let nanos = u128::from(self.nanos) * u128::from(number) / u128::from(self.per);
         Duration::from_nanos(nanos as u64)
@@ -53,16 +54,16 @@ impl Pace {
     }
 }
 
-/// When the first packet of a stream leaves.
+/// Time at which the first packet of a stream is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// At a random point of the first interval, each side for itself.
+    /// A random time within the first interval, different for each side.
     Random,
-    /// At once.
+    /// The start of the stream.
     Zero,
 }
 
-/// The two halves of a stream of datagrams.
+/// A stream of datagrams, in one or both directions.
 #[derive(Debug)]
 pub(super) struct Stream {
     pace: Pace,
@@ -71,13 +72,14 @@ pub(super) struct Stream {
     /// Which sides send.
     sides: [bool; 2],
     first: [Instant; 2],
-    /// Number of each side's next packet.
+    /// Sequence number of each side's next packet.
     next: [u64; 2],
     flow: Option<FlowId>,
 }
 
 impl Stream {
-    /// A stream that begins when it is started. `size` is in IP bytes and has been checked.
+    /// Creates a stream that begins with [`Self::start`]. `size` is in IP bytes and must have been
+    /// checked.
     pub(super) fn new(pace: Pace, size: ByteCount, phase: Phase, sides: [bool; 2]) -> Self {
         Self {
             pace,
@@ -90,11 +92,13 @@ impl Stream {
         }
     }
 
-    /// Opens the flow; wake-ups for [`Self::tick`] follow, with the sending side's index as their token.
+    /// Opens the flow and schedules wake-ups for [`Self::tick`], whose token is the sending side's
+    /// index.
     pub(super) fn start(&mut self, cx: &mut AppContext<'_>) {
         self.flow = Some(cx.open_datagrams(0));
         for side in Side::BOTH {
-            // Both sides draw in any case: the host's packets leave at the same times whether or not the peer sends too.
+            // Both sides draw random numbers even if only one sends: the times of a side's packets
+            // do not depend on whether the other side sends.
             let offset = match self.phase {
                 Phase::Random => cx.rng.span(self.pace.gap()),
                 Phase::Zero => Duration::ZERO,
@@ -106,7 +110,8 @@ impl Stream {
         }
     }
 
-    /// Sends the packet that is due and asks for the next wake-up: who sent, and its number. `None` once it is stopped.
+    /// Sends the packet that is due and schedules the next wake-up. Returns the sender and the
+    /// packet's number; `None` once stopped.
     pub(super) fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) -> Option<(Side, u64)> {
         let flow = self.flow?;
         let side = Side::BOTH[token as usize];
@@ -117,12 +122,12 @@ impl Stream {
         Some((side, number))
     }
 
-    /// Where its packets travel, while it sends.
+    /// The flow of the packets, while the stream sends.
     pub(super) fn flow(&self) -> Option<FlowId> {
         self.flow
     }
 
-    /// Sends no more.
+    /// Stops sending.
     pub(super) fn stop(&mut self) {
         self.flow = None;
     }
@@ -142,7 +147,7 @@ impl Source for Stream {
     }
 }
 
-/// A stream that nobody listens to is an application by itself.
+/// A stream whose arrivals are not scored is an application by itself.
 impl Application for Stream {
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
         match event {

@@ -1,4 +1,5 @@
-//! A desk to test applications at: they are told what happens, and what they ask for is written down instead of carried out.
+//! A test bench for applications: it delivers events to an application, and records its commands
+//! instead of carrying them out.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -18,13 +19,14 @@ use crate::tcp;
 use crate::time::{Duration, Instant};
 
 thread_local! {
-    /// What the desk says has arrived, by flow and side.
+    /// Bytes that have arrived according to the test, by flow and side.
     static RECEIVED: RefCell<Vec<(FlowId, Side, u64)>> = const { RefCell::new(Vec::new()) };
-    /// What was asked of endpoints since it was last read; `None` while no desk is set up on this thread.
+    /// Commands to endpoints since the last read; `None` while no test bench exists on this thread.
     static COMMANDS: RefCell<Option<Vec<(FlowId, Side, Command)>>> = const { RefCell::new(None) };
 }
 
-/// Writes a command down; false if there is no desk, and it is to be carried out.
+/// Records a command. Returns false if there is no test bench, so that the command must be carried
+/// out.
 pub(super) fn intercept(flow: FlowId, side: Side, command: Command) -> bool {
     COMMANDS.with_borrow_mut(|commands| match commands {
         Some(commands) => {
@@ -35,7 +37,7 @@ pub(super) fn intercept(flow: FlowId, side: Side, command: Command) -> bool {
     })
 }
 
-/// What has arrived, while there is a desk.
+/// Number of bytes that have arrived, if there is a test bench.
 pub(super) fn received(flow: FlowId, at: Side) -> Option<u64> {
     COMMANDS.with_borrow(Option::is_some).then(|| {
         RECEIVED.with_borrow(|received| {
@@ -45,7 +47,7 @@ pub(super) fn received(flow: FlowId, at: Side) -> Option<u64> {
     })
 }
 
-/// The place of one application.
+/// The test bench of one application.
 pub(crate) struct Desk {
     pub(crate) now: Instant,
     rng: Rng,
@@ -55,7 +57,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// A desk whose group has so many remote hosts.
+    /// Creates a test bench whose group has this many remote hosts.
     pub(crate) fn new(peers: u32) -> Self {
         COMMANDS.set(Some(Vec::new()));
         RECEIVED.set(Vec::new());
@@ -95,7 +97,7 @@ impl Desk {
         }
     }
 
-    /// What the application is given.
+    /// The context that the application receives.
     pub(crate) fn context(&mut self) -> AppContext<'_> {
         AppContext {
             now: self.now,
@@ -108,24 +110,25 @@ impl Desk {
         }
     }
 
-    /// Tells the application of `event`.
+    /// Delivers `event` to the application.
     pub(crate) fn tell(&mut self, app: &mut dyn Application, event: AppEvent) {
         app.on(event, &mut self.context());
     }
 
-    /// When the next wake-up is due.
+    /// Time of the next wake-up.
     pub(crate) fn peek_timer(&mut self) -> Option<Instant> {
         self.world.events.peek()
     }
 
-    /// Moves the time to the next wake-up it asked for.
+    /// Advances the time to the application's next wake-up, and returns it.
     pub(crate) fn next_timer(&mut self) -> Option<(Instant, u64)> {
         let event = self.world.events.pop_until(Instant::FAR_FUTURE)?;
         self.now = event.at;
         Some((event.at, event.token))
     }
 
-    /// The earlier of the wake-up that is held and the next one it asked for; the other is asked for again.
+    /// Returns the earlier of the `held` wake-up and the next scheduled one, and schedules the
+    /// other again.
     fn earliest_timer(&mut self, held: Option<(Instant, u64)>) -> Option<(Instant, u64)> {
         let now = self.now;
         let next = self.next_timer();
@@ -144,7 +147,7 @@ impl Desk {
         }
     }
 
-    /// What it has asked of endpoints since the last call.
+    /// Commands of the application since the last call.
     #[allow(
         clippy::unused_self,
         reason = "commands are written down while there is a desk"
@@ -153,7 +156,7 @@ impl Desk {
         COMMANDS.with_borrow_mut(|commands| commands.as_mut().map_or_else(Vec::new, std::mem::take))
     }
 
-    /// Says how much of a stream has arrived.
+    /// Sets the number of bytes of a stream that have arrived.
     #[allow(clippy::unused_self, reason = "nothing arrives where there is no desk")]
     pub(crate) fn arrived(&mut self, flow: FlowId, at: Side, total: u64) {
         RECEIVED.with_borrow_mut(|received| {
@@ -162,17 +165,17 @@ impl Desk {
         });
     }
 
-    /// Which remote host a flow leads to.
+    /// The remote host of a flow.
     pub(crate) fn peer_of(&self, flow: FlowId) -> u32 {
         self.world.flows.header(flow).addresses[Side::Peer.index()]
     }
 
-    /// The protocol a flow says it is.
+    /// The protocol of a flow.
     pub(crate) fn protocol_of(&self, flow: FlowId) -> crate::flow::Protocol {
         self.world.flows.header(flow).protocol
     }
 
-    /// What it has measured.
+    /// Samples of a measure.
     pub(crate) fn samples(&mut self, measure: &str) -> Vec<f64> {
         let tables = self.world.recorder.tables(self.now, 0);
         let samples = &tables
@@ -192,14 +195,15 @@ impl Desk {
     }
 }
 
-/// Runs an application to `end` on a network that delivers each datagram after the delay it gives it by sender, time of sending and size, if it does.
+/// Runs an application to `end` on a network. `network` gives the delay of each datagram by sender,
+/// time of sending and size; `None` loses the datagram.
 pub(crate) fn deliver(
     desk: &mut Desk,
     app: &mut dyn Application,
     end: Duration,
     network: impl Fn(Side, Instant, u16) -> Option<Duration>,
 ) {
-    // Packets under way, the next to arrive first.
+    // Packets in transit, the next to arrive first.
     let mut under_way: BinaryHeap<Reverse<Arrival>> = BinaryHeap::new();
     let mut entered = 0;
     desk.tell(app, AppEvent::Started);
@@ -244,12 +248,13 @@ pub(crate) fn deliver(
             desk.tell(app, AppEvent::Timer { token });
             timer = None;
         }
-        // What was just asked for may come before the wake-up that is held.
+        // A wake-up that was just scheduled may come before the held one.
         timer = desk.earliest_timer(timer);
     }
 }
 
-/// When it arrives, its place among those that arrive together, when it was sent, and the packet.
+/// Time of arrival, order among packets that arrive at the same time, time of sending, and the
+/// packet.
 type Arrival = (Instant, u64, Instant, FlowId, Side, u64, u16);
 
 impl Drop for Desk {

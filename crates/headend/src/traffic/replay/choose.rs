@@ -1,4 +1,4 @@
-//! Which packets of a capture are replayed, and which way each goes.
+//! Selection of the packets of a capture that are replayed, and of the direction of each.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -8,11 +8,12 @@ use crate::traffic::Fault;
 use crate::wire::frame::{Datagram, datagram};
 use crate::wire::read;
 
-/// What goes up and what goes down, by side.
+/// Selects the packets that are sent up and down, by side.
 ///
 /// # Errors
 ///
-/// The key that is at fault, and a sentence: what is wrong with the file, with the number of the packet, or that it holds nothing that is asked for.
+/// The invalid key, and a sentence: what is wrong with the file, with the number of the packet, or
+/// that the file has no packet that matches the keys.
 pub fn choose(config: &Config, content: &[u8]) -> Result<[Packets; 2], Fault> {
     let name = config.capture.as_deref().unwrap_or_default();
     let in_file = |what: String| ("capture".to_owned(), format!("\"{name}\": {what}"));
@@ -44,7 +45,7 @@ pub fn choose(config: &Config, content: &[u8]) -> Result<[Packets; 2], Fault> {
         let side = match (sent, customer.contains(found.destination)) {
             (true, false) => 0,
             (false, true) => 1,
-            // Between two of the customer's hosts, or of others.
+            // Both addresses belong to the customer, or neither does.
             _ => continue,
         };
         ways[side].extend(cut(&found).map(|size| (packet.nanos, size)));
@@ -65,7 +66,7 @@ fn is_wanted(config: &Config, found: &Datagram) -> bool {
     is_of && config.port.is_none_or(has)
 }
 
-/// Why nothing is left of so many packets, of which so many passed protocol and port.
+/// Explains why no packet is left of `seen` packets, of which `fitting` match protocol and port.
 fn explain(config: &Config, seen: u64, fitting: u64) -> String {
     if seen == 0 {
         return "it holds no packet".to_owned();
@@ -90,8 +91,9 @@ fn explain(config: &Config, seen: u64, fitting: u64) -> String {
     }
 }
 
-/// The sizes that a packet travels in. A TCP segment larger than Ethernet carries was captured before the sender's network card cut it up
-/// (or after the receiver's had put it together): on the wire it was several, each with the headers of the whole.
+/// Sizes of the packets on the wire that a captured packet stands for. A TCP segment larger than
+/// Ethernet's MTU was captured before the sender's network card split it (or after the receiver's
+/// had merged it). On the wire it was several packets, each with the same headers.
 fn cut(found: &Datagram) -> impl Iterator<Item = u32> + use<> {
     let length = found.length;
     let header = match found.segment_header {
@@ -108,17 +110,17 @@ fn cut(found: &Datagram) -> impl Iterator<Item = u32> + use<> {
 /// IP bytes of the largest packet on Ethernet.
 const ETHERNET: u32 = 1500;
 
-/// Addresses that begin alike.
+/// Addresses with a common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Network {
-    /// Of either version: its bits, from the highest of 128 on.
+    /// The prefix of an IPv4 or IPv6 address, from the highest of 128 bits on.
     bits: u128,
     is_v6: bool,
     length: u32,
 }
 
 impl Network {
-    /// `192.168.1.7`, `192.168.1.0/24`, `fd00::/8`.
+    /// Parses `192.168.1.7`, `192.168.1.0/24` or `fd00::/8`.
     fn read(text: &str) -> Option<Self> {
         let (address, length) = match text.split_once('/') {
             Some((address, length)) => (address, Some(length.parse().ok()?)),
@@ -176,7 +178,8 @@ mod tests {
         }
     }
 
-    /// An IPv4 header with protocol and total length, and ports behind it; of TCP 20 bytes of header.
+    /// An IPv4 header with protocol and total length, followed by ports; for TCP, 20 bytes of
+    /// header.
     fn ip(source: [u8; 4], destination: [u8; 4], protocol: u8, length: u16) -> Vec<u8> {
         let mut bytes = vec![0x45, 0];
         bytes.extend(length.to_be_bytes());
@@ -238,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_the_customer_sends_goes_up_and_what_it_is_sent_goes_down() {
-        // By default whoever sent the first packet.
+        // The default customer is the sender of the first packet.
         assert_eq!(right("", &some()), both("0 200", "500 300, 2000 40"));
         assert_eq!(
             right("host = '192.168.1.0/24'", &some()),
@@ -285,7 +288,7 @@ mod tests {
         let content = file(&[
             (0, ip(HOME, SERVER, 6, 40 + 1460 * 2 + 100)),
             (5, ip(HOME, SERVER, 6, 40 + 1460 * 2)),
-            // A jumbo datagram travels whole.
+            // A jumbo datagram is not split.
             (7, ip(HOME, SERVER, 17, 4000)),
         ]);
         assert_eq!(

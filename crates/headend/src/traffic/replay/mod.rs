@@ -1,8 +1,9 @@
-//! Replay: the times and sizes of somebody's packets, sent again whatever happens to them.
+//! Replay: sends the packets of a capture again, with the same times and sizes.
 //!
-//! A capture gives what [`choose`] takes of it: packets from the customer go up, packets to the customer go down, each as long after the first of
-//! all as it was then, as a datagram of its size. What the hosts of the capture made of losses and delay is in those times, and stays: a replay
-//! does not give way, and of TCP it is a likeness only.
+//! [`choose`] selects the packets of a capture. Packets from the customer are sent up, and packets
+//! to the customer are sent down. Each is sent as a datagram of its size, at the same time after
+//! the first packet as in the capture. How the captured hosts reacted to losses and delay is part
+//! of these times. A replay does not react to the simulated network, so that it only resembles TCP.
 
 mod choose;
 mod packets;
@@ -19,42 +20,48 @@ use crate::time::{Duration, Instant};
 
 /// Parameters of a replay.
 ///
-/// Use it for traffic that no model here is of: record it where it is, and send it over a line that is not there. Not for TCP that should answer to the line.
+/// Use it for traffic that has no model here: record it in a real network and send it over a
+/// simulated line. Do not use it for TCP that should react to the line.
 ///
-/// Source: packets as captured; pcap and pcapng as in draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng.
+/// Source: packets as captured; pcap and pcapng as in draft-ietf-opsawg-pcap and
+/// draft-ietf-opsawg-pcapng.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// A pcap or pcapng file, relative to the scenario. Results hold what was taken of it, and need it no more.
+    /// A pcap or pcapng file; its path is relative to the scenario. Results contain the selected
+    /// packets, and do not need the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
-    /// The customer in the capture: an address or a network such as `"192.168.1.0/24"`. What it sends goes up, what is sent to it goes down, all
-    /// else is left out. Default: whoever sent the first packet.
+    /// The customer in the capture: an address or a network such as `"192.168.1.0/24"`. Packets
+    /// from it are sent up, packets to it are sent down, and others are left out. Default: the
+    /// sender of the first packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Of a pcapng file with several interfaces, the one of this name. Default: all.
+    /// Name of the interface whose packets are used, if a pcapng file has several. Default: all
+    /// interfaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// Only packets of this protocol. Default: all IP packets.
+    /// Protocol of the packets that are used. Default: all IP packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Transport>,
-    /// Only packets from or to this port. Default: all.
+    /// Source or destination port of the packets that are used. Default: all ports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// How fast it plays: 2 sends everything in half the time, at twice the rate.
+    /// Speed of the replay: 2 sends all packets in half the time, at twice the rate.
     pub speed: f64,
-    /// It starts again after this time. Default: it plays once.
+    /// Time after which the replay starts again. Default: it is sent once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Duration>,
-    /// What goes up, written here in place of a capture: times in nanoseconds and sizes in IP bytes, `"0 200, 20000000 200"`.
+    /// Packets that are sent up, given here in place of a capture: times in nanoseconds and sizes
+    /// in IP bytes, `"0 200, 20000000 200"`.
     #[serde(skip_serializing_if = "Packets::is_empty")]
     pub up: Packets,
-    /// What goes down.
+    /// Packets that are sent down.
     #[serde(skip_serializing_if = "Packets::is_empty")]
     pub down: Packets,
 }
 
-/// Protocols that packets can be chosen by.
+/// A protocol by which packets are selected.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -64,12 +71,12 @@ pub enum Transport {
     Icmp,
     /// TCP.
     Tcp,
-    /// UDP, and QUIC with it.
+    /// UDP, which includes QUIC.
     Udp,
 }
 
 impl Transport {
-    /// The protocol of a packet's header.
+    /// The protocol of the packet header.
     pub const fn protocol(self) -> Protocol {
         match self {
             Self::Icmp => Protocol::Icmp,
@@ -96,11 +103,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Puts what is taken of the capture in its place, so that it is needed no more.
+    /// Replaces the capture with the packets selected from it, so that the file is no longer
+    /// needed.
     ///
     /// # Errors
     ///
-    /// The key that is at fault, and a sentence.
+    /// The invalid key, and a sentence.
     pub fn embed(&mut self, content: &[u8]) -> Result<(), Fault> {
         let fault = |key: &str, what: String| Err((key.to_owned(), what));
         if !self.up.is_empty() || !self.down.is_empty() {
@@ -125,7 +133,7 @@ impl Config {
         Ok(())
     }
 
-    /// The packets of a side, and all of them.
+    /// The packets that a side sends.
     fn of(&self, side: Side) -> &Packets {
         match side {
             Side::Host => &self.up,
@@ -133,13 +141,13 @@ impl Config {
         }
     }
 
-    /// When a packet that was captured `nanos` after the first is sent.
+    /// Time at which a packet is sent that was captured `nanos` after the first.
     fn scaled(&self, nanos: u64) -> Duration {
         Duration::from_nanos((nanos as f64 / self.speed) as u64)
     }
 }
 
-/// Room for them is made, and results hold them.
+/// Largest number of packets, because memory is allocated for them and results contain them.
 const MOST_PACKETS: usize = 1_000_000;
 
 impl Definition for Config {
@@ -212,19 +220,19 @@ impl Definition for Config {
     }
 }
 
-/// Packets that are sent again.
+/// A sender of captured packets.
 #[derive(Debug)]
 pub struct Replay {
     config: Config,
     sides: [bool; 2],
     flow: Option<FlowId>,
     started: Instant,
-    /// By side: number of the next packet, counted over all rounds.
+    /// Number of the next packet by side, counted over all repetitions.
     next: [u64; 2],
 }
 
 impl Replay {
-    /// A replay that begins when it is started.
+    /// Creates a replay that starts on [`AppEvent::Started`].
     pub fn new(config: Config, direction: Direction) -> Self {
         Self {
             config,
@@ -248,7 +256,7 @@ impl Replay {
         }
     }
 
-    /// When a side's next packet is due, and its size.
+    /// Time and size of a side's next packet.
     fn due(&self, side: Side) -> Option<(Instant, u16)> {
         let packets = self.config.of(side);
         let count = packets.len() as u64;
@@ -265,7 +273,7 @@ impl Replay {
         Some((begun + self.config.scaled(nanos), bytes))
     }
 
-    /// Sends all that is due.
+    /// Sends the packets that are due.
     fn send(&mut self, side: Side, cx: &mut AppContext<'_>) {
         let Some(flow) = self.flow else { return };
         while let Some((due, size)) = self.due(side) {
@@ -299,7 +307,7 @@ mod tests {
         toml::from_str(text).expect("a good replay")
     }
 
-    /// What is sent until `end`: milliseconds, side, number, size.
+    /// Packets that are sent until `end`: time in milliseconds, side, number, size.
     fn sent(config: Config, direction: Direction, end: u64) -> Vec<(u64, Side, u64, u16)> {
         config.check().expect("a good replay");
         let mut replay = Replay::new(config, direction);

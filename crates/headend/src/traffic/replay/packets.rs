@@ -1,4 +1,5 @@
-//! Times and sizes of packets one way, held once however many applications send them.
+//! Times and sizes of the packets in one direction, stored once for all applications that send
+//! them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::quote;
 
-/// Packets in order of time: nanoseconds after the first of all, and IP bytes.
+/// Packets in order of time: nanoseconds after the first packet of both directions, and IP bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 #[schemars(with = "String")]
@@ -17,7 +18,8 @@ pub struct Packets(Arc<Vec<(u64, u16)>>);
 const SIZES: std::ops::RangeInclusive<u32> = 28..=u16::MAX as u32;
 
 impl Packets {
-    /// Packets at these times and of these sizes; what is smaller or larger than a datagram can be becomes the smallest or the largest.
+    /// Packets at these times and with these sizes. Sizes outside the range of a datagram are set
+    /// to the smallest or largest possible size.
     pub fn of(mut packets: Vec<(u64, u32)>) -> Self {
         packets.sort_by_key(|&(nanos, _)| nanos);
         let sized = packets
@@ -26,22 +28,22 @@ impl Packets {
         Self(Arc::new(sized.collect()))
     }
 
-    /// How many there are.
+    /// Number of packets.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no packets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// When the last is sent; zero where there is none.
+    /// Time of the last packet; zero if there are no packets.
     pub fn last(&self) -> u64 {
         self.0.last().map_or(0, |&(nanos, _)| nanos)
     }
 
-    /// Time and size of one.
+    /// Time and size of one packet.
     pub fn get(&self, number: usize) -> Option<(u64, u16)> {
         self.0.get(number).copied()
     }

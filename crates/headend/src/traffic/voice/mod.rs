@@ -1,9 +1,13 @@
-//! Telephone calls: packets of sound at even intervals, both ways, each direction scored as its listener would; set up and cleared by SIP if asked for.
+//! Telephone calls: audio packets at constant intervals in both directions, each direction scored
+//! for its listener, with optional call set-up and clearing by SIP.
 //!
-//! A packet of G.711 is 160 B of sound (20 ms at 64 kbit/s) in 12 B of RTP, 8 B of UDP and 20 B of IP: 200 IP bytes, which a DOCSIS line counts as the 218 B of
-//! the AQM study, Ethernet included. One of G.729 is 60 IP bytes. The score is [`crate::metrics::voice`]'s. No silence suppression, no RTCP.
+//! A packet of G.711 is 160 B of audio (20 ms at 64 kbit/s) in 12 B of RTP, 8 B of UDP and 20 B of
+//! IP: 200 IP bytes. On a DOCSIS line these are the 218 B of the AQM study, which include Ethernet.
+//! A packet of G.729 is 60 IP bytes. [`crate::metrics::voice`] computes the score. There is no
+//! silence suppression and no RTCP.
 //!
-//! Calls follow each other if they have a length. [`talk`] is the sound of one, [`signalling`] what sets it up.
+//! Calls with a length follow each other. [`talk`] is the audio of one call, and [`signalling`]
+//! sets calls up.
 
 mod signalling;
 mod talk;
@@ -18,37 +22,41 @@ use crate::metrics::voice::{self, Codec, DeJitter, Scorer};
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
-/// Parameters of calls.
+/// Parameters of telephone calls.
 ///
-/// Use it for what people hear: a call is scored in both directions by delay and loss.
+/// Use it for voice quality: a call is scored in both directions by delay and loss.
 ///
-/// Source: ITU-T G.107 and G.113 for the score; packets as in White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs,
-/// 2014); RFC 3261 for the signalling.
+/// Source: ITU-T G.107 and G.113 for the score; packets as in White, "Active Queue Management in
+/// DOCSIS 3.x Cable Modems" (CableLabs, 2014); RFC 3261 for the signalling.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How sound becomes bytes: their number, and what the codec and the packets it loses cost.
+    /// The codec: it determines the number of bytes, and how much quality the codec itself and lost
+    /// packets cost.
     pub codec: Codec,
-    /// Time between two packets of a side, and the time of sound in each: it is part of the mouth-to-ear delay.
+    /// Time between two packets of a side, and playing time of each packet. It is part of the
+    /// mouth-to-ear delay.
     pub interval: Duration,
     /// How a call is scored.
     pub scoring: voice::Config,
-    /// Size of a packet, IP bytes: 200 B are 218 B on a DOCSIS line. Default: 40 B of headers and the codec's sound, 200 B or 60 B every 20 ms.
+    /// Size of a packet, IP bytes: 200 B are 218 B on a DOCSIS line. Default: 40 B of headers and
+    /// the codec's audio, 200 B or 60 B every 20 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
     /// How a call is set up and cleared.
     pub signalling: Protocol,
-    /// How long a call lasts, at least a scoring period. Default: one call, to the end.
+    /// Duration of a call, at least a scoring period. Default: one call, to the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<Duration>,
-    /// Time between two calls; longer than `scoring.grace`, so that the last packets of one are counted before the next begins.
+    /// Time between two calls. It is longer than `scoring.grace`, so that the last packets of a
+    /// call are counted before the next call begins.
     pub pause: Duration,
-    /// How many calls there are, failed ones included. Default: one after the other to the end.
+    /// Number of calls, failed ones included. Default: calls follow each other to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
 }
 
-/// What sets a call up.
+/// The protocol that sets up and clears a call.
 #[derive(
     Debug,
     Clone,
@@ -62,10 +70,11 @@ pub struct Config {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// Nothing: both sides talk at once.
+    /// No signalling: both sides send audio at once.
     #[default]
     None,
-    /// SIP over UDP: INVITE, 200, ACK, BYE, with their retransmissions. A call that is not answered within 32 s has failed.
+    /// SIP over UDP: INVITE, 200, ACK, BYE, with their retransmissions. A call that is not answered
+    /// within 32 s has failed.
     Sip,
 }
 
@@ -73,7 +82,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             codec: Codec::G711,
-            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): 218 B at 50 packets/s.
+            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): 218 B
+            // at 50 packets/s.
             interval: Duration::from_millis(20),
             scoring: voice::Config::default(),
             size: None,
@@ -87,23 +97,24 @@ impl Default for Config {
 }
 
 impl Config {
-    /// IP bytes of a packet.
+    /// Size of a packet, IP bytes.
     fn size(&self) -> ByteCount {
         let sound = self.codec.bytes_in(self.interval);
         self.size.unwrap_or(ByteCount(HEADERS + sound))
     }
 }
 
-/// A de-jitter buffer holds a packet's worth of lateness at least, and no more than anybody waits for an answer.
+/// Smallest and largest depth of a fixed de-jitter buffer: a shallower one absorbs no delay
+/// variation, and a deeper one makes a conversation impossible.
 const SHALLOWEST: Duration = Duration::from_millis(1);
 const DEEPEST: Duration = Duration::from_secs(1);
-/// ITU-T G.729: a frame is 10 ms of sound. Nanoseconds.
+/// ITU-T G.729: a frame is 10 ms of audio. Nanoseconds.
 const G729_FRAME: u64 = 10_000_000;
 
 /// RTP 12 B, UDP 8 B, IPv4 20 B.
 const HEADERS: u64 = 40;
 
-/// One sample for each call with signalling: NaN if it failed.
+/// One sample for each call with signalling; NaN if the call failed.
 static SET_UP_TIME: Kind = Kind {
     place: 160,
     compared_by: &[("call set-up p50", "p50")],
@@ -126,7 +137,7 @@ static SET_UP_TIME: Kind = Kind {
     )
 };
 
-/// One sample for each call with signalling: 1 if it could not be set up, 0 if it could.
+/// One sample for each call with signalling: 1 if the call could not be set up, 0 if it could.
 static CALL_FAILED: Kind = Kind {
     place: 170,
     compared_by: &[("calls failed", "mean")],
@@ -250,25 +261,25 @@ impl Config {
     }
 }
 
-/// One telephone user, who makes one call after another.
+/// A telephone user who makes one call after another.
 #[derive(Debug)]
 pub struct Voice {
     config: Config,
     direction: Direction,
-    /// The sound of the current or latest call.
+    /// Audio of the current or latest call.
     talk: Talk,
     signalling: Option<Signalling>,
-    /// Calls begun.
+    /// Number of calls begun.
     begun: u32,
-    /// When the current call ends.
+    /// Time at which the current call ends.
     hang_up_at: Option<Instant>,
-    /// When the next call begins.
+    /// Time at which the next call begins.
     next_at: Option<Instant>,
     stopped: bool,
 }
 
 impl Voice {
-    /// Calls that begin when it is started.
+    /// Creates a user who makes the first call on [`AppEvent::Started`].
     pub fn new(config: &Config, direction: Direction) -> Self {
         Self {
             config: config.clone(),
@@ -297,7 +308,7 @@ impl Voice {
         }
     }
 
-    /// Both sides talk.
+    /// The call is answered: both sides send audio.
     fn answered(&mut self, cx: &mut AppContext<'_>) {
         self.talk.start(cx);
         if let Some(length) = self.config.length {
@@ -307,7 +318,7 @@ impl Voice {
         }
     }
 
-    /// The caller has heard enough.
+    /// The caller ends the call.
     fn hang_up(&mut self, cx: &mut AppContext<'_>) {
         self.hang_up_at = None;
         self.talk.stop(cx);
@@ -317,7 +328,7 @@ impl Voice {
         }
     }
 
-    /// The call is gone; the next comes after the pause.
+    /// The call is cleared. The next call follows after the pause.
     fn cleared(&mut self, cx: &mut AppContext<'_>) {
         let more = self.config.calls.is_none_or(|calls| self.begun < calls);
         if self.config.length.is_some() && more && !self.stopped {
@@ -327,7 +338,7 @@ impl Voice {
         }
     }
 
-    /// What the signalling came to.
+    /// Handles an event of the signalling.
     fn signalled(&mut self, event: Option<Event>, cx: &mut AppContext<'_>) {
         let measure = |set_up: f64, failed: f64, cx: &mut AppContext<'_>| {
             cx.measure(SET_UP_TIME.whole(), set_up);
@@ -401,12 +412,12 @@ impl Application for Voice {
     }
 }
 
-/// Tokens of wake-ups; smaller ones are sides that talk.
+/// Tokens of wake-ups; smaller tokens are sides that send audio.
 const REPORT: u64 = 2;
 const HANG_UP: u64 = 3;
 const NEXT_CALL: u64 = 4;
 const SIGNAL: u64 = 5;
-/// Packets a scoring period may have.
+/// Largest number of packets in a scoring period.
 const MOST_PACKETS: u64 = 100_000;
 
 #[cfg(test)]
@@ -433,7 +444,8 @@ mod tests {
         }
     }
 
-    /// Runs a call to `end`; each packet is told to have arrived at once, after the delay `network` gives it.
+    /// Runs a call to `end`. `network` gives the delay of each packet, with which the packet is
+    /// delivered at once; `None` loses it.
     fn call(
         direction: Direction,
         end: Duration,
@@ -526,10 +538,11 @@ mod tests {
         assert!(desk.now >= Instant::ZERO + Duration::from_secs(12));
     }
 
-    /// What was sent, at which millisecond: from which side, of which size.
+    /// Packets that were sent: time in milliseconds, sender, and size.
     type Sent = Vec<(u64, Side, u16)>;
 
-    /// Runs calls to `end`; a datagram arrives after `delay` unless `is_lost` says so, of its flow, side and how many of its size came before.
+    /// Runs calls to `end`. A datagram arrives after `delay` unless `is_lost`, whose arguments are
+    /// the sender, the size, and the number of earlier datagrams of this size.
     fn calls(
         text: &str,
         end: Duration,
@@ -632,7 +645,7 @@ mod tests {
         assert_eq!(desk.samples("mos").len(), 3);
         assert_eq!(desk.samples("mos_down").len(), 3);
         assert_eq!(desk.samples("set_up_time").len(), 0);
-        // 100 packets of each side in each of three calls, 3 s apart.
+        // Each side sends 100 packets in each of three calls, 3 s apart.
         assert_eq!(of_size(&sent, 200).len(), 600);
         let times = of_size(&sent, 200);
         assert!(times.iter().all(|at| at % 3000 < 2000), "{times:?}");
@@ -646,7 +659,8 @@ mod tests {
         let (mut desk, sent) = calls(&text, Duration::from_secs(30), delay, |_, _, _| false);
         assert_eq!(desk.samples("set_up_time"), [200e6; 2]);
         assert_eq!(desk.samples("call_failed"), [0.0; 2]);
-        // INVITE; 200 back after 200 ms; the ACK arrives at 300 ms; 2 s of sound; BYE and its 200 by 2.5 s; a pause of 1 s.
+        // INVITE; the 200 arrives after 200 ms and the ACK at 300 ms; 2 s of audio; BYE and its 200
+        // by 2.5 s; a pause of 1 s.
         assert_eq!(of_size(&sent, INVITE), [0, 3500]);
         assert_eq!(of_size(&sent, OK), [100, 3600]);
         assert_eq!(of_size(&sent, ACK), [200, 3700]);
@@ -665,7 +679,8 @@ mod tests {
             Duration::ZERO,
             |_, size, _| size == INVITE,
         );
-        // RFC 3261 §17.1.1.2: seven requests, at 0, T1, 3 T1, 7 T1, …; the next call a second after the failure.
+        // RFC 3261 §17.1.1.2: seven requests, at 0, T1, 3 T1, 7 T1, …. The next call begins a
+        // second after the failure.
         let first = [0, 500, 1500, 3500, 7500, 15_500, 31_500];
         let second = first.map(|at| at + 33_000);
         assert_eq!(of_size(&sent, INVITE), [first, second].concat());

@@ -1,15 +1,25 @@
-//! SIP over UDP, as far as a call needs it: RFC 3261 with RFC 6026, between a caller at the customer's host and one who answers at once.
+//! SIP over UDP for call set-up and clearing (RFC 3261 with RFC 6026), between a caller at the
+//! customer's host and a callee who answers at once.
 //!
 //! ```text
-//! caller   INVITE ──►        INVITE again after T1, 2 T1, 4 T1 … until something is heard; after 64 T1 the call has failed (§17.1.1.2: A, B)
-//!          ◄── 100, 180, 200    200 again after T1, 2 T1, 4 T1, then every T2, until its ACK (§13.3.1.4)
-//!          ACK ──►           for every 200
-//!          …  BYE ──►        again after T1, 2 T1, 4 T1, then every T2; after 64 T1 the call is over all the same (§17.1.2.2: E, F)
-//!          ◄── 200
+//! caller   INVITE ──►           repeated after T1, 2 T1, 4 T1 … until a response arrives; after
+//!                               64 T1 the call has failed (§17.1.1.2: A, B)
+//!          ◄── 100, 180, 200    200 repeated after T1, 2 T1, 4 T1, then every T2, until its ACK
+//!                               (§13.3.1.4)
+//!          ACK ──►              for every 200
+//!          …  BYE ──►           repeated after T1, 2 T1, 4 T1, then every T2; after 64 T1 the call
+//!                               is cleared without a response (§17.1.2.2: E, F)
 //! ```
 //!
-//! What is simpler: no proxy stands between; a caller who has heard something and gets no 200 in 64 T1 more gives up without a CANCEL; one who answered and gets
-//! no ACK in 64 T1 makes the call fail without a BYE of its own. Messages are as long as those of RFC 3665 §3.1.
+//! Simplifications:
+//!
+//! - There is no proxy.
+//! - A caller who has received a provisional response and gets no 200 within another 64 T1 gives up
+//!   without a CANCEL.
+//! - If a callee has answered and gets no ACK within 64 T1, the call fails without a BYE from the
+//!   callee.
+//!
+//! Messages are as long as those of RFC 3665 §3.1.
 
 use crate::flow::FlowId;
 use crate::packet::Side;
@@ -18,24 +28,26 @@ use crate::traffic::AppContext;
 
 use super::SIGNAL;
 
-/// RFC 3261 table 4: T1, an estimate of the round trip; T2, the longest between two retransmissions of what is no INVITE.
+/// RFC 3261 table 4: T1 is an estimate of the round-trip time. T2 is the longest time between two
+/// retransmissions of a message other than INVITE.
 const T1: Duration = Duration::from_millis(500);
 const T2: Duration = Duration::from_secs(4);
 /// Timers B, F and H.
 const PATIENCE: Duration = Duration::from_millis(64 * 500);
 
-/// What comes of a call.
+/// An event of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// Both sides know that they may talk; the caller heard so after this time.
+    /// Both sides know that the call is set up. `after` is the time until the caller received the
+    /// 200.
     Answered { after: Duration },
-    /// Nobody answered in time.
+    /// The call was not answered in time.
     Failed,
-    /// It is over on both sides, or nobody says otherwise.
+    /// The call is cleared on both sides, or the BYE has timed out.
     Cleared,
 }
 
-/// A message, and its place in the number of its datagram.
+/// A SIP message. Its index is part of the number of its datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Message {
     Ack,
@@ -58,7 +70,7 @@ impl Message {
         Self::Trying,
     ];
 
-    /// IP bytes: the text of RFC 3665 §3.1, 8 B of UDP and 20 B of IP.
+    /// Size in IP bytes: the text of RFC 3665 §3.1, 8 B of UDP and 20 B of IP.
     const fn size(self) -> u16 {
         28 + match self {
             Self::Ack => 332,
@@ -72,44 +84,44 @@ impl Message {
     }
 }
 
-/// Something that is sent until it is answered.
+/// A message that is retransmitted until it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Repeated {
     message: Message,
     next: Instant,
     gap: Duration,
-    /// When nobody waits any longer.
+    /// Time at which retransmission ends.
     end: Instant,
 }
 
-/// Where the caller stands.
+/// State of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Caller {
     Idle,
-    /// The INVITE is out.
+    /// The INVITE is sent.
     Calling(Repeated),
-    /// Something was heard; a 200 is waited for until then.
+    /// A provisional response has arrived; the caller waits for a 200 until this time.
     Proceeding(Instant),
-    /// A 200 was heard.
+    /// A 200 has arrived.
     Answered,
-    /// The BYE is out.
+    /// The BYE is sent.
     Clearing(Repeated),
 }
 
-/// Where the other side stands.
+/// State of the callee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Callee {
     Idle,
-    /// The 200 is out.
+    /// The 200 is sent.
     Answering(Repeated),
     Talking,
 }
 
-/// The two ends of the call at hand.
+/// The two ends of the current call.
 #[derive(Debug)]
 pub(super) struct Signalling {
     flow: Option<FlowId>,
-    /// Which call it is: messages of others are late.
+    /// Number of the call. Messages of other calls are late and ignored.
     call: u64,
     invited_at: Instant,
     answered_after: Duration,
@@ -131,7 +143,7 @@ impl Default for Signalling {
 }
 
 impl Signalling {
-    /// Whether it sends its messages there.
+    /// Whether the signalling uses this flow.
     pub(super) fn is_own(&self, flow: FlowId) -> bool {
         self.flow == Some(flow)
     }
@@ -155,12 +167,12 @@ impl Signalling {
         self.caller = Caller::Clearing(self.begin(Side::Host, Message::Bye, cx));
     }
 
-    /// Forgets the call.
+    /// Resets both ends to idle.
     pub(super) fn give_up(&mut self) {
         (self.caller, self.callee) = (Caller::Idle, Callee::Idle);
     }
 
-    /// A message has arrived.
+    /// Handles a message that has arrived.
     pub(super) fn receive(
         &mut self,
         at: Side,
@@ -178,14 +190,14 @@ impl Signalling {
         }
     }
 
-    /// A timer may be due.
+    /// Handles a wake-up. A timer may be due.
     pub(super) fn wake(&mut self, cx: &mut AppContext<'_>) -> Option<Event> {
         match self.caller {
             Caller::Calling(mut invite) => {
                 if cx.now >= invite.end {
                     return Some(self.fail());
                 }
-                // Timer A doubles without bound.
+                // The interval of timer A doubles without limit.
                 self.repeat(Side::Host, &mut invite, Duration::MAX, cx);
                 self.caller = Caller::Calling(invite);
             }
@@ -269,7 +281,7 @@ impl Signalling {
         repeated
     }
 
-    /// Sends it again if it is due; each time after twice as long, at most `longest`.
+    /// Retransmits a message if it is due. The interval doubles each time, up to `longest`.
     fn repeat(
         &self,
         from: Side,

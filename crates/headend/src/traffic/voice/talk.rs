@@ -1,4 +1,4 @@
-//! The sound of one call, and its score.
+//! The audio of one call, and its score.
 
 use super::{Config, REPORT};
 use crate::flow::FlowId;
@@ -35,19 +35,19 @@ pub(super) static LATE: Kind = Kind {
     )
 };
 
-/// Packets of sound both ways, or one way.
+/// Audio packets in one or both directions.
 #[derive(Debug)]
 pub(super) struct Talk {
     stream: Stream,
-    /// By the side that talks.
+    /// Scores by the side that sends.
     scorers: [Scorer; 2],
     flow: Option<FlowId>,
-    /// Whether a period is over and not scored yet.
+    /// Whether a completed period has not been scored yet.
     waits: bool,
 }
 
 impl Talk {
-    /// Sound that begins when it is started.
+    /// Creates audio that begins with [`Self::start`].
     pub(super) fn new(config: &Config, direction: Direction) -> Self {
         let pace = Pace::every(config.interval);
         let scorer = || Scorer::new(config.scoring.clone(), config.codec, config.interval);
@@ -64,9 +64,9 @@ impl Talk {
         self.flow = self.stream.flow();
     }
 
-    /// A side's next packet is due.
+    /// Sends a side's next packet.
     pub(super) fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) {
-        // First the scores that are due by now: a new period takes the place of one that is scored.
+        // Scores that are complete are reported first, because a new period replaces a scored one.
         self.report(cx);
         if let Some((side, number)) = self.stream.tick(token, cx) {
             let scorer = &mut self.scorers[side.index()];
@@ -78,12 +78,12 @@ impl Talk {
         }
     }
 
-    /// Whether it travels on this flow: what arrives on that of a call before does not count.
+    /// Whether the call uses this flow. Packets on the flow of an earlier call do not count.
     pub(super) fn is_on(&self, flow: FlowId) -> bool {
         self.flow == Some(flow)
     }
 
-    /// Packet `number` has arrived at a side after `delay`.
+    /// Handles packet `number`, which has arrived at a side after `delay`.
     pub(super) fn arrived(
         &mut self,
         at: Side,
@@ -95,7 +95,7 @@ impl Talk {
         self.report(cx);
     }
 
-    /// Sends no more. A period that is over is still scored; one that was cut short is not.
+    /// Stops sending. A completed period is still scored, an incomplete one is not.
     pub(super) fn stop(&mut self, cx: &mut AppContext<'_>) {
         self.stream.stop();
         for scorer in &self.scorers {
@@ -105,7 +105,7 @@ impl Talk {
         }
     }
 
-    /// Reports the scores that are due.
+    /// Records the scores that are complete.
     pub(super) fn report(&mut self, cx: &mut AppContext<'_>) {
         if !self.waits {
             return;
