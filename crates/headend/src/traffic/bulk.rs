@@ -188,7 +188,7 @@ pub struct Bulk {
     /// The connection, if one is open.
     flow: Option<FlowId>,
     /// Total size of the files on this connection, the current one included.
-    promised: u64,
+    expected: u64,
     /// Size of the current file.
     size: u64,
     /// Number of bytes of the current file that are not written yet.
@@ -209,7 +209,7 @@ impl Bulk {
             config,
             from,
             flow: None,
-            promised: 0,
+            expected: 0,
             size: 0,
             left: 0,
             busy: false,
@@ -244,13 +244,13 @@ impl Bulk {
 
     fn start_file(&mut self, cx: &mut AppContext<'_>) {
         let flow = self.flow.unwrap_or_else(|| {
-            self.promised = 0;
+            self.expected = 0;
             cx.connect(0, self.from)
         });
         self.flow = Some(flow);
         if self.config.size.is_some() {
-            self.promised += self.size;
-            cx.expect(flow, self.from.other(), self.promised);
+            self.expected += self.size;
+            cx.expect(flow, self.from.other(), self.expected);
         }
         self.left = self.size;
         self.write(cx);
@@ -349,7 +349,7 @@ const LARGEST_FILE: u64 = 1_000_000_000_000_000;
 mod tests {
     use super::*;
     use crate::endpoint::Command;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     const FLOW: FlowId = FlowId(0);
 
@@ -365,134 +365,134 @@ mod tests {
         }
     }
 
-    fn started(text: &str) -> (Bulk, Desk) {
+    fn started(text: &str) -> (Bulk, Bench) {
         let mut bulk = Bulk::new(config(text), Side::Host);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut bulk, AppEvent::Started);
-        (bulk, desk)
+        let mut bench = Bench::new(1);
+        bench.notify(&mut bulk, AppEvent::Started);
+        (bulk, bench)
     }
 
     #[test]
     fn a_file_is_opened_expected_sent_and_timed() {
-        let (mut bulk, mut desk) = started("size = \"1 MB\"\nfiles = 1");
+        let (mut bulk, mut bench) = started("size = \"1 MB\"\nfiles = 1");
         let expected = [
             (FLOW, Side::Host, Command::Open),
             (FLOW, Side::Peer, Command::Expect { total: 1_000_000 }),
             (FLOW, Side::Host, Command::Send { bytes: 1_000_000 }),
         ];
-        assert_eq!(desk.commands(), expected);
-        desk.now = Instant::from_nanos(2_500_000);
-        desk.tell(&mut bulk, received(FLOW, 1_000_000));
+        assert_eq!(bench.commands(), expected);
+        bench.now = Instant::from_nanos(2_500_000);
+        bench.notify(&mut bulk, received(FLOW, 1_000_000));
         let closed = [
             (FLOW, Side::Host, Command::Close),
             (FLOW, Side::Peer, Command::Close),
         ];
-        assert_eq!(desk.commands(), closed);
-        assert_eq!(desk.samples("completion_time"), [2_500_000.0]);
-        assert_eq!(desk.next_timer(), None, "there was one file");
+        assert_eq!(bench.commands(), closed);
+        assert_eq!(bench.samples("completion_time"), [2_500_000.0]);
+        assert_eq!(bench.next_timer(), None, "there was one file");
     }
 
     #[test]
     fn the_next_file_has_a_fresh_connection_after_the_pause() {
-        let (mut bulk, mut desk) = started("size = \"1 MB\"\npause = \"3 s\"");
-        desk.commands();
-        desk.now = Instant::from_nanos(7);
-        desk.tell(&mut bulk, received(FLOW, 1_000_000));
-        desk.commands();
-        let (at, token) = desk.next_timer().expect("another file follows");
+        let (mut bulk, mut bench) = started("size = \"1 MB\"\npause = \"3 s\"");
+        bench.commands();
+        bench.now = Instant::from_nanos(7);
+        bench.notify(&mut bulk, received(FLOW, 1_000_000));
+        bench.commands();
+        let (at, token) = bench.next_timer().expect("another file follows");
         assert_eq!(at, Instant::from_nanos(3_000_000_007));
-        desk.tell(&mut bulk, AppEvent::Timer { token });
-        assert_eq!(desk.commands()[0], (FlowId(1), Side::Host, Command::Open));
+        bench.notify(&mut bulk, AppEvent::Timer { token });
+        assert_eq!(bench.commands()[0], (FlowId(1), Side::Host, Command::Open));
     }
 
     #[test]
     fn a_kept_connection_counts_its_bytes_on() {
         let text = "size = \"1 kB\"\nfiles = 2\npersistent = true";
-        let (mut bulk, mut desk) = started(text);
-        desk.commands();
-        desk.tell(&mut bulk, received(FLOW, 1000));
-        assert_eq!(desk.commands(), [], "it stays open");
-        let (_, token) = desk.next_timer().expect("another file follows");
-        desk.tell(&mut bulk, AppEvent::Timer { token });
+        let (mut bulk, mut bench) = started(text);
+        bench.commands();
+        bench.notify(&mut bulk, received(FLOW, 1000));
+        assert_eq!(bench.commands(), [], "it stays open");
+        let (_, token) = bench.next_timer().expect("another file follows");
+        bench.notify(&mut bulk, AppEvent::Timer { token });
         let expected = [
             (FLOW, Side::Peer, Command::Expect { total: 2000 }),
             (FLOW, Side::Host, Command::Send { bytes: 1000 }),
         ];
-        assert_eq!(desk.commands(), expected);
-        desk.tell(&mut bulk, received(FLOW, 2000));
-        assert_eq!(desk.commands().len(), 2, "now it is closed");
+        assert_eq!(bench.commands(), expected);
+        bench.notify(&mut bulk, received(FLOW, 2000));
+        assert_eq!(bench.commands().len(), 2, "now it is closed");
     }
 
     #[test]
     fn an_endless_transfer_ends_when_it_is_stopped() {
-        let (mut bulk, mut desk) = started("");
+        let (mut bulk, mut bench) = started("");
         let send = Command::Send { bytes: u64::MAX };
-        assert_eq!(desk.commands()[1], (FLOW, Side::Host, send));
-        desk.tell(&mut bulk, AppEvent::Stopped);
-        assert_eq!(desk.commands().len(), 2, "both sides close");
-        assert_eq!(desk.samples("completion_time").len(), 0);
+        assert_eq!(bench.commands()[1], (FLOW, Side::Host, send));
+        bench.notify(&mut bulk, AppEvent::Stopped);
+        assert_eq!(bench.commands().len(), 2, "both sides close");
+        assert_eq!(bench.samples("completion_time").len(), 0);
     }
 
     #[test]
     fn a_file_under_way_is_finished_after_the_stop_and_none_follows() {
-        let (mut bulk, mut desk) = started("size = \"1 MB\"");
-        desk.commands();
-        desk.tell(&mut bulk, AppEvent::Stopped);
-        assert_eq!(desk.commands(), []);
-        desk.tell(&mut bulk, received(FLOW, 1_000_000));
-        assert_eq!(desk.commands().len(), 2);
-        assert_eq!(desk.next_timer(), None);
+        let (mut bulk, mut bench) = started("size = \"1 MB\"");
+        bench.commands();
+        bench.notify(&mut bulk, AppEvent::Stopped);
+        assert_eq!(bench.commands(), []);
+        bench.notify(&mut bulk, received(FLOW, 1_000_000));
+        assert_eq!(bench.commands().len(), 2);
+        assert_eq!(bench.next_timer(), None);
     }
 
     #[test]
     fn a_file_whose_connection_was_given_up_starts_over_on_the_same_clock() {
-        let (mut bulk, mut desk) = started("size = \"1 MB\"");
-        desk.commands();
-        desk.now = Instant::from_nanos(60);
+        let (mut bulk, mut bench) = started("size = \"1 MB\"");
+        bench.commands();
+        bench.now = Instant::from_nanos(60);
         let news = News::Closed;
-        desk.tell(&mut bulk, AppEvent::Flow { flow: FLOW, news });
-        let again = desk.commands();
+        bench.notify(&mut bulk, AppEvent::Flow { flow: FLOW, news });
+        let again = bench.commands();
         assert_eq!(again[0], (FlowId(1), Side::Host, Command::Open));
         assert_eq!(again.len(), 3);
-        desk.now = Instant::from_nanos(100);
-        desk.tell(&mut bulk, received(FlowId(1), 1_000_000));
-        assert_eq!(desk.samples("completion_time"), [100.0]);
+        bench.now = Instant::from_nanos(100);
+        bench.notify(&mut bulk, received(FlowId(1), 1_000_000));
+        assert_eq!(bench.samples("completion_time"), [100.0]);
     }
 
     #[test]
     fn stopped_between_two_files_a_kept_connection_is_closed() {
-        let (mut bulk, mut desk) = started("size = \"1 kB\"\npersistent = true");
-        desk.commands();
-        desk.tell(&mut bulk, received(FLOW, 1000));
-        desk.tell(&mut bulk, AppEvent::Stopped);
-        assert_eq!(desk.commands().len(), 2);
-        let (_, token) = desk.next_timer().expect("the next file was due");
-        desk.tell(&mut bulk, AppEvent::Timer { token });
-        assert_eq!(desk.commands(), []);
+        let (mut bulk, mut bench) = started("size = \"1 kB\"\npersistent = true");
+        bench.commands();
+        bench.notify(&mut bulk, received(FLOW, 1000));
+        bench.notify(&mut bulk, AppEvent::Stopped);
+        assert_eq!(bench.commands().len(), 2);
+        let (_, token) = bench.next_timer().expect("the next file was due");
+        bench.notify(&mut bulk, AppEvent::Timer { token });
+        assert_eq!(bench.commands(), []);
     }
 
     #[test]
     fn after_a_group_there_is_a_rest_and_groups_keep_in_step() {
         let text = "size = \"1 MB\"\npause = \"0 s\"\ngroup = 2\nrest = \"2 s\"\nevery = \"10 s\"";
-        let (mut bulk, mut desk) = started(text);
+        let (mut bulk, mut bench) = started(text);
         let mut starts = Vec::new();
         // Each file takes 1 s; those of the third group take 5 s.
         for file in 0..7 {
-            starts.push(desk.now.as_nanos() / 1_000_000_000);
-            desk.now += Duration::from_secs(if file / 2 == 2 { 5 } else { 1 });
-            desk.tell(&mut bulk, received(FlowId(file), 1_000_000));
-            let (_, token) = desk.next_timer().expect("another file follows");
-            desk.tell(&mut bulk, AppEvent::Timer { token });
+            starts.push(bench.now.as_nanos() / 1_000_000_000);
+            bench.now += Duration::from_secs(if file / 2 == 2 { 5 } else { 1 });
+            bench.notify(&mut bulk, received(FlowId(file), 1_000_000));
+            let (_, token) = bench.next_timer().expect("another file follows");
+            bench.notify(&mut bulk, AppEvent::Timer { token });
         }
         assert_eq!(starts, [0, 1, 10, 11, 20, 25, 32]);
     }
 
     #[test]
-    fn a_program_writes_on_when_there_is_room() {
-        let (mut bulk, mut desk) = started("size = \"10 KiB\"\nfiles = 1\nwrite = \"4 KiB\"");
+    fn a_program_writes_the_next_part_when_the_connection_is_writable() {
+        let (mut bulk, mut bench) = started("size = \"10 KiB\"\nfiles = 1\nwrite = \"4 KiB\"");
         let mut sent = Vec::new();
         loop {
-            let commands = desk.commands();
+            let commands = bench.commands();
             sent.extend(commands.iter().filter_map(|command| match command.2 {
                 Command::Send { bytes } => Some(bytes),
                 _ => None,
@@ -501,26 +501,26 @@ mod tests {
                 break;
             }
             let news = News::Writable { at: Side::Host };
-            desk.tell(&mut bulk, AppEvent::Flow { flow: FLOW, news });
+            bench.notify(&mut bulk, AppEvent::Flow { flow: FLOW, news });
         }
         assert_eq!(sent, [4096, 4096, 2048]);
     }
 
     #[test]
-    fn sizes_have_the_mean_and_the_spread_asked_for() {
-        let (mut bulk, mut desk) = started("size = \"1 MB\"\nsigma = 0.8\npersistent = true");
+    fn sizes_have_the_configured_mean_and_spread() {
+        let (mut bulk, mut bench) = started("size = \"1 MB\"\nsigma = 0.8\npersistent = true");
         let mut logs = Vec::new();
         let mut total = 0;
         for _ in 0..10_000 {
-            for (.., command) in desk.commands() {
+            for (.., command) in bench.commands() {
                 if let Command::Send { bytes } = command {
                     logs.push(crate::math::ln(bytes as f64));
                     total += bytes;
                 }
             }
-            desk.tell(&mut bulk, received(FLOW, total));
-            let (_, token) = desk.next_timer().expect("another file follows");
-            desk.tell(&mut bulk, AppEvent::Timer { token });
+            bench.notify(&mut bulk, received(FLOW, total));
+            let (_, token) = bench.next_timer().expect("another file follows");
+            bench.notify(&mut bulk, AppEvent::Timer { token });
         }
         let mean = logs.iter().sum::<f64>() / 1e4;
         let squares = logs.iter().map(|log| (log - mean) * (log - mean));

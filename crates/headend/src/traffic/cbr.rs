@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::endpoint::Command;
     use crate::packet::Side;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     #[test]
     fn packets_are_equal_and_numbered_and_leave_at_the_rate() {
@@ -123,13 +123,13 @@ mod tests {
             ..Config::default()
         };
         let mut source = Cbr::new(&config, Direction::Down);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut source, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut source, AppEvent::Started);
         for number in 0..10 {
-            let (at, token) = desk.next_timer().expect("it goes on");
+            let (at, token) = bench.next_timer().expect("it goes on");
             assert_eq!(at.as_nanos(), number * 1_000_000);
-            desk.tell(&mut source, AppEvent::Timer { token });
-            let [(_, side, command)] = desk.commands()[..] else {
+            bench.notify(&mut source, AppEvent::Timer { token });
+            let [(_, side, command)] = bench.commands()[..] else {
                 panic!("one packet a wake-up")
             };
             assert_eq!(side, Side::Peer);

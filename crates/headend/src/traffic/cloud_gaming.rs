@@ -287,7 +287,7 @@ mod tests {
     use super::*;
     use crate::time::Instant;
     use crate::traffic::drawn::testing::{assert_near, moments, watch};
-    use crate::traffic::testing::{Desk, deliver};
+    use crate::traffic::testing::{Bench, deliver};
 
     /// Plays for `seconds`. `network` gives the delay of each packet, with which the packet is
     /// delivered; `None` loses it.
@@ -295,10 +295,10 @@ mod tests {
         config: &Config,
         seconds: u64,
         network: impl Fn(Side, Instant, u16) -> Option<Duration>,
-    ) -> Desk {
-        let (mut game, mut desk) = (CloudGaming::new(config), Desk::new(1));
-        deliver(&mut desk, &mut game, Duration::from_secs(seconds), network);
-        desk
+    ) -> Bench {
+        let (mut game, mut bench) = (CloudGaming::new(config), Bench::new(1));
+        deliver(&mut bench, &mut game, Duration::from_secs(seconds), network);
+        bench
     }
 
     #[test]
@@ -345,39 +345,42 @@ mod tests {
 
     #[test]
     fn a_quiet_line_shows_its_delay_and_nothing_late() {
-        let mut desk = play(&Config::default(), 5, |_, _, _| {
+        let mut bench = play(&Config::default(), 5, |_, _, _| {
             Some(Duration::from_millis(20))
         });
-        assert!(!desk.samples("frame_delay_down").is_empty());
+        assert!(!bench.samples("frame_delay_down").is_empty());
         assert!(
-            desk.samples("frame_delay_down")
+            bench
+                .samples("frame_delay_down")
                 .iter()
                 .all(|&delay| delay == 20e6)
         );
         assert!(
-            desk.samples("frames_late_down")
+            bench
+                .samples("frames_late_down")
                 .iter()
                 .all(|&late| late == 0.0)
         );
         assert!(
-            desk.samples("frozen_down")
+            bench
+                .samples("frozen_down")
                 .iter()
                 .all(|&frozen| frozen == 0.0)
         );
-        assert_eq!(desk.samples("missed"), [0.0; 4]);
-        assert_eq!(desk.samples("frame_delay"), [0.0; 0], "no video goes up");
+        assert_eq!(bench.samples("missed"), [0.0; 4]);
+        assert_eq!(bench.samples("frame_delay"), [0.0; 0], "no video goes up");
     }
 
     #[test]
     fn an_outage_of_a_second_shows_in_its_periods() {
         let outage = Duration::from_secs(2)..Duration::from_secs(3);
-        let mut desk = play(&Config::default(), 8, |_, at, _| {
+        let mut bench = play(&Config::default(), 8, |_, at, _| {
             let lost = outage.contains(&(at - Instant::ZERO));
             (!lost).then_some(Duration::from_millis(20))
         });
-        let late = desk.samples("frames_late_down");
+        let late = bench.samples("frames_late_down");
         assert_eq!(late[..5], [0.0, 0.0, 1.0, 0.0, 0.0]);
-        assert_near(desk.samples("frozen_down").iter().sum(), 1.0, 0.05);
-        assert_eq!(desk.samples("missed")[..5], [0.0, 0.0, 1.0, 0.0, 0.0]);
+        assert_near(bench.samples("frozen_down").iter().sum(), 1.0, 0.05);
+        assert_eq!(bench.samples("missed")[..5], [0.0, 0.0, 1.0, 0.0, 0.0]);
     }
 }

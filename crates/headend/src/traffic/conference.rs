@@ -227,7 +227,7 @@ const LARGEST: u16 = 1500;
 mod tests {
     use super::*;
     use crate::traffic::drawn::testing::{assert_near, moments, watch};
-    use crate::traffic::testing::{Desk, deliver};
+    use crate::traffic::testing::{Bench, deliver};
 
     #[test]
     fn each_side_takes_210_kilobits_in_63_packets_a_second() {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn six_of_them_at_the_other_rate_make_the_study_s_share() {
+    fn six_conferences_of_267_kilobits_have_the_share_of_the_study() {
         let config = Config {
             rate: Rate(267_000),
             ..Config::default()
@@ -258,19 +258,19 @@ mod tests {
     #[test]
     fn each_direction_is_scored_by_itself() {
         let mut conference = Conference::new(&Config::default(), Direction::Both);
-        let mut desk = Desk::new(1);
+        let mut bench = Bench::new(1);
         let end = Duration::from_secs(6);
-        deliver(&mut desk, &mut conference, end, |side, _, _| {
+        deliver(&mut bench, &mut conference, end, |side, _, _| {
             Some(Duration::from_millis(match side {
                 Side::Host => 200,
                 Side::Peer => 50,
             }))
         });
         // Late frames count as late, but they are shown when they arrive.
-        assert_eq!(desk.samples("frames_late"), [1.0; 3]);
-        assert_eq!(desk.samples("frames_late_down"), [0.0; 3]);
-        assert_eq!(desk.samples("frame_delay"), [200e6; 3]);
-        assert_eq!(desk.samples("frozen")[1..], [0.0; 2]);
-        assert_near(desk.samples("video_rate_down")[1], 183_000.0, 20_000.0);
+        assert_eq!(bench.samples("frames_late"), [1.0; 3]);
+        assert_eq!(bench.samples("frames_late_down"), [0.0; 3]);
+        assert_eq!(bench.samples("frame_delay"), [200e6; 3]);
+        assert_eq!(bench.samples("frozen")[1..], [0.0; 2]);
+        assert_near(bench.samples("video_rate_down")[1], 183_000.0, 20_000.0);
     }
 }

@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_that_cannot_be_is_refused_with_those_that_can() {
+    fn an_impossible_direction_is_refused_and_the_possible_ones_are_named() {
         let error =
             |text: &str, direction| read(text).build(direction).expect_err("it cannot have it");
         assert_eq!(

@@ -14,7 +14,7 @@ use crate::time::Duration;
 
 /// A probability distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Law {
+pub(super) enum Distribution {
     /// A constant.
     Always(f64),
     /// One of two values with equal probability.
@@ -27,7 +27,7 @@ pub(super) enum Law {
     Uniform { low: f64, high: f64 },
 }
 
-impl Law {
+impl Distribution {
     /// The log-normal distribution with this mean and standard deviation.
     pub(super) fn log_normal(mean: f64, deviation: f64) -> Self {
         let spread = deviation / mean;
@@ -56,9 +56,9 @@ impl Law {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Half {
     /// Time between two packets, seconds.
-    pub(super) gap: Law,
+    pub(super) gap: Distribution,
     /// Size of a packet, IP bytes.
-    pub(super) size: Law,
+    pub(super) size: Distribution,
 }
 
 impl Half {
@@ -140,7 +140,7 @@ pub(super) mod testing {
     use super::*;
     use crate::endpoint::Command;
     use crate::time::Instant;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
     use crate::traffic::{AppEvent, Application};
 
     /// The packets of one side: sizes in bytes, and gaps between them in seconds.
@@ -168,13 +168,13 @@ pub(super) mod testing {
         let mut sent = [Sent::default(), Sent::default()];
         let mut last = [None; 2];
         let end = Instant::ZERO + Duration::from_secs(seconds);
-        let mut desk = Desk::new(1);
-        desk.tell(app, AppEvent::Started);
-        while let Some((at, token)) = desk.next_timer()
+        let mut bench = Bench::new(1);
+        bench.notify(app, AppEvent::Started);
+        while let Some((at, token)) = bench.next_timer()
             && at < end
         {
-            desk.tell(app, AppEvent::Timer { token });
-            for (_, side, command) in desk.commands() {
+            bench.notify(app, AppEvent::Timer { token });
+            for (_, side, command) in bench.commands() {
                 let Command::Datagram { size, .. } = command else {
                     panic!("only datagrams are sent")
                 };
@@ -223,16 +223,16 @@ pub(super) mod testing {
 mod tests {
     use super::testing::{assert_near, moments, quantile};
     use super::*;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
-    fn draws(law: Law) -> Vec<f64> {
+    fn draws(distribution: Distribution) -> Vec<f64> {
         let mut rng = Rng::for_path(1, "law");
-        (0..100_000).map(|_| law.draw(&mut rng)).collect()
+        (0..100_000).map(|_| distribution.draw(&mut rng)).collect()
     }
 
     #[test]
-    fn laws_have_their_moments_and_quantiles() {
-        let normal = draws(Law::Normal {
+    fn distributions_have_their_moments_and_quantiles() {
+        let normal = draws(Distribution::Normal {
             mean: 100.0,
             deviation: 10.0,
         });
@@ -241,18 +241,18 @@ mod tests {
         assert_near(deviation, 10.0, 0.1);
         assert_near(quantile(&normal, 0.975), 119.6, 0.3);
 
-        let log_normal = draws(Law::log_normal(100.0, 30.0));
+        let log_normal = draws(Distribution::log_normal(100.0, 30.0));
         let (mean, deviation) = moments(&log_normal);
         assert_near(mean, 100.0, 0.4);
         assert_near(deviation, 30.0, 0.4);
         // The median is the mean divided by the square root of 1 + 0.3².
         assert_near(quantile(&log_normal, 0.5), 95.78, 0.4);
 
-        let either = draws(Law::Either(1.0, 2.0));
+        let either = draws(Distribution::Either(1.0, 2.0));
         assert_near(moments(&either).0, 1.5, 0.006);
         assert!(either.iter().all(|&value| value == 1.0 || value == 2.0));
 
-        let uniform = draws(Law::Uniform {
+        let uniform = draws(Distribution::Uniform {
             low: 2.0,
             high: 4.0,
         });
@@ -260,25 +260,29 @@ mod tests {
         assert_near(mean, 3.0, 0.01);
         assert_near(deviation, 2.0 / 12.0_f64.sqrt(), 0.005);
         assert!(uniform.iter().all(|value| (2.0..4.0).contains(value)));
-        assert!(draws(Law::Always(7.0)).iter().all(|&value| value == 7.0));
+        assert!(
+            draws(Distribution::Always(7.0))
+                .iter()
+                .all(|&value| value == 7.0)
+        );
     }
 
     fn sends(sides: [bool; 2]) -> Vec<(u64, Side, crate::endpoint::Command)> {
         let half = Half {
-            gap: Law::Uniform {
+            gap: Distribution::Uniform {
                 low: 0.01,
                 high: 0.03,
             },
-            size: Law::log_normal(200.0, 50.0),
+            size: Distribution::log_normal(200.0, 50.0),
         };
         let mut stream = DrawnStream::new([half; 2], sides);
-        let mut desk = Desk::new(1);
-        stream.start(&mut desk.context());
+        let mut bench = Bench::new(1);
+        stream.start(&mut bench.context());
         (0..200)
             .map(|_| {
-                let (at, token) = desk.next_timer().expect("it goes on");
-                stream.tick(token, &mut desk.context()).expect("running");
-                let (_, side, command) = desk.commands()[0];
+                let (at, token) = bench.next_timer().expect("it goes on");
+                stream.tick(token, &mut bench.context()).expect("running");
+                let (_, side, command) = bench.commands()[0];
                 (at.as_nanos(), side, command)
             })
             .collect()

@@ -108,19 +108,19 @@ impl Application for Game {
 mod tests {
     use super::*;
     use crate::endpoint::Command;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     #[test]
     fn both_sides_send_fifty_packets_a_second() {
         let mut game = Game::new(&Config::default(), Direction::Both);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut game, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut game, AppEvent::Started);
         let mut sent = [0; 2];
-        while let Some((at, token)) = desk.next_timer()
+        while let Some((at, token)) = bench.next_timer()
             && at.as_nanos() < 1_000_000_000
         {
-            desk.tell(&mut game, AppEvent::Timer { token });
-            for (_, side, command) in desk.commands() {
+            bench.notify(&mut game, AppEvent::Timer { token });
+            for (_, side, command) in bench.commands() {
                 assert!(matches!(command, Command::Datagram { size: 200, .. }));
                 sent[side.index()] += 1;
             }

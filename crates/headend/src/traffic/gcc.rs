@@ -742,7 +742,7 @@ mod tests {
     fn run(mut gcc: Gcc, seconds: u64, limit: f64, capacity: impl Fn(f64) -> f64) -> Vec<Step> {
         let mut steps = Vec::new();
         let (mut budget, mut free_at, mut worst) = (0.0, 0.0_f64, 0.0_f64);
-        let mut under_way: VecDeque<(Option<Reported>, f64)> = VecDeque::new();
+        let mut in_transit: VecDeque<(Option<Reported>, f64)> = VecDeque::new();
         for tick in 0..seconds * 1000 {
             let now = tick as f64;
             if tick % 5 == 0 {
@@ -753,18 +753,18 @@ mod tests {
                 let wait = (free_at - now).max(0.0);
                 worst = worst.max(wait);
                 if wait > limit {
-                    under_way.push_back((None, now + wait + 20.0));
+                    in_transit.push_back((None, now + wait + 20.0));
                     continue;
                 }
                 free_at = now + wait + 8_000_000.0 / capacity(now / 1000.0);
                 let arrives = free_at + 20.0;
-                under_way.push_back((Some(packet(now, arrives)), arrives));
+                in_transit.push_back((Some(packet(now, arrives)), arrives));
             }
             if tick % 33 == 0 {
-                while let Some(&(report, known)) = under_way.front()
+                while let Some(&(report, known)) = in_transit.front()
                     && known + 20.0 <= now
                 {
-                    under_way.pop_front();
+                    in_transit.pop_front();
                     match report {
                         Some(report) => gcc.arrived(report),
                         None => gcc.lost(),
@@ -812,7 +812,7 @@ mod tests {
     }
 
     #[test]
-    fn it_gives_way_when_the_capacity_halves_and_takes_it_back() {
+    fn the_rate_falls_when_the_capacity_halves_and_rises_again() {
         let capacity = |second| {
             if (60.0..90.0).contains(&second) {
                 1e6
@@ -854,7 +854,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_queue_too_short_to_delay_losses_limit_the_rate() {
+    fn behind_a_very_short_queue_losses_limit_the_rate() {
         let steps = run(controller(), 120, 5.0, |_| 2e6);
         let rate = mean_rate(&steps[600..]);
         assert!((0.7 * 2e6..1.3 * 2e6).contains(&rate), "{rate}");

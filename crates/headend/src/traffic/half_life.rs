@@ -5,7 +5,7 @@
 //! distributions and the checks.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring};
-use super::drawn::{DrawnStream, Half, Law};
+use super::drawn::{Distribution, DrawnStream, Half};
 use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
@@ -74,16 +74,16 @@ impl Default for Config {
 impl Config {
     /// Distributions of the client's and the server's packets, by side.
     fn halves(&self) -> [Half; 2] {
-        let size = |mean| Law::LogNormal {
+        let size = |mean| Distribution::LogNormal {
             mean,
             sigma: self.sigma,
         };
         let client = Half {
-            gap: Law::Either(0.033, 0.05),
+            gap: Distribution::Either(0.033, 0.05),
             size: size(72.3),
         };
         let server = Half {
-            gap: Law::Always(0.06),
+            gap: Distribution::Always(0.06),
             size: size(self.map.mean()),
         };
         [client, server]

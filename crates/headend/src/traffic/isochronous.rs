@@ -161,7 +161,7 @@ impl Isochronous {
 
     /// RFC 3393 §4.1 with consecutive packets as the selection: the absolute difference of their
     /// delays.
-    fn note_delay(&mut self, at: Side, number: u64, delay: Duration, cx: &mut AppContext<'_>) {
+    fn record_delay(&mut self, at: Side, number: u64, delay: Duration, cx: &mut AppContext<'_>) {
         let before = self.latest[at.index()].replace((number, delay));
         if let Some((earlier, other)) = before
             && earlier + 1 == number
@@ -194,7 +194,7 @@ impl Application for Isochronous {
                         ..
                     },
             } => {
-                self.note_delay(at, number, delay, cx);
+                self.record_delay(at, number, delay, cx);
                 if self.direction != Direction::Both {
                     return;
                 }
@@ -217,24 +217,24 @@ mod tests {
     use crate::endpoint::Command;
     use crate::packet::Ecn;
     use crate::time::Instant;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     /// Sends probes for 1 s at intervals of 20 ms. `delays` gives the delay of each probe up and
     /// down in ms; `None` loses it.
-    fn run(delays: impl Fn(u64) -> (Option<u64>, Option<u64>)) -> Desk {
+    fn run(delays: impl Fn(u64) -> (Option<u64>, Option<u64>)) -> Bench {
         let mut probes = Isochronous::new(Config::default(), Direction::Both);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut probes, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut probes, AppEvent::Started);
         let flow = FlowId(0);
         let mut sent = 0;
-        while let Some((at, token)) = desk.next_timer()
+        while let Some((at, token)) = bench.next_timer()
             && at < Instant::ZERO + Duration::from_secs(7)
         {
             if token == PROBE && sent == 50 {
-                desk.tell(&mut probes, AppEvent::Stopped);
+                bench.notify(&mut probes, AppEvent::Stopped);
             }
-            desk.tell(&mut probes, AppEvent::Timer { token });
-            for (_, side, command) in desk.commands() {
+            bench.notify(&mut probes, AppEvent::Timer { token });
+            for (_, side, command) in bench.commands() {
                 assert_eq!(
                     (side, command),
                     (
@@ -250,7 +250,7 @@ mod tests {
                 for (at_side, delay) in [(Side::Peer, up), (Side::Host, up.and(down))] {
                     let Some(delay) = delay else { break };
                     let delay = Duration::from_millis(delay);
-                    desk.now += delay;
+                    bench.now += delay;
                     let news = News::Delivered {
                         at: at_side,
                         number: sent - 1,
@@ -259,22 +259,22 @@ mod tests {
                         delay,
                         ecn: Ecn::NotEct,
                     };
-                    desk.tell(&mut probes, AppEvent::Flow { flow, news });
-                    desk.commands();
+                    bench.notify(&mut probes, AppEvent::Flow { flow, news });
+                    bench.commands();
                 }
             }
         }
-        desk
+        bench
     }
 
     #[test]
     fn every_probe_has_a_round_trip_time_and_none_where_it_was_lost() {
-        let mut desk = run(|number| match number {
+        let mut bench = run(|number| match number {
             7 => (None, None),
             9 => (Some(3), None),
             _ => (Some(3), Some(2)),
         });
-        let rtts = desk.samples("rtt");
+        let rtts = bench.samples("rtt");
         assert_eq!(rtts.len(), 50);
         assert_eq!(rtts.iter().filter(|rtt| rtt.is_nan()).count(), 2);
         assert!(
@@ -290,17 +290,17 @@ mod tests {
             (Direction::Down, Side::Peer, "ipdv_down"),
         ] {
             let mut probes = Isochronous::new(Config::default(), direction);
-            let mut desk = Desk::new(1);
-            desk.tell(&mut probes, AppEvent::Started);
+            let mut bench = Bench::new(1);
+            bench.notify(&mut probes, AppEvent::Started);
             for expected in 0..10 {
-                let (at, token) = desk.next_timer().expect("it goes on");
-                desk.now = at;
-                desk.tell(&mut probes, AppEvent::Timer { token });
+                let (at, token) = bench.next_timer().expect("it goes on");
+                bench.now = at;
+                bench.notify(&mut probes, AppEvent::Timer { token });
                 let sent = Command::Datagram {
                     number: expected,
                     size: 88,
                 };
-                assert_eq!(desk.commands(), [(FlowId(0), from, sent)]);
+                assert_eq!(bench.commands(), [(FlowId(0), from, sent)]);
                 let news = News::Delivered {
                     at: from.other(),
                     number: expected,
@@ -309,23 +309,23 @@ mod tests {
                     delay: Duration::from_millis(3 + expected % 2),
                     ecn: Ecn::NotEct,
                 };
-                desk.tell(
+                bench.notify(
                     &mut probes,
                     AppEvent::Flow {
                         flow: FlowId(0),
                         news,
                     },
                 );
-                assert_eq!(desk.commands(), [], "no answer");
+                assert_eq!(bench.commands(), [], "no answer");
             }
-            assert_eq!(desk.samples(measure), [1e6; 9]);
-            assert!(desk.samples("rtt").is_empty());
+            assert_eq!(bench.samples(measure), [1e6; 9]);
+            assert!(bench.samples("rtt").is_empty());
         }
     }
 
     #[test]
     fn delay_variation_is_that_of_neighbours_each_way() {
-        let mut desk = run(|number| match number {
+        let mut bench = run(|number| match number {
             3 => (Some(7), Some(2)),
             7 => (None, None),
             8 => (Some(9), Some(2)),
@@ -333,13 +333,14 @@ mod tests {
         });
         // The delay rises and falls around probe 3. Probe 7 is lost, so that probe 8 has only one
         // neighbour.
-        let up = desk.samples("ipdv");
+        let up = bench.samples("ipdv");
         assert_eq!(up.len(), 49 - 2);
         let mut changes: Vec<f64> = up.into_iter().filter(|&change| change > 0.0).collect();
         changes.sort_by(f64::total_cmp);
         assert_eq!(changes, [3e6, 3e6, 5e6]);
         assert!(
-            desk.samples("ipdv_down")
+            bench
+                .samples("ipdv_down")
                 .iter()
                 .all(|change| change.abs() < 0.5)
         );

@@ -4,7 +4,7 @@
 //! down than up. docs/models/games.md has the distributions and the checks.
 
 use super::config::{About, Definition, Fault, Property, ensure_scoring};
-use super::drawn::{DrawnStream, Half, Law};
+use super::drawn::{Distribution, DrawnStream, Half};
 use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
@@ -32,21 +32,21 @@ pub struct Config {
 /// distributions.
 const HALVES: [Half; 2] = [
     Half {
-        gap: Law::Uniform {
+        gap: Distribution::Uniform {
             low: 0.03,
             high: 0.036,
         },
-        size: Law::Normal {
+        size: Distribution::Normal {
             mean: 82.0,
             deviation: 20.0,
         },
     },
     Half {
-        gap: Law::Uniform {
+        gap: Distribution::Uniform {
             low: 0.028,
             high: 0.038,
         },
-        size: Law::Normal {
+        size: Distribution::Normal {
             mean: 404.0,
             deviation: 120.0,
         },

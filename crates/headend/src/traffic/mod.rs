@@ -34,8 +34,8 @@ mod gcc;
 pub mod half_life;
 pub mod isochronous;
 pub mod lld_game;
-mod marks;
 pub(crate) mod memory;
+mod message_ends;
 pub(crate) mod periods;
 pub mod ping;
 pub mod poisson;
@@ -378,7 +378,7 @@ impl AppContext<'_> {
 }
 
 /// Source port of a group's flow: a group uses ephemeral ports in turn, beginning at an offset of
-/// its own. Hashes of addresses and ports can thus tell connections apart, also those of several
+/// its own. Hashes of addresses and ports can thus distinguish connections, also those of several
 /// groups between the same hosts. No model uses the well-known port of the remote end.
 fn ephemeral_port(group: u32, ordinal: u32) -> u16 {
     // RFC 6335 §6: ports from 49152 on.

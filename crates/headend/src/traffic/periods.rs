@@ -63,11 +63,11 @@ impl Periods {
             .build(self.direction)
             .expect("the check has built it once");
         self.begun.push((cx.group.opened, application));
-        self.tell(self.begun.len(), AppEvent::Started, cx);
+        self.notify(self.begun.len(), AppEvent::Started, cx);
     }
 
     /// Delivers an event to the application of period `number`, counted from 1.
-    fn tell(&mut self, number: usize, event: AppEvent, cx: &mut AppContext<'_>) {
+    fn notify(&mut self, number: usize, event: AppEvent, cx: &mut AppContext<'_>) {
         if let Some((_, application)) = self.begun.get_mut(number.wrapping_sub(1)) {
             cx.mark = (number as u64) << SHIFT;
             std::mem::swap(cx.rng, &mut self.rngs[number - 1]);
@@ -85,10 +85,10 @@ impl Application for Periods {
             AppEvent::Stopped => {}
             AppEvent::Timer { token: BEGIN } => self.begin(cx),
             // Periods do not overlap, so that the latest one ends.
-            AppEvent::Timer { token: END } => self.tell(self.begun.len(), AppEvent::Stopped, cx),
+            AppEvent::Timer { token: END } => self.notify(self.begun.len(), AppEvent::Stopped, cx),
             AppEvent::Timer { token } => {
                 let own = token & ((1 << SHIFT) - 1);
-                self.tell(
+                self.notify(
                     (token >> SHIFT) as usize,
                     AppEvent::Timer { token: own },
                     cx,
@@ -97,7 +97,7 @@ impl Application for Periods {
             AppEvent::Flow { flow, .. } => {
                 let ordinal = cx.world.flows.header(flow).ordinal;
                 let number = self.begun.partition_point(|&(first, _)| first <= ordinal);
-                self.tell(number, event, cx);
+                self.notify(number, event, cx);
             }
         }
     }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::endpoint::Command;
     use crate::time::Duration;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     #[test]
     fn datagrams_leave_in_the_periods_only_each_time_on_a_flow_of_their_own() {
@@ -121,12 +121,12 @@ mod tests {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let periods = vec![(at(0), at(35)), (at(100), at(125)), (at(125), at(130))];
         let mut app = Periods::new(application, Direction::Up, periods);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut app, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut app, AppEvent::Started);
         let mut sent = Vec::new();
-        while let Some((now, token)) = desk.next_timer() {
-            desk.tell(&mut app, AppEvent::Timer { token });
-            for (flow, _, command) in desk.commands() {
+        while let Some((now, token)) = bench.next_timer() {
+            bench.notify(&mut app, AppEvent::Timer { token });
+            for (flow, _, command) in bench.commands() {
                 assert!(matches!(command, Command::Datagram { .. }));
                 sent.push((now.as_nanos() / 1_000_000, flow.0));
             }
@@ -154,21 +154,21 @@ mod tests {
             Direction::Up,
             vec![(at(0), at(5)), (at(10), at(15))],
         );
-        let mut desk = Desk::new(1);
-        desk.tell(&mut app, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut app, AppEvent::Started);
         for _ in 0..2 {
-            let (_, token) = desk.next_timer().expect("end and beginning");
-            desk.tell(&mut app, AppEvent::Timer { token });
+            let (_, token) = bench.next_timer().expect("end and beginning");
+            bench.notify(&mut app, AppEvent::Timer { token });
         }
-        desk.now = at(20);
+        bench.now = at(20);
         for flow in [0, 1] {
             let news = crate::endpoint::News::Received {
                 at: crate::packet::Side::Peer,
                 total: 1_000_000,
             };
             let flow = crate::flow::FlowId(flow);
-            desk.tell(&mut app, AppEvent::Flow { flow, news });
+            bench.notify(&mut app, AppEvent::Flow { flow, news });
         }
-        assert_eq!(desk.samples("completion_time"), [20e6, 10e6]);
+        assert_eq!(bench.samples("completion_time"), [20e6, 10e6]);
     }
 }

@@ -178,7 +178,7 @@ mod tests {
     use crate::flow::Protocol;
     use crate::packet::Ecn;
     use crate::time::Instant;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     fn delivered(at: Side, number: u64) -> AppEvent {
         AppEvent::Flow {
@@ -202,45 +202,45 @@ mod tests {
     /// `rtt` samples in milliseconds.
     fn run(config: Config, end: Duration, rtt: impl Fn(u64) -> Option<Duration>) -> Vec<f64> {
         let mut ping = Ping::new(config);
-        let mut desk = Desk::new(1);
+        let mut bench = Bench::new(1);
         let mut answers: Vec<(Instant, u64)> = Vec::new();
-        desk.tell(&mut ping, AppEvent::Started);
-        while let Some((at, token)) = desk.next_timer()
+        bench.notify(&mut ping, AppEvent::Started);
+        while let Some((at, token)) = bench.next_timer()
             && at <= Instant::ZERO + end
         {
             answers.sort_unstable();
             while answers.first().is_some_and(|answer| answer.0 < at) {
                 let (time, number) = answers.remove(0);
-                desk.now = time;
-                desk.tell(&mut ping, delivered(Side::Host, number));
+                bench.now = time;
+                bench.notify(&mut ping, delivered(Side::Host, number));
             }
-            desk.now = at;
-            desk.tell(&mut ping, AppEvent::Timer { token });
-            for (_, _, command) in desk.commands() {
+            bench.now = at;
+            bench.notify(&mut ping, AppEvent::Timer { token });
+            for (_, _, command) in bench.commands() {
                 let Command::Datagram { number, .. } = command else {
                     panic!("a ping is a datagram")
                 };
                 answers.extend(rtt(number).map(|rtt| (at + rtt, number)));
             }
         }
-        desk.samples("rtt").iter().map(|ns| ns / 1e6).collect()
+        bench.samples("rtt").iter().map(|ns| ns / 1e6).collect()
     }
 
     #[test]
     fn a_request_is_icmp_of_84_bytes_and_its_answer_the_same() {
         let mut ping = Ping::new(Config::default());
-        let mut desk = Desk::new(1);
-        desk.tell(&mut ping, AppEvent::Started);
-        let (_, token) = desk.next_timer().expect("the first is due at once");
-        desk.tell(&mut ping, AppEvent::Timer { token });
+        let mut bench = Bench::new(1);
+        bench.notify(&mut ping, AppEvent::Started);
+        let (_, token) = bench.next_timer().expect("the first is due at once");
+        bench.notify(&mut ping, AppEvent::Timer { token });
         let datagram = Command::Datagram {
             number: 0,
             size: 84,
         };
-        assert_eq!(desk.commands(), [(FlowId(0), Side::Host, datagram)]);
-        assert_eq!(desk.protocol_of(FlowId(0)), Protocol::Icmp);
-        desk.tell(&mut ping, delivered(Side::Peer, 0));
-        assert_eq!(desk.commands(), [(FlowId(0), Side::Peer, datagram)]);
+        assert_eq!(bench.commands(), [(FlowId(0), Side::Host, datagram)]);
+        assert_eq!(bench.protocol_of(FlowId(0)), Protocol::Icmp);
+        bench.notify(&mut ping, delivered(Side::Peer, 0));
+        assert_eq!(bench.commands(), [(FlowId(0), Side::Peer, datagram)]);
     }
 
     #[test]
@@ -296,14 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn requests_leave_at_a_random_phase_if_asked() {
+    fn requests_have_a_random_phase_if_configured() {
         let config = Config {
             random_phase: true,
             ..Config::default()
         };
-        let mut desk = Desk::new(1);
-        desk.tell(&mut Ping::new(config), AppEvent::Started);
-        let (at, _) = desk.next_timer().expect("one is due");
+        let mut bench = Bench::new(1);
+        bench.notify(&mut Ping::new(config), AppEvent::Started);
+        let (at, _) = bench.next_timer().expect("one is due");
         assert!(at > Instant::ZERO && at < Instant::ZERO + Duration::from_secs(1));
     }
 }

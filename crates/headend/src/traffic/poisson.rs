@@ -163,19 +163,19 @@ impl Application for Poisson {
 mod tests {
     use super::*;
     use crate::endpoint::Command;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     /// Gaps in nanoseconds and sizes of `count` packets.
     fn draw(config: &Config, count: usize) -> (Vec<f64>, Vec<f64>) {
         let mut source = Poisson::new(config, Side::Host);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut source, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut source, AppEvent::Started);
         let mut last = 0;
         (0..count)
             .map(|_| {
-                let (at, token) = desk.next_timer().expect("it goes on");
-                desk.tell(&mut source, AppEvent::Timer { token });
-                let [(_, _, Command::Datagram { size, .. })] = desk.commands()[..] else {
+                let (at, token) = bench.next_timer().expect("it goes on");
+                bench.notify(&mut source, AppEvent::Timer { token });
+                let [(_, _, Command::Datagram { size, .. })] = bench.commands()[..] else {
                     panic!("one packet a wake-up")
                 };
                 let gap = at.as_nanos() - last;
@@ -246,12 +246,12 @@ mod tests {
     #[test]
     fn a_stopped_source_sends_no_more() {
         let mut source = Poisson::new(&Config::default(), Side::Host);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut source, AppEvent::Started);
-        desk.tell(&mut source, AppEvent::Stopped);
-        let (_, token) = desk.next_timer().expect("one was due");
-        desk.tell(&mut source, AppEvent::Timer { token });
-        assert_eq!(desk.commands(), []);
-        assert_eq!(desk.next_timer(), None);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut source, AppEvent::Started);
+        bench.notify(&mut source, AppEvent::Stopped);
+        let (_, token) = bench.next_timer().expect("one was due");
+        bench.notify(&mut source, AppEvent::Timer { token });
+        assert_eq!(bench.commands(), []);
+        assert_eq!(bench.next_timer(), None);
     }
 }

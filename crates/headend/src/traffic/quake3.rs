@@ -7,7 +7,7 @@
 //! distributions and the checks.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_scoring};
-use super::drawn::{DrawnStream, Half, Law};
+use super::drawn::{Distribution, DrawnStream, Half};
 use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
@@ -51,8 +51,8 @@ impl Config {
     /// Distributions of the client's and the server's packets, by side.
     fn halves(&self) -> [Half; 2] {
         let client = Half {
-            gap: Law::Always(self.client_interval.as_secs_f64()),
-            size: Law::Normal {
+            gap: Distribution::Always(self.client_interval.as_secs_f64()),
+            size: Distribution::Normal {
                 mean: 64.151,
                 deviation: 3.203,
             },
@@ -60,10 +60,10 @@ impl Config {
         // f(N) = 79.340 + 13 (N − 2).
         let mean = TWO_PLAYERS + 13.0 * f64::from(self.players - 2);
         let server = Half {
-            gap: Law::Always(0.05),
+            gap: Distribution::Always(0.05),
             // "Becomes more normal as the number of clients increases": the standard deviation
             // stays that of two players, so that the distribution becomes less skewed.
-            size: Law::log_normal(mean, two_player_deviation()),
+            size: Distribution::log_normal(mean, two_player_deviation()),
         };
         [client, server]
     }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_further_player_adds_13_bytes_and_takes_skew_away() {
+    fn each_further_player_adds_13_bytes_and_reduces_the_skew() {
         let skewness = |values: &[f64]| {
             let (mean, deviation) = moments(values);
             let cube = |value: &f64| ((value - mean) / deviation).powi(3);

@@ -29,8 +29,8 @@
 //! - Load-generating connections have no TLS handshake.
 
 use super::config::{About, Definition, Fault, ensure, ensure_span};
-use super::marks::Marks;
 use super::memory::{Own, Setting};
+use super::message_ends::MessageEnds;
 use super::web::Tls;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
@@ -237,8 +237,8 @@ struct Load {
     chunk: u64,
     /// Requests on their way to the server, then responses on their way back, each with the time at
     /// which the self probe was sent. `None` stands for the request that starts the load.
-    requests: Marks<Option<Instant>>,
-    answers: Marks<Instant>,
+    requests: MessageEnds<Option<Instant>>,
+    answers: MessageEnds<Instant>,
 }
 
 /// A foreign probe.
@@ -251,8 +251,8 @@ struct Foreign {
     connected_at: Instant,
     /// Number of completed round trips since then: first those of TLS, then the request's.
     exchanges: u32,
-    asked: u64,
-    promised: u64,
+    requested: u64,
+    expected: u64,
 }
 
 impl Responsiveness {
@@ -296,8 +296,8 @@ impl Responsiveness {
             written: [0; 2],
             received: 0,
             chunk: SEGMENT,
-            requests: Marks::with_capacity(16),
-            answers: Marks::with_capacity(16),
+            requests: MessageEnds::with_capacity(16),
+            answers: MessageEnds::with_capacity(16),
         });
     }
 
@@ -397,22 +397,22 @@ impl Responsiveness {
                 since: cx.now,
                 connected_at: cx.now,
                 exchanges: 0,
-                asked: 0,
-                promised: 0,
+                requested: 0,
+                expected: 0,
             });
         } else {
-            self.ask_on_load(cx);
+            self.probe_on_load(cx);
         }
         self.probe_at(cx.now + gap / 2, FOREIGN + SELF - token, cx);
     }
 
     /// Sends a self probe on a random established load-generating connection.
-    fn ask_on_load(&mut self, cx: &mut AppContext<'_>) {
+    fn probe_on_load(&mut self, cx: &mut AppContext<'_>) {
         let open = self.loads.iter().filter(|load| load.connected).count() as u64;
         let chosen = cx.rng.below(open) as usize;
         let mut open = self.loads.iter_mut().filter(|load| load.connected);
         if let Some(load) = open.nth(chosen) {
-            load.ask(Some(cx.now), cx);
+            load.request(Some(cx.now), cx);
         }
     }
 
@@ -426,7 +426,7 @@ impl Responsiveness {
                     load.write(from, cx);
                 } else {
                     // This request starts the endless response.
-                    load.ask(None, cx);
+                    load.request(None, cx);
                 }
             }
             News::Writable { at } if at == from => load.write(from, cx),
@@ -438,8 +438,8 @@ impl Responsiveness {
                 at: Side::Host,
                 total,
             } => {
-                while let Some(asked_at) = load.answers.pop(total, load.flow, Side::Host, cx) {
-                    self.times.add(Kind::Loaded, cx.now - asked_at);
+                while let Some(requested_at) = load.answers.pop(total, load.flow, Side::Host, cx) {
+                    self.times.add(Kind::Loaded, cx.now - requested_at);
                 }
             }
             News::Closed => {
@@ -505,24 +505,24 @@ impl Load {
     }
 
     /// Sends a request: a self probe sent at `asked_at`, or the request that starts the load.
-    fn ask(&mut self, asked_at: Option<Instant>, cx: &mut AppContext<'_>) {
+    fn request(&mut self, requested_at: Option<Instant>, cx: &mut AppContext<'_>) {
         self.written[Side::Host.index()] += REQUEST;
         let offset = self.written[Side::Host.index()];
-        (self.requests).push(offset, asked_at, self.flow, Side::Peer, cx);
+        (self.requests).push(offset, requested_at, self.flow, Side::Peer, cx);
         cx.send(self.flow, Side::Host, REQUEST);
     }
 
     /// The server has read `total` bytes: it answers the requests among them.
     fn answer(&mut self, total: u64, cx: &mut AppContext<'_>) {
-        while let Some(asked_at) = self.requests.pop(total, self.flow, Side::Peer, cx) {
-            let Some(asked_at) = asked_at else {
+        while let Some(requested_at) = self.requests.pop(total, self.flow, Side::Peer, cx) {
+            let Some(requested_at) = requested_at else {
                 self.write(Side::Peer, cx);
                 continue;
             };
             self.written[Side::Peer.index()] += ANSWER;
             cx.send(self.flow, Side::Peer, ANSWER);
             let offset = self.written[Side::Peer.index()];
-            (self.answers).push(offset, asked_at, self.flow, Side::Host, cx);
+            (self.answers).push(offset, requested_at, self.flow, Side::Host, cx);
         }
     }
 }
@@ -536,10 +536,10 @@ impl Foreign {
 
     fn exchange(&mut self, config: &Config, cx: &mut AppContext<'_>) {
         let (up, down) = self.flights(config);
-        self.asked += up;
-        self.promised += down;
-        cx.expect(self.flow, Side::Peer, self.asked);
-        cx.expect(self.flow, Side::Host, self.promised);
+        self.requested += up;
+        self.expected += down;
+        cx.expect(self.flow, Side::Peer, self.requested);
+        cx.expect(self.flow, Side::Host, self.expected);
         cx.send(self.flow, Side::Host, up);
     }
 }
@@ -739,7 +739,7 @@ const SELF: u64 = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     fn milliseconds(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -765,18 +765,18 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_that_a_far_line_began_with_is_given_up_at_once() {
+    fn a_slow_initial_pace_is_replaced_at_once() {
         let mut test = Responsiveness::new(Config::default(), Direction::Down);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut test, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut test, AppEvent::Started);
         // The first interval delivers a window of ten segments: the pace is one pair of probes in
         // eight seconds.
-        test.set_pace(10 * SEGMENT, &mut desk.context());
-        desk.tell(&mut test, AppEvent::Timer { token: FOREIGN });
+        test.set_pace(10 * SEGMENT, &mut bench.context());
+        bench.notify(&mut test, AppEvent::Timer { token: FOREIGN });
         let late = test.next.expect("the self probe is to come").0;
         assert!(late - Instant::ZERO > Duration::from_secs(4), "{late:?}");
         // Then the line carries 80 Mbit/s.
-        test.set_pace(10_000_000, &mut desk.context());
+        test.set_pace(10_000_000, &mut bench.context());
         let (due, token) = test.next.expect("it is to come sooner");
         assert!(due - Instant::ZERO <= milliseconds(10), "{due:?}");
         assert_eq!(token, SELF);
@@ -805,7 +805,7 @@ mod tests {
     }
 
     #[test]
-    fn goodput_comes_to_rest_first_and_then_responsiveness() {
+    fn goodput_is_stable_first_and_then_responsiveness() {
         let mut stability = Stability::new(4, 0.05);
         // Averages over four intervals: 25, 50, 75, 100, 100, 100, 100. The latest four are within
         // 5 % from the seventh on.

@@ -107,7 +107,7 @@ mod tests {
     use crate::packet::Ecn;
     use crate::time::{Duration, Instant};
     use crate::traffic::stream::{Pace, Phase, Stream};
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
     use crate::units::ByteCount;
 
     fn game(sides: [bool; 2]) -> Scored<Stream> {
@@ -132,43 +132,43 @@ mod tests {
 
     /// Plays to `end`, then stops. `network` gives the delay of each packet, with which the packet
     /// is delivered at once; `None` loses it.
-    fn play(sides: [bool; 2], end: u64, network: impl Fn(Side, u64) -> Option<Duration>) -> Desk {
-        let (mut game, mut desk) = (game(sides), Desk::new(1));
-        desk.tell(&mut game, AppEvent::Started);
+    fn play(sides: [bool; 2], end: u64, network: impl Fn(Side, u64) -> Option<Duration>) -> Bench {
+        let (mut game, mut bench) = (game(sides), Bench::new(1));
+        bench.notify(&mut game, AppEvent::Started);
         let mut stopped = false;
-        while let Some((at, token)) = desk.next_timer() {
+        while let Some((at, token)) = bench.next_timer() {
             if !stopped && at >= Instant::ZERO + Duration::from_secs(end) {
                 stopped = true;
-                desk.tell(&mut game, AppEvent::Stopped);
+                bench.notify(&mut game, AppEvent::Stopped);
             }
-            desk.tell(&mut game, AppEvent::Timer { token });
-            for (_, side, command) in desk.commands() {
+            bench.notify(&mut game, AppEvent::Timer { token });
+            for (_, side, command) in bench.commands() {
                 let Command::Datagram { number, .. } = command else {
                     panic!("only datagrams are sent")
                 };
                 if let Some(delay) = network(side, number) {
-                    desk.tell(&mut game, delivered(side, number, at, delay));
+                    bench.notify(&mut game, delivered(side, number, at, delay));
                 }
             }
         }
-        desk
+        bench
     }
 
     #[test]
     fn each_direction_is_scored_by_itself_every_ten_seconds() {
-        let mut desk = play([true; 2], 31, |side, number| match side {
+        let mut bench = play([true; 2], 31, |side, number| match side {
             Side::Host => (number % 4 != 0).then_some(Duration::from_millis(40)),
             Side::Peer => Some(Duration::from_millis(if number < 50 { 100 } else { 40 })),
         });
-        assert_eq!(desk.samples("missed"), [0.25, 0.25, 0.25]);
-        let down = desk.samples("missed_down");
+        assert_eq!(bench.samples("missed"), [0.25, 0.25, 0.25]);
+        let down = bench.samples("missed_down");
         assert_eq!(down, [0.1, 0.0, 0.0]);
     }
 
     #[test]
     fn a_silent_side_has_no_score_and_a_period_under_way_at_the_end_neither() {
-        let mut desk = play([false, true], 19, |_, _| None);
-        assert_eq!(desk.samples("missed"), [0.0; 0]);
-        assert_eq!(desk.samples("missed_down"), [1.0]);
+        let mut bench = play([false, true], 19, |_, _| None);
+        assert_eq!(bench.samples("missed"), [0.0; 0]);
+        assert_eq!(bench.samples("missed_down"), [1.0]);
     }
 }

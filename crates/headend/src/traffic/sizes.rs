@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_normal_number_has_mean_one_and_the_spread_asked_for() {
+    fn a_log_normal_number_has_mean_one_and_the_configured_spread() {
         for sigma in [0.0, 0.5, 1.0] {
             let mut rng = Rng::for_path(4, "sizes");
             let draws: Vec<f64> = (0..40_000).map(|_| log_normal(sigma, &mut rng)).collect();

@@ -135,10 +135,10 @@ pub struct SpeedTest {
     from: Side,
     flows: Vec<FlowId>,
     /// Number of bytes that were delivered by connections that TCP has since given up.
-    brought: u64,
+    delivered_before: u64,
     started_at: Instant,
     /// Index of the next entry of [`SPEED_AFTER`].
-    mark: usize,
+    next_report: usize,
     tests_done: u64,
     running: bool,
     stopped: bool,
@@ -151,9 +151,9 @@ impl SpeedTest {
             flows: Vec::with_capacity(config.connections as usize),
             config,
             from,
-            brought: 0,
+            delivered_before: 0,
             started_at: Instant::ZERO,
-            mark: 0,
+            next_report: 0,
             tests_done: 0,
             running: false,
             stopped: false,
@@ -163,7 +163,7 @@ impl SpeedTest {
     fn begin(&mut self, cx: &mut AppContext<'_>) {
         self.started_at = cx.now;
         self.running = true;
-        (self.brought, self.mark) = (0, 0);
+        (self.delivered_before, self.next_report) = (0, 0);
         for _ in 0..self.config.connections {
             self.open(cx);
         }
@@ -178,9 +178,10 @@ impl SpeedTest {
 
     /// Schedules the wake-up for the next report.
     fn wake_next(&self, cx: &mut AppContext<'_>) {
-        let mark = SPEED_AFTER.get(self.mark);
-        let mark = mark.map_or(Duration::MAX, |&(seconds, _)| Duration::from_secs(seconds));
-        cx.wake_at(self.started_at + mark.min(self.config.length), 0);
+        let next_report = SPEED_AFTER.get(self.next_report);
+        let next_report =
+            next_report.map_or(Duration::MAX, |&(seconds, _)| Duration::from_secs(seconds));
+        cx.wake_at(self.started_at + next_report.min(self.config.length), 0);
     }
 
     /// Reports the throughput so far, and ends the test when its duration is over.
@@ -190,12 +191,12 @@ impl SpeedTest {
         let bytes: u64 = (self.flows.iter())
             .map(|&flow| cx.received(flow, reader))
             .sum();
-        let speed = (self.brought + bytes) as f64 * 8e9 / passed.as_nanos() as f64;
-        if let Some((seconds, kind)) = SPEED_AFTER.get(self.mark)
+        let speed = (self.delivered_before + bytes) as f64 * 8e9 / passed.as_nanos() as f64;
+        if let Some((seconds, kind)) = SPEED_AFTER.get(self.next_report)
             && passed == Duration::from_secs(*seconds)
         {
             cx.measure(kind.whole(), speed);
-            self.mark += 1;
+            self.next_report += 1;
         }
         if passed < self.config.length {
             return self.wake_next(cx);
@@ -227,7 +228,7 @@ impl Application for SpeedTest {
                 // TCP has given the connection up: a new one replaces it.
                 if let Some(index) = self.flows.iter().position(|&own| own == flow) {
                     self.flows.swap_remove(index);
-                    self.brought += cx.received(flow, self.from.other());
+                    self.delivered_before += cx.received(flow, self.from.other());
                     self.open(cx);
                 }
             }
@@ -240,31 +241,31 @@ impl Application for SpeedTest {
 mod tests {
     use super::*;
     use crate::endpoint::Command;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     fn config(text: &str) -> Config {
         toml::from_str(text).expect("a good configuration")
     }
 
     /// Runs a test whose two connections deliver `bytes(seconds)` in total, one half each.
-    fn run(text: &str, bytes: impl Fn(u64) -> u64) -> Desk {
+    fn run(text: &str, bytes: impl Fn(u64) -> u64) -> Bench {
         let mut tester = SpeedTest::new(config(text), Side::Host);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut tester, AppEvent::Started);
-        while let Some((at, token)) = desk.next_timer() {
+        let mut bench = Bench::new(1);
+        bench.notify(&mut tester, AppEvent::Started);
+        while let Some((at, token)) = bench.next_timer() {
             let total = bytes(at.as_nanos() / 1_000_000_000);
-            desk.arrived(FlowId(0), Side::Peer, total / 2);
-            desk.arrived(FlowId(1), Side::Peer, total - total / 2);
-            desk.tell(&mut tester, AppEvent::Timer { token });
+            bench.arrived(FlowId(0), Side::Peer, total / 2);
+            bench.arrived(FlowId(1), Side::Peer, total - total / 2);
+            bench.notify(&mut tester, AppEvent::Timer { token });
         }
-        desk
+        bench
     }
 
     #[test]
-    fn what_is_seen_is_the_mean_since_the_start_of_all_connections() {
+    fn the_speed_is_the_mean_of_all_connections_since_the_start() {
         // 10 Mbit/s for 5 s, then 5 Mbit/s.
         let bytes = |seconds: u64| 1_250_000 * seconds.min(5) + 625_000 * seconds.saturating_sub(5);
-        let mut desk = run("length = \"20 s\"\ntests = 1", bytes);
+        let mut bench = run("length = \"20 s\"\ntests = 1", bytes);
         for (name, expected) in [
             ("speed_1s", 10e6),
             ("speed_2s", 10e6),
@@ -275,43 +276,43 @@ mod tests {
             ("speed_20s", 6.25e6),
             ("speed", 6.25e6),
         ] {
-            let samples = desk.samples(name);
+            let samples = bench.samples(name);
             assert_eq!(samples.len(), 1, "{name}");
             assert!((samples[0] - expected).abs() < 1.0, "{name}: {samples:?}");
         }
-        assert!(desk.samples("speed_25s").is_empty());
+        assert!(bench.samples("speed_25s").is_empty());
     }
 
     #[test]
     fn a_test_ends_in_time_and_closes_what_it_opened() {
-        let mut desk = run("length = \"1500 ms\"\ntests = 1", |_| 3_000_000);
-        assert_eq!(desk.samples("speed_1s"), [24e6]);
-        assert_eq!(desk.samples("speed"), [16e6]);
-        let commands = desk.commands();
+        let mut bench = run("length = \"1500 ms\"\ntests = 1", |_| 3_000_000);
+        assert_eq!(bench.samples("speed_1s"), [24e6]);
+        assert_eq!(bench.samples("speed"), [16e6]);
+        let commands = bench.commands();
         let closed = commands.iter().filter(|each| each.2 == Command::Close);
         assert_eq!(
-            (desk.now, closed.count()),
+            (bench.now, closed.count()),
             (Instant::ZERO + Duration::from_millis(1500), 4)
         );
     }
 
     #[test]
-    fn what_a_connection_brought_that_was_given_up_counts() {
+    fn bytes_of_a_connection_that_was_given_up_count() {
         let mut test = SpeedTest::new(config("tests = 1"), Side::Peer);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut test, AppEvent::Started);
-        desk.arrived(FlowId(0), Side::Host, 1_000_000);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut test, AppEvent::Started);
+        bench.arrived(FlowId(0), Side::Host, 1_000_000);
         let news = News::Closed;
-        desk.tell(
+        bench.notify(
             &mut test,
             AppEvent::Flow {
                 flow: FlowId(0),
                 news,
             },
         );
-        desk.arrived(FlowId(2), Side::Host, 250_000);
-        let (_, token) = desk.next_timer().expect("the first mark");
-        desk.tell(&mut test, AppEvent::Timer { token });
-        assert_eq!(desk.samples("speed_1s"), [10e6]);
+        bench.arrived(FlowId(2), Side::Host, 250_000);
+        let (_, token) = bench.next_timer().expect("the first mark");
+        bench.notify(&mut test, AppEvent::Timer { token });
+        assert_eq!(bench.samples("speed_1s"), [10e6]);
     }
 }

@@ -164,15 +164,15 @@ impl Application for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     fn send_times(mut stream: Stream, count: usize) -> Vec<(u64, Side)> {
-        let mut desk = Desk::new(1);
-        stream.start(&mut desk.context());
+        let mut bench = Bench::new(1);
+        stream.start(&mut bench.context());
         (0..count)
             .map(|_| {
-                let (at, token) = desk.next_timer().expect("it goes on");
-                let (side, _) = stream.tick(token, &mut desk.context()).expect("running");
+                let (at, token) = bench.next_timer().expect("it goes on");
+                let (side, _) = stream.tick(token, &mut bench.context()).expect("running");
                 (at.as_nanos(), side)
             })
             .collect()
@@ -216,14 +216,14 @@ mod tests {
 
     #[test]
     fn a_stopped_stream_sends_no_more() {
-        let mut desk = Desk::new(1);
+        let mut bench = Bench::new(1);
         let pace = Pace::every(Duration::from_millis(1));
         let mut stream = Stream::new(pace, ByteCount(200), Phase::Zero, [true, false]);
-        stream.start(&mut desk.context());
+        stream.start(&mut bench.context());
         stream.stop();
-        let (_, token) = desk.next_timer().expect("the first packet was due");
-        assert_eq!(stream.tick(token, &mut desk.context()), None);
-        assert_eq!(desk.commands(), []);
-        assert_eq!(desk.next_timer(), None);
+        let (_, token) = bench.next_timer().expect("the first packet was due");
+        assert_eq!(stream.tick(token, &mut bench.context()), None);
+        assert_eq!(bench.commands(), []);
+        assert_eq!(bench.next_timer(), None);
     }
 }

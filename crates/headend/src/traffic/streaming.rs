@@ -282,8 +282,8 @@ pub struct Streaming {
     config: Config,
     flow: Option<FlowId>,
     /// Stream offsets at which the requests and the segments of this connection end.
-    asked: u64,
-    promised: u64,
+    requested: u64,
+    expected: u64,
     /// The segment that is being loaded: its index in the ladder, its size in bytes, and when it
     /// was requested. `None` while the buffer is full.
     segment: Option<(usize, u64, Instant)>,
@@ -352,8 +352,8 @@ impl Streaming {
         Self {
             config,
             flow: None,
-            asked: 0,
-            promised: 0,
+            requested: 0,
+            expected: 0,
             segment: None,
             rung: 0,
             throughput: VecDeque::with_capacity(samples),
@@ -366,7 +366,7 @@ impl Streaming {
     }
 
     fn connect(&mut self, cx: &mut AppContext<'_>) {
-        (self.asked, self.promised) = (0, 0);
+        (self.requested, self.expected) = (0, 0);
         self.flow = Some(cx.connect(0, Side::Host));
     }
 
@@ -389,10 +389,10 @@ impl Streaming {
 
     fn send_request(&mut self, cx: &mut AppContext<'_>) {
         if let (Some(flow), Some((_, bytes, _))) = (self.flow, self.segment) {
-            self.asked += self.config.request.0;
-            self.promised += bytes;
-            cx.expect(flow, Side::Peer, self.asked);
-            cx.expect(flow, Side::Host, self.promised);
+            self.requested += self.config.request.0;
+            self.expected += bytes;
+            cx.expect(flow, Side::Peer, self.requested);
+            cx.expect(flow, Side::Host, self.expected);
             cx.send(flow, Side::Host, self.config.request.0);
         }
     }
@@ -410,11 +410,11 @@ impl Streaming {
 
     /// Handles a complete segment.
     fn arrived(&mut self, cx: &mut AppContext<'_>) {
-        let Some((rung, bytes, asked_at)) = self.segment.take() else {
+        let Some((rung, bytes, requested_at)) = self.segment.take() else {
             return;
         };
         self.rung = rung;
-        self.remember(bytes as f64 * 8e9 / (cx.now - asked_at).as_nanos().max(1) as f64);
+        self.remember(bytes as f64 * 8e9 / (cx.now - requested_at).as_nanos().max(1) as f64);
         self.player.settle(cx.now);
         self.player.buffer += self.config.segment;
         if !self.player.playing && self.player.buffer >= self.config.startup {
@@ -569,52 +569,52 @@ const SHORTEST: Duration = Duration::from_millis(10);
 mod tests {
     use super::*;
     use crate::endpoint::Command;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Plays for `length`; `takes` gives the time in which a segment of a size requested at a time
     /// arrives.
-    fn watch(text: &str, length: Duration, takes: impl Fn(Instant, u64) -> Duration) -> Desk {
+    fn watch(text: &str, length: Duration, takes: impl Fn(Instant, u64) -> Duration) -> Bench {
         let config: Config = toml::from_str(text).expect("a good configuration");
         assert_eq!(config.check(), Ok(()));
         let mut video = Streaming::new(config);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut video, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut video, AppEvent::Started);
         let flow = FlowId(0);
-        let tell = |desk: &mut Desk, video: &mut Streaming, news| {
-            desk.tell(video, AppEvent::Flow { flow, news });
+        let notify = |bench: &mut Bench, video: &mut Streaming, news| {
+            bench.notify(video, AppEvent::Flow { flow, news });
         };
-        tell(&mut desk, &mut video, News::Connected);
+        notify(&mut bench, &mut video, News::Connected);
         let mut wakes: Vec<(Instant, u64)> = Vec::new();
         let mut coming: Option<Instant> = None;
         let mut expected = 0;
         loop {
-            for (_, side, command) in desk.commands() {
+            for (_, side, command) in bench.commands() {
                 match (side, command) {
                     (Side::Host, Command::Expect { total }) => {
-                        coming = Some(desk.now + takes(desk.now, total - expected));
+                        coming = Some(bench.now + takes(bench.now, total - expected));
                         expected = total;
                     }
                     (Side::Peer, Command::Send { bytes }) => assert!(bytes > 0),
                     _ => {}
                 }
             }
-            wakes.extend(std::iter::from_fn(|| desk.next_timer()));
+            wakes.extend(std::iter::from_fn(|| bench.next_timer()));
             wakes.sort_unstable();
             let next = wakes.first().map(|wake| wake.0);
             let arrives = coming.filter(|at| next.is_none_or(|next| *at <= next));
-            desk.now = arrives.or(next).expect("it goes on");
-            if desk.now > Instant::ZERO + length {
-                return desk;
+            bench.now = arrives.or(next).expect("it goes on");
+            if bench.now > Instant::ZERO + length {
+                return bench;
             }
             if arrives.is_some() {
                 coming = None;
                 let (at, total) = (Side::Host, expected);
-                tell(&mut desk, &mut video, News::Received { at, total });
+                notify(&mut bench, &mut video, News::Received { at, total });
             } else {
                 let (_, token) = wakes.remove(0);
-                desk.tell(&mut video, AppEvent::Timer { token });
+                bench.notify(&mut video, AppEvent::Timer { token });
             }
         }
     }
@@ -664,17 +664,18 @@ mod tests {
 
     #[test]
     fn on_a_fast_line_the_video_starts_at_once_never_stands_still_and_fills_its_buffer() {
-        let mut desk = watch("", SECOND * 600, at(100_000_000));
-        let startup = desk.samples("startup_delay");
+        let mut bench = watch("", SECOND * 600, at(100_000_000));
+        let startup = bench.samples("startup_delay");
         // 4 s at 235 kbit/s are 117500 B, sent at 100 Mbit/s.
         assert_eq!(startup, [9.4e6]);
-        assert!(desk.samples("stall").is_empty());
+        assert!(bench.samples("stall").is_empty());
         assert!(
-            desk.samples("stalled")
+            bench
+                .samples("stalled")
                 .iter()
                 .all(|share| share.abs() < 1e-12)
         );
-        let rates = desk.samples("segment_rate");
+        let rates = bench.samples("segment_rate");
         assert_eq!(rates.last(), Some(&5.8e6));
         // The player loads 240 s ahead: in 600 s it loads the buffer and 600 s of video, in
         // segments of 4 s.
@@ -682,52 +683,52 @@ mod tests {
     }
 
     #[test]
-    fn on_a_line_below_the_lowest_rate_the_picture_stands_still_for_what_is_missing() {
+    fn on_a_line_below_the_lowest_rate_the_video_stalls_for_the_missing_time() {
         // 4 s at 235 kbit/s take 8 s at half that rate: 4 s of playback, 4 s of stall.
-        let mut desk = watch("", SECOND * 98, at(117_500));
-        assert_eq!(desk.samples("startup_delay"), [8e9]);
-        let stalls = desk.samples("stall");
+        let mut bench = watch("", SECOND * 98, at(117_500));
+        assert_eq!(bench.samples("startup_delay"), [8e9]);
+        let stalls = bench.samples("stall");
         assert_eq!(stalls.len(), 11);
         assert!(
             stalls.iter().all(|&stall| (stall - 4e9).abs() < 1e3),
             "{stalls:?}"
         );
         // Periods begin at 8 s.
-        let shares = desk.samples("stalled");
+        let shares = bench.samples("stalled");
         assert_eq!(shares.len(), 9);
         let mean = shares.iter().sum::<f64>() / 9.0;
         assert!((mean - 0.5).abs() < 0.06, "{shares:?}");
     }
 
     #[test]
-    fn a_drought_shorter_than_the_buffer_is_not_seen() {
+    fn an_outage_shorter_than_the_buffer_causes_no_stall() {
         // From 300 s on no data arrives for 100 s.
         let drought = |now: Instant, bytes| {
             let end = Instant::ZERO + SECOND * 400;
             let is_dry = now > Instant::ZERO + SECOND * 300 && now < end;
             Rate(10_000_000).time_for(bytes) + if is_dry { end - now } else { Duration::ZERO }
         };
-        let mut desk = watch("", SECOND * 500, drought);
-        assert!(desk.samples("stall").is_empty());
+        let mut bench = watch("", SECOND * 500, drought);
+        assert!(bench.samples("stall").is_empty());
         let text = "buffer = \"30 s\"\nrule = \"throughput\"";
-        let mut desk = watch(text, SECOND * 500, drought);
-        let stalls = desk.samples("stall");
+        let mut bench = watch(text, SECOND * 500, drought);
+        let stalls = bench.samples("stall");
         assert_eq!(stalls.len(), 1);
         assert!((66e9..75e9).contains(&stalls[0]), "{stalls:?}");
     }
 
     #[test]
     fn changes_of_the_rate_are_counted_by_period() {
-        let mut desk = watch("rule = \"throughput\"", SECOND * 62, |now, bytes| {
+        let mut bench = watch("rule = \"throughput\"", SECOND * 62, |now, bytes| {
             let is_fast = now.as_nanos() < 30_000_000_000;
             Rate(if is_fast { 5_000_000 } else { 1_200_000 }).time_for(bytes)
         });
-        let rates = desk.samples("segment_rate");
+        let rates = bench.samples("segment_rate");
         let changes = rates
             .windows(2)
             .filter(|pair| (pair[0] - pair[1]).abs() > 0.5)
             .count();
-        let counted: f64 = desk.samples("switches").iter().sum();
+        let counted: f64 = bench.samples("switches").iter().sum();
         assert!(changes >= 2, "{rates:?}");
         assert!(
             (changes as f64 - counted).abs() <= 1.0,

@@ -48,7 +48,7 @@ pub(super) fn received(flow: FlowId, at: Side) -> Option<u64> {
 }
 
 /// The test bench of one application.
-pub(crate) struct Desk {
+pub(crate) struct Bench {
     pub(crate) now: Instant,
     rng: Rng,
     group: GroupSetup,
@@ -56,7 +56,7 @@ pub(crate) struct Desk {
     world: World,
 }
 
-impl Desk {
+impl Bench {
     /// Creates a test bench whose group has this many remote hosts.
     pub(crate) fn new(peers: u32) -> Self {
         COMMANDS.set(Some(Vec::new()));
@@ -111,7 +111,7 @@ impl Desk {
     }
 
     /// Delivers `event` to the application.
-    pub(crate) fn tell(&mut self, app: &mut dyn Application, event: AppEvent) {
+    pub(crate) fn notify(&mut self, app: &mut dyn Application, event: AppEvent) {
         app.on(event, &mut self.context());
     }
 
@@ -150,14 +150,14 @@ impl Desk {
     /// Commands of the application since the last call.
     #[allow(
         clippy::unused_self,
-        reason = "commands are written down while there is a desk"
+        reason = "commands are recorded while there is a bench"
     )]
     pub(crate) fn commands(&mut self) -> Vec<(FlowId, Side, Command)> {
         COMMANDS.with_borrow_mut(|commands| commands.as_mut().map_or_else(Vec::new, std::mem::take))
     }
 
     /// Sets the number of bytes of a stream that have arrived.
-    #[allow(clippy::unused_self, reason = "nothing arrives where there is no desk")]
+    #[allow(clippy::unused_self, reason = "nothing arrives without a bench")]
     pub(crate) fn arrived(&mut self, flow: FlowId, at: Side, total: u64) {
         RECEIVED.with_borrow_mut(|received| {
             received.retain(|own| (own.0, own.1) != (flow, at));
@@ -198,27 +198,27 @@ impl Desk {
 /// Runs an application to `end` on a network. `network` gives the delay of each datagram by sender,
 /// time of sending and size; `None` loses the datagram.
 pub(crate) fn deliver(
-    desk: &mut Desk,
+    bench: &mut Bench,
     app: &mut dyn Application,
     end: Duration,
     network: impl Fn(Side, Instant, u16) -> Option<Duration>,
 ) {
     // Packets in transit, the next to arrive first.
-    let mut under_way: BinaryHeap<Reverse<Arrival>> = BinaryHeap::new();
+    let mut in_transit: BinaryHeap<Reverse<Arrival>> = BinaryHeap::new();
     let mut entered = 0;
-    desk.tell(app, AppEvent::Started);
-    let mut timer = desk.next_timer();
+    bench.notify(app, AppEvent::Started);
+    let mut timer = bench.next_timer();
     loop {
-        for (flow, from, command) in desk.commands() {
+        for (flow, from, command) in bench.commands() {
             let Command::Datagram { number, size } = command else {
                 panic!("a stream of datagrams sends datagrams: {command:?}")
             };
-            if let Some(delay) = network(from, desk.now, size) {
+            if let Some(delay) = network(from, bench.now, size) {
                 entered += 1;
-                under_way.push(Reverse((
-                    desk.now + delay,
+                in_transit.push(Reverse((
+                    bench.now + delay,
                     entered,
-                    desk.now,
+                    bench.now,
                     flow,
                     from,
                     number,
@@ -227,29 +227,29 @@ pub(crate) fn deliver(
             }
         }
         let wakes_at = timer.map_or(Instant::FAR_FUTURE, |(at, _)| at);
-        let arrives_at = (under_way.peek()).map_or(Instant::FAR_FUTURE, |next| next.0.0);
+        let arrives_at = (in_transit.peek()).map_or(Instant::FAR_FUTURE, |next| next.0.0);
         if wakes_at.min(arrives_at) >= Instant::ZERO + end {
             return;
         }
-        desk.now = wakes_at.min(arrives_at);
+        bench.now = wakes_at.min(arrives_at);
         if arrives_at <= wakes_at
-            && let Some(Reverse((_, _, sent_at, flow, from, number, size))) = under_way.pop()
+            && let Some(Reverse((_, _, sent_at, flow, from, number, size))) = in_transit.pop()
         {
             let news = News::Delivered {
                 at: from.other(),
                 number,
                 size,
                 sent_at,
-                delay: desk.now - sent_at,
+                delay: bench.now - sent_at,
                 ecn: Ecn::NotEct,
             };
-            desk.tell(app, AppEvent::Flow { flow, news });
+            bench.notify(app, AppEvent::Flow { flow, news });
         } else if let Some((_, token)) = timer {
-            desk.tell(app, AppEvent::Timer { token });
+            bench.notify(app, AppEvent::Timer { token });
             timer = None;
         }
         // A wake-up that was just scheduled may come before the held one.
-        timer = desk.earliest_timer(timer);
+        timer = bench.earliest_timer(timer);
     }
 }
 
@@ -257,7 +257,7 @@ pub(crate) fn deliver(
 /// packet.
 type Arrival = (Instant, u64, Instant, FlowId, Side, u64, u16);
 
-impl Drop for Desk {
+impl Drop for Bench {
     fn drop(&mut self) {
         COMMANDS.set(None);
     }

@@ -106,7 +106,7 @@ pub struct Torrent {
     block_time: Duration,
     burst_time: Duration,
     /// Whether a wake-up for the next block is scheduled.
-    waits: bool,
+    is_waiting: bool,
     stopped: bool,
 }
 
@@ -121,7 +121,7 @@ impl Torrent {
             full_at: Instant::ZERO,
             block_time: config.rate.time_for(config.block.0),
             burst_time: config.rate.time_for(config.burst.0),
-            waits: false,
+            is_waiting: false,
             stopped: false,
             config,
         }
@@ -142,7 +142,7 @@ impl Torrent {
         self.flows[peer] = Some(cx.connect(peer % cx.peers(), Side::Host));
     }
 
-    fn lost(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
+    fn connection_lost(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         self.ready.retain(|&ready| ready != flow);
         let peer = self.flows.iter().position(|&own| own == Some(flow));
         if let Some(peer) = peer {
@@ -151,18 +151,18 @@ impl Torrent {
     }
 
     /// `flow` has become writable.
-    fn queue(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
+    fn became_writable(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         self.ready.push_back(flow);
-        self.share(cx);
+        self.write_blocks(cx);
     }
 
     /// Writes blocks while the bucket allows it and a connection is writable.
-    fn share(&mut self, cx: &mut AppContext<'_>) {
+    fn write_blocks(&mut self, cx: &mut AppContext<'_>) {
         while let Some(&flow) = self.ready.front() {
             let full_at = self.full_at.max(cx.now) + self.block_time;
             if full_at > cx.now + self.burst_time {
-                if !self.waits {
-                    self.waits = true;
+                if !self.is_waiting {
+                    self.is_waiting = true;
                     cx.wake_at(cx.now + (full_at - (cx.now + self.burst_time)), NEXT_BLOCK);
                 }
                 return;
@@ -192,13 +192,13 @@ impl Application for Torrent {
             AppEvent::Stopped => self.stop(cx),
             _ if self.stopped => {}
             AppEvent::Timer { token: NEXT_BLOCK } => {
-                self.waits = false;
-                self.share(cx);
+                self.is_waiting = false;
+                self.write_blocks(cx);
             }
             AppEvent::Timer { token } => self.open(token as usize, cx),
             AppEvent::Flow { flow, news } => match news {
-                News::Connected | News::Writable { .. } => self.queue(flow, cx),
-                News::Closed => self.lost(flow, cx),
+                News::Connected | News::Writable { .. } => self.became_writable(flow, cx),
+                News::Closed => self.connection_lost(flow, cx),
                 News::Delivered { .. } | News::Received { .. } => {}
             },
         }
@@ -214,17 +214,17 @@ const NEXT_BLOCK: u64 = 1 << 32;
 mod tests {
     use super::*;
     use crate::endpoint::Command;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     /// Runs ten connections at a limit of 10 Mbit/s for 10 s. `takes` gives the time that a
     /// connection needs to send a block. Returns the time and the connection of each block.
     fn run(takes: impl Fn(u32) -> Option<Duration>) -> Vec<(Instant, u32)> {
         let text = "connections = 10\nrate = \"10 Mbit/s\"\nblock = \"10 kB\"\nburst = \"50 kB\"";
         let mut torrent = Torrent::new(toml::from_str(text).expect("good"), Side::Host);
-        let mut desk = Desk::new(10);
-        desk.tell(&mut torrent, AppEvent::Started);
+        let mut bench = Bench::new(10);
+        bench.notify(&mut torrent, AppEvent::Started);
         let (mut blocks, mut writable) = (Vec::new(), Vec::new());
-        while let Some((at, token)) = desk.next_timer()
+        while let Some((at, token)) = bench.next_timer()
             && at < Instant::ZERO + Duration::from_secs(10)
         {
             // Connections that have sent their blocks by now are writable.
@@ -233,40 +233,40 @@ mod tests {
                 && time < at
             {
                 writable.remove(0);
-                desk.now = time;
+                bench.now = time;
                 let news = News::Writable { at: Side::Host };
-                desk.tell(
+                bench.notify(
                     &mut torrent,
                     AppEvent::Flow {
                         flow: FlowId(flow),
                         news,
                     },
                 );
-                note(&mut desk, &mut blocks, &mut writable, &takes);
+                note(&mut bench, &mut blocks, &mut writable, &takes);
             }
-            desk.now = at;
-            desk.tell(&mut torrent, AppEvent::Timer { token });
-            note(&mut desk, &mut blocks, &mut writable, &takes);
+            bench.now = at;
+            bench.notify(&mut torrent, AppEvent::Timer { token });
+            note(&mut bench, &mut blocks, &mut writable, &takes);
         }
         blocks
     }
 
     fn note(
-        desk: &mut Desk,
+        bench: &mut Bench,
         blocks: &mut Vec<(Instant, u32)>,
         writable: &mut Vec<(Instant, u32)>,
         takes: &impl Fn(u32) -> Option<Duration>,
     ) {
-        for (flow, _, command) in desk.commands() {
+        for (flow, _, command) in bench.commands() {
             match command {
                 // A connection is established at once, and so writable.
-                Command::Open => writable.push((desk.now, flow.0)),
+                Command::Open => writable.push((bench.now, flow.0)),
                 Command::Send { bytes } => {
                     assert_eq!(bytes, 10_000);
-                    blocks.push((desk.now, flow.0));
+                    blocks.push((bench.now, flow.0));
                 }
                 Command::Await { .. } => {
-                    writable.extend(takes(flow.0).map(|time| (desk.now + time, flow.0)));
+                    writable.extend(takes(flow.0).map(|time| (bench.now + time, flow.0)));
                 }
                 other => panic!("not of a torrent: {other:?}"),
             }
@@ -314,17 +314,17 @@ mod tests {
     #[test]
     fn a_stopped_torrent_closes_all_and_sends_no_more() {
         let mut torrent = Torrent::new(Config::default(), Side::Host);
-        let mut desk = Desk::new(100);
-        desk.tell(&mut torrent, AppEvent::Started);
+        let mut bench = Bench::new(100);
+        bench.notify(&mut torrent, AppEvent::Started);
         for _ in 0..100 {
-            let (_, token) = desk.next_timer().expect("connections are opened");
-            desk.tell(&mut torrent, AppEvent::Timer { token });
+            let (_, token) = bench.next_timer().expect("connections are opened");
+            bench.notify(&mut torrent, AppEvent::Timer { token });
         }
-        assert_eq!(desk.commands().len(), 100);
-        desk.tell(&mut torrent, AppEvent::Stopped);
-        assert_eq!(desk.commands().len(), 200, "both sides of each are closed");
+        assert_eq!(bench.commands().len(), 100);
+        bench.notify(&mut torrent, AppEvent::Stopped);
+        assert_eq!(bench.commands().len(), 200, "both sides of each are closed");
         let (flow, news) = (FlowId(3), News::Connected);
-        desk.tell(&mut torrent, AppEvent::Flow { flow, news });
-        assert_eq!(desk.commands(), []);
+        bench.notify(&mut torrent, AppEvent::Flow { flow, news });
+        assert_eq!(bench.commands(), []);
     }
 }

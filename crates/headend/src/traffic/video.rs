@@ -6,7 +6,7 @@
 //! network.
 
 use super::AppContext;
-use super::drawn::Law;
+use super::drawn::Distribution;
 use super::stream::Pace;
 use crate::flow::FlowId;
 use crate::metrics::Measure;
@@ -289,11 +289,11 @@ impl Video {
     fn encode(&mut self, side: Side, cx: &mut AppContext<'_>) {
         let half = &mut self.halves[side.index()];
         let Some(rng) = &mut half.rng else { return };
-        let law = Law::LogNormal {
+        let distribution = Distribution::LogNormal {
             mean: self.format.mean(half.frames),
             sigma: self.format.sigma,
         };
-        half.packets = Packets::of(law.draw(rng), self.format.packet);
+        half.packets = Packets::of(distribution.draw(rng), self.format.packet);
         half.frame = half.scorer.encoded(cx.now, half.packets.count);
         half.encoded_at = cx.now;
         half.sent = 0;

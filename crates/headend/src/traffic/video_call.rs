@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring, ensure_video};
-use super::drawn::Law;
+use super::drawn::Distribution;
 use super::gcc::{BURST, Gcc, Reported};
 use super::memory::{Datagrams, Own, Setting};
 use super::stream::Pace;
@@ -231,7 +231,7 @@ impl VideoCall {
             _ if token == REPORT => {}
             PACE => way.pace(flow, cx),
             _ if self.stopped => {}
-            AUDIO => way.speak(flow, cx),
+            AUDIO => way.send_audio(flow, cx),
             _ => way.encode(flow, cx),
         }
     }
@@ -242,7 +242,7 @@ impl VideoCall {
         if number & FEEDBACK == 0 {
             self.ways[at.other().index()].receive(flow, number, cx);
         } else {
-            self.ways[at.index()].learn(number & !FEEDBACK, cx.now);
+            self.ways[at.index()].receive_feedback(number & !FEEDBACK, cx.now);
         }
     }
 
@@ -303,8 +303,8 @@ struct Way {
     gcc: Gcc,
     first_frame: Instant,
     frames: u64,
-    first_sound: Instant,
-    sounds: u64,
+    first_audio: Instant,
+    audio_packets: u64,
     /// Packets that wait in the pacer.
     backlog: VecDeque<Media>,
     backlog_bytes: u32,
@@ -384,17 +384,17 @@ impl Way {
             ),
             first_frame: Instant::ZERO,
             frames: 0,
-            first_sound: Instant::ZERO,
-            sounds: 0,
+            first_audio: Instant::ZERO,
+            audio_packets: 0,
             backlog: VecDeque::with_capacity(256),
             backlog_bytes: 0,
             budget: 0.0,
             is_pacing: false,
             sent: VecDeque::with_capacity(
-                ((packets * MEMORY.as_secs_f64()) as usize).min(MOST_ROOM),
+                ((packets * SENT_LIFETIME.as_secs_f64()) as usize).min(MOST_CAPACITY),
             ),
             first_sent: 0,
-            arrivals: VecDeque::with_capacity((packets as usize).min(MOST_ROOM)),
+            arrivals: VecDeque::with_capacity((packets as usize).min(MOST_CAPACITY)),
             reports: VecDeque::with_capacity(REPORTS),
             next_report: 0,
             next_covered: 0,
@@ -406,11 +406,11 @@ impl Way {
         let begun = cx.begun_of(self.scorer.period());
         self.scorer.start(cx.now, begun);
         self.first_frame = cx.now + rng.span(Pace::per_second(self.frame_rate).gap());
-        self.first_sound = cx.now + rng.span(AUDIO_INTERVAL);
+        self.first_audio = cx.now + rng.span(AUDIO_INTERVAL);
         self.rng = Some(rng);
         if sends {
             self.wake(cx, self.first_frame, FRAME);
-            self.wake(cx, self.first_sound, AUDIO);
+            self.wake(cx, self.first_audio, AUDIO);
         }
     }
 
@@ -427,7 +427,7 @@ impl Way {
     /// the bytes that still wait in the pacer.
     fn encode(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         let Some(rng) = &mut self.rng else { return };
-        let variation = Law::LogNormal {
+        let variation = Distribution::LogNormal {
             mean: 1.0,
             sigma: self.sigma,
         };
@@ -473,18 +473,18 @@ impl Way {
     }
 
     /// Sends an audio packet, not through the pacer.
-    fn speak(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
+    fn send_audio(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         self.send(flow, self.audio_packet, None, cx);
-        self.sounds += 1;
-        let due = Pace::every(AUDIO_INTERVAL).due(self.sounds);
-        self.wake(cx, self.first_sound + due, AUDIO);
+        self.audio_packets += 1;
+        let due = Pace::every(AUDIO_INTERVAL).due(self.audio_packets);
+        self.wake(cx, self.first_audio + due, AUDIO);
     }
 
     fn send(&mut self, flow: FlowId, size: u16, media: Option<Media>, cx: &mut AppContext<'_>) {
         while self
             .sent
             .front()
-            .is_some_and(|sent| cx.now - sent.at > MEMORY)
+            .is_some_and(|sent| cx.now - sent.at > SENT_LIFETIME)
         {
             self.sent.pop_front();
             self.first_sent += 1;
@@ -498,7 +498,7 @@ impl Way {
     /// Handles a packet at the receiver. The last packet of a frame is answered with feedback
     /// (gcc-02 §3).
     fn receive(&mut self, flow: FlowId, number: u64, cx: &mut AppContext<'_>) {
-        // The sender has discarded the state of a packet that took longer than [`MEMORY`].
+        // The sender has discarded the state of a packet that took longer than [`SENT_LIFETIME`].
         let Some(sent) = self.recall(number) else {
             return;
         };
@@ -510,7 +510,7 @@ impl Way {
         if let Some(media) = sent.media {
             self.scorer.arrived(media.frame, media.size, cx.now);
             if media.is_last {
-                self.answer(flow, number, cx);
+                self.send_feedback(flow, number, cx);
             }
         }
     }
@@ -521,17 +521,17 @@ impl Way {
     }
 
     /// Sends a feedback message for all packets that have arrived since the last message.
-    fn answer(&mut self, flow: FlowId, newest: u64, cx: &mut AppContext<'_>) {
+    fn send_feedback(&mut self, flow: FlowId, newest: u64, cx: &mut AppContext<'_>) {
         let end = (newest + 1).max(self.next_covered);
         let report = Report {
             number: self.next_report,
             sent_at: cx.now,
             covered: [self.next_covered, end],
         };
-        let told = (self.arrivals.iter().rev())
+        let arrived_count = (self.arrivals.iter().rev())
             .take_while(|arrival| arrival.report == report.number)
             .count() as u64;
-        let size = feedback_size(end - report.covered[0], told);
+        let size = feedback_size(end - report.covered[0], arrived_count);
         // The oldest feedback messages never arrived: their state is discarded.
         if self.reports.len() == REPORTS {
             self.reports.pop_front();
@@ -544,7 +544,7 @@ impl Way {
     }
 
     /// Handles a feedback message at the sender.
-    fn learn(&mut self, number: u64, now: Instant) {
+    fn receive_feedback(&mut self, number: u64, now: Instant) {
         // Older messages are lost or were overtaken; an overtaken message is outdated.
         while (self.reports.front()).is_some_and(|report| report.number < number) {
             self.reports.pop_front();
@@ -595,10 +595,10 @@ const FEEDBACK: u64 = 1 << 63;
 const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
 /// Largest number of packets for which capacity is allocated at the start. A very high rate
 /// allocates more during the run.
-const MOST_ROOM: usize = 1 << 16;
+const MOST_CAPACITY: usize = 1 << 16;
 /// How long the sender keeps the state of a sent packet. Feedback arrives before, if it arrives at
 /// all.
-const MEMORY: Duration = Duration::from_secs(5);
+const SENT_LIFETIME: Duration = Duration::from_secs(5);
 /// Largest number of feedback messages in transit.
 const REPORTS: usize = 256;
 /// Tokens of wake-ups; the side's index is added to each.
@@ -616,18 +616,18 @@ const REPORT: u64 = 6;
 mod tests {
     use super::*;
     use crate::traffic::drawn::testing::assert_near;
-    use crate::traffic::testing::{Desk, deliver};
+    use crate::traffic::testing::{Bench, deliver};
 
     /// Runs a call in one direction for `seconds` over a queue with `limit`. `capacity` gives the
     /// rate in bit/s at a time in seconds. The delay is 20 ms each way.
-    fn call(seconds: u64, limit: Duration, capacity: impl Fn(f64) -> f64) -> Desk {
-        let (mut call, mut desk) = (
+    fn call(seconds: u64, limit: Duration, capacity: impl Fn(f64) -> f64) -> Bench {
+        let (mut call, mut bench) = (
             VideoCall::new(&Config::default(), Direction::Up),
-            Desk::new(1),
+            Bench::new(1),
         );
         let free_at = std::cell::Cell::new(Instant::ZERO);
         let end = Duration::from_secs(seconds);
-        deliver(&mut desk, &mut call, end, |from, now, size| {
+        deliver(&mut bench, &mut call, end, |from, now, size| {
             let path = Duration::from_millis(20);
             if from == Side::Peer {
                 return Some(path);
@@ -641,7 +641,7 @@ mod tests {
             free_at.set(begins + Duration::from_nanos(sending as u64));
             Some(free_at.get() - now + path)
         });
-        desk
+        bench
     }
 
     fn mean(values: &[f64]) -> f64 {
@@ -649,30 +649,30 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_line_is_taken_up_to_the_most_and_no_frame_is_late() {
-        let mut desk = call(60, Duration::from_secs(1), |_| 100e6);
-        let rates = desk.samples("video_rate");
+    fn on_an_idle_line_the_rate_rises_to_the_most_and_no_frame_is_late() {
+        let mut bench = call(60, Duration::from_secs(1), |_| 100e6);
+        let rates = bench.samples("video_rate");
         // From 300 kbit/s the rate rises by 8 % a second: 28 s.
         assert!(rates[10] < 1e6, "{rates:?}");
         assert_near(mean(&rates[40..]), 2.5e6 - 48e3, 0.1e6);
-        assert!(desk.samples("frames_late").iter().all(|&late| late == 0.0));
-        assert!(desk.samples("frozen").iter().all(|&frozen| frozen == 0.0));
+        assert!(bench.samples("frames_late").iter().all(|&late| late == 0.0));
+        assert!(bench.samples("frozen").iter().all(|&frozen| frozen == 0.0));
         // The delay of the path and of the pacer, which takes at most the time of a frame.
-        let delays = desk.samples("frame_delay");
+        let delays = bench.samples("frame_delay");
         assert!(
             delays.iter().all(|delay| (20e6..70e6).contains(delay)),
             "{delays:?}"
         );
-        assert_eq!(desk.samples("video_rate_down"), [0.0; 0]);
+        assert_eq!(bench.samples("video_rate_down"), [0.0; 0]);
     }
 
     #[test]
     fn a_slow_line_is_filled_without_a_deep_queue() {
-        let mut desk = call(90, Duration::from_secs(1), |_| 1e6);
-        let rates = desk.samples("video_rate");
+        let mut bench = call(90, Duration::from_secs(1), |_| 1e6);
+        let rates = bench.samples("video_rate");
         assert!((0.65e6..0.952e6).contains(&mean(&rates[30..])), "{rates:?}");
-        assert!(mean(&desk.samples("frames_late")[30..]) < 0.02);
-        assert_eq!(mean(&desk.samples("frozen")[30..]), 0.0);
+        assert!(mean(&bench.samples("frames_late")[30..]) < 0.02);
+        assert_eq!(mean(&bench.samples("frozen")[30..]), 0.0);
     }
 
     #[test]
@@ -684,8 +684,8 @@ mod tests {
                 2e6
             }
         };
-        let mut desk = call(120, Duration::from_secs(1), capacity);
-        let rates = desk.samples("video_rate");
+        let mut bench = call(120, Duration::from_secs(1), capacity);
+        let rates = bench.samples("video_rate");
         assert!(mean(&rates[30..40]) > 1.3e6, "{rates:?}");
         assert!(
             (0.25e6..0.452e6).contains(&mean(&rates[50..70])),
@@ -694,18 +694,18 @@ mod tests {
         assert!(mean(&rates[100..]) > 1.3e6, "{rates:?}");
         // The video does not freeze. A frame is late if the sawtooth of the rate delays it by more
         // than 150 ms. On the fast line no frame is late.
-        assert_eq!(mean(&desk.samples("frozen")[50..70]), 0.0);
-        assert!(mean(&desk.samples("frame_delay")[50..70]) < 250e6);
-        assert!(mean(&desk.samples("frames_late")[100..]) < 0.01);
+        assert_eq!(mean(&bench.samples("frozen")[50..70]), 0.0);
+        assert!(mean(&bench.samples("frame_delay")[50..70]) < 250e6);
+        assert!(mean(&bench.samples("frames_late")[100..]) < 0.01);
     }
 
     #[test]
     fn heavy_loss_lowers_the_rate_and_spoils_the_picture() {
         let mut lossy = VideoCall::new(&Config::default(), Direction::Up);
-        let mut desk = Desk::new(1);
+        let mut bench = Bench::new(1);
         let count = std::cell::Cell::new(0_u32);
         deliver(
-            &mut desk,
+            &mut bench,
             &mut lossy,
             Duration::from_secs(40),
             |from, _, _| {
@@ -715,23 +715,23 @@ mod tests {
             },
         );
         // A loss of one fifth reduces the rate by a tenth each second.
-        let rates = desk.samples("video_rate");
+        let rates = bench.samples("video_rate");
         assert!(mean(&rates[25..]) < 0.1e6, "{rates:?}");
-        assert!(mean(&desk.samples("frames_late")) > 0.15);
+        assert!(mean(&bench.samples("frames_late")) > 0.15);
     }
 
     #[test]
     fn a_side_s_first_frames_do_not_depend_on_the_other_s() {
         let first = |direction| {
-            let mut desk = Desk::new(1);
+            let mut bench = Bench::new(1);
             let mut call = VideoCall::new(&Config::default(), direction);
-            desk.tell(&mut call, AppEvent::Started);
+            bench.notify(&mut call, AppEvent::Started);
             let mut sent = Vec::new();
-            while let Some((at, token)) = desk.next_timer()
+            while let Some((at, token)) = bench.next_timer()
                 && at < Instant::ZERO + Duration::from_secs(2)
             {
-                desk.tell(&mut call, AppEvent::Timer { token });
-                for (_, side, command) in desk.commands() {
+                bench.notify(&mut call, AppEvent::Timer { token });
+                for (_, side, command) in bench.commands() {
                     if side == Side::Host {
                         sent.push((at, command));
                     }
@@ -747,22 +747,22 @@ mod tests {
     #[test]
     fn a_stopped_call_sends_no_more_and_scores_what_is_over() {
         let mut call = VideoCall::new(&Config::default(), Direction::Both);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut call, AppEvent::Started);
-        while let Some((at, token)) = desk.next_timer()
+        let mut bench = Bench::new(1);
+        bench.notify(&mut call, AppEvent::Started);
+        while let Some((at, token)) = bench.next_timer()
             && at < Instant::ZERO + Duration::from_millis(2500)
         {
-            desk.tell(&mut call, AppEvent::Timer { token });
+            bench.notify(&mut call, AppEvent::Timer { token });
         }
-        desk.tell(&mut call, AppEvent::Stopped);
-        desk.commands();
-        let stopped = desk.now;
-        while let Some((at, token)) = desk.next_timer() {
-            desk.tell(&mut call, AppEvent::Timer { token });
-            let sent = desk.commands().len();
+        bench.notify(&mut call, AppEvent::Stopped);
+        bench.commands();
+        let stopped = bench.now;
+        while let Some((at, token)) = bench.next_timer() {
+            bench.notify(&mut call, AppEvent::Timer { token });
+            let sent = bench.commands().len();
             assert!(sent == 0 || at < stopped + Duration::from_millis(50));
         }
-        assert_eq!(desk.samples("frames_late"), [1.0, 1.0]);
+        assert_eq!(bench.samples("frames_late"), [1.0, 1.0]);
     }
 
     #[test]

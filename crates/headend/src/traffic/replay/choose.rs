@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_holds_the_addresses_that_begin_like_it() {
+    fn a_network_contains_the_addresses_with_its_prefix() {
         let holds = |network: &str, address: &str| {
             addresses(network).contains(address.parse().expect("an address"))
         };
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_no_line_carries_is_cut_as_a_network_card_would() {
+    fn a_segment_above_the_mtu_is_split_as_a_network_card_splits_it() {
         let content = file(&[
             (0, ip(HOME, SERVER, 6, 40 + 1460 * 2 + 100)),
             (5, ip(HOME, SERVER, 6, 40 + 1460 * 2)),

@@ -301,7 +301,7 @@ impl Application for Replay {
 mod tests {
     use super::*;
     use crate::endpoint::Command;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     fn config(text: &str) -> Config {
         toml::from_str(text).expect("a good replay")
@@ -311,15 +311,15 @@ mod tests {
     fn sent(config: Config, direction: Direction, end: u64) -> Vec<(u64, Side, u64, u16)> {
         config.check().expect("a good replay");
         let mut replay = Replay::new(config, direction);
-        let mut desk = Desk::new(1);
-        desk.now = Instant::from_nanos(1_000_000_000);
-        desk.tell(&mut replay, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.now = Instant::from_nanos(1_000_000_000);
+        bench.notify(&mut replay, AppEvent::Started);
         let mut sent = Vec::new();
-        while let Some((at, token)) = desk.next_timer()
+        while let Some((at, token)) = bench.next_timer()
             && at < Instant::from_nanos((1000 + end) * 1_000_000)
         {
-            desk.tell(&mut replay, AppEvent::Timer { token });
-            for (_, side, command) in desk.commands() {
+            bench.notify(&mut replay, AppEvent::Timer { token });
+            for (_, side, command) in bench.commands() {
                 let Command::Datagram { number, size } = command else {
                     panic!("a replay sends datagrams")
                 };
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn it_plays_faster_and_again_if_asked() {
+    fn a_replay_can_be_faster_and_repeated() {
         let text = format!("speed = 2.0\nperiod = '100 ms'\n{BOTH}");
         let up: Vec<_> = sent(config(&text), Direction::Up, 210)
             .iter()

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_is_said_with_its_number() {
+    fn an_invalid_packet_is_reported_with_its_number() {
         let fault = |text: &str| Packets::try_from(text.to_owned()).expect_err(text);
         assert!(fault("0 200, x 40").starts_with("packet 2: expected"));
         assert!(fault("0 27").starts_with("packet 1: expected"));

@@ -426,7 +426,7 @@ mod tests {
     use crate::endpoint::Command;
     use crate::flow::FlowId;
     use crate::packet::{Ecn, Side};
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     const CONCEALED: voice::Impairment = Codec::G711.impairment(true);
 
@@ -450,35 +450,35 @@ mod tests {
         direction: Direction,
         end: Duration,
         network: impl Fn(Side, u64) -> Option<Duration>,
-    ) -> Desk {
+    ) -> Bench {
         let mut call = Voice::new(&Config::default(), direction);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut call, AppEvent::Started);
-        while let Some((at, token)) = desk.next_timer()
+        let mut bench = Bench::new(1);
+        bench.notify(&mut call, AppEvent::Started);
+        while let Some((at, token)) = bench.next_timer()
             && at < Instant::ZERO + end
         {
-            desk.tell(&mut call, AppEvent::Timer { token });
-            for (_, side, command) in desk.commands() {
+            bench.notify(&mut call, AppEvent::Timer { token });
+            for (_, side, command) in bench.commands() {
                 let Command::Datagram { number, size: 200 } = command else {
                     panic!("a call sends packets of 200 B")
                 };
                 if let Some(delay) = network(side, number) {
-                    desk.tell(&mut call, delivered(side.other(), number, at, delay));
+                    bench.notify(&mut call, delivered(side.other(), number, at, delay));
                 }
             }
         }
-        desk
+        bench
     }
 
     #[test]
     fn each_direction_has_a_score_every_ten_seconds() {
-        let mut desk = call(Direction::Both, Duration::from_secs(31), |side, _| {
+        let mut bench = call(Direction::Both, Duration::from_secs(31), |side, _| {
             Some(Duration::from_millis(match side {
                 Side::Host => 40,
                 Side::Peer => 20,
             }))
         });
-        let (up, down) = (desk.samples("mos"), desk.samples("mos_down"));
+        let (up, down) = (bench.samples("mos"), bench.samples("mos_down"));
         assert_eq!((up.len(), down.len()), (3, 3));
         let expected = |ms| {
             voice::mos(voice::rating(
@@ -490,20 +490,20 @@ mod tests {
         };
         assert!((up[0] - expected(100)).abs() < 1e-9);
         assert!((down[0] - expected(80)).abs() < 1e-9);
-        assert_eq!(desk.samples("late"), [0.0; 3]);
+        assert_eq!(bench.samples("late"), [0.0; 3]);
     }
 
     #[test]
     fn a_call_one_way_scores_that_way_only() {
         let delay = Duration::from_millis(40);
-        let mut desk = call(Direction::Down, Duration::from_secs(11), |_, _| Some(delay));
-        assert_eq!(desk.samples("mos").len(), 0);
-        assert_eq!(desk.samples("mos_down").len(), 1);
+        let mut bench = call(Direction::Down, Duration::from_secs(11), |_, _| Some(delay));
+        assert_eq!(bench.samples("mos").len(), 0);
+        assert_eq!(bench.samples("mos_down").len(), 1);
     }
 
     #[test]
     fn a_packet_in_ten_late_and_one_in_ten_lost_cost_a_fifth() {
-        let mut desk = call(Direction::Up, Duration::from_secs(13), |_, number| {
+        let mut bench = call(Direction::Up, Duration::from_secs(13), |_, number| {
             match number % 10 {
                 3 => None,
                 7 => Some(Duration::from_millis(90)),
@@ -516,26 +516,26 @@ mod tests {
             1.0,
             CONCEALED,
         ));
-        assert!((desk.samples("mos")[0] - expected).abs() < 1e-9);
-        assert!((desk.samples("late")[0] - 0.1).abs() < 1e-9);
+        assert!((bench.samples("mos")[0] - expected).abs() < 1e-9);
+        assert!((bench.samples("late")[0] - 0.1).abs() < 1e-9);
     }
 
     #[test]
     fn a_period_with_losses_is_scored_after_its_grace_also_when_the_call_is_over() {
         let mut call = Voice::new(&Config::default(), Direction::Up);
-        let mut desk = Desk::new(1);
-        desk.tell(&mut call, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        bench.notify(&mut call, AppEvent::Started);
         for _ in 0..500 {
-            let (_, token) = desk.next_timer().expect("it goes on");
-            desk.tell(&mut call, AppEvent::Timer { token });
+            let (_, token) = bench.next_timer().expect("it goes on");
+            bench.notify(&mut call, AppEvent::Timer { token });
         }
-        desk.tell(&mut call, AppEvent::Stopped);
-        assert_eq!(desk.samples("mos").len(), 0);
-        while let Some((_, token)) = desk.next_timer() {
-            desk.tell(&mut call, AppEvent::Timer { token });
+        bench.notify(&mut call, AppEvent::Stopped);
+        assert_eq!(bench.samples("mos").len(), 0);
+        while let Some((_, token)) = bench.next_timer() {
+            bench.notify(&mut call, AppEvent::Timer { token });
         }
-        assert_eq!(desk.samples("mos"), [1.0]);
-        assert!(desk.now >= Instant::ZERO + Duration::from_secs(12));
+        assert_eq!(bench.samples("mos"), [1.0]);
+        assert!(bench.now >= Instant::ZERO + Duration::from_secs(12));
     }
 
     /// Packets that were sent: time in milliseconds, sender, and size.
@@ -548,36 +548,36 @@ mod tests {
         end: Duration,
         delay: Duration,
         is_lost: impl Fn(Side, u16, usize) -> bool,
-    ) -> (Desk, Sent) {
+    ) -> (Bench, Sent) {
         let config: Config = toml::from_str(text).expect("a good call");
         assert_eq!(config.check(), Ok(()));
         let mut app = Voice::new(&config, Direction::Both);
-        let mut desk = Desk::new(1);
-        let (mut sent, mut under_way): (Sent, Vec<_>) = (Vec::new(), Vec::new());
-        desk.tell(&mut app, AppEvent::Started);
+        let mut bench = Bench::new(1);
+        let (mut sent, mut in_transit): (Sent, Vec<_>) = (Vec::new(), Vec::new());
+        bench.notify(&mut app, AppEvent::Started);
         loop {
-            let now = desk.now;
-            for (flow, side, command) in desk.commands() {
+            let now = bench.now;
+            for (flow, side, command) in bench.commands() {
                 let Command::Datagram { number, size } = command else {
                     panic!("a call sends datagrams")
                 };
                 let before = sent.iter().filter(|&&(_, _, other)| other == size).count();
                 sent.push((now.as_nanos() / 1_000_000, side, size));
                 if !is_lost(side, size, before) {
-                    under_way.push((now + delay, flow, side, number, size, now));
+                    in_transit.push((now + delay, flow, side, number, size, now));
                 }
             }
-            let timer = desk.peek_timer();
-            let arrival = under_way.iter().map(|packet| packet.0).min();
+            let timer = bench.peek_timer();
+            let arrival = in_transit.iter().map(|packet| packet.0).min();
             let next = timer.into_iter().chain(arrival).min();
             let Some(next) = next.filter(|&at| at <= Instant::ZERO + end) else {
-                return (desk, sent);
+                return (bench, sent);
             };
             if arrival == Some(next) {
-                let place = under_way.iter().position(|packet| packet.0 == next);
+                let place = in_transit.iter().position(|packet| packet.0 == next);
                 let place = place.expect("it is one of them");
-                let (at, flow, from, number, size, sent_at) = under_way.remove(place);
-                desk.now = at;
+                let (at, flow, from, number, size, sent_at) = in_transit.remove(place);
+                bench.now = at;
                 let news = News::Delivered {
                     at: from.other(),
                     number,
@@ -586,9 +586,9 @@ mod tests {
                     delay,
                     ecn: Ecn::NotEct,
                 };
-                desk.tell(&mut app, AppEvent::Flow { flow, news });
-            } else if let Some((_, token)) = desk.next_timer() {
-                desk.tell(&mut app, AppEvent::Timer { token });
+                bench.notify(&mut app, AppEvent::Flow { flow, news });
+            } else if let Some((_, token)) = bench.next_timer() {
+                bench.notify(&mut app, AppEvent::Timer { token });
             }
         }
     }
@@ -641,10 +641,10 @@ mod tests {
     fn calls_of_a_length_follow_each_other_and_each_is_scored() {
         let text = format!("{SHORT}calls = 3");
         let delay = Duration::from_millis(30);
-        let (mut desk, sent) = calls(&text, Duration::from_secs(30), delay, |_, _, _| false);
-        assert_eq!(desk.samples("mos").len(), 3);
-        assert_eq!(desk.samples("mos_down").len(), 3);
-        assert_eq!(desk.samples("set_up_time").len(), 0);
+        let (mut bench, sent) = calls(&text, Duration::from_secs(30), delay, |_, _, _| false);
+        assert_eq!(bench.samples("mos").len(), 3);
+        assert_eq!(bench.samples("mos_down").len(), 3);
+        assert_eq!(bench.samples("set_up_time").len(), 0);
         // Each side sends 100 packets in each of three calls, 3 s apart.
         assert_eq!(of_size(&sent, 200).len(), 600);
         let times = of_size(&sent, 200);
@@ -656,9 +656,9 @@ mod tests {
     fn a_call_is_set_up_in_a_round_trip_and_a_half_and_cleared_before_the_next() {
         let text = format!("{SHORT}signalling = 'sip'\ncalls = 2");
         let delay = Duration::from_millis(100);
-        let (mut desk, sent) = calls(&text, Duration::from_secs(30), delay, |_, _, _| false);
-        assert_eq!(desk.samples("set_up_time"), [200e6; 2]);
-        assert_eq!(desk.samples("call_failed"), [0.0; 2]);
+        let (mut bench, sent) = calls(&text, Duration::from_secs(30), delay, |_, _, _| false);
+        assert_eq!(bench.samples("set_up_time"), [200e6; 2]);
+        assert_eq!(bench.samples("call_failed"), [0.0; 2]);
         // INVITE; the 200 arrives after 200 ms and the ACK at 300 ms; 2 s of audio; BYE and its 200
         // by 2.5 s; a pause of 1 s.
         assert_eq!(of_size(&sent, INVITE), [0, 3500]);
@@ -667,13 +667,13 @@ mod tests {
         assert_eq!(of_size(&sent, BYE), [2300, 5800]);
         let sound = of_size(&sent, 200);
         assert!(sound[0] >= 300 && sound.iter().all(|at| (at + 3200) % 3500 < 2000));
-        assert_eq!(desk.samples("mos").len(), 2);
+        assert_eq!(bench.samples("mos").len(), 2);
     }
 
     #[test]
-    fn an_invite_that_nobody_hears_is_repeated_and_fails_after_64_t1() {
+    fn an_invite_without_a_response_is_repeated_and_fails_after_64_t1() {
         let text = format!("{SHORT}signalling = 'sip'\ncalls = 2");
-        let (mut desk, sent) = calls(
+        let (mut bench, sent) = calls(
             &text,
             Duration::from_secs(66),
             Duration::ZERO,
@@ -684,11 +684,11 @@ mod tests {
         let first = [0, 500, 1500, 3500, 7500, 15_500, 31_500];
         let second = first.map(|at| at + 33_000);
         assert_eq!(of_size(&sent, INVITE), [first, second].concat());
-        let times = desk.samples("set_up_time");
+        let times = bench.samples("set_up_time");
         assert_eq!(times.len(), 2);
         assert!(times.iter().all(|time| time.is_nan()));
-        assert_eq!(desk.samples("call_failed"), [1.0; 2]);
-        assert_eq!(desk.samples("mos").len(), 0);
+        assert_eq!(bench.samples("call_failed"), [1.0; 2]);
+        assert_eq!(bench.samples("mos").len(), 0);
     }
 
     #[test]
@@ -697,17 +697,17 @@ mod tests {
         let delay = Duration::from_millis(50);
         // The first 200 is lost, and so is the first ACK.
         let lost = |_, size, before| (size == OK || size == ACK) && before == 0;
-        let (mut desk, sent) = calls(&text, Duration::from_secs(30), delay, lost);
+        let (mut bench, sent) = calls(&text, Duration::from_secs(30), delay, lost);
         assert_eq!(of_size(&sent, INVITE), [0], "a 180 was heard");
         assert_eq!(of_size(&sent, OK), [50, 550, 1550]);
         assert_eq!(of_size(&sent, ACK), [600, 1600]);
-        assert_eq!(desk.samples("set_up_time"), [600e6]);
+        assert_eq!(bench.samples("set_up_time"), [600e6]);
     }
 
     #[test]
-    fn a_bye_that_nobody_answers_ends_the_call_after_64_t1() {
+    fn a_bye_without_a_response_ends_the_call_after_64_t1() {
         let text = format!("{SHORT}signalling = 'sip'\ncalls = 2");
-        let (mut desk, sent) = calls(
+        let (mut bench, sent) = calls(
             &text,
             Duration::from_secs(40),
             Duration::ZERO,
@@ -723,6 +723,6 @@ mod tests {
             [500, 1000, 2000, 4000, 4000, 4000, 4000, 4000, 4000, 4000]
         );
         assert_eq!(of_size(&sent, INVITE), [0, 35_000]);
-        assert_eq!(desk.samples("call_failed"), [0.0; 2]);
+        assert_eq!(bench.samples("call_failed"), [0.0; 2]);
     }
 }

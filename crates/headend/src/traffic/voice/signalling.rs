@@ -33,7 +33,7 @@ use super::SIGNAL;
 const T1: Duration = Duration::from_millis(500);
 const T2: Duration = Duration::from_secs(4);
 /// Timers B, F and H.
-const PATIENCE: Duration = Duration::from_millis(64 * 500);
+const TRANSACTION_TIMEOUT: Duration = Duration::from_millis(64 * 500);
 
 /// An event of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,8 +185,8 @@ impl Signalling {
         }
         let message = Message::ALL[(number % kinds) as usize];
         match at {
-            Side::Host => self.caller_hears(message, cx),
-            Side::Peer => self.callee_hears(message, cx),
+            Side::Host => self.caller_receives(message, cx),
+            Side::Peer => self.callee_receives(message, cx),
         }
     }
 
@@ -227,10 +227,10 @@ impl Signalling {
         Event::Failed
     }
 
-    fn caller_hears(&mut self, message: Message, cx: &mut AppContext<'_>) -> Option<Event> {
+    fn caller_receives(&mut self, message: Message, cx: &mut AppContext<'_>) -> Option<Event> {
         match (message, self.caller) {
             (Message::Trying | Message::Ringing, Caller::Calling(_)) => {
-                let end = cx.now + PATIENCE;
+                let end = cx.now + TRANSACTION_TIMEOUT;
                 self.caller = Caller::Proceeding(end);
                 cx.wake_at(end, SIGNAL);
             }
@@ -249,7 +249,7 @@ impl Signalling {
         None
     }
 
-    fn callee_hears(&mut self, message: Message, cx: &mut AppContext<'_>) -> Option<Event> {
+    fn callee_receives(&mut self, message: Message, cx: &mut AppContext<'_>) -> Option<Event> {
         match (message, self.callee) {
             // A late copy of an INVITE that was answered changes nothing (RFC 6026).
             (Message::Invite, Callee::Idle) if self.caller != Caller::Idle => {
@@ -275,7 +275,7 @@ impl Signalling {
             message,
             next: cx.now + T1,
             gap: T1,
-            end: cx.now + PATIENCE,
+            end: cx.now + TRANSACTION_TIMEOUT,
         };
         cx.wake_at(repeated.next, SIGNAL);
         repeated

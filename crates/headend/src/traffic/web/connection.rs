@@ -10,7 +10,7 @@ use super::tls::Tls;
 use crate::flow::FlowId;
 use crate::packet::Side;
 use crate::traffic::AppContext;
-use crate::traffic::marks::Marks;
+use crate::traffic::message_ends::MessageEnds;
 
 /// One connection to a server. The fields that a browser reads of all its connections are separate
 /// from the rest of the state.
@@ -21,21 +21,21 @@ pub(super) struct Connection {
     server: u16,
     /// Whether the handshakes are complete. Nothing is requested before.
     pub(super) ready: bool,
-    books: Box<Books>,
+    state: Box<State>,
 }
 
 /// Data sent and data expected on a connection, for both sides.
 #[derive(Debug)]
-struct Books {
+struct State {
     /// TLS version, size of the server's first flight, and number of completed round trips.
     tls: (Tls, u64),
     exchanges: u32,
     /// Number of bytes that are sent with the first request.
     preface: u64,
     /// Number of bytes that the browser has sent, and that the server has to read.
-    asked: u64,
+    requested: u64,
     /// Number of bytes that the server has sent or will send, and that the browser has to read.
-    promised: u64,
+    expected: u64,
     work: Work,
 }
 
@@ -43,7 +43,7 @@ struct Books {
 #[derive(Debug)]
 enum Work {
     /// One request at a time: size of the latest response, and whether it is outstanding.
-    Single { answer: u64, waits: bool },
+    Single { answer: u64, is_waiting: bool },
     /// HTTP/2.
     Streams(Box<Streams>),
 }
@@ -54,15 +54,15 @@ struct Streams {
     /// Sizes of the outstanding responses.
     open: Vec<u64>,
     /// Sizes of the responses to requests that are in transit.
-    requests: Marks<u64>,
+    requests: MessageEnds<u64>,
     /// Sizes of the responses that the server is preparing.
-    thinking: VecDeque<u64>,
+    preparing: VecDeque<u64>,
     /// The responses that the server is sending.
     server: Multiplexer,
     /// Whether the server waits until the connection is writable.
-    server_waits: bool,
+    server_is_waiting: bool,
     /// Sizes of the responses that are fully written and in transit.
-    answers: Marks<u64>,
+    answers: MessageEnds<u64>,
 }
 
 impl Connection {
@@ -71,7 +71,7 @@ impl Connection {
         let work = config.http2.as_ref().map_or(
             Work::Single {
                 answer: 0,
-                waits: false,
+                is_waiting: false,
             },
             |http2| Work::Streams(Box::new(Streams::new(http2))),
         );
@@ -80,12 +80,12 @@ impl Connection {
             flow: cx.connect(server, Side::Host),
             server: server as u16,
             ready: false,
-            books: Box::new(Books {
+            state: Box::new(State {
                 tls: (config.tls, config.certificates.0),
                 exchanges: 0,
                 preface,
-                asked: 0,
-                promised: 0,
+                requested: 0,
+                expected: 0,
                 work,
             }),
         }
@@ -102,16 +102,16 @@ impl Connection {
             self.ready = true;
             return;
         };
-        self.books.asked += up;
-        self.books.promised += down;
-        cx.expect(self.flow, Side::Peer, self.books.asked);
-        cx.expect(self.flow, Side::Host, self.books.promised);
+        self.state.requested += up;
+        self.state.expected += down;
+        cx.expect(self.flow, Side::Peer, self.state.requested);
+        cx.expect(self.flow, Side::Host, self.state.expected);
         cx.send(self.flow, Side::Host, up);
     }
 
     fn flights(&self) -> Option<(u64, u64)> {
-        let (tls, certificates) = self.books.tls;
-        tls.flights(self.books.exchanges, certificates)
+        let (tls, certificates) = self.state.tls;
+        tls.flights(self.state.exchanges, certificates)
     }
 
     /// Sends the server's part of the current round trip.
@@ -122,43 +122,43 @@ impl Connection {
 
     /// Ends the current round trip.
     pub(super) fn handshake_answered(&mut self, cx: &mut AppContext<'_>) {
-        self.books.exchanges += 1;
+        self.state.exchanges += 1;
         self.shake_hands(cx);
     }
 
     /// Whether no response is outstanding.
     pub(super) fn is_idle(&self) -> bool {
-        match &self.books.work {
-            Work::Single { waits, .. } => !waits,
+        match &self.state.work {
+            Work::Single { is_waiting, .. } => !is_waiting,
             Work::Streams(streams) => streams.open.is_empty(),
         }
     }
 
     /// Whether another request may be sent.
     pub(super) fn takes_requests(&self) -> bool {
-        match &self.books.work {
-            Work::Single { waits, .. } => !waits,
+        match &self.state.work {
+            Work::Single { is_waiting, .. } => !is_waiting,
             Work::Streams(streams) => streams.open.len() < streams.config.streams as usize,
         }
     }
 
     /// Sends a request of `request` bytes for a response of `answer` bytes.
-    pub(super) fn ask(&mut self, request: u64, answer: u64, cx: &mut AppContext<'_>) {
-        let request = request + std::mem::take(&mut self.books.preface);
-        self.books.asked += request;
-        match &mut self.books.work {
+    pub(super) fn send_request(&mut self, request: u64, answer: u64, cx: &mut AppContext<'_>) {
+        let request = request + std::mem::take(&mut self.state.preface);
+        self.state.requested += request;
+        match &mut self.state.work {
             Work::Single {
                 answer: latest,
-                waits,
+                is_waiting,
             } => {
-                (*latest, *waits) = (answer, true);
-                self.books.promised += answer;
-                cx.expect(self.flow, Side::Peer, self.books.asked);
-                cx.expect(self.flow, Side::Host, self.books.promised);
+                (*latest, *is_waiting) = (answer, true);
+                self.state.expected += answer;
+                cx.expect(self.flow, Side::Peer, self.state.requested);
+                cx.expect(self.flow, Side::Host, self.state.expected);
             }
             Work::Streams(streams) => {
                 streams.open.push(answer);
-                (streams.requests).push(self.books.asked, answer, self.flow, Side::Peer, cx);
+                (streams.requests).push(self.state.requested, answer, self.flow, Side::Peer, cx);
             }
         }
         cx.send(self.flow, Side::Host, request);
@@ -167,22 +167,22 @@ impl Connection {
     /// The server has read `total` bytes. Returns the number of requests among them that it begins
     /// to process.
     pub(super) fn take_requests(&mut self, total: u64, cx: &mut AppContext<'_>) -> usize {
-        let Work::Streams(streams) = &mut self.books.work else {
+        let Work::Streams(streams) = &mut self.state.work else {
             return 1;
         };
-        let before = streams.thinking.len();
+        let before = streams.preparing.len();
         while let Some(answer) = streams.requests.pop(total, self.flow, Side::Peer, cx) {
-            streams.thinking.push_back(answer);
+            streams.preparing.push_back(answer);
         }
-        streams.thinking.len() - before
+        streams.preparing.len() - before
     }
 
     /// Sends the response that the server has been preparing for the longest time.
     pub(super) fn answer(&mut self, cx: &mut AppContext<'_>) {
-        match &mut self.books.work {
+        match &mut self.state.work {
             Work::Single { answer, .. } => cx.send(self.flow, Side::Peer, *answer),
             Work::Streams(streams) => {
-                let answer = streams.thinking.pop_front();
+                let answer = streams.preparing.pop_front();
                 streams.server.add(answer.expect("it thought of one"));
                 self.write_frame(cx);
             }
@@ -191,26 +191,26 @@ impl Connection {
 
     /// The connection is writable for the server.
     pub(super) fn writable(&mut self, cx: &mut AppContext<'_>) {
-        if let Work::Streams(streams) = &mut self.books.work {
-            streams.server_waits = false;
+        if let Work::Streams(streams) = &mut self.state.work {
+            streams.server_is_waiting = false;
             self.write_frame(cx);
         }
     }
 
     fn write_frame(&mut self, cx: &mut AppContext<'_>) {
-        let Work::Streams(streams) = &mut self.books.work else {
+        let Work::Streams(streams) = &mut self.state.work else {
             return;
         };
-        if streams.server_waits {
+        if streams.server_is_waiting {
             return;
         }
         if let Some(frame) = streams.server.next_frame() {
-            self.books.promised += frame.bytes;
+            self.state.expected += frame.bytes;
             cx.send(self.flow, Side::Peer, frame.bytes);
             if let Some(size) = frame.ends {
-                (streams.answers).push(self.books.promised, size, self.flow, Side::Host, cx);
+                (streams.answers).push(self.state.expected, size, self.flow, Side::Host, cx);
             }
-            streams.server_waits = true;
+            streams.server_is_waiting = true;
             // One frame stays written ahead so that segments are full. Which frame follows is
             // decided when it can be sent.
             cx.await_room(self.flow, Side::Peer, streams.config.frame.0);
@@ -220,8 +220,8 @@ impl Connection {
     /// Whether one more response is complete in the `total` bytes that the browser has read. The
     /// caller repeats the call until it returns false.
     pub(super) fn take_answer(&mut self, total: u64, cx: &mut AppContext<'_>) -> bool {
-        match &mut self.books.work {
-            Work::Single { waits, .. } => std::mem::take(waits),
+        match &mut self.state.work {
+            Work::Single { is_waiting, .. } => std::mem::take(is_waiting),
             Work::Streams(streams) => {
                 let Some(size) = streams.answers.pop(total, self.flow, Side::Host, cx) else {
                     return false;
@@ -234,9 +234,9 @@ impl Connection {
     }
 
     /// Sizes of the outstanding responses.
-    pub(super) fn missing(&self) -> &[u64] {
-        match &self.books.work {
-            Work::Single { answer, waits } if *waits => std::slice::from_ref(answer),
+    pub(super) fn outstanding(&self) -> &[u64] {
+        match &self.state.work {
+            Work::Single { answer, is_waiting } if *is_waiting => std::slice::from_ref(answer),
             Work::Single { .. } => &[],
             Work::Streams(streams) => &streams.open,
         }
@@ -248,11 +248,11 @@ impl Streams {
         let most = config.streams as usize;
         Self {
             open: Vec::with_capacity(most),
-            requests: Marks::with_capacity(most),
-            thinking: VecDeque::with_capacity(most),
+            requests: MessageEnds::with_capacity(most),
+            preparing: VecDeque::with_capacity(most),
             server: Multiplexer::new(config),
-            server_waits: false,
-            answers: Marks::with_capacity(most),
+            server_is_waiting: false,
+            answers: MessageEnds::with_capacity(most),
             config: config.clone(),
         }
     }

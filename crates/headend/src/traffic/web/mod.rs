@@ -325,19 +325,19 @@ impl Web {
         self.next.extend(0..servers);
         self.stage = Stage::Html;
         self.started_at = cx.now;
-        if self.knows(0, cx) {
+        if self.resolve(0, cx) {
             self.open(0, cx);
         }
     }
 
     /// Whether the name of `server` is known. If not, looks it up.
-    fn knows(&mut self, server: usize, cx: &mut AppContext<'_>) -> bool {
+    fn resolve(&mut self, server: usize, cx: &mut AppContext<'_>) -> bool {
         let resolver = cx.peers() - 1;
-        (self.names.as_mut()).is_none_or(|names| names.find(server, resolver, cx))
+        (self.names.as_mut()).is_none_or(|names| names.resolve(server, resolver, cx))
     }
 
     /// Handles the answer to the look-up of `server`.
-    fn found(&mut self, server: usize, cx: &mut AppContext<'_>) {
+    fn resolved(&mut self, server: usize, cx: &mut AppContext<'_>) {
         match self.stage {
             Stage::Html if server == 0 && self.connections.is_empty() => self.open(0, cx),
             Stage::Resources(_) if server < self.next.len() => self.open_more(server, cx),
@@ -362,7 +362,7 @@ impl Web {
         // Each connection that is being opened will request one resource. Which one is decided only
         // once it is established: as in a browser, the first free connection requests the next
         // resource.
-        let wanted = self.unasked(server).saturating_sub(opening);
+        let wanted = self.unrequested(server).saturating_sub(opening);
         let allowed = (self.config.connections_to_a_server()).saturating_sub(here);
         for _ in 0..wanted.min(allowed) {
             self.open(server, cx);
@@ -370,7 +370,7 @@ impl Web {
     }
 
     /// Number of resources on `server` that have not been requested.
-    fn unasked(&self, server: usize) -> usize {
+    fn unrequested(&self, server: usize) -> usize {
         self.sizes
             .len()
             .saturating_sub(self.next[server])
@@ -378,24 +378,24 @@ impl Web {
     }
 
     /// Sends the next requests on a connection while it can take any.
-    fn employ(&mut self, index: usize, cx: &mut AppContext<'_>) {
+    fn send_requests(&mut self, index: usize, cx: &mut AppContext<'_>) {
         while self.connections[index].takes_requests() {
             let server = self.connections[index].server();
             let answer = match self.stage {
                 Stage::Html if self.connections[index].is_idle() => self.config.html.0,
-                Stage::Resources(_) if self.unasked(server) > 0 => {
+                Stage::Resources(_) if self.unrequested(server) > 0 => {
                     let resource = self.next[server];
                     self.next[server] += self.next.len();
                     self.sizes[resource]
                 }
                 Stage::Resources(_) | Stage::Html | Stage::Idle => return,
             };
-            self.connections[index].ask(self.config.request.0, answer, cx);
+            self.connections[index].send_request(self.config.request.0, answer, cx);
         }
     }
 
     /// Handles requests that have arrived at their server.
-    fn asked(&mut self, index: usize, total: u64, cx: &mut AppContext<'_>) {
+    fn requests_arrived(&mut self, index: usize, total: u64, cx: &mut AppContext<'_>) {
         for _ in 0..self.connections[index].take_requests(total, cx) {
             if self.config.think.is_zero() {
                 self.connections[index].answer(cx);
@@ -414,7 +414,7 @@ impl Web {
     }
 
     /// Handles responses that are complete: the HTML, or resources.
-    fn answered(&mut self, index: usize, total: u64, cx: &mut AppContext<'_>) {
+    fn responses_arrived(&mut self, index: usize, total: u64, cx: &mut AppContext<'_>) {
         let had_html = self.stage != Stage::Html;
         while self.connections[index].take_answer(total, cx) {
             self.stage = match self.stage {
@@ -429,7 +429,7 @@ impl Web {
         }
         let server = self.connections[index].server();
         if self.config.persistent {
-            self.employ(index, cx);
+            self.send_requests(index, cx);
         } else {
             cx.hang_up(self.connections.swap_remove(index).flow);
         }
@@ -439,7 +439,7 @@ impl Web {
             self.open_more(server, cx);
         } else {
             for other in 0..self.next.len() {
-                if other == server || self.knows(other, cx) {
+                if other == server || self.resolve(other, cx) {
                     self.open_more(other, cx);
                 }
             }
@@ -453,7 +453,7 @@ impl Web {
             self.open(lost.server(), cx);
             return;
         }
-        for &size in lost.missing() {
+        for &size in lost.outstanding() {
             // Entries before the next resource belong to requested resources, whose sizes are no
             // longer needed.
             self.next[lost.server()] -= self.next.len();
@@ -462,7 +462,7 @@ impl Web {
         for index in 0..self.connections.len() {
             let connection = &self.connections[index];
             if connection.server() == lost.server() && connection.ready && connection.is_idle() {
-                self.employ(index, cx);
+                self.send_requests(index, cx);
             }
         }
         self.open_more(lost.server(), cx);
@@ -499,8 +499,8 @@ impl Web {
             },
             News::Received { at, total } => {
                 return match at {
-                    Side::Peer => self.asked(index, total, cx),
-                    Side::Host => self.answered(index, total, cx),
+                    Side::Peer => self.requests_arrived(index, total, cx),
+                    Side::Host => self.responses_arrived(index, total, cx),
                 };
             }
             News::Writable { .. } => return connection.writable(cx),
@@ -508,14 +508,14 @@ impl Web {
             News::Delivered { .. } => return,
         }
         if connection.ready {
-            self.employ(index, cx);
+            self.send_requests(index, cx);
         }
     }
 
     fn flow_news(&mut self, flow: FlowId, news: News, cx: &mut AppContext<'_>) {
         if let Some(names) = self.names.as_mut().filter(|names| names.owns(flow)) {
             if let Some(server) = names.news(news, cx) {
-                self.found(server, cx);
+                self.resolved(server, cx);
             }
         } else if let Some(index) = self.find(flow) {
             self.news(index, news, cx);
@@ -558,12 +558,12 @@ mod tests {
     use super::*;
     use crate::endpoint::Command;
     use crate::packet::Ecn;
-    use crate::traffic::testing::Desk;
+    use crate::traffic::testing::Bench;
 
     /// A network without delay or limits. It carries out one command of the application per
     /// millisecond and records the state of each flow.
     struct Network {
-        desk: Desk,
+        bench: Bench,
         web: Web,
         /// Datagrams in transit.
         datagrams: Vec<(FlowId, Side, u64, u16)>,
@@ -573,27 +573,27 @@ mod tests {
         turn: usize,
         /// State by flow: stream offsets that the reading side expects, has been sent and has been
         /// notified of, by reading side; and whether the flow is open.
-        flows: Vec<Books>,
+        flows: Vec<FlowState>,
         /// Largest number of connections that were open to one server at the same time.
         most_open: usize,
     }
 
     #[derive(Clone, Copy, Default)]
-    struct Books {
+    struct FlowState {
         server: u32,
         open: bool,
         closes: u32,
         awaits: bool,
         expected: [u64; 2],
         written: [u64; 2],
-        told: [u64; 2],
+        notified: [u64; 2],
     }
 
     impl Network {
         fn new(config: Config, peers: u32) -> Self {
             assert_eq!(config.check(), Ok(()));
             let mut network = Self {
-                desk: Desk::new(peers),
+                bench: Bench::new(peers),
                 web: Web::new(config),
                 datagrams: Vec::new(),
                 lose: 0,
@@ -601,7 +601,7 @@ mod tests {
                 flows: Vec::new(),
                 most_open: 0,
             };
-            network.tell(AppEvent::Started);
+            network.notify(AppEvent::Started);
             network
         }
 
@@ -613,8 +613,8 @@ mod tests {
                 return None;
             }
             // A connection without a request is new: its event is `Connected`.
-            if books.expected == [0; 2] && books.told == [0; 2] {
-                books.told = [1, 0];
+            if books.expected == [0; 2] && books.notified == [0; 2] {
+                books.notified = [1, 0];
                 return Some(News::Connected);
             }
             if std::mem::take(&mut books.awaits) {
@@ -622,22 +622,22 @@ mod tests {
             }
             Side::BOTH.into_iter().find_map(|at| {
                 let (total, written) = (books.expected[at.index()], books.written[at.index()]);
-                if total <= books.told[at.index()].max(1) || written < total {
+                if total <= books.notified[at.index()].max(1) || written < total {
                     return None;
                 }
                 assert!(!exact || written == total, "no more than asked for");
-                books.told[at.index()] = total;
+                books.notified[at.index()] = total;
                 Some(News::Received { at, total })
             })
         }
 
-        fn tell(&mut self, event: AppEvent) {
-            self.desk.tell(&mut self.web, event);
-            for (flow, side, command) in self.desk.commands() {
+        fn notify(&mut self, event: AppEvent) {
+            self.bench.notify(&mut self.web, event);
+            for (flow, side, command) in self.bench.commands() {
                 self.note(flow, side, command);
             }
             for server in self.flows.iter().map(|books| books.server) {
-                let open = |books: &&Books| books.open && books.server == server;
+                let open = |books: &&FlowState| books.open && books.server == server;
                 self.most_open = self.most_open.max(self.flows.iter().filter(open).count());
             }
         }
@@ -647,7 +647,7 @@ mod tests {
             if let Command::Datagram { number, size } = command {
                 // The flow of look-ups is no connection. It is opened for the first question.
                 if index == self.flows.len() {
-                    self.flows.push(Books::default());
+                    self.flows.push(FlowState::default());
                 }
                 if self.lose > 0 {
                     self.lose -= 1;
@@ -658,10 +658,10 @@ mod tests {
             }
             if command == Command::Open {
                 assert_eq!((index, side), (self.flows.len(), Side::Host));
-                self.flows.push(Books {
-                    server: self.desk.peer_of(flow),
+                self.flows.push(FlowState {
+                    server: self.bench.peer_of(flow),
                     open: true,
-                    ..Books::default()
+                    ..FlowState::default()
                 });
                 return;
             }
@@ -680,18 +680,18 @@ mod tests {
 
         /// Lets one event happen. Returns false if there is none left.
         fn step(&mut self) -> bool {
-            self.desk.now += Duration::from_millis(1);
+            self.bench.now += Duration::from_millis(1);
             if !self.datagrams.is_empty() {
                 let (flow, from, number, size) = self.datagrams.remove(0);
                 let news = News::Delivered {
                     at: from.other(),
                     number,
                     size,
-                    sent_at: self.desk.now,
+                    sent_at: self.bench.now,
                     delay: Duration::ZERO,
                     ecn: Ecn::NotEct,
                 };
-                self.tell(AppEvent::Flow { flow, news });
+                self.notify(AppEvent::Flow { flow, news });
                 return true;
             }
             // Connections are served in turn, as packets would arrive.
@@ -700,7 +700,7 @@ mod tests {
                 if let Some(news) = self.due(index) {
                     self.turn = (index + 1) % count;
                     let flow = FlowId(index as u32);
-                    self.tell(AppEvent::Flow { flow, news });
+                    self.notify(AppEvent::Flow { flow, news });
                     return true;
                 }
             }
@@ -712,16 +712,16 @@ mod tests {
             let done = self.web.loads_done;
             while self.web.loads_done == done {
                 if !self.step() {
-                    let (_, token) = self.desk.next_timer().expect("the page hangs");
-                    self.tell(AppEvent::Timer { token });
+                    let (_, token) = self.bench.next_timer().expect("the page hangs");
+                    self.notify(AppEvent::Timer { token });
                 }
             }
         }
 
         fn next_load(&mut self) {
             loop {
-                let (_, token) = self.desk.next_timer().expect("another load");
-                self.tell(AppEvent::Timer { token });
+                let (_, token) = self.bench.next_timer().expect("another load");
+                self.notify(AppEvent::Timer { token });
                 if token == NEXT_LOAD {
                     return;
                 }
@@ -729,12 +729,12 @@ mod tests {
         }
 
         fn downloaded(&self) -> u64 {
-            let read = |books: &Books| books.written[Side::Host.index()];
+            let read = |books: &FlowState| books.written[Side::Host.index()];
             self.flows.iter().map(read).sum()
         }
 
         fn requested(&self) -> u64 {
-            let read = |books: &Books| books.written[Side::Peer.index()];
+            let read = |books: &FlowState| books.written[Side::Peer.index()];
             self.flows.iter().map(read).sum()
         }
     }
@@ -833,7 +833,7 @@ mod tests {
         network.load();
         // Established at 1 ms, requested at 2 ms, response sent from 32 ms on, read a millisecond
         // later; in one further millisecond nothing happens.
-        let times = network.desk.samples("page_load_time");
+        let times = network.bench.samples("page_load_time");
         assert_eq!(times.len(), 1);
         assert!((33e6..=35e6).contains(&times[0]), "{times:?}");
     }
@@ -850,13 +850,13 @@ mod tests {
             network.load();
             assert_eq!(network.downloaded(), load * 7_000_000);
             if load < 3 {
-                let end = network.desk.now;
+                let end = network.bench.now;
                 network.next_load();
-                assert_eq!(network.desk.now, end + Duration::from_secs(5));
+                assert_eq!(network.bench.now, end + Duration::from_secs(5));
             }
         }
-        assert_eq!(network.desk.next_timer(), None);
-        assert_eq!(network.desk.samples("page_load_time").len(), 3);
+        assert_eq!(network.bench.next_timer(), None);
+        assert_eq!(network.bench.samples("page_load_time").len(), 3);
     }
 
     #[test]
@@ -865,9 +865,9 @@ mod tests {
         for _ in 0..20 {
             network.step();
         }
-        network.tell(AppEvent::Stopped);
+        network.notify(AppEvent::Stopped);
         network.load();
-        assert_eq!(network.desk.next_timer(), None);
+        assert_eq!(network.bench.next_timer(), None);
     }
 
     #[test]
@@ -879,7 +879,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_connection_should_have_brought_comes_over_another() {
+    fn responses_of_a_lost_connection_are_requested_again_on_another() {
         let mut network = Network::new(Config::default(), 4);
         // TCP gives up the HTML's connection before the HTML is complete, and then a connection at
         // every seventh step.
@@ -891,10 +891,14 @@ mod tests {
                 let books = &mut network.flows[index];
                 books.open = false;
                 // Bytes of the page that had arrived are kept; bytes in transit are lost.
-                books.written[0] = if books.told[0] > 1 { books.told[0] } else { 0 };
+                books.written[0] = if books.notified[0] > 1 {
+                    books.notified[0]
+                } else {
+                    0
+                };
                 let flow = FlowId(index as u32);
                 let news = News::Closed;
-                network.tell(AppEvent::Flow { flow, news });
+                network.notify(AppEvent::Flow { flow, news });
             }
             network.step();
         }
@@ -904,7 +908,7 @@ mod tests {
     }
 
     #[test]
-    fn news_of_a_closed_connection_is_ignored() {
+    fn events_of_a_closed_connection_are_ignored() {
         let mut network = Network::new(Config::default(), 4);
         network.load();
         let flow = FlowId(0);
@@ -916,7 +920,7 @@ mod tests {
                 total: 1,
             },
         ] {
-            network.tell(AppEvent::Flow { flow, news });
+            network.notify(AppEvent::Flow { flow, news });
         }
         assert_eq!(network.web.loads_done, 1);
     }
@@ -948,7 +952,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_http2_connection_should_have_brought_comes_over_another() {
+    fn responses_of_a_lost_http2_connection_are_requested_again_on_another() {
         let config = Config {
             http2: Some(http2::Config::default()),
             servers: 1,
@@ -961,10 +965,10 @@ mod tests {
         }
         let books = &mut network.flows[0];
         books.open = false;
-        assert!(books.told[0] > 69_307, "resources were on their way");
+        assert!(books.notified[0] > 69_307, "resources were on their way");
         let flow = FlowId(0);
         let news = News::Closed;
-        network.tell(AppEvent::Flow { flow, news });
+        network.notify(AppEvent::Flow { flow, news });
         network.load();
         assert_eq!(network.flows.len(), 2);
         assert!(network.requested() > 101 * 328, "some were asked for again");
@@ -1000,12 +1004,12 @@ mod tests {
             ..Config::default()
         };
         let mut network = Network::new(config, 5);
-        let resolver = network.desk.peer_of(FlowId(0));
+        let resolver = network.bench.peer_of(FlowId(0));
         assert_eq!(resolver, 4, "the last of the remote hosts");
         for questions in [4, 4, 8] {
             network.load();
             assert_eq!(
-                network.web.names.as_ref().map(Names::questions),
+                network.web.names.as_ref().map(Names::queries),
                 Some(questions)
             );
             network.next_load();
@@ -1013,7 +1017,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_without_answer_is_asked_again_and_the_load_waits() {
+    fn a_query_without_a_response_is_sent_again_and_the_load_waits() {
         let config = Config {
             dns: Some(DnsConfig::default()),
             resources: 0,
@@ -1025,7 +1029,7 @@ mod tests {
         network.datagrams.clear();
         network.lose = 1;
         network.load();
-        let times = network.desk.samples("page_load_time");
+        let times = network.bench.samples("page_load_time");
         // The first and the second question were lost.
         assert!((10e9..10.1e9).contains(&times[0]), "{times:?}");
     }

@@ -66,7 +66,7 @@ impl Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
     /// The query with this number is outstanding.
-    Asked(u64),
+    Outstanding(u64),
     /// The address is known until this time.
     Known(Instant),
 }
@@ -78,7 +78,7 @@ pub(super) struct Names {
     flow: Option<FlowId>,
     /// State by server.
     servers: Vec<Name>,
-    questions: u64,
+    queries: u64,
 }
 
 impl Names {
@@ -88,29 +88,34 @@ impl Names {
             config,
             flow: None,
             servers: Vec::with_capacity(servers),
-            questions: 0,
+            queries: 0,
         }
     }
 
     /// Whether the address of `server` is known. If not, looks it up at remote host `resolver`.
-    pub(super) fn find(&mut self, server: usize, resolver: usize, cx: &mut AppContext<'_>) -> bool {
+    pub(super) fn resolve(
+        &mut self,
+        server: usize,
+        resolver: usize,
+        cx: &mut AppContext<'_>,
+    ) -> bool {
         if self.servers.len() <= server {
             self.servers.resize(server + 1, Name::Known(Instant::ZERO));
         }
         match self.servers[server] {
             Name::Known(until) if until > cx.now => true,
-            Name::Asked(_) => false,
+            Name::Outstanding(_) => false,
             Name::Known(_) => {
                 self.flow.get_or_insert_with(|| cx.open_datagrams(resolver));
-                self.servers[server] = Name::Asked(self.questions);
-                self.questions += 1;
-                self.ask(self.questions - 1, cx);
+                self.servers[server] = Name::Outstanding(self.queries);
+                self.queries += 1;
+                self.send_query(self.queries - 1, cx);
                 false
             }
         }
     }
 
-    fn ask(&self, number: u64, cx: &mut AppContext<'_>) {
+    fn send_query(&self, number: u64, cx: &mut AppContext<'_>) {
         let flow = self.flow.expect("it is opened for the first question");
         cx.datagram(flow, Side::Host, number, self.config.question.0 as u16);
         cx.wake_at(cx.now + self.config.timeout, TIMEOUT | number);
@@ -118,8 +123,8 @@ impl Names {
 
     /// Number of queries, repetitions not counted.
     #[cfg(test)]
-    pub(super) fn questions(&self) -> u64 {
-        self.questions
+    pub(super) fn queries(&self) -> u64 {
+        self.queries
     }
 
     /// Whether the queries use this flow.
@@ -137,7 +142,8 @@ impl Names {
             Side::Peer if self.config.time.is_zero() => self.answer(number, cx),
             Side::Peer => cx.wake_at(cx.now + self.config.time, ANSWER | number),
             Side::Host => {
-                let server = (self.servers.iter()).position(|name| *name == Name::Asked(number))?;
+                let server =
+                    (self.servers.iter()).position(|name| *name == Name::Outstanding(number))?;
                 // The browser uses the address that it waited for also if nothing is cached.
                 let lifetime = self.config.lifetime.max(Duration::from_nanos(1));
                 self.servers[server] = Name::Known(cx.now + lifetime);
@@ -157,8 +163,8 @@ impl Names {
         let number = token & (ANSWER - 1);
         if token & TIMEOUT == 0 {
             self.answer(number, cx);
-        } else if self.servers.contains(&Name::Asked(number)) {
-            self.ask(number, cx);
+        } else if self.servers.contains(&Name::Outstanding(number)) {
+            self.send_query(number, cx);
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::packet::Side;
 
 /// Ends of the messages in transit to one side of a connection, each with a value for the message.
 #[derive(Debug)]
-pub(super) struct Marks<T>(VecDeque<(u64, T)>);
+pub(super) struct MessageEnds<T>(VecDeque<(u64, T)>);
 
-impl<T> Marks<T> {
+impl<T> MessageEnds<T> {
     /// Creates an empty list with capacity for `count` messages.
     pub(super) fn with_capacity(count: usize) -> Self {
         Self(VecDeque::with_capacity(count))
