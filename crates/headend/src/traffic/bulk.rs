@@ -14,8 +14,9 @@ use crate::units::ByteCount;
 /// Parameters of a bulk transfer.
 ///
 /// Use it for uploads, downloads and backups, which fill a line and its queue. FTP is files with a
-/// `size`, each over a connection of its own. nttcp is `{ size = "8 MiB", files = 3, write = "4
-/// KiB" }`. Bursts above a sustained rate are groups of files with a `rest`.
+/// `size`, each over a connection of its own. nttcp is
+/// `{ size = "8 MiB", files = 3, write = "4 KiB" }`. Bursts above a sustained rate are groups of
+/// files with a `rest`.
 ///
 /// Source: a choice of ours; with `size`, the file transfers of CM-GL-Buffer's measurements.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

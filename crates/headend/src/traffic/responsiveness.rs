@@ -24,6 +24,7 @@
 //! `TCP_NOTSENT_LOWAT`; its next revision gives the 5 ms.
 //!
 //! Deviations:
+//!
 //! - There are no probes in the first interval, because the capacity is not known yet. The draft
 //!   limits the share of the capacity that probes may use.
 //! - Load-generating connections have no TLS handshake.

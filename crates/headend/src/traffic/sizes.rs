@@ -11,8 +11,8 @@ pub(super) fn log_normal(sigma: f64, rng: &mut Rng) -> f64 {
 
 /// Draws `count` log-normal sizes that come to exactly `total`, each at least 1 B.
 pub(super) fn share_out(sizes: &mut Vec<u64>, count: usize, total: u64, sigma: f64, rng: &mut Rng) {
-    // Weights in fixed point: 2^32 is the median. A weight that does not fit into 64 bits is
-    // limited to the largest.
+    // Weights in fixed point: 2^32 is the median. The largest possible weight is 2^32 times the
+    // median.
     sizes.clear();
     sizes.extend((0..count).map(|_| (math::exp(sigma * rng.normal()) * 4_294_967_296.0) as u64));
     let weights: u128 = sizes.iter().map(|&weight| u128::from(weight)).sum();

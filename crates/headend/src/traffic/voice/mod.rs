@@ -48,8 +48,8 @@ pub struct Config {
     /// Duration of a call, at least a scoring period. Default: one call, to the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<Duration>,
-    /// Time between two calls. It is longer than `scoring.grace`, so that the last packets of a
-    /// call are counted before the next call begins.
+    /// Time between two calls. It must be longer than `scoring.grace`, so that the last packets of
+    /// a call are counted before the next call begins.
     pub pause: Duration,
     /// Number of calls, failed ones included. Default: calls follow each other to the end.
     #[serde(skip_serializing_if = "Option::is_none")]

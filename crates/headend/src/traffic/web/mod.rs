@@ -49,8 +49,8 @@ pub struct Config {
     /// Largest number of connections to a server at the same time. More of them get a larger share
     /// of the line, and more of them go through slow start. HTTP/2 has one.
     pub connections: u32,
-    /// Server names are looked up at a resolver, a remote host of its own, before anything is sent
-    /// to the servers. Without it, the addresses are known.
+    /// DNS look-ups: the names of the servers are looked up at a resolver, a remote host of its
+    /// own, before anything is sent to the servers. Without it, the addresses are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns: Option<DnsConfig>,
     /// Size of the HTML, which is loaded first and alone.
