@@ -141,7 +141,7 @@ impl Line {
     /// Whether a packet that enters now leaves now: no delay, and nothing before it.
     #[inline]
     pub(crate) fn is_transparent(&self) -> bool {
-        self.delay.is_zero() && self.jitter.is_zero() && self.packets.len() == 0
+        self.delay.is_zero() && self.jitter.is_zero() && self.packets.is_empty()
     }
 
     /// Takes a packet that enters at `at` and goes on to position `hop` of its route. If it is

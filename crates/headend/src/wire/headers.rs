@@ -248,7 +248,7 @@ impl Sketch<'_> {
         header
     }
 
-    /// TcpOptions in the layout that the model counts their bytes by, and how many bytes they are.
+    /// Options in the layout that the model counts their bytes by, and how many bytes they are.
     fn options(&self) -> ([u8; 40], usize) {
         let mut room = Room {
             bytes: [0; 40],

@@ -141,6 +141,7 @@ macro_rules! sending {
 
 /// An upstream service flow.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ServiceFlow {
     /// Packets that arrive before this time are dropped.
     registered_at: Instant,
