@@ -1,7 +1,10 @@
-//! Clocks: virtual time jumps to the next event; real time sleeps until it, or until packets arrive from outside.
+//! Clocks: what the engine waits on between two events.
 //!
-//! The simulation cannot tell them apart. Arrivals enter stamped with the clock's time; every later step uses scheduled time, so lateness
-//! does not add up.
+//! With virtual time, a clock jumps to the next event. With real time, it sleeps until the next
+//! event, or until packets arrive from outside. The simulation cannot tell the two apart.
+//!
+//! An arrival carries the clock's time as its timestamp. Every later step uses scheduled time, so
+//! that delays of the real clock do not add up.
 
 use std::io;
 
@@ -9,31 +12,32 @@ use crate::flow::FlowId;
 use crate::packet::{Ecn, FrameId, Side};
 use crate::time::Instant;
 
-/// A packet from outside.
+/// A packet that arrives from outside the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it came.
+    /// The time of its arrival.
     pub at: Instant,
     /// Its flow.
     pub flow: FlowId,
-    /// The side it came from.
+    /// The side that sent it.
     pub from: Side,
-    /// IP bytes.
+    /// Its size in IP bytes.
     pub size: u16,
-    /// ECN field.
+    /// Its ECN field.
     pub ecn: Ecn,
-    /// The frame it stands for.
+    /// The real frame that it stands for.
     pub frame: FrameId,
 }
 
-/// A source of time, and of packets from outside.
+/// A source of time and of packets from outside.
 pub trait Clock {
-    /// Waits until `deadline` (`None`: for ever) or until packets arrive, which are appended to `arrivals` in order. Returns the instant up to which
-    /// events may now be handled; `None` at the end of the run.
+    /// Waits until `deadline` (`None`: without end) or until packets arrive; these are appended to
+    /// `arrivals` in order. Returns the time up to which events may now be handled, or `None` at
+    /// the end of the run.
     ///
     /// # Errors
     ///
-    /// Whatever the outside world reports.
+    /// Any error of the outside world, such as of a socket.
     fn wait_until(
         &mut self,
         deadline: Option<Instant>,
@@ -41,14 +45,14 @@ pub trait Clock {
     ) -> io::Result<Option<Instant>>;
 }
 
-/// Virtual time, with arrivals known beforehand (none, in a plain simulation).
+/// Virtual time, with arrivals that are known beforehand (none, in a plain simulation).
 #[derive(Debug, Default)]
 pub struct VirtualClock {
     arrivals: std::collections::VecDeque<Arrival>,
 }
 
 impl VirtualClock {
-    /// A clock that plays back `arrivals`, which are in order of time.
+    /// A clock that replays `arrivals`, which are in order of time.
     pub fn with_arrivals(arrivals: Vec<Arrival>) -> Self {
         assert!(
             arrivals.is_sorted_by_key(|arrival| arrival.at),

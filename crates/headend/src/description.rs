@@ -1,6 +1,8 @@
-//! What the engine says of the names that it knows, as JSON, for programs that judge, compare, draw
-//! and look up results. A queue discipline says it in its own file, and so does an application of
-//! itself and its measures.
+//! The engine's description of the names that it knows, as JSON: for programs that judge, compare,
+//! plot and look up results.
+//!
+//! Each queue discipline declares its part in its own file. Each application does so for itself and
+//! its measures.
 
 use std::collections::BTreeSet;
 
@@ -111,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Tables, expectations and figures know a kind by its name alone.
+    /// Tables, expectations and figures identify a kind by its name alone.
     #[test]
     fn a_name_is_that_of_one_kind_which_has_directions_everywhere_or_nowhere() {
         let mut known: BTreeMap<&str, (*const Kind, bool)> = BTreeMap::new();

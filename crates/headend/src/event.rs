@@ -1,8 +1,14 @@
-//! The event queue: a winner tree of the delay lines, beside a timing wheel for everybody else.
+//! The event queue: it holds the pending wake-ups of a run and returns them in order.
 //!
-//! Order is total and part of the model: time, then source, then the order of scheduling. A line has one pending wake-up and sets a new one after
-//! each packet, so it has a place of its own, which costs a few comparisons to change. The wheel's buckets are sorted when they are opened; their
-//! width never changes the order, only the speed. Nothing is cancelled: a component ignores a wake-up it no longer expects.
+//! The order is total and part of the model: time, then source, then the order of scheduling. No
+//! wake-up is cancelled: a component ignores a wake-up that it no longer expects.
+//!
+//! Two structures hold the wake-ups:
+//!
+//! - A winner tree holds those of the delay lines. A line has exactly one pending wake-up and sets
+//!   a new one after each packet. Changing it costs a few comparisons.
+//! - A timing wheel holds all others. A bucket of the wheel is sorted when it is opened. The width
+//!   of the buckets changes the speed, never the order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,34 +16,36 @@ use std::collections::BinaryHeap;
 use crate::collection::Earliest;
 use crate::time::{Duration, Instant};
 
-/// Who is woken. The order of the variants is the order of events at the same instant, and load-bearing: a link that has finished
-/// sending takes its next packet before others arrive at that instant, so that a departure may as well be known in advance.
+/// The component that is woken. The order of the variants is the order of events at the same
+/// instant, and results depend on it: a link that has finished sending dequeues its next packet
+/// before other packets arrive at that instant. A link may therefore compute a departure in
+/// advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// A link.
     Link(u32),
-    /// A delay line has a packet to hand over.
+    /// A delay line, which has a packet to hand over.
     Line(u32),
-    /// One end of a flow: twice the slot, plus the side's index.
+    /// One end of a flow. The index is twice the flow's slot, plus the index of the side.
     Endpoint(u32),
     /// An application.
     App(AppId),
-    /// The recorder closes an interval.
+    /// The recorder, which closes an interval.
     Sampler,
 }
 
-/// Names an application.
+/// The identifier of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AppId(pub u32);
 
 /// A wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// The time of the wake-up.
     pub at: Instant,
-    /// Who.
+    /// The component that is woken.
     pub source: Source,
-    /// What for; only the source knows.
+    /// A value whose meaning only the source knows.
     pub token: u64,
 }
 
@@ -72,7 +80,8 @@ impl Source {
     }
 }
 
-/// 24 bytes: time, source and sequence packed for one comparison, token.
+/// An entry of 24 bytes: the time; source and sequence number, packed for one comparison; the
+/// token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     at: u64,
@@ -85,7 +94,7 @@ impl Entry {
         (u128::from(self.at) << 64) | u128::from(self.order)
     }
 
-    /// Whether it comes before a line's wake-up at `at`.
+    /// Whether this entry comes before a line's wake-up at `at`.
     fn precedes_line(&self, at: u64) -> bool {
         self.at < at || self.at == at && self.order < Source::Line(0).code() << SOURCE_SHIFT
     }
@@ -95,7 +104,7 @@ impl Entry {
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
     entries: [Entry; CHUNK],
-    /// Of the same bucket, and full.
+    /// The next chunk of the same bucket; it is full.
     next: u32,
 }
 
@@ -103,7 +112,8 @@ const CHUNK: usize = 5;
 
 const NIL: u32 = u32::MAX;
 
-/// A bucket: the chunk that is being filled, and how many entries it holds. That is said here, so that one more is put there without looking.
+/// A bucket of the wheel: the chunk that is being filled, and the number of entries in it. The
+/// number is kept here, so that adding an entry does not read the chunk first.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     chunk: u32,
@@ -111,7 +121,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Behind no chunk there is no room.
+    /// A bucket without a chunk counts as full, so that its first entry gets a new chunk.
     const EMPTY: Self = Self {
         chunk: NIL,
         len: CHUNK as u32,
@@ -121,31 +131,32 @@ impl Bucket {
 const BUCKETS: u64 = 8192;
 const WORDS: usize = (BUCKETS / 64) as usize;
 
-/// Pending wake-ups in total order.
+/// The pending wake-ups in total order.
 #[derive(Debug)]
 pub struct EventQueue {
     /// The wake-up of each line.
     lines: Earliest,
-    /// No entry of the wheel is earlier.
+    /// A lower bound of the times of the wheel's entries.
     not_before: u64,
-    /// Entries of the opened bucket, latest first.
+    /// The entries of the opened bucket, latest first.
     open: Vec<Entry>,
-    /// Number of the opened bucket since the start of time.
+    /// The number of the opened bucket, counted from the start of the run.
     current: u64,
-    /// Width of a bucket is 2^shift nanoseconds.
+    /// The base-2 logarithm of a bucket's width in nanoseconds.
     shift: u32,
     buckets: Vec<Bucket>,
     occupied: [u64; WORDS],
     chunks: Vec<Chunk>,
     free: u32,
     in_wheel: usize,
-    /// Beyond the wheel's horizon.
+    /// The entries beyond the wheel's horizon.
     later: BinaryHeap<Reverse<Entry>>,
     sequence: u64,
 }
 
 impl EventQueue {
-    /// A queue for so many delay lines, whose buckets are about `width` wide (rounded down to a power of two nanoseconds, within 1 µs to 4 ms).
+    /// A queue for `lines` delay lines. Its buckets are about `width` wide: rounded down to a power
+    /// of two nanoseconds, within 1 µs to 4 ms.
     pub fn new(width: Duration, lines: usize) -> Self {
         let shift = width.as_nanos().clamp(1 << 10, 1 << 22).ilog2();
         Self {
@@ -164,23 +175,23 @@ impl EventQueue {
         }
     }
 
-    /// Says when line `index` is to be woken, in place of what it said before.
+    /// Schedules the wake-up of line `index`, in place of its previous one. `None` removes it.
     #[inline]
     pub fn set_line(&mut self, index: u32, at: Option<Instant>) {
         self.lines.set(index, at);
     }
 
-    /// The first time that cannot be scheduled with this many lines.
+    /// The first time at which no wake-up can be scheduled for one of this many lines.
     pub(crate) fn limit_of(lines: usize) -> Instant {
         Earliest::limit_of(lines)
     }
 
-    /// No line is woken from here on.
+    /// The first time at which no line can be woken.
     pub(crate) fn limit(&self) -> Instant {
         self.lines.limit()
     }
 
-    /// Schedules a wake-up of `source`, which is no line, to be woken at `at`.
+    /// Schedules a wake-up of `source`, which is not a line, at `at`.
     pub fn push(&mut self, at: Instant, source: Source, token: u64) {
         debug_assert!(
             !matches!(source, Source::Line(_)),
@@ -213,7 +224,8 @@ impl EventQueue {
         (at < self.lines.limit()).then_some(at)
     }
 
-    /// Takes the earliest wake-up if it is not later than `until`. That of a line stays until the line, which is woken now, sets its next.
+    /// Removes and returns the earliest wake-up if it is not later than `until`. A line's wake-up
+    /// stays in the queue until the line, which is woken now, sets its next one.
     #[inline]
     pub fn pop_until(&mut self, until: Instant) -> Option<Event> {
         let (at, line) = self.lines.first();
@@ -242,12 +254,12 @@ impl EventQueue {
         Some(entry).filter(|entry| entry.precedes_line(at))
     }
 
-    /// Pending wake-ups.
+    /// The number of pending wake-ups.
     pub fn len(&self) -> usize {
         self.lines.len() + self.open.len() + self.in_wheel + self.later.len()
     }
 
-    /// Whether nothing is pending.
+    /// Whether no wake-up is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -278,9 +290,10 @@ impl EventQueue {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Opens the next bucket that holds anything, unless it begins after `at`: what is put into an open bucket must be sorted in.
+    /// Opens the next bucket that is not empty, unless it begins after `at`: an entry that is
+    /// pushed into an open bucket costs an insertion in order.
     fn open_until(&mut self, at: u64) {
-        // No bucket has the highest number.
+        // `u64::MAX` stands for "none"; no bucket has this number.
         let wheel = if self.in_wheel > 0 {
             self.next_occupied()
         } else {
@@ -347,7 +360,7 @@ mod tests {
 
     use super::*;
 
-    /// The queue's next wake-up is the model's: its time.
+    /// Asserts that the queue's next wake-up is the model's next one, and returns its time.
     fn assert_next(queue: &mut EventQueue, model: &mut Vec<(u64, Source, u64)>) -> u64 {
         model.sort();
         let expected = model.remove(0);
@@ -363,7 +376,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the width, events come out by (time, source, order of scheduling), also when handlers schedule more.
+        /// Events come out in the order (time, source, scheduling) for every width, also when
+        /// handlers schedule more events.
         #[test]
         fn order_is_time_then_source_then_sequence(
             width in 1_000_u64..3_000_000,

@@ -1,7 +1,8 @@
 //! The flow table: what all packets of one connection or datagram stream have in common.
 //!
-//! A *group* is a flow of the scenario (`[flow.upload]`); a *flow* is one connection or datagram stream of a group, with its own
-//! ports. A slot is used again once its flow is closed and none of its packets is left in the network.
+//! A *group* is a flow of the scenario (`[flow.upload]`). A *flow* is one connection or datagram
+//! stream of a group, with ports of its own. A slot of the table is reused once its flow is closed
+//! and none of its packets is left in the network.
 
 use std::num::NonZeroU32;
 
@@ -16,7 +17,8 @@ use crate::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupId(pub u32);
 
-/// A tunnel of the scenario: its flows share the outer header of their packets, as in a VPN, and look like one flow to whoever hashes headers.
+/// A tunnel of the scenario. Its flows share the outer header of their packets, as in a VPN: a
+/// queue that hashes headers sees them as one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TunnelId(pub NonZeroU32);
 
@@ -24,29 +26,30 @@ pub struct TunnelId(pub NonZeroU32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RouteId(pub u32);
 
-/// One step of a packet's way.
+/// One step of a packet's route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hop {
-    /// Enters a link.
+    /// The packet enters a link.
     Link {
-        /// Which link.
+        /// The index of the link.
         link: u16,
-        /// Which of its ports.
+        /// The port of the link.
         port: Port,
     },
-    /// Enters a delay line.
+    /// The packet enters a delay line.
     Line(u32),
-    /// Has arrived.
+    /// The packet has arrived.
     End,
 }
 
-/// An entrance of a link: direction and attachment; each link says how it numbers them.
+/// An entrance of a link: a direction and an attachment. Each link defines how it numbers its
+/// ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port(pub u16);
 
-/// Hosts with an IPv6 address are known by a number from here on (240.0.0.0/4, which RFC 1112 §4
-/// reserves: no IPv4 host has it), so that a flow's header keeps its size; which address that is,
-/// the [table](FlowTable::ipv6_address) knows.
+/// Host numbers from here on stand for IPv6 addresses. The range is 240.0.0.0/4, which RFC 1112 §4
+/// reserves, so that no IPv4 host has such a number. A flow's header thus has the same size for
+/// both versions. The [table](FlowTable::ipv6_address) maps a number to its IPv6 address.
 pub const IPV6_HOSTS: u32 = 0xf000_0000;
 
 /// Whether a host's number stands for an IPv6 address.
@@ -55,18 +58,18 @@ pub const fn is_ipv6(address: u32) -> bool {
     address >= IPV6_HOSTS
 }
 
-/// IPv6 addresses of consecutive hosts.
+/// The IPv6 addresses of consecutive hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv6Block {
-    /// Number of the first host.
+    /// The number of the first host.
     pub first: u32,
-    /// Number of the last host.
+    /// The number of the last host.
     pub last: u32,
-    /// Address of the first host; the others have the following ones.
+    /// The address of the first host; the others have the addresses that follow.
     pub address: u128,
 }
 
-/// Transport protocol, for classifiers and hashing.
+/// The transport protocol, for classifiers and hashing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// ICMP echo.
@@ -80,29 +83,30 @@ pub enum Protocol {
 /// The header fields of a flow, and its place in the scenario.
 #[derive(Debug, Clone)]
 pub struct FlowHeader {
-    /// The scenario's flow.
+    /// The flow of the scenario that it belongs to.
     pub group: GroupId,
-    /// The application that owns it.
+    /// The application that owns the flow.
     pub app: AppId,
-    /// 0, 1, … in the order the group opened its flows.
+    /// The number of the flow within its group: 0, 1, … in the order of opening.
     pub ordinal: u32,
-    /// Counts the uses of this slot, so that a late wake-up does not reach a successor.
+    /// How often this slot was used before, so that a late wake-up for an earlier flow is
+    /// recognised.
     pub generation: u32,
-    /// Transport protocol.
+    /// The transport protocol.
     pub protocol: Protocol,
-    /// Host addresses, by side; of IPv6 hosts [numbers](IPV6_HOSTS).
+    /// The addresses of the hosts, by side; for IPv6 hosts, [numbers](IPV6_HOSTS).
     pub addresses: [u32; 2],
-    /// Ports, by side.
+    /// The ports, by side.
     pub ports: [u16; 2],
-    /// DSCP of its packets.
+    /// The DSCP of its packets.
     pub dscp: u8,
-    /// The tunnel its packets travel in.
+    /// The tunnel that carries its packets.
     pub tunnel: Option<TunnelId>,
-    /// Routes, by sending side.
+    /// The routes, by sending side.
     pub routes: [RouteId; 2],
 }
 
-/// What packets refer to.
+/// The tables that a packet's fields refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
     pub(crate) flows: &'a FlowTable,
@@ -117,15 +121,15 @@ impl Surroundings<'_> {
     }
 }
 
-/// A place for a flow.
+/// A slot of the table.
 #[derive(Debug)]
 struct Slot {
     header: FlowHeader,
-    /// Packets in the network.
+    /// The number of its packets in the network.
     alive: u32,
-    /// Which sides are done with the flow.
+    /// The sides that are done with the flow.
     done: [bool; 2],
-    /// Closed on both sides: the slot is free once `alive` is 0.
+    /// Whether the flow is closed on both sides. The slot is then free once `alive` is 0.
     closed: bool,
 }
 
@@ -133,16 +137,22 @@ struct Slot {
 #[derive(Debug, Default)]
 pub struct FlowTable {
     slots: Vec<Slot>,
-    /// Slots to be used again, and since when, in order of time. A link that puts departures off may
-    /// discard a packet late, and so free a slot after one that became free later.
+    /// The free slots, each with the time since when it is free, in order of time. A link that
+    /// computes departures late may discard a packet late, and so free a slot after one that became
+    /// free at a later time.
     free: Vec<(Instant, FlowId)>,
-    /// All routes behind each other; a route's id is where it begins.
+    /// The hops of all routes, one route after the other. A route's id is the index of its first
+    /// hop.
     hops: Vec<Hop>,
     ipv6: Vec<Ipv6Block>,
 }
 
 impl FlowTable {
-    /// Adds a route; its last hop must be [`Hop::End`].
+    /// Adds a route.
+    ///
+    /// # Panics
+    ///
+    /// If the last hop is not [`Hop::End`].
     pub fn add_route(&mut self, hops: Vec<Hop>) -> RouteId {
         assert_eq!(hops.last(), Some(&Hop::End), "a route ends at a host");
         let id = RouteId(self.hops.len() as u32);
@@ -150,7 +160,7 @@ impl FlowTable {
         id
     }
 
-    /// Says which IPv6 addresses hosts have.
+    /// Sets the IPv6 addresses of the hosts.
     pub fn set_ipv6(&mut self, blocks: Vec<Ipv6Block>) {
         self.ipv6 = blocks;
     }
@@ -162,7 +172,7 @@ impl FlowTable {
         Some(block.address + u128::from(host - block.first))
     }
 
-    /// Every link's entrance on a route, with the hop behind it.
+    /// Each port of a link that a route enters, with the hop that follows the link.
     pub(crate) fn exits(&self) -> impl Iterator<Item = (u16, Port, Hop)> + '_ {
         self.hops.windows(2).filter_map(|pair| match pair[0] {
             Hop::Link { link, port } => Some((link, port, pair[1])),
@@ -170,7 +180,7 @@ impl FlowTable {
         })
     }
 
-    /// Every delay line on a route, with the hop behind it.
+    /// Each delay line on a route, with the hop that follows it.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (u32, Hop)> + '_ {
         self.hops.windows(2).filter_map(|pair| match pair[0] {
             Hop::Line(line) => Some((line, pair[1])),
@@ -178,7 +188,7 @@ impl FlowTable {
         })
     }
 
-    /// Takes a slot for a new flow.
+    /// Opens a flow in a free slot, or in a new one.
     pub fn open(&mut self, mut header: FlowHeader) -> FlowId {
         let free = self.free.pop();
         header.generation = free.map_or(0, |(_, id)| self.header(id).generation.wrapping_add(1));
@@ -197,7 +207,7 @@ impl FlowTable {
         }
     }
 
-    /// Both sides are done with the flow at `now`.
+    /// Closes a flow at `now`: both sides are done with it.
     pub fn close(&mut self, id: FlowId, now: Instant) {
         let slot = &mut self.slots[id.0 as usize];
         assert!(!slot.closed, "a flow is closed once");
@@ -207,7 +217,8 @@ impl FlowTable {
         }
     }
 
-    /// `side` is done with the flow at `now`. True if now both are; the flow is then closed.
+    /// Records that `side` is done with the flow at `now`. Returns true if now both sides are done;
+    /// the flow is then closed.
     pub fn close_side(&mut self, id: FlowId, side: Side, now: Instant) -> bool {
         let done = &mut self.slots[id.0 as usize].done;
         done[side.index()] = true;
@@ -223,14 +234,14 @@ impl FlowTable {
         self.slots[id.0 as usize].closed
     }
 
-    /// A packet of the flow entered the network; the flow's group.
+    /// Counts a packet of the flow that enters the network, and returns the flow's group.
     pub fn entered(&mut self, id: FlowId) -> GroupId {
         let slot = &mut self.slots[id.0 as usize];
         slot.alive += 1;
         slot.header.group
     }
 
-    /// A packet of the flow ended at `now`.
+    /// Counts a packet of the flow that left the network at `now`: it was delivered or discarded.
     #[inline]
     pub fn left(&mut self, id: FlowId, now: Instant) {
         let slot = &mut self.slots[id.0 as usize];
@@ -246,18 +257,18 @@ impl FlowTable {
         self.free.insert(place, (now, id));
     }
 
-    /// The header of a flow; of a free slot, that of the flow which had it last.
+    /// The header of a flow; for a free slot, the header of the flow that had it last.
     pub fn header(&self, id: FlowId) -> &FlowHeader {
         &self.slots[id.0 as usize].header
     }
 
-    /// The hop at `position` of the route that packets of `flow` take which `from` sends.
+    /// The hop at `position` of the route that packets of `flow` take when side `from` sends them.
     #[inline]
     pub fn hop_of(&self, flow: FlowId, from: Side, position: u8) -> Hop {
         self.hop(self.header(flow).routes[from.index()], position)
     }
 
-    /// Links that a packet has passed on its way to where it is.
+    /// The number of links that a packet has passed on its way to its present place.
     pub fn links_passed(&self, packet: &Packet) -> u8 {
         let before =
             (0..packet.hop).map(|position| self.hop_of(packet.flow, packet.from, position));

@@ -1,4 +1,4 @@
-//! Transcendental functions from `libm`, so that results are the same bits on every platform.
+//! Transcendental functions, all from `libm`: their results have the same bits on every platform.
 
 /// e to the power of `x`.
 pub fn exp(x: f64) -> f64 {
@@ -30,7 +30,7 @@ pub fn cbrt(x: f64) -> f64 {
     libm::cbrt(x)
 }
 
-/// Share of a standard normal distribution below `x`.
+/// The cumulative distribution function of the standard normal distribution.
 pub fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
 }

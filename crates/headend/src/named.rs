@@ -1,6 +1,8 @@
-//! Two forms of brevity in scenarios: a name alone, and a plain value where a table could say more.
+//! Two short forms of scenario values: a name in place of a table, and a plain value in place of a
+//! table.
 //!
-//! Both look at what stands there before they choose (`untagged` would do that as well, but its errors lose their path and their words).
+//! Both inspect the value before they choose a form. Serde's `untagged` would do that as well, but
+//! its errors lose the path and the message.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,13 +16,15 @@ use serde::de::{
 };
 use serde::{Serialize, Serializer};
 
-/// One of several kinds: `"codel"` alone takes all defaults, `{ codel = { target = "5 ms" } }` says more.
+/// One of several kinds. `"codel"` alone takes all defaults; `{ codel = { target = "5 ms" } }` sets
+/// parameters.
 ///
-/// `T` is an enum tagged outside whose variants hold configurations with defaults.
+/// `T` is an externally tagged enum whose variants hold configurations with defaults.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Named<T>(pub T);
 
-/// A quantity as text, or a table that says more: a constant rate or a schedule, a delay or where to draw it from.
+/// A quantity as text, or a table with more detail: a constant rate or a schedule, a delay or a
+/// distribution of delays.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OrTable<Q, T> {
     /// The quantity.
@@ -29,7 +33,7 @@ pub enum OrTable<Q, T> {
     Table(T),
 }
 
-/// Writes `value` as [`Named`] does: for `#[serde(with = …)]`.
+/// Serializes `value` as [`Named`] does, for `#[serde(with = …)]`.
 ///
 /// # Errors
 ///
@@ -38,7 +42,7 @@ pub fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Resul
     value.serialize(serializer)
 }
 
-/// Reads a value as [`Named`] does: for `#[serde(with = …)]`.
+/// Deserializes a value as [`Named`] does, for `#[serde(with = …)]`.
 ///
 /// # Errors
 ///
@@ -84,7 +88,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for NameOrTable<T> {
     }
 }
 
-/// A table with the one key that names the kind.
+/// A table whose only key names the kind.
 struct OneEntry<A>(A);
 
 impl<'de, A: MapAccess<'de>> Deserializer<'de> for OneEntry<A> {
@@ -158,7 +162,7 @@ impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for StructBody<V> {
     }
 }
 
-/// The parameters of a name that stands alone: an empty table.
+/// The parameters of a kind that is given by its name alone: an empty table.
 #[derive(Clone, Copy)]
 struct NoParameters;
 
@@ -179,7 +183,7 @@ impl<T: JsonSchema> JsonSchema for Named<T> {
         T::schema_name()
     }
 
-    /// Either of the two forms; the names are those of the kinds.
+    /// The schema of both forms. The allowed names are those of the kinds.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let kinds = T::json_schema(generator);
         let names: Vec<String> = kinds
@@ -227,7 +231,7 @@ impl<'de, Q: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for PlainOrTabl
         Q::deserialize(text.into_deserializer()).map(OrTable::Plain)
     }
 
-    // A number is left to the quantity, which says that it wants a unit.
+    // Numbers are passed to the quantity, whose error says that a unit is missing.
     fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
         Q::deserialize(number.into_deserializer()).map(OrTable::Plain)
     }

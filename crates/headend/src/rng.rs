@@ -1,7 +1,9 @@
-//! Seeded random streams, one for each component, named by the component's path in the scenario.
+//! Seeded streams of random numbers, one for each component, named by the component's path in the
+//! scenario.
 //!
-//! A stream depends on the run's seed and on its own name alone. Changing one component (the queue, say) therefore leaves
-//! every other component's draws as they were: comparisons between runs are paired without further ado.
+//! A stream depends only on the run's seed and on its own name. A change of one component (such as
+//! the queue) therefore leaves the draws of every other component as they were, and comparisons
+//! between runs are paired.
 
 use std::fmt::{self, Write as _};
 
@@ -11,14 +13,14 @@ use rand_pcg::Pcg64Mcg;
 use crate::math;
 use crate::time::Duration;
 
-/// One component's stream of random numbers.
+/// The stream of random numbers of one component.
 #[derive(Debug, Clone)]
 pub struct Rng(Pcg64Mcg);
 
 impl Rng {
-    /// The stream called `path` (such as `link.cable.up.queue`) of the run with this seed.
+    /// The stream with the name `path` (such as `link.cable.up.queue`) in the run with this seed.
     pub fn for_path(seed: u64, path: impl fmt::Display) -> Self {
-        // FNV-1a folds the name; SplitMix64 spreads seed and name over the generator's state.
+        // FNV-1a hashes the name; SplitMix64 spreads seed and name over the generator's state.
         let mut name = Fnv1a::default();
         write!(name, "{path}").expect("a hash takes every name");
         let Fnv1a(name) = name;
@@ -30,7 +32,8 @@ impl Rng {
         Self(Pcg64Mcg::from_seed(bytes))
     }
 
-    /// A stream of its own, seeded by the next two draws of this one: how far either is drawn from here on changes nothing in the other.
+    /// A new stream, seeded by the next two draws of this one. Later draws from either stream do
+    /// not change the other.
     #[must_use]
     pub fn fork(&mut self) -> Self {
         let mut bytes = [0; 16];
@@ -49,7 +52,7 @@ impl Rng {
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Exponential with this mean.
+    /// Exponential with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * math::ln(1.0 - self.uniform())
     }
@@ -71,7 +74,7 @@ impl Rng {
     }
 }
 
-/// The FNV-1a hash of what is written to it.
+/// The FNV-1a hash of the text that is written to it.
 struct Fnv1a(u64);
 
 impl Default for Fnv1a {
@@ -89,7 +92,8 @@ impl fmt::Write for Fnv1a {
     }
 }
 
-/// Spreads a number over 64 bits: each bit of it moves about half of them (the finaliser of `SplitMix64`).
+/// Spreads a number over 64 bits: each bit of the number changes about half of them (the finaliser
+/// of `SplitMix64`).
 pub(crate) fn splitmix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,21 +1,26 @@
-//! Student's t distribution: how far the mean of a few samples may be from what it estimates.
+//! Student's t distribution, for confidence intervals of the mean of a few samples.
 //!
-//! Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), §26.7: the finite series for whole degrees of freedom
-//! (26.7.3 and 26.7.4), and for many degrees the expansion about the normal quantile (26.7.5). Transcendental functions are those of `libm`,
-//! so that intervals are the same bits on every platform.
+//! Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), §26.7. Integer degrees
+//! of freedom have a finite series (26.7.3 and 26.7.4). Many degrees use the expansion about the
+//! normal quantile (26.7.5).
+//!
+//! Transcendental functions are those of `libm`, so that intervals have the same bits on every
+//! platform.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI, FRAC_2_SQRT_PI};
 
-/// From so many degrees of freedom on, the expansion is used: its first neglected term is then below 1e-12 of the quantile.
+/// From this many degrees of freedom on, the expansion is used: its first neglected term is then
+/// below 1e-12 of the quantile.
 const MANY: u32 = 1000;
 
-/// The value that a share `p` of the distribution with so many `degrees` of freedom lies below.
+/// The quantile: the value below which a share `p` of the distribution with `degrees` of freedom
+/// lies.
 ///
 /// Accurate to 1e-9 of the quantile or better from `p` = 0.0001 to 0.9999.
 pub fn quantile(p: f64, degrees: u32) -> f64 {
     assert!(p > 0.0 && p < 1.0, "a share between 0 and 1");
     assert!(degrees > 0, "at least one degree of freedom");
-    // What lies between -t and t.
+    // The share between -t and t.
     let share = (2.0 * p - 1.0).abs();
     let t = if degrees < MANY {
         let angle = solve(share, |angle| central_share(angle, degrees));
@@ -26,7 +31,8 @@ pub fn quantile(p: f64, degrees: u32) -> f64 {
     t.copysign(p - 0.5)
 }
 
-/// Where a concave function of `x`, given with its slope, reaches `share`: from zero, Newton's steps approach it from below.
+/// The `x` at which a concave function, given with its slope, reaches `share`. Newton's steps start
+/// at zero and approach it from below.
 fn solve(share: f64, function: impl Fn(f64) -> (f64, f64)) -> f64 {
     let mut x = 0.0;
     loop {
@@ -39,14 +45,16 @@ fn solve(share: f64, function: impl Fn(f64) -> (f64, f64)) -> f64 {
     }
 }
 
-/// A&S 26.7.3 and 26.7.4: the share A(t|ν) between -t and t, and its slope, at the angle θ = arctan(t / √ν).
+/// A&S 26.7.3 and 26.7.4: the share A(t|ν) between -t and t, and its slope, at the angle θ =
+/// arctan(t / √ν).
 fn central_share(angle: f64, degrees: u32) -> (f64, f64) {
     let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
     let is_odd = degrees % 2 == 1;
-    // Powers of the cosine: 1, 3, 5, … of odd degrees, 0, 2, 4, … of even ones, up to ν - 2.
+    // The powers of the cosine: 1, 3, 5, … for odd degrees, 0, 2, 4, … for even ones, up to ν - 2.
     let (mut power, mut term) = (u32::from(is_odd), if is_odd { cosine } else { 1.0 });
     let mut sum = 0.0;
-    // The slope is that of the last term's highest power: what comes before cancels out.
+    // Only the last term, which has the highest power, contributes to the slope: the slopes of the
+    // terms before it cancel out.
     let mut slope = 1.0;
     while power + 2 <= degrees {
         sum += term;
@@ -95,7 +103,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_table() {
-        // Abramowitz and Stegun, table 26.10, to its last digit.
+        // Abramowitz and Stegun, table 26.10; the tolerance is half a unit of its last digit.
         for (p, degrees, expected) in [
             (0.75, 1, 1.000),
             (0.975, 1, 12.706),

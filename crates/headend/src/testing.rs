@@ -1,6 +1,8 @@
-//! A bench for components: drives a queue or a control law outside a simulation, at times the test chooses.
+//! A test bench for components: it drives a queue or a control law outside a simulation, at times
+//! that the test chooses.
 //!
-//! It plays the simulation's part for one queue: it lets packets in, lends a [`Context`] for each call, and keeps what is recorded.
+//! It takes the place of the simulation for one queue: it creates packets, provides a [`Context`]
+//! for each call, and keeps the recorded events.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +16,7 @@ use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, QueueId, Sink, TraceEvent};
 
-/// A world with one queue and no links, hosts or events of its own.
+/// A test bench: a world with one queue and without links, hosts or events.
 pub struct Bench {
     /// The time of the next call.
     pub now: Instant,
@@ -25,7 +27,7 @@ pub struct Bench {
     sent: u64,
 }
 
-/// What was recorded, shared between the bench and the sink in its world.
+/// The recorded events, shared between the bench and the sink in its world.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<(Instant, TraceEvent)>>>);
 
@@ -51,7 +53,7 @@ impl Bench {
         bench
     }
 
-    /// The same without a log of what happens, for measuring.
+    /// A bench that keeps no log of events, for measurements of speed.
     pub fn silent() -> Self {
         let mut flows = FlowTable::default();
         let route = flows.add_route(vec![Hop::End]);
@@ -70,7 +72,7 @@ impl Bench {
         }
     }
 
-    /// Opens a UDP flow whose packets carry `dscp`. Each has a port of its own.
+    /// Opens a UDP flow whose packets carry `dscp`. Each flow has a port of its own.
     pub fn flow(&mut self, dscp: u8) -> FlowId {
         self.open(Protocol::Udp, dscp, None)
     }
@@ -80,7 +82,7 @@ impl Bench {
         self.open(protocol, dscp, None)
     }
 
-    /// Opens a UDP flow in tunnel `number`, which is above zero.
+    /// Opens a UDP flow in tunnel `number`, which must be above zero.
     pub fn tunnelled_flow(&mut self, number: u32) -> FlowId {
         self.open(Protocol::Udp, 0, NonZeroU32::new(number).map(TunnelId))
     }
@@ -102,7 +104,8 @@ impl Bench {
         })
     }
 
-    /// Lets a packet of `size` IP bytes into the world; packets are numbered from 0 on.
+    /// Creates a packet of `size` IP bytes, which counts as entered. Packets are numbered from 0
+    /// on.
     pub fn packet(&mut self, flow: FlowId, size: u16) -> Packet {
         let mut packet = Packet::datagram(flow, Side::Host, self.sent, size, size);
         packet.sent_at = self.now;
@@ -112,30 +115,30 @@ impl Bench {
         packet
     }
 
-    /// Ends a packet that the queue gave up.
+    /// Ends a packet that was dequeued.
     pub fn end(&mut self, packet: Packet) {
         self.world.delivered += 1;
         self.cx().end(packet);
     }
 
-    /// The hand for one call, in queue 0.
+    /// The context for one call, in queue 0.
     pub fn cx(&mut self) -> Context<'_> {
         let mut cx = Context::new(self.now, &mut self.world, Source::Link(0));
         cx.enter_queue(QueueId(0));
         cx
     }
 
-    /// Lets time pass.
+    /// Advances the time by `span`.
     pub fn advance(&mut self, span: Duration) {
         self.now += span;
     }
 
-    /// What has been recorded since the last call.
+    /// The events that were recorded since the last call.
     pub fn take_log(&mut self) -> Vec<(Instant, TraceEvent)> {
         std::mem::take(&mut self.log.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Times and reasons of the discards since the log was last taken.
+    /// The times and reasons of the discards since the log was last taken.
     pub fn take_discards(&mut self) -> Vec<(Instant, DropReason)> {
         let discard = |(at, event)| match event {
             TraceEvent::Discarded { reason, .. } => Some((at, reason)),
@@ -144,7 +147,7 @@ impl Bench {
         self.take_log().into_iter().filter_map(discard).collect()
     }
 
-    /// Packets that entered, were given up by the queue, and were discarded.
+    /// The numbers of packets that entered, were delivered, and were discarded.
     pub fn counts(&self) -> [u64; 3] {
         let world = &self.world;
         [world.entered, world.delivered, world.discarded]

@@ -1,11 +1,13 @@
-//! What errors show of texts that others wrote: short where it is a file's, and nothing that a terminal would obey.
+//! Texts of users in error messages: excerpts of files are cut short, and characters that would
+//! control a terminal are escaped.
 
 use std::borrow::Cow;
 
-/// Of a file so many characters are quoted: enough to find the place, too few to give a secret away.
+/// The number of characters that are quoted from a file: enough to find the place, too few to
+/// disclose a secret.
 const MOST_QUOTED: usize = 20;
 
-/// The start of a text in quotes, escaped; `…` stands for what is left out.
+/// The start of a text in quotes, escaped. `…` stands for what is left out.
 pub(crate) fn quote(text: &str) -> String {
     let mut left = text.chars();
     let start: String = left.by_ref().take(MOST_QUOTED).collect();
@@ -13,7 +15,8 @@ pub(crate) fn quote(text: &str) -> String {
     format!("\"{}{cut}\"", start.escape_debug())
 }
 
-/// The text with whatever a terminal obeys (controls, breaks of lines, turns of direction) escaped.
+/// The text with all characters escaped that control a terminal: control characters, line
+/// separators, and marks of text direction.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return text.into();

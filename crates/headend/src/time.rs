@@ -1,7 +1,7 @@
-//! Simulated time: points and spans, both whole nanoseconds.
+//! Simulated time: points and spans, both in whole nanoseconds.
 //!
-//! Two types keep the two meanings apart: an [`Instant`] is a point counted from the start of the
-//! simulation, a [`Duration`] is a span. Neither can be read from a machine's clock.
+//! Two types keep the two apart: an [`Instant`] is a point, counted from the start of the run; a
+//! [`Duration`] is a span. Neither can be read from a machine's clock.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -35,7 +35,8 @@ impl Instant {
         self.0 as f64 * 1e-9
     }
 
-    /// The latest multiple of `tick` up to here; here itself if `tick` is zero.
+    /// The latest multiple of `tick` that is not after this point; the point itself if `tick` is
+    /// zero.
     #[inline]
     #[must_use]
     pub const fn last_tick(self, tick: Duration) -> Self {
@@ -45,14 +46,14 @@ impl Instant {
         }
     }
 
-    /// The span from `earlier` to here; zero if `earlier` is later.
+    /// The span from `earlier` to this point; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Duration {
-    /// No time.
+    /// A span of length zero.
     pub const ZERO: Self = Self(0);
     /// Longer than any run.
     pub const MAX: Self = Self(u64::MAX);
@@ -77,7 +78,7 @@ impl Duration {
         Self(secs * 1_000_000_000)
     }
 
-    /// The span nearest to `secs` seconds; negative and NaN give zero.
+    /// The span nearest to `secs` seconds; zero for negative numbers and NaN.
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e9 + 0.5) as u64)
     }
@@ -92,12 +93,12 @@ impl Duration {
         self.0 as f64 * 1e-9
     }
 
-    /// Whether the span is empty.
+    /// Whether the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// `self − other`, or zero.
+    /// `self − other`; zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -132,7 +133,11 @@ impl Sub<Duration> for Instant {
 
 impl Sub for Instant {
     type Output = Duration;
-    /// Panics when `earlier` is later: time does not go back.
+    /// The span from `earlier` to this point.
+    ///
+    /// # Panics
+    ///
+    /// If `earlier` is later.
     fn sub(self, earlier: Self) -> Duration {
         Duration(
             self.0
@@ -157,7 +162,11 @@ impl AddAssign for Duration {
 
 impl Sub for Duration {
     type Output = Self;
-    /// Panics below zero.
+    /// The difference of two spans.
+    ///
+    /// # Panics
+    ///
+    /// If `other` is longer.
     fn sub(self, other: Self) -> Self {
         Self(self.0.checked_sub(other.0).expect("a duration below zero"))
     }

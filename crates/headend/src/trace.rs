@@ -1,44 +1,46 @@
-//! The one vocabulary of what happens in a run. Counters, series, captures and tests all listen to it.
+//! Trace events: everything that happens in a run and that counters, series, captures and tests may
+//! record.
 
 use crate::flow::{FlowId, GroupId};
 use crate::packet::{Ecn, FrameId, Packet, Side};
 use crate::time::{Duration, Instant};
 
-/// Names a queue of a link, in the order the scenario builds them.
+/// The identifier of a link's queue, numbered in the order in which the scenario builds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueId(pub u32);
 
-/// Why a packet ended early.
+/// Why a packet was discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropReason {
-    /// A TCP acknowledgement that a newer one made superfluous: the modem thinned it out.
+    /// It was a TCP acknowledgement that a newer one superseded: the modem's ACK filter removed it.
     AckThinned,
-    /// The queue's control law decided so, early: before it had to.
+    /// The queue's control law dropped it early, before the queue was full.
     Congested,
-    /// Lost in the wide area.
+    /// It was corrupted in the wide-area network.
     Corrupted,
     /// A classifier forbids it.
     Filtered,
-    /// Its flow or class held more than its share.
+    /// Its flow or class held more than its share of the queue.
     FlowLimit,
-    /// The average queue was at its upper threshold or above, where a law of RED's kind drops a packet for each that arrives.
+    /// The average queue length was at or above its upper threshold, where RED and similar laws
+    /// drop one packet for each that arrives.
     Forced,
-    /// The modem was not registered yet.
+    /// The modem was not yet registered.
     NotRegistered,
-    /// The queue was full, or the packet larger than any grant it could have.
+    /// The queue was full, or the packet was larger than any grant that it could get.
     Overlimit,
-    /// The medium gave up after too many tries.
+    /// The medium gave up after too many attempts.
     RetryLimit,
-    /// Its service flow was deleted while it waited there.
+    /// Its service flow was deleted while the packet was in that flow's queue.
     ServiceFlowDeleted,
     /// Its flow does not respond to congestion.
     Unresponsive,
 }
 
 impl DropReason {
-    /// How many reasons there are.
+    /// The number of reasons.
     pub const COUNT: usize = 11;
-    /// All of them, in index order.
+    /// All reasons, in index order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::AckThinned,
         Self::Congested,
@@ -53,7 +55,7 @@ impl DropReason {
         Self::Unresponsive,
     ];
 
-    /// Its name in result tables.
+    /// The name of the reason in result tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::AckThinned => "ack_thinned",
@@ -71,26 +73,26 @@ impl DropReason {
     }
 }
 
-/// What a listener learns of a packet.
+/// The fields of a packet that trace events carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketView {
-    /// Its flow.
+    /// The packet's flow.
     pub flow: FlowId,
-    /// Its flow's group.
+    /// The group of the packet's flow.
     pub group: GroupId,
-    /// Who sent it.
+    /// The side that sent the packet.
     pub from: Side,
-    /// Its sequence number.
+    /// The sequence number.
     pub seq: u64,
-    /// When its host sent it.
+    /// When the host sent the packet.
     pub sent_at: Instant,
-    /// IP bytes.
+    /// The size in IP bytes.
     pub size: u16,
-    /// Application bytes.
+    /// The application bytes.
     pub payload: u16,
-    /// ECN field.
+    /// The ECN field.
     pub ecn: Ecn,
-    /// Its real frame, in emulation.
+    /// The real frame, in emulation.
     pub frame: Option<FrameId>,
 }
 
@@ -118,132 +120,134 @@ pub enum AirFrame {
     Rts,
     /// Clear to send.
     Cts,
-    /// What carries a packet.
+    /// The frame that carries a packet.
     Data,
     /// Acknowledgement.
     Ack,
 }
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TraceEvent {
-    /// A frame goes over the channel of a cell. Those of one exchange are told when it begins.
+    /// A frame is sent over the channel of a cell. The frames of an exchange are all recorded when
+    /// the exchange begins.
     Aired {
-        /// Whose packet the exchange is about.
+        /// The queue whose packet the exchange sends.
         queue: QueueId,
-        /// Which frame.
+        /// The kind of frame.
         frame: AirFrame,
-        /// Its MPDU bytes.
+        /// The bytes of its MPDU.
         bytes: u64,
-        /// When it begins.
+        /// When the frame begins.
         start: Instant,
-        /// When it is over.
+        /// When the frame ends.
         end: Instant,
-        /// It arrives; otherwise it collides, or arrives broken.
+        /// Whether the frame is received. Otherwise it collided, or it arrived corrupted.
         heard: bool,
     },
-    /// A MAP told a modem what became of a contention request.
+    /// A modem learned from a MAP what became of its contention request.
     Answered {
-        /// Whose queue.
+        /// The queue that the request was for.
         queue: QueueId,
         /// When the request was sent.
         sent: Instant,
-        /// The CMTS has it; otherwise it collided.
+        /// Whether the CMTS received the request. Otherwise the request collided.
         heard: bool,
     },
     /// A station or access point drew a backoff.
     BackedOff {
-        /// Whose.
+        /// The queue whose packet contends.
         queue: QueueId,
-        /// Idle slots it will wait for.
+        /// The number of idle slots that it waits for.
         slots: u64,
-        /// Slots it drew from.
+        /// The number of slots that the backoff was drawn from.
         window: u64,
     },
-    /// A modem chose the request opportunity it will ask in.
+    /// A modem chose the request opportunity in which it will send its request.
     Deferred {
-        /// For which queue.
+        /// The queue that the request is for.
         queue: QueueId,
-        /// The opportunity, counted from the start of time.
+        /// The opportunity, counted from the start of the run.
         opportunity: u64,
-        /// Opportunities of the window it was drawn from.
+        /// The number of opportunities in the window that the opportunity was drawn from.
         window: u64,
     },
     /// A packet reached its receiver, `delay` after it was sent.
     Delivered {
         /// The packet.
         packet: PacketView,
-        /// One-way delay.
+        /// The one-way delay.
         delay: Duration,
     },
-    /// A queue gave a packet up for transmission.
+    /// A packet was dequeued for transmission.
     Dequeued {
-        /// Where.
+        /// The queue.
         queue: QueueId,
         /// The packet.
         packet: PacketView,
-        /// How long it stood there.
+        /// The sojourn time: how long the packet was in the queue.
         sojourn: Duration,
     },
-    /// A packet ended early.
+    /// A packet was discarded.
     Discarded {
-        /// In which queue, if in one.
+        /// The queue in which it was discarded, if it was in one.
         queue: Option<QueueId>,
         /// The packet.
         packet: PacketView,
-        /// Why.
+        /// The reason.
         reason: DropReason,
     },
-    /// A queue took a packet in.
+    /// A packet was enqueued.
     Enqueued {
-        /// Where.
+        /// The queue.
         queue: QueueId,
         /// The packet.
         packet: PacketView,
     },
-    /// A MAP's grant became known to the modem.
+    /// A modem learned of a grant from a MAP.
     Granted {
-        /// Whose queue.
+        /// The queue that the grant is for.
         queue: QueueId,
-        /// Bytes the grant can carry.
+        /// The number of bytes that the grant can carry.
         bytes: u64,
         /// When the burst starts.
         start: Instant,
     },
-    /// A modem put the last of a packet into the burst of a grant.
+    /// A modem put the last bytes of a packet into the burst of a grant.
     Loaded {
-        /// Of which queue.
+        /// The queue that the packet came from.
         queue: QueueId,
         /// The packet.
         packet: PacketView,
-        /// When it comes out of the CMTS.
+        /// When the packet leaves the CMTS.
         delivery: Instant,
     },
-    /// A packet was given CE.
+    /// A packet was marked CE.
     Marked {
-        /// Where.
+        /// The queue.
         queue: QueueId,
         /// The packet.
         packet: PacketView,
     },
-    /// A modem prepares a burst.
+    /// A modem prepared a burst.
     Prepared {
-        /// Of which queue.
+        /// The queue that the burst is for.
         queue: QueueId,
         /// When the burst starts.
         start: Instant,
     },
-    /// A modem asked for bytes.
+    /// A modem requested bytes.
     Requested {
-        /// For which queue.
+        /// The queue that the request is for.
         queue: QueueId,
-        /// How many bytes, MAC headers included.
+        /// The number of bytes, MAC headers included.
         bytes: u64,
-        /// In a contention region; otherwise it rode in a burst, or was polled.
+        /// Whether the request is sent in a contention region. Otherwise it is piggybacked in a
+        /// burst, or it answers a poll.
         contention: bool,
-        /// The request opportunity, in a contention region.
+        /// The request opportunity, for a request in a contention region.
         opportunity: Option<u64>,
-        /// When the request leaves.
+        /// When the request is sent.
         sent: Instant,
     },
     /// A host sent a packet.
@@ -253,14 +257,14 @@ pub enum TraceEvent {
     },
 }
 
-/// A set of kinds of events.
+/// A set of kinds of trace events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TraceKinds(u16);
 
 impl TraceKinds {
-    /// None.
+    /// No kind.
     pub const NONE: Self = Self(0);
-    /// All.
+    /// All kinds.
     pub const ALL: Self = Self(u16::MAX);
 
     /// [`TraceEvent::Delivered`].
@@ -312,32 +316,32 @@ impl TraceKinds {
         }
     }
 
-    /// Whether the two sets share a kind.
+    /// Whether the two sets have a kind in common.
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// The kinds in either set.
+    /// The kinds that are in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// A listener to the run.
+/// A recipient of trace events.
 pub trait Sink: Send {
-    /// The kinds of events it wants.
+    /// The kinds of events that it records.
     fn interest(&self) -> TraceKinds {
         TraceKinds::ALL
     }
-    /// Takes one event. It must not be slow: it runs inside the engine.
+    /// Records one event. This must be fast: it runs inside the engine.
     fn record(&mut self, at: Instant, event: &TraceEvent);
 }
 
-/// Told how each real frame ends (emulation and its tests).
+/// A store of real frames, which learns how each of them ends (emulation and its tests).
 pub trait FrameStore: Send {
     /// The packet that carries the frame reached its receiver; `ecn` is its ECN field there.
     fn delivered(&mut self, at: Instant, frame: FrameId, ecn: Ecn);
-    /// The packet that carries the frame ended early.
+    /// The packet that carries the frame was discarded.
     fn discarded(&mut self, at: Instant, frame: FrameId, reason: DropReason);
 }

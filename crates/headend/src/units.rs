@@ -1,13 +1,15 @@
-//! Quantities with units: byte counts, rates, probabilities and buffer limits; how they are read and printed.
+//! Quantities with units: byte counts, rates, probabilities and buffer limits, and how they are
+//! parsed and printed.
 //!
-//! A scenario writes `"10 Mbit/s"`, `"64 KiB"`, `"5 ms"`, `"10 %"`. A bare number is refused: its unit would be a guess. A share
-//! has no unit, so that it may be a bare number as well: `0.1` is `"10 %"`.
+//! A scenario writes `"10 Mbit/s"`, `"64 KiB"`, `"5 ms"`, `"10 %"`. A bare number is refused,
+//! because its unit would be a guess. A share has no unit and may be a bare number as well: `0.1`
+//! is `"10 %"`.
 
 use std::fmt;
 
 use crate::time::Duration;
 
-/// A number of bytes. Which bytes (IP, Ethernet, on the wire) is said where it is used.
+/// A number of bytes. Each use states which bytes it counts (IP, Ethernet, on the wire).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteCount(pub u64);
 
@@ -15,51 +17,52 @@ pub struct ByteCount(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(pub u64);
 
-/// A probability or share in 0..=1.
+/// A probability or share, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Probability(pub f64);
 
 /// How much a queue may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many bytes (IP bytes on a plain link, MAC PDU bytes on a DOCSIS line).
+    /// At most this many bytes: IP bytes on a plain link, MAC PDU bytes on a DOCSIS line.
     Bytes(ByteCount),
-    /// At most so many packets.
+    /// At most this many packets.
     Packets(u64),
-    /// What the line's nominal rate carries in this time.
+    /// At most the bytes that the line carries in this time at its nominal rate.
     Time(Duration),
     /// No limit.
     Unlimited,
 }
 
-/// How much memory something may take.
+/// How much memory something may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// At most so many bytes.
+    /// At most this many bytes.
     Bytes(ByteCount),
     /// No limit.
     Unlimited,
 }
 
-/// A size that may be left to whom it concerns.
+/// A size that is fixed, or that its owner adapts during the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TunedSize {
-    /// As it turns out to be needed.
+    /// The size is adapted to what is needed.
     Autotuned,
-    /// So many bytes from the start.
+    /// The size is this from the start.
     Fixed(ByteCount),
 }
 
-/// Nanoseconds a byte takes at 1 bit/s.
+/// The nanoseconds that one byte takes at 1 bit/s.
 const BYTE_NS: u64 = 8_000_000_000;
 
 impl Rate {
-    /// Time to send `bytes` at this rate, in nanoseconds rounded up; [`Duration::MAX`] at rate zero.
+    /// The time to send `bytes` at this rate, rounded up to whole nanoseconds. At rate zero:
+    /// [`Duration::MAX`].
     pub fn time_for(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        // A division of 64 bits serves all but gigabytes, at a fraction of the time.
+        // A 64-bit division suffices below 2.3 GB and is much faster than one of 128 bits.
         if let Some(bits_ns) = bytes.checked_mul(BYTE_NS) {
             return Duration::from_nanos(bits_ns.div_ceil(self.0));
         }
@@ -71,7 +74,7 @@ impl Rate {
         )
     }
 
-    /// As [`Self::time_for`], where rate zero means "not limited" and takes no time.
+    /// Like [`Self::time_for`], but rate zero means "not limited" and gives zero.
     pub fn time_for_or_zero(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::ZERO;
@@ -79,20 +82,20 @@ impl Rate {
         self.time_for(bytes)
     }
 
-    /// Whole bytes carried in `span`.
+    /// The whole bytes that this rate carries in `span`.
     pub fn bytes_in(self, span: Duration) -> u64 {
         (u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000).min(u128::from(u64::MAX))
             as u64
     }
 
-    /// Bytes per second.
+    /// The rate in bytes per second.
     pub fn bytes_per_sec(self) -> f64 {
         self.0 as f64 / 8.0
     }
 }
 
 impl Limit {
-    /// The limit in bytes at `rate`; `None` without a limit in bytes.
+    /// The limit in bytes at `rate`; `None` for a limit that is not in bytes.
     pub fn bytes_at(self, rate: Rate) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes.0),
@@ -102,7 +105,7 @@ impl Limit {
     }
 }
 
-/// Whether a number may be written with it.
+/// Whether the character can be part of a number.
 fn is_of_number(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E')
 }
@@ -111,7 +114,7 @@ fn is_of_number(c: char) -> bool {
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
-    // An exponent needs digits behind it; "5 exabytes" has none.
+    // An exponent needs digits after it; the `e` of "5 exabytes" belongs to the unit.
     let number = text[..end].trim_end_matches(['e', 'E']).replace('_', "");
     let unit = text[number.len().min(end)..].trim_start_matches('_');
     let unit = if text[..end].contains('_') {
@@ -128,7 +131,7 @@ fn scale(value: f64, factor: f64) -> Option<u64> {
     (scaled < 1.8e19).then_some(scaled as u64)
 }
 
-/// Reads a span such as `"10 ms"`. Units: ns, us, ms, s, min, h.
+/// Parses a span such as `"10 ms"`. Units: ns, us, ms, s, min, h.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let (value, unit) = split(text)?;
     let factor = match unit {
@@ -143,7 +146,8 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     scale(value, factor).map(Duration::from_nanos)
 }
 
-/// Reads a rate such as `"10 Mbit/s"`. Units: bit/s, kbit/s, Mbit/s, Gbit/s, also written bps or b/s.
+/// Parses a rate such as `"10 Mbit/s"`. Units: bit/s, kbit/s, Mbit/s, Gbit/s, also written bps or
+/// b/s.
 pub fn parse_rate(text: &str) -> Option<Rate> {
     let (value, unit) = split(text)?;
     let prefix = ["bit/s", "bps", "b/s"]
@@ -159,7 +163,8 @@ pub fn parse_rate(text: &str) -> Option<Rate> {
     scale(value, factor).map(Rate)
 }
 
-/// Reads a size such as `"64 KiB"`. Units: B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024).
+/// Parses a size such as `"64 KiB"`. Units: B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers
+/// of 1024).
 pub fn parse_bytes(text: &str) -> Option<ByteCount> {
     let (value, unit) = split(text)?;
     let factor = match unit {
@@ -175,11 +180,12 @@ pub fn parse_bytes(text: &str) -> Option<ByteCount> {
     scale(value, factor).map(ByteCount)
 }
 
-/// Reads a share such as `"10 %"` or `"0.1"`.
+/// Parses a share such as `"10 %"` or `"0.1"`.
 pub fn parse_probability(text: &str) -> Option<Probability> {
     let (value, unit) = split(text)?;
     let share = match unit {
-        // Moving the decimal point in the text, as division rounds: "0.7 %" is the number 0.007.
+        // The decimal point is moved in the text, because a division would round: "0.7 %" is the
+        // number 0.007.
         "%" => format!("{value}e-2").parse().ok()?,
         "" => value,
         _ => return None,
@@ -187,15 +193,15 @@ pub fn parse_probability(text: &str) -> Option<Probability> {
     share_of(share)
 }
 
-/// The share that a bare number such as `0.1` is.
+/// The share that a bare number such as `0.1` stands for.
 fn share_of(number: f64) -> Option<Probability> {
     (0.0..=1.0).contains(&number).then_some(Probability(number))
 }
 
-/// More packets than this no buffer has.
+/// The largest number of packets that a limit may give.
 const MOST_PACKETS: f64 = 1e12;
 
-/// Reads a buffer limit: a size, a time at the line's rate, `"60 packets"` or `"unlimited"`.
+/// Parses a buffer limit: a size, a time at the line's rate, `"60 packets"` or `"unlimited"`.
 pub fn parse_limit(text: &str) -> Option<Limit> {
     if text.trim() == "unlimited" {
         return Some(Limit::Unlimited);
@@ -211,7 +217,7 @@ pub fn parse_limit(text: &str) -> Option<Limit> {
         .then_some(Limit::Packets(value as u64))
 }
 
-/// Reads a size or `"unlimited"`.
+/// Parses a size or `"unlimited"`.
 pub fn parse_memory_limit(text: &str) -> Option<MemoryLimit> {
     if text.trim() == "unlimited" {
         return Some(MemoryLimit::Unlimited);
@@ -219,7 +225,7 @@ pub fn parse_memory_limit(text: &str) -> Option<MemoryLimit> {
     parse_bytes(text).map(MemoryLimit::Bytes)
 }
 
-/// Reads a size or `"autotuned"`.
+/// Parses a size or `"autotuned"`.
 pub fn parse_tuned_size(text: &str) -> Option<TunedSize> {
     if text.trim() == "autotuned" {
         return Some(TunedSize::Autotuned);
@@ -285,7 +291,8 @@ impl fmt::Display for TunedSize {
     }
 }
 
-/// Ties a quantity's text form to serde and to the JSON Schema, so that scenarios read and write it as people do.
+/// Implements serde's traits and the JSON Schema for a quantity, so that scenarios contain it as
+/// text with a unit.
 macro_rules! written_with_unit {
     ($type:ty, $parse:expr, $number:expr, $units:expr, $name:literal, $example:literal, $range:literal) => {
         impl serde::Serialize for $type {
@@ -321,7 +328,7 @@ macro_rules! written_with_unit {
                     Some(_) => &["string", "number"],
                     None => &["string"],
                 };
-                // A single type stands alone, as everywhere else in the schema.
+                // A single type is written without a list, as everywhere else in the schema.
                 let types = match types {
                     [only] => serde_json::Value::from(*only),
                     several => serde_json::Value::from(several),
@@ -336,7 +343,7 @@ macro_rules! written_with_unit {
     };
 }
 
-// What 64 bits hold: 584 years, 18 Ebit/s, 18 EB.
+// The ranges are those of 64 bits: 584 years, 18 Ebit/s, 18 EB.
 written_with_unit!(
     Duration,
     parse_duration,
@@ -406,27 +413,28 @@ const RATES: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
 const SIZES: &[&str] = &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "bytes"];
 const TIMES: &[&str] = &["ns", "us", "ms", "s", "min", "h"];
 
-/// Reads a quantity from its text.
+/// The serde visitor that parses a quantity from its text.
 struct Quantity<T> {
     parse: fn(&str) -> Option<T>,
-    /// What a bare number is, of a quantity that has no unit.
+    /// How a bare number is converted; `None` for a quantity that has a unit.
     number: Option<fn(f64) -> Option<T>>,
-    /// Units that a wrong one may be a slip of.
+    /// The units that an unknown unit may be a misspelling of.
     units: &'static [&'static [&'static str]],
     expected: &'static str,
-    /// What is expected of a number whose unit is right.
+    /// The expectation that an error states when the unit is known and the number is out of range.
     in_range: &'static str,
 }
 
 impl<T> Quantity<T> {
-    /// What is expected in place of `text`, which cannot be read.
+    /// What an error says is expected in place of `text`, which cannot be parsed.
     fn expected_for(&self, text: &str) -> String {
         let unit = text.trim().trim_start_matches(is_of_number);
         let number = text.trim().strip_suffix(unit).unwrap_or_default();
         if number.is_empty() {
             return self.expected.to_owned();
         }
-        // A one in place of a number that is out of range can be read.
+        // If the number 1 can be parsed with this unit, the unit is known and the number is out of
+        // range.
         if (self.parse)(&format!("1 {unit}")).is_some() {
             return self.in_range.to_owned();
         }
@@ -441,10 +449,12 @@ impl<T> Quantity<T> {
     }
 }
 
-/// What stands between what is expected and what was perhaps meant: the reader of a scenario parts them here again, as serde passes on one text.
+/// The separator between the expectation and the suggestion in an error message. The reader of a
+/// scenario splits the message here again, because serde passes only one text.
 pub(crate) const MEANT: &str = "; did you mean ";
 
-/// A unit in small letters, that of a rate in its usual spelling; empty where a capital B may mean bytes per second.
+/// A unit in lower case; a unit of rates in its usual spelling. Empty for units in which a capital
+/// B may mean bytes per second.
 fn plain_unit(unit: &str) -> String {
     let unit = unit.replace(' ', "");
     if ["B/s", "B/S", "Bps", "BPS"]
@@ -487,7 +497,7 @@ impl<T> serde::de::Visitor<'_> for Quantity<T> {
 }
 
 impl<T> Quantity<T> {
-    /// What a bare number is, if it may be one.
+    /// The quantity that a bare number stands for, if a bare number is allowed.
     fn of_number<E>(self, number: f64, found: serde::de::Unexpected<'_>) -> Result<T, E>
     where
         E: serde::de::Error,
@@ -634,7 +644,7 @@ mod tests {
         }
         assert!(refuse::<ByteCount>("64 kb").ends_with("; did you mean \"64 kB\"?"));
         assert!(refuse::<Duration>("5 MIN").ends_with("; did you mean \"5 min\"?"));
-        // Bytes per second, a rate without its time, more than there is.
+        // Rates in bytes per second, a rate without its time, a size that is out of range.
         for strange in [
             "2 MB/s",
             "2 MBps",

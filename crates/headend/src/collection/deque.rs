@@ -1,15 +1,15 @@
-//! A deque that grows by a quarter, where the standard one doubles.
+//! A deque whose capacity grows by a quarter, where that of the standard deque doubles.
 //!
-//! What waits in the queues and on the delay lines of a large plant is most of its memory, so the
-//! room that is left over counts.
+//! The packets in the queues and delay lines of a large plant take most of its memory, so that
+//! unused capacity counts.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
 
-/// Room that is made at once, at least.
+/// The least number of elements by which the capacity grows.
 const LEAST_GROWTH: usize = 4;
 
-/// Values in order, the oldest first. It reads as the [`VecDeque`] that it holds.
+/// Values in order, the oldest first. It dereferences to the [`VecDeque`] that it holds.
 #[derive(Debug)]
 pub(crate) struct Deque<T>(VecDeque<T>);
 
@@ -20,11 +20,11 @@ impl<T> Default for Deque<T> {
 }
 
 impl<T> Deque<T> {
-    /// Appends a value; the value in its place.
+    /// Appends a value and returns a reference to it in the deque.
     #[inline]
     pub(crate) fn push_back(&mut self, value: T) -> &mut T {
         if self.0.is_empty() {
-            // Begins at the beginning again, so that a short queue stays in the same little room.
+            // Restarts at the first slot, so that a short queue stays in the same few slots.
             self.0.clear();
         }
         if self.0.len() == self.0.capacity() {
@@ -41,18 +41,18 @@ impl<T> Deque<T> {
         self.0.reserve_exact(more);
     }
 
-    /// Takes the oldest value.
+    /// Removes and returns the oldest value.
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<T> {
         self.0.pop_front()
     }
 
-    /// Takes the newest value.
+    /// Removes and returns the newest value.
     pub(crate) fn pop_back(&mut self) -> Option<T> {
         self.0.pop_back()
     }
 
-    /// Takes the value at `index`, counted from the oldest.
+    /// Removes and returns the value at `index`, counted from the oldest.
     pub(crate) fn remove(&mut self, index: usize) -> Option<T> {
         self.0.remove(index)
     }

@@ -1,44 +1,45 @@
-//! The earliest of many times, each of which changes often: a winner tree.
+//! A winner tree: it finds the earliest of many times, each of which changes often.
 //!
-//! A tournament tree of four-way matches: the earliest of four times wins a match and meets the
-//! winners of three others, and the winner of the last match is the earliest of all. When one time
-//! changes, only the matches on its way to the top are played again.
+//! The tree is a tournament with four players a match. The earliest of the four goes on to the next
+//! round, and the winner of the final is the earliest time of all. A change of one time repeats
+//! only the matches on its path: one for every two bits of an index. No branch depends on the
+//! result of a match.
 
 use crate::time::Instant;
 
-/// Out of the running.
+/// The value of a time that is not set.
 const NEVER: u64 = u64::MAX;
 
-/// How many play in a match.
+/// The number of players in a match.
 const PLAYERS: usize = 4;
 
-/// Times by index, and which of them is the first.
+/// Times by index, and which of them is the earliest.
 #[derive(Debug)]
 pub(crate) struct Earliest {
-    /// The four times of each match. The final is match 0, and the winners of the matches `4n + 1`
-    /// to `4n + 4` meet in match `n`. A time has its index in the low bits, so that one comparison
-    /// decides.
+    /// The players of each match. Match 0 is the final; the winners of matches `4n + 1` to `4n + 4`
+    /// meet in match `n`. A player is a time with its index in the low bits, so that one comparison
+    /// decides a match.
     matches: Vec<[u64; PLAYERS]>,
-    /// The first match of the first round.
+    /// The index of the first match of the first round.
     first_round: usize,
     winner: u64,
-    /// How many low bits, and the first time that the others cannot hold.
+    /// The number of low bits that hold the index.
     index_bits: u32,
     limit: u64,
 }
 
-/// How many bits number so many.
+/// The number of bits that `count` indices need.
 fn index_bits(count: usize) -> u32 {
     count.next_power_of_two().ilog2()
 }
 
-/// The last time at the last index would read as never.
+/// The first time that cannot be stored: at the last index, it would equal [`NEVER`].
 fn limit_of(index_bits: u32) -> u64 {
     u64::MAX >> index_bits
 }
 
 impl Earliest {
-    /// Room for `count` times, none of which is set.
+    /// A tree for `count` times, none of which is set.
     pub(crate) fn new(count: usize) -> Self {
         let index_bits = index_bits(count);
         let (mut first_round, mut round) = (0, 1);
@@ -55,8 +56,9 @@ impl Earliest {
         }
     }
 
-    /// Sets the time of `index`, or removes it. A time that does not fit beside the index in 64
-    /// bits (three days of nanoseconds with 65 536 times) never comes.
+    /// Sets the time of `index`; `None` removes it. The bits that the index leaves of 64 limit the
+    /// times (with 65 536 indices, to three days in nanoseconds). A time beyond the limit counts as
+    /// not set.
     #[inline]
     pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
         let at = at.map_or(NEVER, Instant::as_nanos);
@@ -68,7 +70,8 @@ impl Earliest {
         let mut place = self.first_round * PLAYERS + index as usize;
         loop {
             let (players, seat) = (&mut self.matches[place / PLAYERS], place % PLAYERS);
-            // Not read back: the others of all rounds are known before the first is played.
+            // The winner is not read back from the match: the other players of all rounds can be
+            // loaded before the first match is played.
             let [a, b, c] = [1, 2, 3].map(|other| players[seat ^ other]);
             players[seat] = winner;
             winner = winner.min(a.min(b).min(c));
@@ -80,8 +83,8 @@ impl Earliest {
         self.winner = winner;
     }
 
-    /// The earliest time and its index, the lowest of equals. If none is set, a time no earlier
-    /// than [`Self::limit`].
+    /// The earliest time and its index; of equal times, that with the lowest index. If no time is
+    /// set, the returned time is not before [`Self::limit`].
     #[inline]
     pub(crate) fn first(&self) -> (Instant, u32) {
         let index = self.winner & ((1 << self.index_bits) - 1);
@@ -94,12 +97,12 @@ impl Earliest {
         Instant::from_nanos(self.limit)
     }
 
-    /// The limit where there is room for `count` times.
+    /// The limit of a tree for `count` times.
     pub(crate) fn limit_of(count: usize) -> Instant {
         Instant::from_nanos(limit_of(index_bits(count)))
     }
 
-    /// How many times are set.
+    /// The number of times that are set.
     pub(crate) fn len(&self) -> usize {
         (self.matches[self.first_round..].iter().flatten())
             .filter(|&&at| at < NEVER)

@@ -1,9 +1,11 @@
-//! The packet: what moves through queues and links, by value, in at most 64 bytes.
+//! The packet: the value that moves through queues and links, at most 64 bytes long.
 //!
-//! A packet is not `Clone`: it is in exactly one place, and it ends in one of two calls, delivered or discarded with a reason. (What it says,
-//! its [`Fields`], may be copied; a packet can be made of them only here.)
-//! What all packets of a flow share (addresses, ports, class, route) stands in the [flow table](crate::flow); what only few
-//! packets carry (SACK blocks) in a pooled side record.
+//! A packet is not `Clone`: it is in exactly one place, and it ends in exactly one of two calls,
+//! delivered or discarded with a reason. Its [`Fields`] may be copied, but only this module can
+//! make a packet of them.
+//!
+//! What all packets of a flow share (addresses, ports, class, route) is kept in the [flow
+//! table](crate::flow). What only few packets carry (SACK blocks) is kept in a pool of records.
 
 pub mod sack;
 
@@ -12,34 +14,36 @@ use std::ops::{Deref, DerefMut};
 
 use crate::time::Instant;
 
-/// One IP packet on its way.
+/// One IP packet in the network.
 #[derive(Debug)]
 pub struct Packet(Fields);
 
-/// What a packet says.
+/// The fields of a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields {
-    /// TCP: sequence number of the first payload byte (64 bits, does not wrap). Datagrams: the packet's number.
+    /// TCP: sequence number of the first payload byte (64 bits, does not wrap around). Datagrams:
+    /// the number of the packet.
     pub seq: u64,
-    /// TCP: next byte expected from the other side.
+    /// TCP: the next byte that the sender expects from the other side.
     pub ack: u64,
-    /// When the sending host handed it to its first hop.
+    /// When the sending host passed the packet to its first hop.
     pub sent_at: Instant,
-    /// When it entered the queue in which it waits, or the one in which it waited last.
+    /// When the packet entered its queue, or the last queue that it was in.
     pub enqueued_at: Instant,
-    /// TCP timestamp echo: `sent_at` of the segment this one acknowledges (RFC 7323 `TSecr`, in nanoseconds).
+    /// TCP timestamp echo: `sent_at` of the segment that this one acknowledges (RFC 7323 `TSecr`,
+    /// in nanoseconds).
     pub echo: Instant,
-    /// Whose packet it is.
+    /// The packet's flow.
     pub flow: FlowId,
-    /// Size in IP bytes.
+    /// The size in IP bytes.
     pub size: u16,
-    /// Application bytes carried.
+    /// The application bytes that the packet carries.
     pub payload: u16,
-    /// TCP: receive window in bytes (window scaling applied).
+    /// TCP: the receive window in bytes (after window scaling).
     pub window: u32,
-    /// TCP: SACK blocks, if it carries any.
+    /// TCP: the SACK blocks, if the packet carries any.
     pub sack: Option<SackId>,
-    /// Emulation: the real frame this packet stands for.
+    /// Emulation: the real frame that this packet stands for.
     pub frame: Option<FrameId>,
     /// TCP control bits.
     pub flags: Flags,
@@ -47,7 +51,7 @@ pub struct Fields {
     pub ecn: Ecn,
     /// The side that sent it.
     pub from: Side,
-    /// Position in its route.
+    /// The index of the packet's present hop in its route.
     pub hop: u8,
 }
 
@@ -56,15 +60,15 @@ const _: () = assert!(
     "a packet is moved at every hop: keep it within 64 bytes"
 );
 
-/// Names a flow: a slot of the [flow table](crate::flow::FlowTable).
+/// The identifier of a flow: a slot of the [flow table](crate::flow::FlowTable).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowId(pub u32);
 
-/// Names a SACK side record.
+/// The identifier of a record of SACK blocks in the [pool](sack::SackPool).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SackId(pub NonZeroU32);
 
-/// Names a real frame held by the emulator.
+/// The identifier of a real frame that the emulator holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameId(pub NonZeroU32);
 
@@ -78,7 +82,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both, in index order.
+    /// Both sides, in index order.
     pub const BOTH: [Self; 2] = [Self::Host, Self::Peer];
 
     /// The other end.
@@ -90,7 +94,7 @@ impl Side {
         }
     }
 
-    /// 0 or 1.
+    /// The index of the side: 0 or 1.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -115,9 +119,9 @@ pub enum Ecn {
 pub struct Flags(u8);
 
 impl Flags {
-    /// No bit set: a datagram.
+    /// No bit is set, as for a datagram.
     pub const NONE: Self = Self(0);
-    /// The acknowledgement field counts.
+    /// The acknowledgement field is valid.
     pub const ACK: Self = Self(1);
     /// Opens a connection.
     pub const SYN: Self = Self(2);
@@ -127,7 +131,7 @@ impl Flags {
     pub const ECE: Self = Self(8);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(16);
-    /// Accurate ECN: the highest of the three bits that count marks (RFC 9768 §3.2.2).
+    /// Accurate ECN: the highest of the three bits of the mark counter (RFC 9768 §3.2.2).
     pub const AE: Self = Self(32);
 
     /// Whether every bit of `bits` is set.
@@ -135,7 +139,7 @@ impl Flags {
         self.0 & bits.0 == bits.0
     }
 
-    /// An acknowledgement with the count of CE-marked packets, modulo 8, in AE, CWR and ECE (RFC 9768 §3.2.2: ACE).
+    /// Adds the count of CE-marked packets, modulo 8, in AE, CWR and ECE (RFC 9768 §3.2.2: ACE).
     #[must_use]
     pub const fn with_ace(self, count: u8) -> Self {
         let ece = (count & 1) << 3;
@@ -144,12 +148,12 @@ impl Flags {
         Self(self.0 | ece | cwr | ae)
     }
 
-    /// The count that [`Self::with_ace`] has written.
+    /// The count that [`Self::with_ace`] wrote.
     pub const fn ace(self) -> u8 {
         (self.0 >> 3) & 7
     }
 
-    /// With the bits of `bits` as well.
+    /// Adds the bits of `bits`.
     #[must_use]
     pub const fn with(self, bits: Self) -> Self {
         Self(self.0 | bits.0)
@@ -195,5 +199,5 @@ impl DerefMut for Packet {
     }
 }
 
-/// Bytes by which an IPv6 header (RFC 8200 §3) is longer than an IPv4 header.
+/// The bytes by which an IPv6 header (RFC 8200 §3) is longer than an IPv4 header.
 pub const IPV6_EXTRA: u16 = 20;

@@ -1,15 +1,16 @@
-//! SACK blocks of packets on their way (RFC 2018 §3). Few packets carry any, so they stand in a
-//! pool, and a packet has the number of its record.
+//! The SACK blocks of packets in the network (RFC 2018 §3). Few packets carry any: a pool holds the
+//! blocks, and a packet holds the number of its record.
 
 use std::num::NonZeroU32;
 
 use super::SackId;
 
-/// How many blocks fit beside the timestamp option.
+/// How many blocks fit into the options beside the timestamp option.
 pub const MAX_BLOCKS: usize = 3;
 
-/// Ranges of sequence numbers that arrived out of order, most recent first: first byte, byte after
-/// the last. RFC 2883 §4: the first block may instead be a range that arrived twice.
+/// Ranges of sequence numbers that arrived out of order, most recent first. A range is its first
+/// byte and the byte after its last. RFC 2883 §4: the first block may instead be a range that
+/// arrived twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: [(u64, u64); MAX_BLOCKS],
@@ -17,7 +18,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Adds a block behind the others; false if there is no room.
+    /// Appends a block. Returns false if there is no room.
     pub fn push(&mut self, start: u64, end: u64) -> bool {
         let index = usize::from(self.len);
         if index == MAX_BLOCKS {
@@ -28,22 +29,22 @@ impl SackBlocks {
         true
     }
 
-    /// The blocks.
+    /// The blocks in order.
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.blocks[..usize::from(self.len)]
     }
 
-    /// Whether there is none.
+    /// Whether there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// Records for which memory is allocated at the start.
+/// The number of records for which memory is allocated at the start.
 const ROOM: usize = 4096;
 
-/// The blocks of packets in flight. A released record is used again, so that memory stays at the
-/// most that were in flight at once.
+/// The SACK blocks of packets in flight. A released record is reused, so that the memory is that of
+/// the most records that were in flight at once.
 #[derive(Debug)]
 pub struct SackPool {
     records: Vec<SackBlocks>,
@@ -60,7 +61,7 @@ impl Default for SackPool {
 }
 
 impl SackPool {
-    /// Keeps `blocks`.
+    /// Stores `blocks` and returns the number of their record.
     pub fn store(&mut self, blocks: SackBlocks) -> SackId {
         if let Some(id) = self.free.pop() {
             self.records[id.0.get() as usize - 1] = blocks;
@@ -70,12 +71,12 @@ impl SackPool {
         SackId(NonZeroU32::new(self.records.len() as u32).expect("just pushed"))
     }
 
-    /// The blocks kept under `id`.
+    /// The blocks of record `id`.
     pub fn blocks(&self, id: SackId) -> &SackBlocks {
         &self.records[id.0.get() as usize - 1]
     }
 
-    /// The packet has arrived or is lost: its record is free.
+    /// Frees the record of a packet that was delivered or discarded.
     pub fn release(&mut self, id: SackId) {
         self.free.push(id);
     }
