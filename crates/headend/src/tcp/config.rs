@@ -29,7 +29,7 @@ pub const MIN_IPV6_MTU: u16 = 1280;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// An end system by name, whose settings stand where nothing else is written.
+    /// The end system, by name, whose settings apply where a key is not written.
     pub system: System,
     /// Congestion control: how much may be in flight.
     #[serde(with = "crate::named")]
@@ -37,64 +37,85 @@ pub struct Config {
     pub congestion: CongestionConfig,
     /// Largest packet, in IP bytes. With timestamps a segment carries 52 bytes less. At least 68.
     pub mtu: u16,
-    /// Congestion window at the start, in segments. More finishes short transfers sooner and fills queues in one burst.
+    /// Congestion window at the start, in segments. With more, short transfers finish sooner, and
+    /// queues fill in one burst.
     pub initial_window: u32,
-    /// Bytes the receiver takes beyond what it has acknowledged. Throughput stays below this per round trip; less also bounds the
-    /// queue a connection can build. Anything below one segment counts as one. `"autotuned"`: 64 KiB at first, and then twice what arrives in a round trip and more, as
-    /// far as `receive_buffer` allows.
+    /// Bytes that the receiver accepts beyond what it has acknowledged. Throughput stays below this
+    /// per round trip; less also bounds the queue that a connection can build. A value below one
+    /// segment counts as one segment. `"autotuned"`: the window starts at 64 KiB and then grows to
+    /// twice what arrives in a round trip and more, as far as `receive_buffer` allows.
     pub receive_window: TunedSize,
-    /// Memory that a receiver may have for what arrives, where its window is autotuned: 158 of 256 parts of it can be offered. `"unlimited"`: a window of up to 1 GiB.
+    /// Memory that a receiver may use for arriving data where its window is autotuned: 158/256 of
+    /// it can be offered as window. `"unlimited"`: a window of up to 1 GiB.
     pub receive_buffer: MemoryLimit,
-    /// Memory that a sender may have for what is not yet acknowledged, whatever its window says: a segment of 1448 bytes takes 2267. `"unlimited"`: as much as the windows let out.
+    /// Memory that a sender may use for data that is not yet acknowledged, whatever its window is:
+    /// a segment of 1448 bytes takes 2267. `"unlimited"`: as much as the windows allow.
     pub send_buffer: MemoryLimit,
-    /// How long an acknowledgement may wait for a second segment. `"0 s"` acknowledges every segment.
+    /// How long an acknowledgement may be delayed for a second segment. `"0 s"` acknowledges every
+    /// segment.
     pub delayed_ack: Duration,
-    /// Whether the first sixteen segments are acknowledged each by itself, also after a silence of more than a retransmission timeout, and each that opens an autotuned window. Slow
-    /// start then grows as fast as it can, and HyStart sees trains of acknowledgements also on slow lines.
+    /// Whether each of the first sixteen segments is acknowledged at once, also after a silence of
+    /// more than a retransmission timeout, and each segment that opens an autotuned window. Slow
+    /// start then grows as fast as it can, and HyStart sees trains of acknowledgements also on slow
+    /// lines.
     pub quick_acks: bool,
-    /// Whether acknowledgements name what arrived out of order (RFC 2018). Without, one segment a round trip is repaired (RFC 6582).
+    /// Whether acknowledgements report what arrived out of order (RFC 2018). Without SACK, one
+    /// segment is repaired each round trip (RFC 6582).
     pub sack: bool,
-    /// Whether acknowledgements also name what arrived a second time (RFC 2883); needs SACK. With `rack` the sender then sees that it repaired needlessly, and waits longer for what is only late.
+    /// Whether acknowledgements also report what arrived a second time (RFC 2883); needs SACK. With
+    /// `rack`, the sender then detects needless retransmissions, and waits longer for segments that
+    /// are only late.
     pub dsack: bool,
-    /// How fast recovery ends where there is no SACK.
+    /// When fast recovery ends without SACK.
     pub fast_recovery: FastRecovery,
-    /// How the window falls in step with what is delivered during fast recovery, rather than at once: proportional rate reduction; needs SACK.
+    /// How the window falls during fast recovery, in step with what is delivered rather than at
+    /// once: proportional rate reduction; needs SACK.
     pub prr: PrrMode,
-    /// What the slow-start threshold is a share of after a loss, for controls that take a share.
+    /// The quantity of which the slow-start threshold is a share after a loss, for congestion
+    /// controls that take a share.
     pub ssthresh_from: SsthreshFrom,
-    /// Whether the threshold after a loss, and the window of `cubic`, are counted in whole segments, as Linux does, or in bytes. Where windows are small, a loss then costs up to a segment more.
+    /// Whether the threshold after a loss, and the window of `cubic`, are counted in whole
+    /// segments, as in Linux, or in bytes. Where windows are small, a loss then costs up to a
+    /// segment more.
     pub whole_segments: bool,
-    /// Whether losses are told by time instead of by counting, with a probe when the end of a flight is lost (RFC 8985); needs SACK. Reordering then costs nothing, and fewer losses wait for the timer.
+    /// Whether losses are detected by time instead of by counting, with a probe when the end of a
+    /// flight is lost (RFC 8985); needs SACK. Reordering then costs nothing, and fewer losses wait
+    /// for the timer.
     pub rack: bool,
-    /// Whether segments are spaced at 1.2 times the window each round trip (twice in slow start), where the control names no rate itself. Bursts, and what they do to queues, become smaller.
+    /// Whether segments are spaced, at 1.2 times the window per round trip (twice in slow start),
+    /// where the congestion control sets no rate itself. Bursts become smaller, and so does their
+    /// effect on queues.
     pub pacing: bool,
-    /// Whether segments carry timestamps (RFC 7323): 12 bytes each, and retransmissions can be timed.
+    /// Whether segments carry timestamps (RFC 7323). They take 12 bytes each, and the round-trip
+    /// time of retransmissions can be measured.
     pub timestamps: bool,
-    /// Explicit congestion notification: what a SYN asks for and a SYN-ACK grants.
+    /// Explicit congestion notification: what a SYN requests and a SYN-ACK grants.
     pub ecn: EcnMode,
-    /// The least of the retransmission timeout, or of a part of it: see `min_rto_of`. More makes timeouts rarer and slower.
+    /// The least retransmission timeout, or the least of one part of it: see `min_rto_of`. More
+    /// makes timeouts rarer and recovery from them slower.
     pub min_rto: Duration,
-    /// What `min_rto` is the least of.
+    /// The quantity that `min_rto` limits.
     pub min_rto_of: MinRtoOf,
     /// The longest retransmission timeout, however often it has doubled.
     pub max_rto: Duration,
     /// Retransmission timeout before the round-trip time is known.
     pub initial_rto: Duration,
-    /// How often an unanswered SYN (or SYN-ACK) is sent again before the side gives up; the application learns that the connection is closed.
+    /// How often an unanswered SYN (or SYN-ACK) is sent again before the side gives up. The
+    /// application is then notified that the connection is closed.
     pub syn_retries: u32,
-    /// Whether its packets are IPv6: what the address of the flow's host says, not a key.
+    /// Whether the packets are IPv6. The address of the flow's host determines it; it is not a key.
     #[serde(skip)]
     #[schemars(skip)]
     pub is_ipv6: bool,
 }
 
 impl Default for Config {
-    /// Linux 6.18, whose documentation is ip-sysctl.
+    /// The defaults of Linux 6.18; its documentation is ip-sysctl.
     fn default() -> Self {
         Self {
             system: System::Linux,
             congestion: CongestionConfig::default(),
-            // Ethernet's.
+            // The MTU of Ethernet.
             mtu: 1500,
             // RFC 6928.
             initial_window: 10,
@@ -103,7 +124,7 @@ impl Default for Config {
             receive_buffer: MemoryLimit::Bytes(ByteCount(32 << 20)),
             // net.ipv4.tcp_wmem[2].
             send_buffer: MemoryLimit::Bytes(ByteCount(4 << 20)),
-            // Its shortest; RFC 5681 §4.2 allows 500 ms.
+            // Linux's shortest delay. RFC 5681 §4.2 allows 500 ms.
             delayed_ack: Duration::from_millis(40),
             quick_acks: true,
             sack: true,
@@ -117,9 +138,9 @@ impl Default for Config {
             rack: true,
             pacing: false,
             timestamps: true,
-            // Most hosts accept ECN and do not ask for it: net.ipv4.tcp_ecn.
+            // Most hosts accept ECN and do not request it: net.ipv4.tcp_ecn.
             ecn: EcnMode::Auto,
-            // Its shortest, of four times RTTVAR.
+            // Linux's least, which limits four times RTTVAR.
             min_rto: Duration::from_millis(200),
             min_rto_of: MinRtoOf::Variation,
             // RFC 6298 §2.5: at least 60 s. (Linux: 120 s.)
@@ -133,46 +154,53 @@ impl Default for Config {
     }
 }
 
-/// What the least of the retransmission timeout is the least of.
+/// The quantity that `min_rto` limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MinRtoOf {
-    /// Of the whole timeout (RFC 6298 §2.4).
+    /// The whole timeout (RFC 6298 §2.4).
     Timeout,
-    /// Of what it adds to the smoothed round-trip time, four times RTTVAR: it stays clear of that time, however steady the path is. Linux's.
+    /// The part that the timeout adds to the smoothed round-trip time, four times RTTVAR. The
+    /// timeout thus stays above that time by `min_rto`, however steady the path is. Linux does
+    /// this.
     Variation,
 }
 
-/// What the slow-start threshold is a share of after a loss.
+/// The quantity of which the slow-start threshold is a share after a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SsthreshFrom {
-    /// Of what is sent and not cumulatively acknowledged (RFC 5681, equation 4): more than the window where much behind a gap is selectively acknowledged.
+    /// What is sent and not cumulatively acknowledged (RFC 5681, equation 4). It exceeds the window
+    /// where much behind a gap is selectively acknowledged.
     FlightSize,
-    /// Of the congestion window, as in Linux.
+    /// The congestion window, as in Linux.
     Window,
 }
 
-/// How fast recovery ends where there is no SACK.
+/// When fast recovery ends without SACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FastRecovery {
-    /// With the acknowledgement of all that was in flight; others on the way repair one segment each (RFC 6582).
+    /// With the acknowledgement of all that was in flight. Each partial acknowledgement before it
+    /// repairs one segment (RFC 6582).
     #[default]
     NewReno,
-    /// With the first new acknowledgement; the next loss needs three duplicates of its own, halves again, or waits for the timer (RFC 2581).
+    /// With the first new acknowledgement. The next loss needs three duplicates of its own and
+    /// halves the window again, or it waits for the timer (RFC 2581).
     Reno,
 }
 
-/// Which of the two, if any.
+/// The proportional rate reduction in use, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PrrMode {
     /// The window falls at once (RFC 6675).
     Off,
-    /// The experimental one of 2013: below ssthresh a segment more with every acknowledgement. It repairs into a queue that is still full.
+    /// The experimental variant of 2013. Below ssthresh, every acknowledgement releases one segment
+    /// more. It may thus retransmit into a queue that is still full.
     Rfc6937,
-    /// The standard of 2025: a segment more only when the repair goes well.
+    /// The standard of 2025. An acknowledgement releases one segment more only when recovery makes
+    /// good progress.
     Rfc9937,
 }
 
@@ -180,14 +208,14 @@ pub enum PrrMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EcnMode {
-    /// As Accurate ECN (RFC 9768) has it: each acknowledgement counts the marked packets.
+    /// Accurate ECN (RFC 9768): each acknowledgement counts the marked packets.
     Accurate,
     /// What the congestion control needs: accurate for `dctcp` and `prague`, off for all others.
     #[default]
     Auto,
     /// Not used: queues can only drop.
     Off,
-    /// As in RFC 3168: data is ECT(0), a mark counts like a loss, once a round trip.
+    /// Classic ECN (RFC 3168): data is ECT(0), and a mark counts like a loss, once a round trip.
     On,
 }
 
@@ -197,7 +225,7 @@ const MOST_SCALE: u8 = 14;
 impl Config {
     /// The options that both sides' SYNs offer and accept.
     pub fn options(&self) -> TcpOptions {
-        // As in Linux: enough for the whole buffer, of which a window is a part.
+        // As in Linux: enough for the whole buffer, of which the window is a part.
         let largest = match (self.receive_window, self.receive_buffer) {
             (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => buffer.0,
             _ => self.offer().most(),
@@ -219,12 +247,12 @@ impl Config {
         if self.is_ipv6 { MIN_IPV6_MTU } else { MIN_MTU }
     }
 
-    /// Header bytes of a packet without SACK blocks: IP, TCP, timestamps.
+    /// The header bytes of a packet without SACK blocks: IP, TCP, timestamps.
     pub(super) fn header(&self) -> u16 {
         self.ip_and_tcp_bytes() + if self.timestamps { TIMESTAMP_BYTES } else { 0 }
     }
 
-    /// Size of a SYN: MSS (4), window scale (3), SACK permitted (2), timestamps (10), padded to
+    /// The size of a SYN: MSS (4), window scale (3), SACK permitted (2), timestamps (10), padded to
     /// whole words.
     pub(super) fn syn_size(&self) -> u16 {
         self.ip_and_tcp_bytes()
@@ -235,7 +263,7 @@ impl Config {
             }
     }
 
-    /// Largest payload of a segment.
+    /// The largest payload of a segment.
     pub(super) fn mss(&self) -> u16 {
         self.mtu.max(self.min_mtu()) - self.header()
     }
@@ -264,17 +292,17 @@ impl Config {
         }
     }
 
-    /// Bytes that a sender may ever have outstanding.
+    /// The most bytes that a sender may ever have outstanding.
     pub(crate) fn most_outstanding(&self) -> u64 {
         self.offer().most().min(self.send_window())
     }
 
-    /// Bytes of data in its largest segments.
+    /// The bytes of data in the largest segments.
     pub(crate) fn most_payload(&self) -> u16 {
         self.mss()
     }
 
-    /// Bytes that the send buffer lets a sender have outstanding. A buffer of 4 MiB holds 1850
+    /// The bytes that the send buffer lets a sender have outstanding. A buffer of 4 MiB holds 1850
     /// segments of 1448 bytes (Linux 6.18, measured).
     pub(super) fn send_window(&self) -> u64 {
         match self.send_buffer {

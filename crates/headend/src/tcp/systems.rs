@@ -1,10 +1,11 @@
-//! End systems by name: what their TCP does where a scenario says nothing else. A name fills in the keys that are not written; Linux's are the defaults of [`super::Config`].
+//! End systems by name: the settings of their TCP where a scenario sets nothing else. A name fills
+//! in the keys that are not written. The settings of Linux are the defaults of [`super::Config`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// An end system, with its settings as they come.
+/// An end system with its default settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum System {
@@ -15,14 +16,17 @@ pub enum System {
     Linux,
     /// macOS today: CUBIC with HyStart++, ECN, a window of 4 MiB.
     Macos,
-    /// The text of the standards that every TCP follows (RFC 9293 and what it asks for), with SACK, timestamps and CUBIC; what they leave open is as little as possible.
+    /// The text of the standards that every TCP follows (RFC 9293 and those that it requires), with
+    /// SACK, timestamps and CUBIC. Where they leave a choice, this system does as little as they
+    /// allow.
     Rfc,
-    /// Windows XP (2001): NewReno with SACK, no timestamps, and so no window above 64 KiB.
+    /// Windows XP (2001): NewReno with SACK, and no timestamps. Its window therefore stays at 64
+    /// KiB or below.
     WindowsXp,
 }
 
 impl System {
-    /// All of them.
+    /// All systems.
     pub const ALL: [Self; 5] = [
         Self::Freebsd4,
         Self::Linux,
@@ -31,26 +35,31 @@ impl System {
         Self::WindowsXp,
     ];
 
-    /// The keys of [`super::Config`] that differ from its defaults, or that matter most; of the congestion control its name.
+    /// The keys of [`super::Config`] that differ from its defaults, or that matter most; for the
+    /// congestion control, its name.
     pub fn keys(self) -> Map<String, Value> {
         let keys = match self {
             Self::Linux => json!({}),
-            // tcp(4) and the sources of 4.4 and later: tcp_recvspace, tcp_newreno, delacktime, TCPTV_MIN, slowstart_flightsize.
+            // tcp(4) and the sources of 4.4 and later: tcp_recvspace, tcp_newreno, delacktime,
+            // TCPTV_MIN, slowstart_flightsize.
             Self::Freebsd4 => json!({
                 "congestion": "reno", "sack": false, "receive_window": "57344 B", "initial_window": 1,
                 "delayed_ack": "100 ms", "min_rto": "1 s", "initial_rto": "3 s", "syn_retries": 3,
             }),
-            // sysctl: net.inet.tcp.autorcvbufmax, ecn_initiate_out, delayed_ack; tcp_dsack_enable of its sources. PRR was RFC 6937's until 2025.
+            // sysctl: net.inet.tcp.autorcvbufmax, ecn_initiate_out, delayed_ack; tcp_dsack_enable
+            // of its sources. PRR was RFC 6937's until 2025.
             Self::Macos => json!({
                 "congestion": "cubic", "ecn": "on", "rack": true, "dsack": true, "prr": "rfc6937",
                 "receive_window": "4 MiB", "initial_window": 10, "delayed_ack": "100 ms",
             }),
-            // RFC 9438, 6675, 6928; the timeout of RFC 6298 §2.4. RFC 8985, 9937 and 2883 are options that a TCP may have, and are off.
+            // RFC 9438, 6675, 6928; the timeout of RFC 6298 §2.4. RFC 8985, 9937 and 2883 are
+            // options that a TCP may have, and are off.
             Self::Rfc => json!({
                 "congestion": "cubic", "receive_window": "6 MiB", "initial_window": 10,
                 "delayed_ack": "40 ms", "min_rto": "1 s", "min_rto_of": "timeout",
             }),
-            // Microsoft: TCP/IP implementation details of Windows 2000 and Server 2003: GlobalMaxTcpWindowSize, Tcp1323Opts, TcpInitialRTT, TcpMaxConnectRetransmissions.
+            // Microsoft: TCP/IP implementation details of Windows 2000 and Server 2003:
+            // GlobalMaxTcpWindowSize, Tcp1323Opts, TcpInitialRTT, TcpMaxConnectRetransmissions.
             Self::WindowsXp => json!({
                 "congestion": "reno", "timestamps": false, "receive_window": "65535 B", "initial_window": 2,
                 "delayed_ack": "200 ms", "min_rto": "300 ms", "initial_rto": "3 s", "syn_retries": 2,
@@ -58,7 +67,7 @@ impl System {
         };
         let mut keys = table(keys);
         if self != Self::Linux {
-            // What Linux alone does.
+            // Features that only Linux has.
             for (key, value) in table(json!({
                 "quick_acks": false, "send_buffer": "unlimited", "rack": false, "dsack": false, "prr": "off",
                 "ssthresh_from": "flight_size", "whole_segments": false,
@@ -69,7 +78,7 @@ impl System {
         keys
     }
 
-    /// By the name of a congestion control: its parameters in this system.
+    /// The parameters of the congestion controls in this system, by the name of the control.
     pub fn controls(self) -> Map<String, Value> {
         let hystart = match self {
             Self::Linux => return Map::new(),

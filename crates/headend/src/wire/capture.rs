@@ -1,7 +1,10 @@
-//! A capture: the packets that pass chosen points, as pcapng files in memory that their owner takes away piece by piece.
+//! Captures: the packets that pass chosen points of the network, written as pcapng files in memory.
+//! The owner of a capture takes the files away piece by piece.
 //!
-//! A point is a side of some flows, a host, or one of the three things that happen at a queue. Each has a file of its own, and is its interface: who looks
-//! for retransmissions in a file would take a packet that is in it twice for one. What is lost says why in a comment.
+//! A point is a side of some flows, a host, or one of the three things that can happen at a queue.
+//! Each point has a file of its own, in which it is the only interface. With several points in one
+//! file, a packet would occur there more than once, and an analysis would take it for a
+//! retransmission. A packet that was discarded carries the reason as a comment.
 
 use super::headers::{Sketch, TcpOptions};
 use super::pcapng::{self, Record, Way};
@@ -13,41 +16,42 @@ use crate::trace::{DropReason, QueueId, TraceEvent, TraceKinds};
 /// Where packets are captured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Its name: that of its interface.
+    /// The name of the point and of its interface in the file.
     pub name: String,
-    /// What it is, in words.
+    /// A description in words.
     pub description: String,
-    /// What is seen there.
+    /// What is captured at the point.
     pub watched: Watched,
 }
 
-/// What is seen at a point.
+/// What is captured at a point.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Watched {
-    /// What a host of one of these addresses sends and receives, both included.
+    /// The packets that the hosts with these addresses send and receive; a range, both ends
+    /// included.
     Host(u32, u32),
-    /// What happens at these queues.
+    /// The packets to which this happens at these queues.
     Queues(Vec<QueueId>, QueueMoment),
-    /// What one side of these flows sends and receives.
+    /// The packets that one side of these flows sends and receives.
     Side(Vec<GroupId>, Side),
 }
 
 /// What happens to a packet at a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueMoment {
-    /// It is taken out, to be sent.
+    /// It is dequeued for transmission.
     Dequeue,
-    /// It ends there.
+    /// It is discarded.
     Drop,
-    /// It is taken in.
+    /// It is enqueued.
     Enqueue,
 }
 
 impl QueueMoment {
-    /// All of them, in the order a packet meets them.
+    /// All of them, in the order in which a packet meets them.
     pub const ALL: [Self; 3] = [Self::Enqueue, Self::Dequeue, Self::Drop];
 
-    /// Its name in scenarios and captures.
+    /// The name in scenarios and captures.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dequeue => "dequeue",
@@ -57,23 +61,23 @@ impl QueueMoment {
     }
 }
 
-/// The files so far, and what belongs in them.
+/// The captured packets of all points.
 #[derive(Debug)]
 pub struct Capture {
     points: Vec<Point>,
-    /// By point.
+    /// The content of the files, by point, that was not yet taken.
     files: Vec<Vec<u8>>,
-    /// By group: what its connections agree on.
+    /// The TCP options of the connections, by group.
     tcp: Vec<TcpOptions>,
     snaplen: usize,
     start: Instant,
     stop: Instant,
-    /// The frame at hand.
+    /// The bytes of the packet that is being written, kept to reuse the memory.
     frame: Vec<u8>,
 }
 
 impl Capture {
-    /// A capture at `points` from `start` to `stop` that keeps `snaplen` bytes of a packet at most.
+    /// A capture at `points` from `start` to `stop` that keeps at most `snaplen` bytes of a packet.
     pub fn new(points: Vec<Point>, snaplen: u16, start: Instant, stop: Instant) -> Self {
         let begin = |point: &Point| {
             let mut file = Vec::with_capacity(ROOM);
@@ -95,12 +99,12 @@ impl Capture {
         }
     }
 
-    /// Says what the connections of each group agree on.
+    /// Sets the TCP options that the connections of each group agree on.
     pub(crate) fn set_options(&mut self, tcp: Vec<TcpOptions>) {
         self.tcp = tcp;
     }
 
-    /// The kinds of events it needs.
+    /// The kinds of events that the capture needs.
     pub(crate) fn interest(&self) -> TraceKinds {
         let kinds = self.points.iter().map(|point| match &point.watched {
             Watched::Host(..) | Watched::Side(..) => TraceKinds::SENT.union(TraceKinds::DELIVERED),
@@ -111,12 +115,12 @@ impl Capture {
         kinds.fold(TraceKinds::NONE, TraceKinds::union)
     }
 
-    /// Bytes that were not taken yet.
+    /// The number of bytes that were not yet taken.
     pub(crate) fn bytes(&self) -> usize {
         self.files.iter().map(Vec::len).sum()
     }
 
-    /// Each point's name, and the bytes of its file that were not taken yet.
+    /// The name of each point, with the bytes of its file that were not yet taken.
     pub fn take(&mut self) -> Vec<(String, Vec<u8>)> {
         let files = self.files.iter_mut().map(|file| {
             let next = Vec::with_capacity(file.capacity().min(MOST_ROOM));
@@ -126,7 +130,7 @@ impl Capture {
         names.zip(files).collect()
     }
 
-    /// Takes in what happened to `packet`.
+    /// Writes `packet` to the files of the points at which `event` is captured.
     pub(crate) fn record(
         &mut self,
         at: Instant,
@@ -175,7 +179,7 @@ impl Capture {
 }
 
 impl Point {
-    /// Which way the packet goes here, if the event happens here.
+    /// The direction of the packet at this point, or `None` if the event is not captured here.
     fn sees(&self, event: &TraceEvent, packet: &Packet, flow: &FlowHeader) -> Option<Way> {
         let (moment, queue) = match *event {
             TraceEvent::Delivered { .. } => {
@@ -197,7 +201,7 @@ impl Point {
         }
     }
 
-    /// Whether this is where `side` of the flow is.
+    /// Whether this point captures what `side` of the flow sends and receives.
     fn is_end(&self, side: Side, flow: &FlowHeader) -> bool {
         match &self.watched {
             Watched::Host(first, last) => (*first..=*last).contains(&flow.addresses[side.index()]),
@@ -207,20 +211,21 @@ impl Point {
     }
 }
 
-/// The IPv6 addresses of a flow's hosts, by side, if they have such.
+/// The IPv6 addresses of a flow's hosts, by side, if the hosts have IPv6 addresses.
 fn ipv6_addresses(flows: &FlowTable, flow: &FlowHeader) -> Option<[u128; 2]> {
     let [host, peer] = flow.addresses.map(|number| flows.ipv6_address(number));
     Some([host?, peer?])
 }
 
-/// What wrote the files.
+/// The program that wrote the files, as their headers name it.
 const APPLICATION: &str = concat!("headend ", env!("CARGO_PKG_VERSION"));
-/// Room made for a file at first: that of many packets.
+/// The initial capacity of a file, in bytes: room for many packets.
 const ROOM: usize = 1 << 18;
-/// And at most for what comes next: what came before may have been much.
+/// The largest capacity of the buffer that follows a taken one. The taken one may have been
+/// unusually large.
 const MOST_ROOM: usize = 1 << 25;
 
-/// Why a packet ended, as its comment says it.
+/// The reason for a discard, as the packet's comment states it.
 fn explain(reason: DropReason) -> &'static str {
     match reason {
         DropReason::AckThinned => {

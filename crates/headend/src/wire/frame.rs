@@ -1,4 +1,4 @@
-//! The IP packet in a frame: between whom, how long, of which protocol.
+//! The IP packet in a captured frame: its addresses, length, protocol and ports.
 
 use std::net::IpAddr;
 
@@ -7,20 +7,20 @@ use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use super::read::Captured;
 use crate::flow::Protocol;
 
-/// What a replay needs to know of an IP packet.
+/// The properties of an IP packet that a replay needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
-    /// From whom.
+    /// The source address.
     pub source: IpAddr,
-    /// To whom.
+    /// The destination address.
     pub destination: IpAddr,
-    /// IP bytes, whether or not they were all kept.
+    /// The IP bytes, whether or not all of them were captured.
     pub length: u32,
-    /// Of which transport protocol, if of one that is told apart here.
+    /// The transport protocol, if it is one that [`Protocol`] names.
     pub protocol: Option<Protocol>,
-    /// Of which ports, where it has some.
+    /// The source and destination port, if the protocol has ports.
     pub ports: Option<[u16; 2]>,
-    /// Bytes of the IP and TCP headers, of a TCP segment.
+    /// The bytes of the IP and TCP headers, for a TCP segment.
     pub segment_header: Option<u32>,
 }
 
@@ -30,11 +30,11 @@ const IPV6: u16 = 0x86dd;
 const PPPOE: u16 = 0x8864;
 const VLANS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
-/// The IP packet in a frame; `None` if there is another one.
+/// The IP packet in a frame; `None` if the frame holds another kind of packet.
 ///
 /// # Errors
 ///
-/// A sentence, if its link type is not known, or too little of it was kept.
+/// A sentence, if the link type is not known, or if too little of the packet was captured.
 pub fn datagram(packet: &Captured<'_>) -> Result<Option<Datagram>, String> {
     let Some(behind) = past_link(packet)? else {
         return Ok(None);
@@ -74,7 +74,8 @@ pub fn datagram(packet: &Captured<'_>) -> Result<Option<Datagram>, String> {
     Ok(Some(Datagram {
         source,
         destination,
-        // A host that leaves cutting to its network card leaves the length to it as well.
+        // With segmentation offload, a host leaves the length field of large packets zero; the
+        // network card fills it in.
         length: if said == 0 {
             packet.length.saturating_sub(behind as u32)
         } else {
@@ -101,18 +102,19 @@ fn transport(slice: Option<&TransportSlice<'_>>) -> (Option<Protocol>, Option<[u
     }
 }
 
-/// Bytes before the IP header; `None` if there is none (tcpdump.org/linktypes.html).
+/// The number of bytes before the IP header; `None` if the frame has no IP header
+/// (tcpdump.org/linktypes.html).
 fn past_link(packet: &Captured<'_>) -> Result<Option<usize>, String> {
     let bytes = packet.bytes;
     let found = match packet.link_type {
-        // NULL and LOOP: a family of 4 bytes.
+        // NULL and LOOP: an address family of 4 bytes.
         0 | 108 => Some(4),
         1 => past_ether_type(bytes, 12),
-        // RAW, in all its numbers, IPV4 and IPV6.
+        // All numbers of RAW, IPV4 and IPV6.
         12 | 14 | 101 | 228 | 229 => Some(0),
         // LINUX_SLL.
         113 => past_ether_type(bytes, 14),
-        // LINUX_SLL2: the type stands first.
+        // LINUX_SLL2: the header starts with the type.
         276 => match type_at(bytes, 0) {
             Some(IPV4 | IPV6) => Some(20),
             _ => None,
@@ -126,12 +128,12 @@ fn past_link(packet: &Captured<'_>) -> Result<Option<usize>, String> {
     Ok(found.filter(|&behind| behind <= bytes.len()))
 }
 
-/// Where IP begins behind the Ethernet type at `at`, past VLAN tags and `PPPoE`.
+/// The position of the IP header after the Ethernet type at `at`, past VLAN tags and `PPPoE`.
 fn past_ether_type(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match type_at(bytes, at)? {
             IPV4 | IPV6 => return Some(at + 2),
-            // 6 bytes of PPPoE and a protocol: 0x0021 is IPv4, 0x0057 IPv6.
+            // PPPoE has 6 bytes of header and a protocol number: 0x0021 is IPv4, 0x0057 IPv6.
             PPPOE => return matches!(type_at(bytes, at + 8)?, 0x21 | 0x57).then_some(at + 10),
             tag if VLANS.contains(&tag) => at += 4,
             _ => return None,

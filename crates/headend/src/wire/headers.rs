@@ -1,9 +1,16 @@
-//! The headers of a packet, as hosts would have written them.
+//! The headers of a packet, as real hosts would have written them.
 //!
-//! What a packet and its flow do not hold is filled in: a TTL that begins at 64 and counts the links passed, "don't fragment" and an identification of 0 (of a
-//! datagram: its number, so that one can be followed from point to point), initial sequence numbers of 0, timestamps in milliseconds since
-//! the start of the run (Linux's clock), the smallest window scale that fits. Data is zeros, and so counts nothing in a checksum. A packet in a
-//! tunnel is shown without the tunnel's header.
+//! The model's packets and flows do not hold all header fields. The others are filled in:
+//!
+//! - The TTL starts at 64 and falls by one at each link.
+//! - "Don't fragment" is set, and the identification is 0. That of a datagram is the datagram's
+//!   number, so that a datagram can be followed from point to point.
+//! - Initial sequence numbers are 0.
+//! - Timestamps are milliseconds since the start of the run, as Linux's clock has it.
+//! - The window scale is the smallest that suffices.
+//! - The data is zeros, which do not change a checksum.
+//!
+//! A packet in a tunnel is written without the tunnel's header.
 
 use etherparse::{
     IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type, IpDscp, IpEcn, IpNumber,
@@ -13,53 +20,54 @@ use etherparse::{
 use crate::flow::{FlowHeader, Protocol};
 use crate::packet::{Ecn, Flags, Packet, Side};
 
-/// The options that the SYNs of a connection agree on, for captures, which write its segments as
+/// The options that the SYNs of a connection agree on. Captures need them to write the segments as
 /// they are on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpOptions {
-    /// Largest segment, options not counted (RFC 6691).
+    /// The maximum segment size, without options (RFC 6691).
     pub mss: u16,
     /// Whether SACK is permitted.
     pub sack: bool,
     /// Whether segments carry timestamps.
     pub timestamps: bool,
-    /// Places by which windows are shifted: as few as the largest needs.
+    /// The window scale: the smallest that the largest window needs.
     pub window_scale: u8,
 }
 
-/// What every host sends with.
+/// The initial TTL of every host.
 const TTL: u8 = 64;
-/// The longest headers: IPv4 without options, TCP with all it can have.
+/// The length of the longest headers: IPv4 without options, TCP with all options that it can have.
 pub const LONGEST: usize = 80;
 
-/// Data.
+/// The data of all packets.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// What a packet's headers are made from.
+/// The parts that a packet's headers are made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Sketch<'a> {
     /// The packet.
     pub packet: &'a Packet,
-    /// Its flow.
+    /// The packet's flow.
     pub flow: &'a FlowHeader,
-    /// The IPv6 addresses of its hosts, by side, if it is an IPv6 packet.
+    /// The IPv6 addresses of the flow's hosts, by side, for an IPv6 packet.
     pub ipv6: Option<[u128; 2]>,
-    /// Links it has passed.
+    /// The number of links that the packet has passed.
     pub links_passed: u8,
-    /// What the ends of its connection agreed on, where it has one.
+    /// The TCP options that the ends of the connection agreed on, if the packet belongs to one.
     pub tcp: TcpOptions,
-    /// Its SACK blocks.
+    /// The packet's SACK blocks.
     pub sack: &'a [(u64, u64)],
 }
 
-/// Source and destination address.
+/// The source and destination address.
 enum Ends {
     V4([u8; 4], [u8; 4]),
     V6([u8; 16], [u8; 16]),
 }
 
 impl Sketch<'_> {
-    /// Writes the packet in place of what `out` holds: its headers, and of its data as much as makes `snaplen` bytes of it.
+    /// Writes the packet into `out`, whose content it replaces: the headers, and then data until
+    /// `snaplen` bytes are reached.
     pub fn write(&self, snaplen: usize, out: &mut Vec<u8>) {
         out.clear();
         let from = self.packet.from;
@@ -88,7 +96,7 @@ impl Sketch<'_> {
         out.resize(length.min(snaplen), 0);
     }
 
-    /// Appends the header behind the IP header, of a packet with `behind` bytes there.
+    /// Appends the transport header of a packet that has `behind` bytes after its IP header.
     fn transport(&self, behind: usize, ends: &Ends, out: &mut Vec<u8>) {
         match (self.flow.protocol, ends) {
             (Protocol::Icmp, Ends::V4(..)) => {
@@ -146,7 +154,7 @@ impl Sketch<'_> {
     fn ipv6(&self, source: [u8; 16], destination: [u8; 16]) -> Ipv6Header {
         Ipv6Header {
             traffic_class: self.flow.dscp << 2 | self.ecn().value(),
-            // RFC 6437 §3: a flow that is not labelled has 0.
+            // RFC 6437 §3: a flow without a label has 0.
             flow_label: Ipv6FlowLabel::ZERO,
             payload_length: self.packet.size - Ipv6Header::LEN as u16,
             next_header: match self.flow.protocol {
@@ -160,7 +168,7 @@ impl Sketch<'_> {
         }
     }
 
-    /// As [`Self::icmp`].
+    /// Like [`Self::icmp`], for IPv6.
     fn icmpv6(&self, length: usize, source: [u8; 16], destination: [u8; 16]) -> Icmpv6Header {
         let echo = self.echo();
         let kind = match self.packet.from {
@@ -179,7 +187,7 @@ impl Sketch<'_> {
         }
     }
 
-    /// The customer's side asks, the other answers: pings have no other way.
+    /// The customer's side sends requests and the other side replies: no ping goes the other way.
     fn icmp(&self, length: usize) -> Icmpv4Header {
         let echo = self.echo();
         let kind = match self.packet.from {
@@ -218,7 +226,7 @@ impl Sketch<'_> {
         // RFC 7323 §2.2: the window of a SYN is not scaled.
         let scale = if is_syn { 0 } else { self.tcp.window_scale };
         let window = (window >> scale).min(u32::from(u16::MAX)) as u16;
-        // A SYN takes a number, which the model's offsets leave out.
+        // A SYN consumes a sequence number, which the model's offsets do not count.
         let first = if is_syn { 0 } else { number(self.packet.seq) };
         let mut header = TcpHeader::new(source_port, destination_port, first, window);
         header.ack = flags.has(Flags::ACK);
@@ -229,7 +237,7 @@ impl Sketch<'_> {
         header.fin = flags.has(Flags::FIN);
         header.ece = flags.has(Flags::ECE);
         header.cwr = flags.has(Flags::CWR);
-        // RFC 9768 §3.1: AE has taken the place of the nonce sum.
+        // RFC 9768 §3.1: AE has the bit that was the nonce sum.
         header.ns = flags.has(Flags::AE);
         let (options, taken) = self.options();
         header
@@ -248,7 +256,7 @@ impl Sketch<'_> {
         header
     }
 
-    /// Options in the layout that the model counts their bytes by, and how many bytes they are.
+    /// The TCP options in the layout whose bytes the model counts, and their length.
     fn options(&self) -> ([u8; 40], usize) {
         let mut room = Room {
             bytes: [0; 40],
@@ -286,7 +294,7 @@ impl Sketch<'_> {
     }
 }
 
-/// Option that is one byte of padding.
+/// The option that is one byte of padding.
 const NOP: u8 = 1;
 
 struct Room {
@@ -301,7 +309,7 @@ impl Room {
     }
 }
 
-/// The sequence number of the byte at `offset` of a stream whose SYN had number 0.
+/// The sequence number of the byte at `offset` of a stream whose SYN has number 0.
 fn number(offset: u64) -> u32 {
     (offset as u32).wrapping_add(1)
 }

@@ -1,9 +1,13 @@
-//! Packets as they look on the wire: written to captures, and read from them.
+//! Packets in the formats of real networks: written to captures, and read from them.
 //!
-//! A run's packets become frames with real [headers], which a [capture] at chosen points of the network writes as [pcapng] blocks; and the
-//! packets of a file somebody captured ([`read`]) become times and sizes that a run replays ([`frame`] finds the IP packet in each).
-//! Headers are built and taken apart by the crate `etherparse`; the containers are simple enough to be written out here, with the number
-//! of the packet in every error. None of this reads or writes a file: bytes come in and go out.
+//! - Writing: a run's packets become frames with real [headers]. A [capture] at chosen points of
+//!   the network writes them as [pcapng] blocks.
+//! - Reading: [`read`] finds the packets in a capture file, and [`frame`] finds the IP packet in
+//!   each. A run replays their times and sizes.
+//!
+//! The crate `etherparse` builds and parses headers. The file formats are simple enough to be
+//! implemented here, so that every error can state the number of the packet. No code here reads or
+//! writes a file: input and output are bytes.
 
 pub mod capture;
 pub mod frame;

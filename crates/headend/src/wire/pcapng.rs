@@ -1,20 +1,21 @@
-//! Blocks of a pcapng file, written: draft-ietf-opsawg-pcapng, little-endian, one section, times in nanoseconds.
+//! Writes blocks of a pcapng file: draft-ietf-opsawg-pcapng, little-endian, one section, times in
+//! nanoseconds.
 
 use crate::time::Instant;
 
-/// `LINKTYPE_RAW`: a frame is an IP packet.
+/// `LINKTYPE_RAW`: a frame is an IP packet without a link header.
 const LINK_TYPE: u16 = 101;
 
 /// Block types (§4).
 pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
 pub(super) const ENHANCED_PACKET: u32 = 6;
-/// What a section header begins with, in the byte order of its writer (§4.1).
+/// The byte-order magic of a section header, in the byte order of its writer (§4.1).
 pub(super) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Option of an interface: resolution of its times (§4.2).
+/// The option of an interface that gives the resolution of its times (§4.2).
 pub(super) const IF_TSRESOL: u16 = 9;
 
-/// Options (§3.5, §4.1, §4.2, §4.3).
+/// Option codes (§3.5, §4.1, §4.2, §4.3).
 const END: u16 = 0;
 const COMMENT: u16 = 1;
 const SHB_USERAPPL: u16 = 4;
@@ -22,39 +23,39 @@ const IF_NAME: u16 = 2;
 const IF_DESCRIPTION: u16 = 3;
 const EPB_FLAGS: u16 = 2;
 
-/// Which way a packet went at its interface (§4.3: bits 0 and 1 of the flags).
+/// The direction of a packet at its interface (§4.3: bits 0 and 1 of the flags).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Received.
     In,
     /// Sent.
     Out,
-    /// Neither: nobody is there.
+    /// Neither: the point is in the network, not at a host.
     Past,
 }
 
 /// A packet at an interface.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
-    /// Number of the interface, in the order they were described.
+    /// The number of the interface, in the order of their descriptions.
     pub interface: u32,
-    /// When.
+    /// The time of the packet.
     pub at: Instant,
-    /// Length of the packet on the wire.
+    /// The length of the packet on the wire.
     pub length: u32,
-    /// So much of it as is kept.
+    /// The bytes of the packet that are kept, from its start.
     pub bytes: &'a [u8],
-    /// Which way it went.
+    /// The direction of the packet.
     pub way: Way,
-    /// What is to be said of it.
+    /// A comment on the packet.
     pub comment: Option<&'a str>,
 }
 
-/// Begins a file.
+/// Writes the section header, with which a file begins.
 pub fn section(application: &str, out: &mut Vec<u8>) {
     block(SECTION_HEADER, out, |out| {
         out.extend(BYTE_ORDER.to_le_bytes());
-        // Version 1.0, length of the section not known.
+        // Version 1.0; the length of the section is not known.
         out.extend([1, 0, 0, 0]);
         out.extend(u64::MAX.to_le_bytes());
         option(SHB_USERAPPL, application.as_bytes(), out);
@@ -62,7 +63,7 @@ pub fn section(application: &str, out: &mut Vec<u8>) {
     });
 }
 
-/// Describes the next interface.
+/// Writes the description of the next interface.
 pub fn interface(name: &str, description: &str, snaplen: u32, out: &mut Vec<u8>) {
     block(INTERFACE_DESCRIPTION, out, |out| {
         out.extend(LINK_TYPE.to_le_bytes());
@@ -70,13 +71,13 @@ pub fn interface(name: &str, description: &str, snaplen: u32, out: &mut Vec<u8>)
         out.extend(snaplen.to_le_bytes());
         option(IF_NAME, name.as_bytes(), out);
         option(IF_DESCRIPTION, description.as_bytes(), out);
-        // Ten to the minus ninth.
+        // The resolution is 10^-9 s.
         option(IF_TSRESOL, &[9], out);
         option(END, &[], out);
     });
 }
 
-/// Adds a packet.
+/// Writes a packet.
 pub fn packet(record: &Record<'_>, out: &mut Vec<u8>) {
     block(ENHANCED_PACKET, out, |out| {
         let nanos = record.at.as_nanos();
@@ -103,7 +104,7 @@ pub fn packet(record: &Record<'_>, out: &mut Vec<u8>) {
     });
 }
 
-/// A block: its type, its length before and after what `fill` writes (§3.1).
+/// Writes a block: its type, and its length before and after the body, which `fill` writes (§3.1).
 fn block(kind: u32, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend(kind.to_le_bytes());
@@ -120,7 +121,7 @@ fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     padded(value, out);
 }
 
-/// Values end on a multiple of four bytes.
+/// Appends a value, padded to a multiple of four bytes.
 fn padded(value: &[u8], out: &mut Vec<u8>) {
     out.extend(value);
     out.extend(&[0; 3][..value.len().next_multiple_of(4) - value.len()]);
@@ -139,7 +140,7 @@ mod tests {
         assert_eq!(out[4..8], length.to_le_bytes());
         assert_eq!(out[out.len() - 4..], length.to_le_bytes());
         assert_eq!(length % 4, 0);
-        // Magic, version, unknown length; then the option with its padding.
+        // Magic, version and unknown length; then the option with its padding.
         assert_eq!(out[8..12], [0x4d, 0x3c, 0x2b, 0x1a]);
         assert_eq!(out[24..36], *b"\x04\0\x07\0headend\0");
     }
@@ -162,7 +163,7 @@ mod tests {
         };
         assert_eq!([2, 3, 4, 5, 6].map(word), [3, 7, 9, 5, 1500]);
         assert_eq!(out[28..36], [1, 2, 3, 4, 5, 0, 0, 0]);
-        // The comment, the flags, the end of options.
+        // The comment, the flags, and the end of the options.
         assert_eq!(word(9), 1 | 4 << 16);
         assert_eq!([11, 12, 13].map(word), [2 | 4 << 16, 2, 0]);
         assert_eq!(word(1) as usize, out.len());

@@ -1,7 +1,11 @@
-//! The packets of a capture file: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), of either byte order and any resolution of time.
+//! Reads the packets of a capture file: pcap (draft-ietf-opsawg-pcap) and pcapng
+//! (draft-ietf-opsawg-pcapng), in either byte order and with any resolution of time.
 //!
-//! The file is in memory, and nothing of it is copied. Whatever is wrong with it is said with the number of the packet, counted from 1 as
-//! Wireshark does. (Of the crates that read both, the stable one takes all times for nanoseconds.)
+//! The file is in memory, and the reader copies nothing of it. Every error states the number of the
+//! packet, counted from 1 as in Wireshark.
+//!
+//! Choice: an implementation of our own. Of the crates that read both formats, the stable one takes
+//! all times for nanoseconds.
 
 use std::fmt;
 
@@ -12,26 +16,26 @@ use super::pcapng::{
 /// A packet of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Captured<'a> {
-    /// Its number, from 1.
+    /// The packet's number, from 1.
     pub number: u64,
-    /// When it was captured: nanoseconds since the epoch.
+    /// When it was captured, in nanoseconds since the epoch.
     pub nanos: u64,
-    /// Number of its link type (`LINKTYPE_…`).
+    /// The number of its link type (`LINKTYPE_…`).
     pub link_type: u16,
-    /// Name of its interface, if it has one.
+    /// The name of its interface, if it has one.
     pub interface: Option<&'a str>,
     /// Its length on the wire.
     pub length: u32,
-    /// So much of it as was kept.
+    /// The bytes of the packet that were captured, from its start.
     pub bytes: &'a [u8],
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// At which packet, if at one.
+    /// The number of the packet, if the error is in one.
     pub packet: Option<u64>,
-    /// What.
+    /// What is wrong.
     pub what: String,
 }
 
@@ -44,14 +48,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The packets of a file, up to the first thing that is wrong with it.
+/// The packets of a file, up to its first error.
 #[derive(Debug)]
 pub struct Packets<'a> {
     bytes: Bytes<'a>,
     kind: Kind<'a>,
-    /// Packets so far.
+    /// The number of packets so far.
     count: u64,
-    /// Nothing more is to be had.
+    /// Whether the end of the file, or an error, was reached.
     is_over: bool,
 }
 
@@ -61,14 +65,14 @@ enum Kind<'a> {
     Pcapng(Vec<Interface<'a>>),
 }
 
-/// Where packets were captured.
+/// The interface on which packets were captured.
 #[derive(Debug, Clone)]
 struct Interface<'a> {
     name: Option<&'a str>,
     link_type: u16,
-    /// Ticks of its clock in a second.
+    /// The ticks of its clock per second.
     ticks: u128,
-    /// Seconds to be added to its times.
+    /// The seconds that must be added to its times.
     offset: i64,
 }
 
@@ -80,11 +84,12 @@ impl Interface<'_> {
     }
 }
 
-/// Magic numbers of pcap files (§4): times in microseconds, in nanoseconds.
+/// Magic numbers of pcap files (§4), for times in microseconds and in nanoseconds.
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// Blocks of pcapng with packets, beside enhanced ones: the obsolete one (appendix A), and the one without a time (§4.4).
+/// Blocks of pcapng that hold packets, besides enhanced packet blocks: the obsolete packet block
+/// (appendix A) and the simple packet block, which has no time (§4.4).
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 /// Options of an interface.
@@ -92,11 +97,11 @@ const IF_NAME: u16 = 2;
 const IF_TSOFFSET: u16 = 14;
 
 impl<'a> Packets<'a> {
-    /// Those of the file with this content.
+    /// The packets of the file with this content.
     ///
     /// # Errors
     ///
-    /// If it is no capture.
+    /// If the content is not a capture.
     pub fn of(content: &'a [u8]) -> Result<Self, Fault> {
         let refuse = |what: String| Err(Fault { packet: None, what });
         let Some(first) = content.first_chunk::<4>() else {
@@ -182,7 +187,7 @@ impl<'a> Packets<'a> {
         })
     }
 
-    /// The next block of a pcapng file, and its packet if it has one (§3.1).
+    /// Reads the next block of a pcapng file; returns its packet if it has one (§3.1).
     fn block(&mut self) -> Result<Option<Captured<'a>>, Fault> {
         let left = self.bytes.len();
         if left < 12 {
@@ -225,7 +230,8 @@ impl<'a> Packets<'a> {
         Ok(None)
     }
 
-    /// The packet of a block (§4.3; the obsolete one counts drops beside a shorter interface).
+    /// The packet of a block (§4.3). The obsolete block has a shorter interface field, followed by
+    /// a count of drops.
     fn packet(&self, kind: u32, body: Bytes<'a>) -> Result<Captured<'a>, Fault> {
         let Kind::Pcapng(interfaces) = &self.kind else {
             unreachable!("asked for in a pcapng file only");
@@ -283,7 +289,7 @@ fn pcap(content: &[u8], is_big: bool) -> Result<(Bytes<'_>, Kind<'_>), Fault> {
     };
     let interface = Interface {
         name: None,
-        // The upper half says whether a checksum follows each frame.
+        // The upper half states whether a checksum follows each frame.
         link_type: header.u32(20) as u16,
         ticks: if header.u32(0) == NANOSECONDS {
             1_000_000_000
@@ -295,7 +301,7 @@ fn pcap(content: &[u8], is_big: bool) -> Result<(Bytes<'_>, Kind<'_>), Fault> {
     Ok((bytes, Kind::Pcap(interface)))
 }
 
-/// What an interface description says (§4.2).
+/// The interface that a description block describes (§4.2).
 fn describe(body: Bytes<'_>) -> Result<Interface<'_>, String> {
     if body.len() < 8 {
         return Err("an interface description has no room for its header".to_owned());
@@ -324,7 +330,7 @@ fn describe(body: Bytes<'_>) -> Result<Interface<'_>, String> {
     Ok(interface)
 }
 
-/// Ticks in a second: a power of ten or, with the highest bit, of two.
+/// The ticks per second: a power of ten, or of two if the highest bit is set.
 fn ticks(resolution: u8) -> Result<u128, String> {
     let power = u32::from(resolution & 0x7f);
     let base: u128 = if resolution & 0x80 == 0 { 10 } else { 2 };
@@ -332,7 +338,7 @@ fn ticks(resolution: u8) -> Result<u128, String> {
         .ok_or_else(|| format!("an interface whose clock ticks {base}^{power} times a second"))
 }
 
-/// Bytes in the order of their writer.
+/// Bytes whose numbers are in the byte order of their writer.
 #[derive(Debug, Clone, Copy)]
 struct Bytes<'a> {
     content: &'a [u8],
@@ -352,7 +358,7 @@ impl<'a> Bytes<'a> {
         self.content.is_empty()
     }
 
-    /// The first `count`, which are gone from these.
+    /// Removes and returns the first `count` bytes.
     fn take(&mut self, count: usize) -> Option<Self> {
         let (taken, rest) = self.content.split_at_checked(count)?;
         self.content = rest;
@@ -364,14 +370,14 @@ impl<'a> Bytes<'a> {
         Some(Self::of(content, self.is_big))
     }
 
-    /// Turns the order if `found`, read in the present one, is not `expected`.
+    /// Reverses the byte order if `found`, read in the present one, is not `expected`.
     fn order(&mut self, found: u32, expected: u32) {
         if found != expected {
             self.is_big = !self.is_big;
         }
     }
 
-    /// The number at `at`, of which the caller knows that it is there.
+    /// The number at `at`. The caller has checked the length.
     fn u16(&self, at: usize) -> u16 {
         let bytes = [self.content[at], self.content[at + 1]];
         if self.is_big {
@@ -408,7 +414,7 @@ mod tests {
     use crate::time::Instant;
     use crate::wire::pcapng::{self, Record, Way};
 
-    /// A pcap file of raw IP with packets of one byte at these seconds and fractions.
+    /// A pcap file of raw IP with packets of one byte at the given seconds and fractions.
     fn pcap_file(magic: u32, packets: &[(u32, u32)], number: impl Fn(u32) -> [u8; 4]) -> Vec<u8> {
         let mut file: Vec<u8> = [magic, 0, 0, 0, 65535, 101]
             .into_iter()
@@ -489,7 +495,8 @@ mod tests {
         );
     }
 
-    /// A pcapng file in big-endian order with one interface of this resolution and a packet after so many ticks.
+    /// A big-endian pcapng file with one interface of the given resolution, and a packet after
+    /// `ticks`.
     fn big_pcapng(resolution: u8, ticks: u64, offset: i64) -> Vec<u8> {
         let block = |kind: u32, body: &[u8]| -> Vec<u8> {
             let length = (body.len() as u32 + 12).to_be_bytes();
@@ -513,7 +520,7 @@ mod tests {
         [
             block(SECTION_HEADER, &section),
             block(INTERFACE_DESCRIPTION, &interface),
-            // A block that nobody knows is passed over.
+            // The reader skips blocks of unknown types.
             block(0x0bad, &[0; 4]),
             block(ENHANCED_PACKET, &packet),
         ]
@@ -580,7 +587,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever bytes a file holds, reading it ends, in packets or in a fault.
+        /// For any content of a file, reading ends, in packets or in an error.
         #[test]
         fn no_content_breaks_the_reader(
             start in prop_oneof![Just(0), Just(1), Just(2), Just(3)],
