@@ -1,8 +1,8 @@
-//! Scores packets that are of no use once they are late, such as a game's: the share of a period's
-//! packets that were lost or came after a deadline.
+//! Scores packets that are useless when they are late, such as those of a game: the share of a
+//! period's packets that were lost or arrived after a deadline.
 //!
-//! A packet that was dropped and one that came too late are the same to a game, because the next
-//! packet supersedes both.
+//! To a game, a dropped packet and a late one are the same, because the next packet supersedes
+//! both.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
@@ -10,28 +10,32 @@ use serde_json::Value;
 use crate::metrics::periods::Periods;
 use crate::time::{Duration, Instant};
 
-/// How packets or frames that are worth nothing once they are late are scored.
+/// How packets or frames that are useless when they are late are scored.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// One-way delay up to which a packet, or a whole frame, is of use, wide-area delay included. A longer one forgives deeper queues.
+    /// One-way delay up to which a packet, or a whole frame, is useful, wide-area delay included. A
+    /// longer deadline tolerates deeper queues.
     pub deadline: Duration,
-    /// Length of a scoring period: one share for each. Shorter periods show shorter disturbances, and tell small shares less apart.
+    /// Length of a scoring period; each period has one share. Shorter periods show shorter
+    /// disturbances, but a small share is measured less exactly.
     pub period: Duration,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // CableLabs, "Cable Modem Buffer Control", §5.2.1: some games require less than 130 ms round trip; half of it each way.
+            // CableLabs, "Cable Modem Buffer Control", §5.2.1: some games require less than 130 ms
+            // round trip. Half of it is for each way.
             deadline: Duration::from_millis(65),
-            // A choice: that of calls. 200 packets of a game's server tell shares of 0.5 % apart.
+            // Choice: the period of calls. 200 packets of a game's server distinguish shares of 0.5
+            // %.
             period: Duration::from_secs(10),
         }
     }
 }
 
-/// Reads a table in which a key that is not written has the value of `defaults`, not of a game's.
+/// Reads a table in which a missing key has its value in `defaults`, not the one for games.
 pub(crate) fn read_over<'de, D: serde::Deserializer<'de>>(
     reader: D,
     defaults: &Config,
@@ -49,8 +53,8 @@ pub(crate) fn read_over<'de, D: serde::Deserializer<'de>>(
     })
 }
 
-/// The schema of a table that [`read_over`] reads: a definition called `name`, with the values of
-/// `defaults`.
+/// The schema of a table that [`read_over`] reads: a definition with the name `name` and the values
+/// of `defaults`.
 pub(crate) fn schema_over(
     generator: &mut SchemaGenerator,
     name: &str,
@@ -66,12 +70,12 @@ pub(crate) fn schema_over(
     Schema::new_ref(format!("#{}/{name}", generator.settings().definitions_path))
 }
 
-/// What one scoring period of one direction came to.
+/// The score of one scoring period of one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// When the period was over.
+    /// The end of the period.
     pub ended: Instant,
-    /// Share of the packets sent that were lost, or came after the deadline.
+    /// The share of the sent packets that were lost or arrived after the deadline.
     pub missed: f64,
 }
 
@@ -93,30 +97,31 @@ impl Scorer {
     pub fn new(config: &Config) -> Self {
         Self {
             deadline: config.deadline,
-            // What has not come by its deadline is missed whatever becomes of it.
+            // A packet that has not arrived by its deadline is missed, whatever happens to it
+            // later.
             periods: Periods::new(config.period, config.deadline),
         }
     }
 
-    /// Length of a period.
+    /// The length of a period.
     pub fn period(&self) -> Duration {
         self.periods.length()
     }
 
-    /// The first period begins, or goes on, with less than its length `over`.
+    /// Starts the first period, or continues it, shortened by `over`.
     pub fn start(&mut self, now: Instant, over: Duration) {
         self.periods.start(now, over);
     }
 
-    /// A packet was sent. First take the scores that are due.
+    /// Records that a packet was sent. The scores that are due must be taken first.
     pub fn sent(&mut self, now: Instant) {
         if let Some(tally) = self.periods.tally(now) {
             tally.sent += 1;
         }
     }
 
-    /// A packet of this direction arrived. The scores that are due may be taken before or after:
-    /// only the delay decides whether the packet counts.
+    /// Records that a packet of this direction arrived. The scores that are due may be taken before
+    /// or after: only the delay decides whether the packet counts.
     pub fn arrived(&mut self, sent_at: Instant, delay: Duration) {
         if delay <= self.deadline
             && let Some(tally) = self.periods.tally(sent_at)
@@ -125,7 +130,7 @@ impl Scorer {
         }
     }
 
-    /// The score of a period whose grace is over. A period in which nothing was sent has none.
+    /// The score of a period whose grace is over. A period in which nothing was sent has no score.
     pub fn score_due(&mut self, now: Instant) -> Option<Score> {
         loop {
             let (ended, Tally { sent, in_time }) = self.periods.due(now)?;
@@ -136,7 +141,7 @@ impl Scorer {
         }
     }
 
-    /// Nothing more is sent: when the last score will be due, if one still is.
+    /// Ends the traffic. Returns when the last score will be due, if there is one more.
     pub fn stop(&mut self, now: Instant) -> Option<Instant> {
         self.periods.stop(now)
     }
@@ -150,7 +155,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Scores of packets sent every 20 ms for 31 s; `delay` of each packet's number, if it arrives.
+    /// The scores of packets sent every 20 ms for 31 s. `delay` gives a packet's delay by its
+    /// number, or `None` if the packet is lost.
     fn scores(delay: impl Fn(u64) -> Option<Duration>) -> Vec<Score> {
         let mut judge = Scorer::new(&Config::default());
         let mut scores = Vec::new();

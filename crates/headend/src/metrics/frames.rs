@@ -29,7 +29,8 @@ pub(crate) struct Scoring {
 pub(crate) struct Score {
     /// When the period was over.
     pub(crate) ended: Instant,
-    /// Mean time from encoding to the last packet's arrival, over the frames that came whole, nanoseconds; NaN if none did.
+    /// Mean time from encoding to the last packet's arrival, in nanoseconds, over the frames that
+    /// became whole; NaN if none did.
     pub(crate) delay: f64,
     /// Share of the frames that were not whole at their deadline.
     pub(crate) late: f64,
@@ -230,7 +231,8 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// Scores of frames of two packets, 20 ms apart, for 10 s; each packet's delay in ms by its frame's number and its own, if it arrives.
+    /// The scores of frames of two packets, 20 ms apart, for 10 s. `delay` gives a packet's delay
+    /// in ms by its frame's number and its own, or `None` if the packet is lost.
     fn scores(delay: impl Fn(u64, u64) -> Option<u64>) -> Vec<Score> {
         let mut judge = Scorer::new(SCORING);
         let (mut scores, mut arrivals) = (Vec::new(), Vec::new());

@@ -1,16 +1,18 @@
 //! A histogram of delays with a resolution of 0.1 %, and their exact count, sum, minimum and
 //! maximum.
 //!
-//! The histogram is log-linear: each octave of values is cut into 1024 buckets of equal width, so
-//! that a bucket is never wider than a thousandth of the values in it, and a shift finds the bucket
-//! of a value. The buckets and quantiles are those of an HDR histogram with three digits, against
-//! which a test compares them.
+//! The histogram is log-linear: each octave of values is cut into 1024 buckets of equal width. A
+//! bucket is thus never wider than a thousandth of the values in it, and a shift finds the bucket
+//! of a value. The buckets and quantiles are those of an HDR histogram with three digits; a test
+//! compares them.
 //!
-//! A street of 1000 modems has thousands of histograms with some hundreds of delays in each, which
-//! decides two things. Counts are allocated in pages of four buckets when a delay falls into them:
-//! with an octave at once, a street takes five times the memory. And delays are counted sixteen at a
-//! time: one by one, a packet of the street takes a third more time, in which the processor waits for
-//! memory (ADR 0022).
+//! A street of 1000 modems has thousands of histograms with some hundreds of delays in each. This
+//! is the reason for two choices:
+//!
+//! - Counts are allocated in pages of four buckets when a delay falls into them. With an octave at
+//!   once, a street takes five times the memory.
+//! - Delays are counted sixteen at a time. One by one, a packet of the street takes a third more
+//!   time, in which the processor waits for memory (ADR 0022).
 
 use std::collections::BTreeMap;
 

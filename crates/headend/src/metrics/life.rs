@@ -55,8 +55,8 @@ enum Place {
     Unborn,
     /// In a queue, since this time.
     Waiting(PacketView, QueueId, Instant),
-    /// Between queues. In a modem until the packet is in a burst, and in a cell until its frames are
-    /// on the air, with the queue that it has left.
+    /// Between queues. The queue is the one that the packet has left: in a modem, until the packet
+    /// is in a burst; in a cell, until its frames are on the air.
     Travelling(PacketView, Option<QueueId>),
     /// Delivered or discarded.
     Ended,

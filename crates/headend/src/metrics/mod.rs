@@ -1,4 +1,4 @@
-//! What a run measures: counters, delay histograms, series over time and the scores of applications.
+//! What a run measures: counters, delay histograms, time series and the scores of applications.
 
 pub mod channel;
 pub mod deadline;

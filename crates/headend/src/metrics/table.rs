@@ -46,7 +46,7 @@ impl Table {
 
     /// Appends a float to column `name`, which is made if it is new.
     ///
-    /// What is not a number is always the same one: the sign that 0/0 has differs between processors.
+    /// Every NaN is stored with the same bits: the sign of 0/0 differs between processors.
     pub fn float(&mut self, name: &str, value: f64) {
         let value = if value.is_nan() { f64::NAN } else { value };
         match self.column(name, || Column::Float(Vec::new())) {

@@ -1,8 +1,9 @@
 //! Voice quality: what a line does to a call, as a mean opinion score per scoring period.
 //!
-//! There are two steps. The receiver's *de-jitter buffer* turns packet delays into one mouth-to-ear
-//! delay and a share of lost packets: a packet that has not arrived by its playout time is lost, as
-//! one that was dropped. ITU-T G.107's *E-model* turns the two into a rating R, and R into a score:
+//! There are two steps. First, the receiver's *de-jitter buffer* turns packet delays into one
+//! mouth-to-ear delay and a share of lost packets: a packet that has not arrived by its playout
+//! time counts as lost, like one that was dropped. Second, ITU-T G.107's *E-model* turns the two
+//! into a rating R, and R into a score:
 //!
 //! ```text
 //! R = Ro − Is − Idte − Idle − Idd − Ie,eff        (7-1, 7-18; A = 0)
@@ -19,16 +20,20 @@ use crate::time::{Duration, Instant};
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How the loss pattern enters the score. `random` is G.107's default; `measured` also counts how the losses cluster.
+    /// How the loss pattern affects the score. `random` is G.107's default; `measured` also counts
+    /// how much the losses cluster.
     pub burst_ratio: BurstRatio,
-    /// Whether the decoder conceals lost packets. Without it a loss of 1 % costs five times as many points of R.
+    /// Whether the decoder conceals lost packets. Without it, a loss of 1 % costs five times as
+    /// many points of R.
     pub concealment: bool,
-    /// How long the receiver holds packets back: `fixed = "40 ms"`, the default, or `"adaptive"`. A deeper buffer loses fewer packets and
-    /// adds its depth to the mouth-to-ear delay.
+    /// How long the receiver delays packets: `fixed = "40 ms"`, the default, or `"adaptive"`. A
+    /// deeper buffer loses fewer packets and adds its depth to the mouth-to-ear delay.
     pub de_jitter: DeJitter,
-    /// How long after its end a period waits for packets under way; what comes later counts as never arrived. At most `period`.
+    /// How long after the end of a period its last packets may arrive; packets that arrive later
+    /// count as lost. At most `period`.
     pub grace: Duration,
-    /// Length of a scoring period, rounded to whole packets: one score for each. Shorter periods show shorter disturbances.
+    /// Length of a scoring period, rounded to whole packets; each period has one score. Shorter
+    /// periods show shorter disturbances.
     pub period: Duration,
 }
 
@@ -37,13 +42,14 @@ impl Default for Config {
         Self {
             // G.107 Table 3: BurstR = 1.
             burst_ratio: BurstRatio::Random,
-            // G.711 Appendix I is what telephones and adapters ship with.
+            // Telephones and adapters are delivered with G.711 Appendix I.
             concealment: true,
-            // A choice: two packets. Nothing published says what the buffers of measured calls were.
+            // Choice: two packets. No publication states the buffers of measured calls.
             de_jitter: DeJitter::Fixed(Duration::from_millis(40)),
-            // Longer than the deepest buffers of access lines hold a packet back.
+            // Longer than the deepest buffers of access lines delay a packet.
             grace: Duration::from_secs(2),
-            // A choice: 500 packets tell shares of 0.2 % apart, and a disturbance of seconds still shows.
+            // Choice: 500 packets distinguish shares of 0.2 %, and a disturbance of seconds is
+            // still visible.
             period: Duration::from_secs(10),
         }
     }
@@ -66,21 +72,22 @@ pub enum Codec {
     /// ITU-T G.711: 64 kbit/s, no loss of quality.
     #[default]
     G711,
-    /// ITU-T G.729 Annex A: 8 kbit/s, which costs 11 points of R; its decoder conceals losses, and they cost more.
+    /// ITU-T G.729 Annex A: 8 kbit/s, which costs 11 points of R. Its decoder conceals losses, but
+    /// they cost more than with G.711.
     G729,
 }
 
-/// What a codec does to R (G.113 Appendix I).
+/// How a codec impairs R (G.113 Appendix I).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Impairment {
-    /// Ie: without loss.
+    /// Ie: the impairment without loss.
     pub base: f64,
-    /// Bpl: how well it bears loss.
+    /// Bpl: the robustness against packet loss.
     pub robustness: f64,
 }
 
 impl Codec {
-    /// What it does to R.
+    /// The codec's impairment of R.
     pub const fn impairment(self, concealment: bool) -> Impairment {
         let (base, robustness) = match (self, concealment) {
             (Self::G711, false) => (0.0, 4.3),
@@ -91,7 +98,7 @@ impl Codec {
         Impairment { base, robustness }
     }
 
-    /// Bytes of sound in `span`.
+    /// The bytes of sound in `span`.
     pub fn bytes_in(self, span: Duration) -> u64 {
         let bits_per_second = match self {
             Self::G711 => 64_000,
@@ -100,7 +107,7 @@ impl Codec {
         crate::units::Rate(bits_per_second).bytes_in(span)
     }
 
-    /// Sound that the encoder waits for beyond what it encodes.
+    /// The sound after a packet's own that the encoder needs to encode it.
     pub const fn look_ahead(self) -> Duration {
         match self {
             Self::G711 => Duration::ZERO,
@@ -115,9 +122,10 @@ impl Codec {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum BurstRatio {
-    /// Mean length of the period's loss bursts over what random loss of the same share would give, at least 1.
+    /// The mean length of the period's loss bursts, divided by that of random loss with the same
+    /// share; at least 1.
     Measured,
-    /// 1: losses fall at random.
+    /// Always 1: losses are random.
     Random,
 }
 
@@ -129,14 +137,14 @@ pub enum BurstRatio {
 pub enum DeJitter {
     /// The period's 95th percentile of delay less its smallest delay.
     Adaptive,
-    /// Always so much: a duration.
+    /// A fixed duration.
     Fixed(Duration),
 }
 
-/// What one scoring period of one direction came to.
+/// The score of one scoring period of one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// When the period was over.
+    /// The end of the period.
     pub ended: Instant,
     /// Mean opinion score, 1 to 4.5.
     pub mos: f64,
@@ -261,7 +269,8 @@ impl Scorer {
         }
     }
 
-    /// The score of a period that is over and whose packets have all arrived, or whose grace has passed.
+    /// The score of a period that is over, once all of its packets have arrived or its grace is
+    /// over.
     pub fn score_due(&mut self, now: Instant) -> Option<Score> {
         let place = (0..self.periods.len()).find(|&place| {
             let period = &self.periods[place];
@@ -390,14 +399,16 @@ fn talker_echo(delay: f64) -> f64 {
     (half + (half * half + 100.0).sqrt() - 1.0) * (1.0 - math::exp(-delay))
 }
 
-/// Idle (7-25, 7-26): the listener hears an echo of the talker; the echo path is the round trip Tr = 2T.
+/// Idle (7-25, 7-26): the listener hears an echo of the talker. The echo path is the round trip Tr
+/// = 2T.
 fn listener_echo(delay: f64) -> f64 {
     let with_echo = 10.5 * (ECHO_PATH_LOSS + 7.0) * math::powf(2.0 * delay + 1.0, -0.25);
     let half = (basic_signal_to_noise() - with_echo) / 2.0;
     half + (half * half + 169.0).sqrt()
 }
 
-/// Idd (7-27, 7-28): too long a delay even without echo, from mT = 100 ms on at the default sensitivity sT = 1.
+/// Idd (7-27, 7-28): the delay is too long even without echo, from mT = 100 ms on at the default
+/// sensitivity sT = 1.
 fn absolute_delay(delay: f64) -> f64 {
     if delay <= 100.0 {
         return 0.0;
@@ -495,7 +506,8 @@ mod tests {
         assert_near(lossless(150), 89.539, 1e-3);
     }
 
-    /// G.113 Appendix I: Ie 11 and Bpl 19, so that 2 % of loss cost 11 + 84 · 2 / 21; G.711 bears it better.
+    /// G.113 Appendix I: Ie 11 and Bpl 19, so that 2 % of loss cost 11 + 84 · 2 / 21. G.711 loses
+    /// fewer points.
     #[test]
     fn g_729_costs_eleven_points_and_more_where_packets_are_lost() {
         let of = |codec: Codec, loss| {
@@ -517,7 +529,8 @@ mod tests {
         assert_eq!(Codec::G711.bytes_in(INTERVAL), 160);
     }
 
-    /// Default parameters, one-way delay in ms: an independent evaluation of 7-19 to 7-28 in double precision.
+    /// Default parameters, one-way delay in ms: an independent evaluation of 7-19 to 7-28 in double
+    /// precision.
     #[test]
     fn rating_over_delay_follows_the_published_curve() {
         let curve = [
@@ -568,8 +581,9 @@ mod tests {
         assert_near(mos(120.0), 4.5, 0.0);
     }
 
-    /// Cole and Rosenbluth's approximation of the rating of a G.711 call with concealment ("Voice over IP performance monitoring", ACM CCR 31(2),
-    /// 2001); beyond 350 ms it falls faster than [`rating`].
+    /// Cole and Rosenbluth's approximation of the rating of a G.711 call with concealment ("Voice
+    /// over IP performance monitoring", ACM CCR 31(2), 2001). Beyond 350 ms it falls faster than
+    /// [`rating`].
     fn cole_rosenbluth(mouth_to_ear: Duration, loss: f64) -> f64 {
         let delay = mouth_to_ear.as_secs_f64() * 1000.0;
         let interactivity = 0.024 * delay + 0.11 * (delay - 177.3).max(0.0);
@@ -627,7 +641,8 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// Sends a period's packets at 0, 20, … ms; those with a delay arrive (the scorer is told at once).
+    /// Sends the packets of a period at 0, 20, … ms. Those with a delay arrive; the scorer learns
+    /// of the arrival at once.
     fn period(config: Config, delays: &[Option<u64>]) -> Scorer {
         let mut scorer = Scorer::new(config, Codec::G711, INTERVAL);
         for (number, delay) in (0..).zip(delays) {

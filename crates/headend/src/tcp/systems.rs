@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 pub enum System {
     /// FreeBSD 4 (2000 to 2005): NewReno without SACK, timestamps, a window of 57344 bytes.
     Freebsd4,
-    /// Linux 6.18: CUBIC with HyStart, SACK with RACK-TLP and PRR, quick acknowledgements, autotuned buffers.
+    /// Linux 6.18: CUBIC with HyStart, SACK with RACK-TLP and PRR, quick acknowledgements,
+    /// autotuned buffers.
     #[default]
     Linux,
     /// macOS today: CUBIC with HyStart++, ECN, a window of 4 MiB.

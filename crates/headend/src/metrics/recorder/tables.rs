@@ -445,7 +445,8 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64)
 }
 
-/// Jain's fairness index of at least two shares: (Σx)² / (n·Σx²); NaN below two or where all are zero.
+/// Jain's fairness index of at least two shares: (Σx)² / (n·Σx²). NaN for fewer than two shares,
+/// and where all are zero.
 pub fn jain_index(shares: &[f64]) -> f64 {
     if shares.len() < 2 {
         return f64::NAN;
