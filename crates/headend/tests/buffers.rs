@@ -1,5 +1,5 @@
-//! A modem's buffer and its AQM from outside: AQM disabled for a service flow or a modem, and a
-//! CMTS that drops buffer settings.
+//! The buffer of a modem and its AQM, in whole scenarios: AQM disabled for a service flow or a
+//! modem, and a CMTS that ignores buffer settings.
 
 mod from_text;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use from_text::Tables;
 use headend::scenario::{Format, Scenario};
 
-/// A line with an upload, a further service flow up, and one down.
+/// A line with an upload, one more upstream service flow, and one more downstream.
 const LINE: &str = r#"
 duration = "6 s"
 [link.cable.docsis]
@@ -44,13 +44,13 @@ fn parse(text: &str) -> Result<Scenario, String> {
     Scenario::parse(text, Format::Toml, &[], &BTreeMap::new()).map_err(|error| error.to_string())
 }
 
-/// Each queue with its discipline and its limit in bytes.
+/// The discipline and the limit in bytes of each queue.
 fn queues(text: &str) -> BTreeMap<String, (String, u64)> {
     let tables = Tables::run(text, 1);
     let names = tables.texts("queues", "queue").iter().cloned();
     let kinds = tables.texts("queues", "discipline").iter().cloned();
     let limits = tables.floats("queues", "limit_bytes").iter();
-    // Those that count no bytes have none.
+    // A queue whose limit is not in bytes has no value.
     let limits = limits.map(|limit| limit.max(0.0) as u64);
     names.zip(kinds.zip(limits)).collect()
 }
@@ -148,10 +148,10 @@ fn without_aqm_the_buffer_alone_decides_how_long_packets_wait() {
     assert!(count(&with, "cable.home.up", "discarded_congested") > 0);
     assert_eq!(count(&without, "cable.home.up", "discarded_congested"), 0);
     assert!(count(&without, "cable.home.up", "discarded_overlimit") > 0);
-    // DOCSIS-PIE holds 10 ms; an upload fills a quarter of a second.
+    // DOCSIS-PIE keeps 10 ms. Without it, an upload fills the buffer of 250 ms.
     assert!(median_delay(&with, "cable.home.up") < 40e6);
     assert!(median_delay(&without, "cable.home.up") > 120e6);
-    // 64 KiB at 2 Mbit/s hold 262 ms at most.
+    // 64 KiB at 2 Mbit/s take at most 262 ms.
     let work = median_delay(&without, "cable.office.work");
     assert!(work > 120e6 && work < 263e6, "{work}");
 }

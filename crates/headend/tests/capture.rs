@@ -1,4 +1,5 @@
-//! Captures of runs: what is in them is what happened, as a host would have sent it, and taking them changes nothing.
+//! Captures of runs: they contain what happened, in the form in which a host would have sent it,
+//! and capturing changes no result.
 
 mod from_text;
 
@@ -12,7 +13,8 @@ use headend::scenario::{Format, Scenario};
 use headend::time::Instant;
 use headend::wire::read::{Captured, Packets};
 
-/// Uploads that lose packets and get marks, a call, pings and small files, over a cable line behind a plain link.
+/// Uploads with losses and marks, a call, pings and small files, over a cable line behind a plain
+/// link.
 const LINE: &str = r#"
 format = 1
 duration = "6 s"
@@ -57,7 +59,7 @@ fn capture(text: &str, keys: &str) -> (Tables, BTreeMap<String, Vec<u8>>) {
     let text = format!("{text}\n[results.capture]\n{keys}");
     let mut simulation = parse(&text).expect("the scenario is right").build(3);
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    // In pieces, as Python takes them.
+    // The files are taken in pieces, as Python does.
     for second in 1.. {
         let over = simulation.run_until(Instant::from_nanos(second * 700_000_000));
         for (name, piece) in simulation.take_capture() {
@@ -75,7 +77,8 @@ fn packets(file: &[u8]) -> Vec<Captured<'_>> {
     packets.map(|packet| packet.expect("it is whole")).collect()
 }
 
-/// Ones' complement sum of 16-bit words (RFC 1071): 0xffff where the checksum is among them and right.
+/// The ones' complement sum of 16-bit words (RFC 1071): 0xffff if the words include a correct
+/// checksum.
 fn sum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u32;
     for part in parts {
@@ -89,7 +92,7 @@ fn sum(parts: &[&[u8]]) -> u16 {
     sum as u16
 }
 
-/// Both checksums, computed here, and the lengths.
+/// Checks both checksums, computed here, and the lengths.
 fn assert_sound(packet: &Captured<'_>) {
     let bytes = packet.bytes;
     assert_eq!(bytes.len(), packet.length as usize);
@@ -125,9 +128,9 @@ fn every_packet_is_whole_and_its_checksums_are_right() {
     }
     let protocols = |wanted: IpNumber| host.iter().any(|packet| packet.bytes[9] == wanted.0);
     assert!([IpNumber::ICMP, IpNumber::TCP, IpNumber::UDP].map(protocols) == [true; 3]);
-    // Everything the options, flags and the ECN field can say is said.
+    // Every option, flag and ECN codepoint that the model uses must occur.
     let mut seen = [false; 9];
-    // Marks are set on the way to the other side.
+    // Marks are set in the network, and are therefore seen at the receiver.
     for packet in host.iter().chain(&peer) {
         let sliced = SlicedPacket::from_ip(packet.bytes).expect("checked above");
         let ecn = packet.bytes[1] & 3;
@@ -146,7 +149,7 @@ fn every_packet_is_whole_and_its_checksums_are_right() {
                     seen[4] = true;
                 }
                 TcpOptionElement::WindowScale(scale) => {
-                    // 32 MiB.
+                    // The scale for a receive buffer of 32 MiB.
                     assert!(tcp.syn() && scale == 10);
                     seen[5] = true;
                 }
@@ -285,7 +288,7 @@ fn each_point_sees_what_the_tables_count() {
         count("pc"),
         of_flows("", "packets_sent", "packets_delivered")
     );
-    // A queue is one link from the host, and two.
+    // One queue is before the first link of the path, the other before the second.
     assert!(
         packets(&files["home.up.drop"])
             .iter()
@@ -296,7 +299,7 @@ fn each_point_sees_what_the_tables_count() {
             .iter()
             .all(|packet| packet.bytes[8] == 63)
     );
-    // By default headers are kept, and no more.
+    // By default only headers are kept.
     assert!(
         packets(&files["pc"])
             .iter()
@@ -379,7 +382,7 @@ fn a_captured_run_that_is_replayed_has_the_same_times_and_sizes() {
     "#;
     let again = BTreeMap::from([("pc.pcapng".to_owned(), files["pc"].clone())]);
     let scenario = Scenario::parse(replay, Format::Toml, &[], &again).expect("it is right");
-    // The resolved scenario needs no file any more.
+    // The resolved scenario needs no file.
     let json = scenario.to_json();
     assert_eq!(
         Scenario::parse(&json, Format::Json, &[], &BTreeMap::new()).as_ref(),

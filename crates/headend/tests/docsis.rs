@@ -1,4 +1,5 @@
-//! The cable line as a whole, against the worked timings of the public ns-3 module's tests and the limits of RFC 8034 §3.
+//! The whole cable line, tested against the worked timings of the public ns-3 module's tests and
+//! the limits of RFC 8034 §3.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +19,8 @@ impl Sink for Recording {
     }
 }
 
-/// The ns-3 module's test of one packet: defaults, 1 ms MAPs, one packet of 1000 IP bytes at 100.001 ms, and nothing in the wide area.
+/// The one-packet test of the ns-3 module: defaults, 1 ms MAPs, one packet of 1000 IP bytes at
+/// 100.001 ms, and no wide-area delay.
 const WORKED_EXAMPLE: &str = r#"
 duration = "200 ms"
 
@@ -72,7 +74,8 @@ fn assert_within_two_micros(found: Instant, expected_ns: u64) {
 
 #[test]
 fn the_worked_upstream_packet_is_requested_granted_and_delivered_when_the_fact_sheet_says() {
-    // The backoff draw is an input of the worked example: its request goes out at 100.710 ms. Take the first seed that draws so.
+    // The backoff is an input of the worked example: its request is sent at 100.710 ms. The test
+    // uses the first seed with this draw.
     let requested_at = |events: &Events| {
         let request = events.iter().find_map(|(at, event)| match event {
             TraceEvent::Requested {
@@ -117,7 +120,8 @@ fn an_idle_line_costs_no_events() {
             ("flow.source.application.cbr.gap", "100 s"),
         ],
     );
-    // 600 intervals of the series; the packet's own: start, first tick, contention, MAP, burst, delivery, the next tick.
+    // 600 intervals of the series, and the events of the packet: start, first tick, contention,
+    // MAP, burst, delivery, the next tick.
     assert!(
         simulation.events() < 600 + 20,
         "{} events",
@@ -190,7 +194,8 @@ fn everything_that_waits_is_delivered_in_the_end() {
 
 #[test]
 fn request_and_grant_add_four_to_eight_milliseconds() {
-    // RFC 8034 §4.2. Sparse packets, so that each makes its own request; the paper's 2 ms MAPs.
+    // RFC 8034 §4.2. The packets are sparse, so that each has its own request. The MAPs are those
+    // of the paper, 2 ms.
     let (_, events) = run(
         1,
         &[
@@ -218,7 +223,7 @@ fn request_and_grant_add_four_to_eight_milliseconds() {
     );
 }
 
-/// A laboratory line of 2004 without wide area.
+/// A laboratory line of 2004 without a wide-area path.
 fn of_2004(overrides: &[(&str, &str)]) -> Events {
     let mut all = vec![
         ("duration", "20 s"),
@@ -261,7 +266,8 @@ fn a_modem_of_2004_adds_most_of_the_idle_round_trip_that_was_measured() {
         let delays: Vec<f64> = delays.collect();
         delays.iter().sum::<f64>() / delays.len() as f64
     };
-    // 13 ms were measured, with hosts, switches and the CMTS's own forwarding, which are not modelled here.
+    // The measurement gave 13 ms. It includes hosts, switches and the forwarding of the CMTS, which
+    // are not modelled here.
     let (up, down) = (mean("up"), mean("down"));
     assert!(up + down > 6.5 && up + down < 13.0, "{up} + {down} ms");
 }

@@ -1,5 +1,5 @@
-//! PacketCable Multimedia from outside: service flows that come and go during a run, and whose
-//! quality of service changes.
+//! PacketCable Multimedia in whole scenarios: service flows that are created and deleted during a
+//! run, and whose quality of service changes.
 
 mod from_text;
 
@@ -58,7 +58,7 @@ fn count(tables: &Tables, queue: &str, column: &str) -> u64 {
     tables.integers("queues", column)[row(tables, queue)]
 }
 
-/// A queue's series.
+/// The series of a queue.
 fn series(tables: &Tables, queue: &str, column: &str) -> Vec<f64> {
     let rows = tables.texts("queue_series", "queue").iter();
     let values = tables.floats("queue_series", column);
@@ -66,7 +66,7 @@ fn series(tables: &Tables, queue: &str, column: &str) -> Vec<f64> {
     mine.map(|(_, value)| *value).collect()
 }
 
-/// Packets discarded because their service flow was deleted, of all flows.
+/// The number of packets, of all flows, that were discarded because their service flow was deleted.
 fn deleted(tables: &Tables) -> u64 {
     let column = tables.integers("flows", "discarded_service_flow_deleted");
     column.iter().sum()
@@ -92,10 +92,10 @@ fn a_service_flow_is_there_from_its_creation_to_its_deletion() {
             "{interval}: {rates:?}"
         );
     }
-    // Grants come only while it is there: 50 a second.
+    // Grants come only while the service flow exists: 50 a second.
     let grants = count(&tables, "cable.voice", "grants");
     assert!((145..=155).contains(&grants), "{grants}");
-    // With grants of its own the call does not wait behind the upload.
+    // With grants of its own, the call does not wait for the upload.
     let before = Tables::run(LINE, 1);
     let delay = |tables: &Tables| {
         let names = tables.texts("flows", "flow").iter();
@@ -109,7 +109,7 @@ fn a_service_flow_is_there_from_its_creation_to_its_deletion() {
 
 #[test]
 fn what_waits_in_a_deleted_service_flow_is_discarded_with_a_reason_of_its_own() {
-    // Each generation's modem, and each way of taking packets out of the queue.
+    // The modem of each DOCSIS generation, and each time at which packets can be dequeued.
     for (preset, dequeue_at) in [
         ("docsis31", "map"),
         ("docsis31", "burst"),
@@ -132,21 +132,21 @@ service_flow = "work"
 delete = true
 "#
             );
-        // A run ends with the check that every packet is somewhere.
+        // The end of a run checks that every packet is accounted for.
         let tables = Tables::run(&text, 1);
         let lost = deleted(&tables);
         assert_eq!(
             lost,
             count(&tables, "cable.work", "discarded_service_flow_deleted")
         );
-        // 500 ms at 500 kbit/s are 30 packets of 1018 B, and some are in the modem's hands.
+        // 500 ms at 500 kbit/s are 30 packets of 1018 B; some of them are already dequeued.
         assert!((25..=40).contains(&lost), "{preset} {dequeue_at}: {lost}");
         let rates = series(&tables, "cable.work", "rate_bps");
         assert!(
             rates[8] > 400e3 && rates[12..].iter().all(|rate| *rate == 0.0),
             "{rates:?}"
         );
-        // The upload goes on in the primary service flow, which has 2 Mbit/s.
+        // The upload continues in the primary service flow, which has 2 Mbit/s.
         let rates = series(&tables, "cable.up", "rate_bps");
         let later = rates[14..].iter().sum::<f64>() / 4.0;
         assert!(later > 1.5e6, "{preset}: {rates:?}");
@@ -161,8 +161,8 @@ delete = true
 
 #[test]
 fn a_service_flow_can_be_deleted_at_any_point_of_its_request_and_grant() {
-    // A request takes some 6 ms from its contention to its burst: each 0.4 ms of that, in each
-    // scheduling type, beside others that contend.
+    // A request takes some 6 ms from its contention to its burst. The test deletes the service flow
+    // at each 0.4 ms of that, in each scheduling type, while other requests contend.
     let types = ["best_effort", "ugs", "rtps", "nrtps", "pgs"];
     let mut lost = 0;
     for (place, preset) in ["docsis31", "docsis30", "docsis20", "docsis11"]
@@ -207,7 +207,7 @@ service_flow = "work"
 delete = true
 "#
             );
-            // A run ends with the check that every packet is somewhere.
+            // The end of a run checks that every packet is accounted for.
             let tables = Tables::run(&text, step);
             lost += deleted(&tables);
             let up: u64 = (1..=8)
@@ -241,7 +241,7 @@ delete = true
     );
     let tables = Tables::run(&text, 1);
     let lost = deleted(&tables);
-    // 250 ms at 5 Mbit/s are 153 packets of 1018 B, and one is taken ahead.
+    // 250 ms at 5 Mbit/s are 153 packets of 1018 B; one is already dequeued.
     assert!((150..=154).contains(&lost), "{lost}");
     assert_eq!(
         lost,
@@ -278,7 +278,7 @@ fn classifiers_can_be_others_from_a_time_on() {
 
 #[test]
 fn a_scheduling_type_can_be_another_from_a_time_on() {
-    // Best effort first, then grants of its own, then polls.
+    // Best effort first, then unsolicited grants, then polls.
     let text = format!(
         r#"{LINE}
 [link.cable.docsis.service_flow.voice]
@@ -299,14 +299,14 @@ scheduling = "rtps"
     let left = count(&tables, "cable.voice", "packets_dequeued");
     assert!((445..=451).contains(&taken), "{taken}");
     assert!(taken - left <= 2, "{taken} {left}");
-    // With unsolicited grants and with polls it does not contend.
+    // With unsolicited grants and with polls, the service flow does not contend.
     let contended = count(&tables, "cable.voice", "requests_contention");
     assert!((145..=152).contains(&contended), "{contended}");
 }
 
 #[test]
 fn a_reserved_rate_can_be_another_from_a_time_on() {
-    // Two modems that want all of a short channel.
+    // Two modems, each of which could use the whole of a narrow channel.
     let text = r#"
 duration = "9 s"
 results.interval = "500 ms"
@@ -467,7 +467,7 @@ fn changes_that_cannot_be_made_are_refused() {
 
 #[test]
 fn service_flows_that_are_not_there_at_the_same_time_are_admitted_one_by_one() {
-    // Each takes more than half of what the channel has to give without being asked.
+    // Each takes more than half of the capacity that the channel has for unsolicited grants.
     let big = |name: &str, from: &str, to: &str| {
         format!(
             r#"

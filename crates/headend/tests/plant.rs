@@ -1,4 +1,5 @@
-//! Plants from outside: many modems, service flows, classifiers, changes, and what is said of those that cannot be.
+//! Cable plants in whole scenarios: many modems, service flows, classifiers and changes, and the
+//! errors of plants that cannot exist.
 
 mod from_text;
 
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 use from_text::{Tables, scenario};
 use headend::scenario::{Format, Scenario};
 
-/// Four homes, of which one is called otherwise; every home has a web page, some a call.
+/// Four homes, one of which has a name of its own. Every home loads a web page; some have a call.
 const STREET: &str = r#"
 duration = "4 s"
 [link.cable.docsis]
@@ -53,14 +54,14 @@ fn parse(text: &str) -> Result<Scenario, String> {
     Scenario::parse(text, Format::Toml, &[], &BTreeMap::new()).map_err(|error| error.to_string())
 }
 
-/// What is said of `text` with `from` replaced.
+/// The error for `text` with `from` replaced.
 #[track_caller]
 fn error_where(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "the scenario has {from}");
     parse(&text.replace(from, to)).expect_err("the scenario is wrong")
 }
 
-/// What is warned of in `text` with `from` replaced.
+/// The warnings for `text` with `from` replaced.
 #[track_caller]
 fn warnings_where(text: &str, from: &str, to: &str) -> Vec<String> {
     assert!(text.contains(from), "the scenario has {from}");
@@ -72,21 +73,21 @@ fn queues(tables: &Tables) -> &[String] {
     tables.texts("queues", "queue")
 }
 
-/// A figure of a queue.
+/// A value of a queue's row.
 #[track_caller]
 fn of_queue(tables: &Tables, queue: &str, column: &str) -> f64 {
     let row = queues(tables).iter().position(|name| name == queue);
     tables.floats("queues", column)[row.expect("a queue of this name")]
 }
 
-/// A count of a queue.
+/// A count in a queue's row.
 #[track_caller]
 fn count_of_queue(tables: &Tables, queue: &str, column: &str) -> u64 {
     let row = queues(tables).iter().position(|name| name == queue);
     tables.integers("queues", column)[row.expect("a queue of this name")]
 }
 
-/// A figure of a flow's upstream.
+/// A value of a flow's upstream row.
 #[track_caller]
 fn of_flow_up(tables: &Tables, flow: &str, column: &str) -> f64 {
     let names = tables.texts("flows", "flow").iter();
@@ -230,7 +231,7 @@ fn a_host_behind_one_of_many_modems_and_one_of_many_hosts_are_named_by_number() 
 fn packets_go_to_the_service_flow_that_claims_them() {
     let tables = Tables::run(OFFICE, 1);
     assert_eq!(queues(&tables), ["cable.up", "cable.voice", "cable.down"]);
-    // A call of 50 packets a second; what is on its way at the end has left the queue or not.
+    // A call of 50 packets a second. The last packets may not have reached the queue at the end.
     let voice = count_of_queue(&tables, "cable.voice", "packets_enqueued");
     assert!((195..=201).contains(&voice), "{voice}");
     assert!(count_of_queue(&tables, "cable.up", "packets_enqueued") > 400);
@@ -293,7 +294,7 @@ fn a_change_of_rate_holds_from_its_time_on() {
     assert!(rates[10] > 7.5e6, "{rates:?}");
 }
 
-/// A queue's series.
+/// The series of a queue.
 fn series(tables: &Tables, queue: &str, column: &str) -> Vec<f64> {
     let rows = tables.texts("queue_series", "queue").iter();
     let values = tables.floats("queue_series", column);
@@ -313,7 +314,7 @@ fn a_change_of_queue_moves_what_waits_and_drops_what_does_not_fit() {
     );
     let before = Tables::run(&text, 1);
     let after = Tables::run(&(text + change), 1);
-    // In the half second that begins with the change.
+    // The drops in the half second that starts with the change.
     let dropped = |tables: &Tables| {
         let queues = tables.texts("queue_series", "queue").iter();
         let discarded = queues.zip(tables.integers("queue_series", "discarded"));
@@ -331,7 +332,7 @@ fn a_change_of_queue_moves_what_waits_and_drops_what_does_not_fit() {
     );
     let delays = series(&after, "cable.up", "delay_mean_ns");
     assert!(delays[3] > 150e6 && delays[11] < 80e6, "{delays:?}");
-    // Each packet is taken in once, however often it moves.
+    // Each packet is enqueued once, however often it is moved.
     let (enqueued, dequeued) = (
         count_of_queue(&after, "cable.up", "packets_enqueued"),
         count_of_queue(&after, "cable.up", "packets_dequeued"),
@@ -349,7 +350,7 @@ fn a_law_that_measures_grants_is_told_of_them_also_if_it_comes_later() {
     let later = format!(
         "{OFFICE}[link.cable.docsis.change.law]\nat = \"2 s\"\nservice_flow = \"up\"\n{law}\n"
     );
-    // Also behind a law that was told of grants before.
+    // Also after CoDel, to which the modem reported grants before the change.
     let behind = later.replace(drop_tail, "queue.codel = {}");
     for text in [OFFICE.replace(drop_tail, law), later, behind] {
         let text = text.replace(
@@ -357,7 +358,8 @@ fn a_law_that_measures_grants_is_told_of_them_also_if_it_comes_later() {
             "duration = \"4 s\"\nresults.interval = \"500 ms\"",
         );
         let rates = series(&Tables::run(&text, 1), "cable.up", "rate_estimate_bps");
-        // It begins with the line's rate, and whoever sees grants has seen more than that for the length of a burst.
+        // The estimate starts at the line's rate. A law that measures grants then sees a higher
+        // rate for the length of a burst.
         let latest = *rates.last().expect("a row for each interval");
         assert!(latest > 2.01e6 && latest < 20e6, "{rates:?}");
     }
@@ -737,7 +739,7 @@ fn changes_that_make_no_sense_are_refused() {
     );
 }
 
-/// One modem that sends bursts which must not be cut.
+/// One modem whose bursts must not be fragmented.
 const OLD: &str = r#"
 duration = "4 s"
 [link.cable.docsis]
@@ -832,7 +834,7 @@ fn polls_and_proactive_grants_are_admitted_by_the_minislots_they_take() {
             "{found}"
         );
     }
-    // A minislot a poll, every 100 us, from each of a thousand modems.
+    // Each of a thousand modems is polled every 100 us, and a poll takes a minislot.
     let homes = format!(
         "{}\n[link.cable.docsis.modem]\nhome.count = 1000\n[host]\nh.via = [\"cable.home\"]\n",
         flow("rtps.interval = \"100 us\"")
@@ -847,7 +849,8 @@ fn polls_and_proactive_grants_are_admitted_by_the_minislots_they_take() {
         found.contains("admission refused: 1000 service flows"),
         "{found}"
     );
-    // Two hundred times 100 kb/s are 20 Mb/s; but each grant, a byte and a quarter with its headers, is a minislot of 48 B.
+    // 200 times 100 kb/s are 20 Mb/s. But each grant, 1.25 B with its headers, takes a minislot of
+    // 48 B.
     let small = homes
         .replace(
             "rtps.interval = \"100 us\"",
@@ -861,7 +864,8 @@ fn polls_and_proactive_grants_are_admitted_by_the_minislots_they_take() {
     );
 }
 
-/// Calls of an old modem at a limited rate: for five seconds packets that no grant would carry, then some that each does.
+/// The calls of an old modem at a limited rate. For five seconds, no grant can carry their packets;
+/// after that, every grant can carry one.
 const TOO_LONG: &str = r#"
 duration = "10 s"
 warmup = "0 s"
@@ -884,7 +888,8 @@ fn packets_that_no_grant_would_carry_leave_no_tokens_to_others() {
     let tables = Tables::run(TOO_LONG, 1);
     let packets = count_of_queue(&tables, "cable.up", "packets_dequeued")
         - count_of_queue(&tables, "cable.up", "discarded_overlimit");
-    // At 218 B a packet, 20 kb/s bring 57 in five seconds, and the burst of 3044 B at most 14 more; what the long ones were to have would be 57 more.
+    // At 218 B a packet, 20 kb/s carry 57 packets in five seconds, and the burst of 3044 B at most
+    // 14 more. Tokens for the long packets would be 57 more.
     assert!((57..=71).contains(&packets), "{packets}");
     let discarded = count_of_queue(&tables, "cable.up", "discarded_overlimit");
     assert!(discarded >= 240, "{discarded}");
@@ -909,7 +914,7 @@ fn unsolicited_grants_are_never_used_beyond_what_they_give() {
         "duration = \"12 s\"\nwarmup = \"2 s\"",
     ));
     assert!((long - 218.0 / 228.0).abs() < 0.01, "{long}");
-    // Three grants in the time of two and a half say nothing.
+    // Three grants in the time of two and a half do not give a utilisation.
     let short = used(&OFFICE.replace(
         "duration = \"4 s\"",
         "duration = \"100 ms\"\nwarmup = \"50 ms\"",
@@ -917,7 +922,7 @@ fn unsolicited_grants_are_never_used_beyond_what_they_give() {
     assert!(short.is_nan(), "{short}");
 }
 
-/// Homes whose tiers come to 60 Mbit/s on an upstream of 20, all uploading; one of them downloads.
+/// Homes with tiers of 60 Mbit/s in total on an upstream of 20 Mbit/s, all uploading.
 const FULL: &str = r#"
 duration = "6 s"
 warmup = "2 s"
@@ -935,7 +940,8 @@ host = "family"
 on = "1-12"
 "#;
 
-/// The figures of a channel: capacity, use and neighbours in bit/s, share used, share of the time in which somebody waited for it.
+/// The values of a channel: capacity, use and neighbours in bit/s, the used share of the capacity,
+/// and the share of the time in which requests waited for capacity.
 #[track_caller]
 fn channel(tables: &Tables, name: &str) -> [f64; 5] {
     let names = tables.texts("channels", "channel").iter();
@@ -960,7 +966,7 @@ fn a_channel_that_is_full_says_so_and_the_other_that_it_is_idle() {
     assert!((utilisation - (used / capacity).min(1.0)).abs() < 1e-9);
     assert!(full > 0.99 && full < 1.001, "{full}");
     assert!(neighbours.abs() < 1e-9);
-    // What all queues were granted is what the channel gave.
+    // The bytes granted to all queues are the bytes used on the channel.
     let granted: u64 = tables.integers("queues", "granted_bytes").iter().sum();
     assert!((granted as f64 * 8.0 / 4.0 - used).abs() < 0.02e6);
     let [capacity, used, .., full] = channel(&tables, "cable.down");
@@ -972,9 +978,9 @@ fn a_channel_that_is_full_says_so_and_the_other_that_it_is_idle() {
 fn a_channel_whose_tiers_fit_is_not_full() {
     let text = FULL.replace("20 Mbit/s", "100 Mbit/s");
     let [_, used, _, utilisation, full] = channel(&Tables::run(&text, 1), "cable.up");
-    // 60 Mbit/s of IP bytes, with what the line counts beyond.
+    // 60 Mbit/s of IP bytes, plus the overhead that the line counts.
     assert!(used > 60e6 && used < 70e6, "{used}");
-    // Requests of many come together in some MAPs, and find room in the next.
+    // When many requests arrive together, some MAPs are full; the next MAP has room.
     assert!(utilisation < 0.7 && full < 0.5, "{utilisation} {full}");
 }
 

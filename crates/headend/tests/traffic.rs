@@ -1,4 +1,5 @@
-//! Applications on a real line: what they send does not depend on what becomes of it, and what they measure is what the line does.
+//! Applications on one link: what an unresponsive application sends does not depend on the fate of
+//! its packets, and what applications measure is what the link does.
 
 mod one_link;
 
@@ -59,7 +60,8 @@ fn samples(simulation: &mut Simulation, measure: &str) -> Vec<f64> {
 
 type Sent = (Instant, u32, Side, u64, u16);
 
-/// When, by whom and how large everything was sent, and how much of it was dropped.
+/// The time, sender and size of everything that was sent, and the number of packets that were
+/// dropped.
 fn sent(limit: BacklogLimit) -> (Vec<Sent>, usize) {
     let applications = [
         "[cbr]\nrandom_phase = true",
@@ -73,7 +75,7 @@ fn sent(limit: BacklogLimit) -> (Vec<Sent>, usize) {
         "[cloud_gaming]\nrate = \"1 Mbit/s\"",
     ];
     let applications = applications.map(build).into();
-    // 12.6 Mbit/s up on the mean.
+    // The mean load upstream is 12.6 Mbit/s.
     let mut simulation = setup(Rate(13_000_000), limit).simulate(applications, 1);
     let (listener, state) = Listener::new(
         (Vec::new(), 0),
@@ -109,7 +111,8 @@ fn a_call_over_an_idle_line_scores_its_delay_and_nothing_else() {
     let line = setup(Rate(10_000_000), BacklogLimit::Unlimited);
     let mut simulation = line.simulate(vec![build("[voice]")], 1);
     simulation.run_until(simulation.end());
-    // 20 ms of path, 40 ms of buffer, 20 ms of packet, and the time to send 200 B.
+    // 20 ms of path, 40 ms of de-jitter buffer, 20 ms of packet, and the transmission time of 200
+    // B.
     let delay = Duration::from_millis(80) + Rate(10_000_000).time_for(200);
     let expected = voice::mos(voice::rating(
         delay,
@@ -130,7 +133,7 @@ fn a_call_beside_an_overload_suffers_upstream_only() {
     let applications = vec![build("[voice]"), build("[cbr]")];
     let mut simulation = line.simulate(applications, 1);
     simulation.run_until(simulation.end());
-    // A full queue of 400 ms, and one packet in six dropped.
+    // The queue is full, 400 ms, and one packet in six is dropped.
     assert!(samples(&mut simulation, "mos")[0] < 2.5);
     assert!(samples(&mut simulation, "mos_down")[0] > 4.3);
 }
@@ -145,7 +148,7 @@ fn a_ping_measures_both_ways_and_the_packet_twice() {
     assert!(rtts.iter().all(|rtt| (rtt - 42e6).abs() < 1.0), "{rtts:?}");
 }
 
-/// What TCP and IP add to a byte: 1500 B carry 1448.
+/// The overhead of TCP and IP: a packet of 1500 B carries 1448.
 const OVERHEAD: f64 = 1500.0 / 1448.0;
 
 #[test]
@@ -158,7 +161,7 @@ fn files_take_the_time_their_bytes_take_and_some_round_trips() {
     assert_eq!(times.len(), 5);
     let bits = 8e6 * OVERHEAD / 10e6;
     for time in times.iter().map(|ns| ns / 1e9) {
-        // A handshake and half a dozen round trips of 40 ms until the window fills the line.
+        // A handshake, and half a dozen round trips of 40 ms until the window fills the line.
         assert!(
             (bits + 0.08..bits + 0.35).contains(&time),
             "{time} s for {bits} s"
@@ -180,7 +183,7 @@ fn a_kept_connection_starts_its_later_files_faster() {
     assert!(total(&format!("{size}\npersistent = true")) < 0.8 * total(size));
 }
 
-/// Load times in seconds.
+/// The load times in seconds.
 fn load_times(text: &str, peers: u32) -> Vec<f64> {
     let line = setup(Rate(20_000_000), BacklogLimit::Bytes(125_000));
     let mut simulation = line.simulate(vec![build(text)], peers);
@@ -192,7 +195,8 @@ fn load_times(text: &str, peers: u32) -> Vec<f64> {
 #[test]
 fn the_aqm_study_s_page_fills_the_line_most_of_its_time() {
     let times = load_times("[web]", 4);
-    // 7 MB at 20 Mbit/s take 2.9 s; the HTML, which comes alone, leaves some of the line unused, and so do losses and the last resources.
+    // 7 MB at 20 Mbit/s take 2.9 s. The HTML, which is loaded alone, the losses and the last
+    // resources leave some of the line unused.
     let bits = 56e6 * OVERHEAD / 20e6;
     assert!(times.len() >= 2, "{times:?}");
     assert!(
@@ -211,13 +215,14 @@ fn a_connection_for_every_image_costs_two_round_trips_each() {
     for times in [&kept, &ten, &fresh] {
         assert_eq!(times.len(), 2);
     }
-    // Six at a time: 100 images are 17 rounds of 40 ms, twice as many with a handshake before each.
+    // Six at a time, 100 images take 17 rounds of 40 ms; twice as many with a handshake before each
+    // image.
     assert!((0.68..1.0).contains(&kept[0]), "{kept:?}");
     assert!((1.36..1.8).contains(&fresh[0]), "{fresh:?}");
     assert!(ten[0] < 0.75 * kept[0], "{ten:?}");
 }
 
-/// The one load time of a page over an idle line, in seconds.
+/// The load time of a page over an idle line, loaded once, in seconds.
 fn load_time(text: &str, peers: u32) -> f64 {
     load_times(&format!("[web]\nloads = 1\n{text}"), peers)[0]
 }
@@ -228,13 +233,14 @@ fn an_http2_browser_needs_one_slow_start_for_the_whole_page() {
     let http1 = load_time(page, 1);
     for order in ["in_order", "round_robin"] {
         let http2 = load_time(&format!("{page}http2.order = \"{order}\""), 1);
-        // A handshake, two rounds for the HTML, four or five for windows of 30 segments and more to bring 230; the bytes alone take 0.15 s.
+        // A handshake, two round trips for the HTML, and four or five until windows of 30 segments
+        // and more have sent 230. The bytes alone take 0.15 s.
         assert!(
             (0.24..0.6 * http1).contains(&http2),
             "{order}: {http2} s, {http1} s"
         );
     }
-    // Two at a time leave the connection idle most of the time: 50 rounds.
+    // With two streams at a time, the connection is idle most of the time: 50 round trips.
     let narrow = load_time(&format!("{page}http2.streams = 2"), 1);
     assert!((2.0..3.0).contains(&narrow), "{narrow} s");
 }
@@ -243,7 +249,8 @@ fn an_http2_browser_needs_one_slow_start_for_the_whole_page() {
 fn tls_and_names_cost_their_round_trips_and_no_more() {
     let page = "html = \"1 kB\"\npage = \"1 kB\"\nresources = 0\nservers = 1\n";
     let plain = load_time(page, 2);
-    // Round trips of 40 ms; a flight of 4 kB takes three packets of up to 1500 B, 1.7 ms on this line.
+    // Round trips of 40 ms. A flight of 4 kB takes three packets of up to 1500 B, 1.7 ms on this
+    // line.
     for (option, round_trips, packets) in [
         ("tls = \"tls13\"", 1.0, 4.5e-3),
         ("tls = \"tls12\"", 2.0, 4.5e-3),
@@ -269,7 +276,8 @@ fn a_program_that_writes_in_pieces_is_as_fast() {
     };
     let file = "[bulk]\nsize = \"8 MiB\"\nfiles = 1";
     let (whole, pieces) = (time(file), time(&format!("{file}\nwrite = \"4 KiB\"")));
-    // Short segments while the window is open: their headers, in the first round trips.
+    // While the window is open, in the first round trips, segments are short: the difference is
+    // their headers.
     assert!(
         (pieces - whole).abs() < 0.05 * whole,
         "{pieces} s, {whole} s"
@@ -278,7 +286,7 @@ fn a_program_that_writes_in_pieces_is_as_fast() {
 
 #[test]
 fn a_speed_test_shows_slow_start_at_first_and_the_line_later() {
-    // Without losses, behind which nothing arrives in order.
+    // Without losses: after a loss, no data arrives in order until the repair.
     let line = Setup {
         duration: Duration::from_secs(30),
         ..setup(Rate(10_000_000), BacklogLimit::Unlimited)
@@ -292,7 +300,8 @@ fn a_speed_test_shows_slow_start_at_first_and_the_line_later() {
             assert_eq!(found.len(), 1, "{name}");
             found[0] / (10e6 / OVERHEAD)
         });
-        // A handshake and half a round trip, 60 ms, until the first byte; two windows of ten segments that do not fill the line's 50 kB.
+        // A handshake and half a round trip, 60 ms, until the first byte; then two windows of ten
+        // segments, which do not fill the bandwidth-delay product of 50 kB.
         assert!((0.85..0.94).contains(&seen[0]), "{seen:?}");
         assert!((0.99..1.0).contains(&seen[2]), "{seen:?}");
         assert!(seen[0] < seen[1] && seen[1] < seen[2], "{seen:?}");
@@ -313,7 +322,8 @@ fn a_torrent_keeps_its_cap_on_a_line_that_has_more() {
     simulation.add_sink(Box::new(listener));
     simulation.run_until(simulation.end());
     let bytes = *bytes.lock().expect("one run, one thread") as f64;
-    // 15 s of the cap and the burst, less the first handshake and what is under way.
+    // 15 s at the maximum rate, plus the burst; less the first handshake and the bytes in flight at
+    // the end.
     let most = 15.0 * 250_000.0 + 65_536.0;
     assert!(
         (most - 150_000.0..=most).contains(&bytes),
@@ -330,7 +340,8 @@ fn a_video_settles_at_what_the_line_carries_and_does_not_stand_still() {
     let watch = |text: &str| {
         let mut simulation = line.simulate(vec![build(text)], 1);
         simulation.run_until(simulation.end());
-        // The throughput rule trusts its first segment, and asks for the second at a rate that just misses the 4 s in the buffer.
+        // The throughput rule relies on its first segment. It requests the second at a rate that
+        // just misses the 4 s in the buffer.
         let stalls: f64 = samples(&mut simulation, "stall").iter().sum();
         assert!(
             stalls < if text == "[streaming]" { 1.0 } else { 0.1e9 },
@@ -343,7 +354,8 @@ fn a_video_settles_at_what_the_line_carries_and_does_not_stand_still() {
         let late = &rates[rates.len() / 2..];
         late.iter().sum::<f64>() / late.len() as f64
     };
-    // 2.9 Mbit/s of goodput, less a round trip for each segment. BBA-0 goes back and forth around it.
+    // 2.9 Mbit/s of goodput, less a round trip for each segment. BBA-0 alternates between rates
+    // around it.
     let by_buffer = watch("[streaming]");
     assert!(
         (2.35e6..2.9e6).contains(&late(&by_buffer)),
@@ -376,7 +388,8 @@ fn responsiveness_falls_with_the_queue_that_a_line_keeps() {
             found[0]
         })
     };
-    // 40 ms of path, and a queue of up to 200 ms, more than half full; or of up to 12 ms. Of self probes some wait for a repair as well.
+    // 40 ms of path, and a queue of up to 200 ms, more than half full, or of up to 12 ms. Some of
+    // the self probes also wait for a retransmission.
     let (deep, shallow) = (
         rpm(BacklogLimit::Bytes(500_000)),
         rpm(BacklogLimit::Bytes(30_000)),

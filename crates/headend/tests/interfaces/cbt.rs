@@ -1,4 +1,5 @@
-//! Class-based thresholds over a whole simulation: one FIFO, an average for each class, RED for TCP alone or for all.
+//! Class-based thresholds in a whole simulation: one FIFO, an average for each class, and RED for
+//! TCP alone or for all.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use super::scene::{Outcome, RATE, Source, run};
 
 const LIMIT: BacklogLimit = BacklogLimit::Packets(60);
 
-/// The paper's thresholds, for classes by DSCP: the sources here are no TCP.
+/// The thresholds of the paper, for classes by DSCP, because no source here is TCP.
 fn cbt(red_for: RedFor) -> Cbt {
     let class = |dscp, packets| Class {
         classifier: Classifier::of_dscp(dscp),
@@ -35,7 +36,8 @@ fn cbt(red_for: RedFor) -> Cbt {
     law.expect("the parameters are valid")
 }
 
-/// 9.6 Mbit/s as of many TCP connections, 1 Mbit/s of tagged video, 10 Mbit/s of a flood that nobody asked for.
+/// 9.6 Mbit/s, as of many TCP connections; 1 Mbit/s of tagged video; 10 Mbit/s of an unresponsive
+/// flood.
 fn compete(law: impl Aqm + 'static) -> Vec<Outcome> {
     let source = |us, dscp| Source {
         gap: Duration::from_micros(us),

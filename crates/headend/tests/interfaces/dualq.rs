@@ -1,4 +1,5 @@
-//! The dual queue with coupled laws (RFC 9332) over a whole simulation: low latency for those who answer marks, PI2 for the others.
+//! The dual queue with coupled laws (RFC 9332) in a whole simulation: low latency for flows that
+//! respond to marks, PI2 for the others.
 
 use headend::packet::Ecn;
 use headend::qdisc::QueueConfig;
@@ -16,7 +17,8 @@ fn two_backlogs_under_one_coupled_law_mark_in_one_and_drop_in_the_other() {
         ecn,
         dscp: 0,
     };
-    // 2 Mbit/s that answer marks, 9 Mbit/s that do not: a megabit too much.
+    // 2 Mbit/s of a flow that is ECT(1), and 9 Mbit/s of one that is not: 1 Mbit/s more than the
+    // line carries.
     let sources = [
         source(4000, Ecn::Ect1),
         source(889, Ecn::NotEct),

@@ -1,17 +1,15 @@
-//! Proof that the traits of queues carry what is yet to come, without bending.
+//! Tests that the queue traits carry disciplines with unusual needs, in whole simulations with
+//! packets conserved and the fate of every frame recorded.
 //!
-//! The disciplines here are prototypes: small, honest to their papers in the part that strains an interface, and run over a whole simulation with
-//! packets conserved and every end of a frame told. They show that
+//! - A **law** distinguishes classes by the flow table, keeps an average per class over one FIFO,
+//!   and discards a random packet in the middle of it ([`cbt`]: CBT, and with it RED and FRED).
+//! - A **discipline with two queues** couples them by one periodic law, inspects both heads without
+//!   a commitment to either, marks in one queue and drops in the other ([`dualq`]: `DualPI2`).
+//! - A **class that may not borrow** leaves the line idle although packets wait, and wakes it later
+//!   ([`cbq`]).
+//! - The **schedulers** run with every law in their queues ([`schedulers`]).
 //!
-//! - a **law** can tell classes apart by the flow table, keep per-class averages over one FIFO, and discard a random victim in the middle of it
-//!   ([`cbt`]: CBT, and with it RED and FRED).
-//!
-//! A **discipline of two backlogs** is no prototype any more: it can couple them by one periodic law, look at both heads without promising either, mark in
-//! one and drop in the other ([`dualq`]: `DualPI2`).
-//!
-//! The schedulers, for which there were prototypes once, are run in the same way ([`schedulers`]).
-//!
-//! They stay as tests after the real ones exist: a change to a trait that would shut one of them out fails here.
+//! A change of a trait that would exclude one of these disciplines fails here.
 
 mod cbq;
 mod cbt;

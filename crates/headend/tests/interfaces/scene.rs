@@ -1,4 +1,5 @@
-//! A simulation around one queue: open-loop flows over a link of 10 Mbit/s, each packet a frame whose end is told.
+//! A simulation around one queue: open-loop flows over a link of 10 Mbit/s, in which every packet
+//! is a frame whose fate is recorded.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -24,7 +25,7 @@ use headend::units::Rate;
 pub(crate) const RATE: Rate = Rate(10_000_000);
 const DURATION: Duration = Duration::from_secs(20);
 
-/// An open-loop flow: a packet every `gap`, whatever becomes of it.
+/// An open-loop flow: it sends a packet every `gap`, whatever happens to the packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source {
     pub(crate) gap: Duration,
@@ -33,13 +34,13 @@ pub(crate) struct Source {
     pub(crate) dscp: u8,
 }
 
-/// What became of a flow's packets.
+/// What happened to the packets of a flow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outcome {
     pub(crate) delivered: u64,
     pub(crate) delivered_bytes: u64,
     pub(crate) marked: u64,
-    /// By [`DropReason`].
+    /// The number of discarded packets, by [`DropReason`].
     pub(crate) discarded: [u64; DropReason::COUNT],
     pub(crate) longest_delay: Duration,
     delay_sum: Duration,
@@ -58,13 +59,13 @@ impl Outcome {
         self.delay_sum / self.delivered
     }
 
-    /// Mbit/s over the whole run.
+    /// The rate over the whole run, in Mbit/s.
     pub(crate) fn rate(&self) -> f64 {
         self.delivered_bytes as f64 * 8e-6 / DURATION.as_secs_f64()
     }
 }
 
-/// Which flow each frame belongs to, when it entered, and what became of it.
+/// The flow, size, entry time and ECN field of each frame, and the outcome of each flow.
 #[derive(Debug, Default)]
 struct Frames {
     entered: Vec<(usize, u16, Instant, Ecn)>,
@@ -92,7 +93,7 @@ impl FrameStore for Store {
     }
 }
 
-/// An application whose packets come from outside.
+/// An application whose packets come from outside the simulation.
 #[derive(Debug)]
 struct Outside;
 
@@ -100,7 +101,8 @@ impl Application for Outside {
     fn on(&mut self, _event: AppEvent, _cx: &mut AppContext<'_>) {}
 }
 
-/// Runs the sources through `queue`; the outcome of each, and the sum of its packets checked.
+/// Runs the sources through `queue` and returns the outcome of each. Checks that all packets are
+/// accounted for.
 pub(crate) fn run(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Vec<Outcome> {
     let frames = Arc::new(Mutex::new(Frames {
         outcomes: vec![Outcome::default(); sources.len()],
@@ -117,7 +119,7 @@ pub(crate) fn run(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Vec<Ou
     simulation
         .run_with(&mut clock)
         .expect("a virtual clock does not fail");
-    // Checks that packets are conserved.
+    // This checks that packets are conserved.
     simulation.tables();
     let frames = frames.lock().expect("one thread");
     let ended: u64 = frames
@@ -133,7 +135,7 @@ pub(crate) fn run(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Vec<Ou
     frames.outcomes.clone()
 }
 
-/// The arrivals of all sources in order of time; the sources start a little apart.
+/// The arrivals of all sources in order of time. The sources start a little apart.
 fn arrivals(simulation: &mut Simulation, sources: &[Source], frames: &mut Frames) -> Vec<Arrival> {
     let mut all = Vec::new();
     for (index, source) in sources.iter().enumerate() {
@@ -259,7 +261,7 @@ fn queue_info(direction: &'static str) -> QueueInfo {
     }
 }
 
-/// What a discipline must be able to say of itself at any time.
+/// Asserts that the queue of a discipline is empty.
 #[track_caller]
 pub(crate) fn assert_empty(depth: Depth) {
     assert_eq!(depth, Depth::default());

@@ -1,4 +1,5 @@
-//! The schedulers over a whole simulation: two floods and a call share a line, with every law that can stand in the queues of a scheduler.
+//! The schedulers in a whole simulation: two floods and a call share a line, with every law that
+//! the queues of a scheduler may have.
 
 use headend::packet::Ecn;
 use headend::qdisc::QueueConfig;
@@ -8,12 +9,12 @@ use headend::trace::DropReason;
 
 use super::scene::{Outcome, RATE, Source, assert_empty, run};
 
-/// The queue that is written like this in a scenario.
+/// The queue that a scenario writes in this way.
 fn queue(text: &str) -> QueueConfig {
     toml::from_str(text).expect("a queue")
 }
 
-/// Two floods of 8 Mbit/s each and a call.
+/// Two floods of 8 Mbit/s each, and a call.
 fn compete(config: &QueueConfig) -> Vec<Outcome> {
     let queue = config
         .build(RATE, Rng::for_path(1, "queue"))
@@ -34,7 +35,7 @@ fn compete(config: &QueueConfig) -> Vec<Outcome> {
     run(queue, &[flood(1250), flood(1251), call])
 }
 
-/// The floods share what the call leaves, and the call hardly waits.
+/// Asserts that the floods share what the call leaves, and that the call hardly waits.
 #[track_caller]
 fn assert_fair(outcomes: &[Outcome]) {
     let rates: Vec<f64> = outcomes.iter().map(Outcome::rate).collect();
@@ -43,7 +44,7 @@ fn assert_fair(outcomes: &[Outcome]) {
         "{rates:?}"
     );
     assert_eq!(outcomes[2].discarded(), 0, "the call loses nothing");
-    // A round of at most two packets of each flood, and the one being sent: 5 ms.
+    // A round of at most two packets of each flood, and the packet in transmission: 5 ms.
     assert!(
         outcomes[2].longest_delay < Duration::from_micros(5200),
         "{:?}",
@@ -94,7 +95,7 @@ fn a_law_in_a_scheduler_is_what_keeps_its_queues_short() {
 fn strict_priority_serves_the_call_first_and_the_floods_as_they_come() {
     let outcomes = compete(&queue("strict_priority = {}"));
     assert_eq!(outcomes[2].discarded(), 0);
-    // The packet being sent, and its own transmission: 1 ms and 0.16 ms.
+    // The packet in transmission, and the call's own transmission: 1 ms and 0.16 ms.
     assert!(outcomes[2].longest_delay < Duration::from_micros(1200));
     assert!((outcomes[0].rate() + outcomes[1].rate() - 9.92).abs() < 0.05);
 }
