@@ -1,5 +1,8 @@
-//! Results that theory knows: waiting times exactly, what TCP does to within a segment or two of its window. Each tolerance has its reason
-//! beside it; where the run itself is random, it is three standard errors of the run's own batch means.
+//! Results that theory predicts: waiting times exactly, and TCP to within a segment or two of its
+//! window.
+//!
+//! The comment of each test gives the reason for its tolerance. Where the run itself is random, it
+//! is three standard errors of the run's own batch means.
 
 mod from_text;
 mod one_link;
@@ -17,11 +20,12 @@ const MEAN_SIZE: u64 = 2000;
 /// Mean service time: 1 ms.
 const SERVICE: f64 = 1e-3;
 
-/// At load 0.9 a queue forgets its state within some 400 service times; a batch is fifty times that, so that batches are independent.
+/// At load 0.9, a queue forgets its state within some 400 service times. A batch is fifty times as
+/// long, so that batches are independent.
 const BATCH: usize = 20_000;
 const BATCHES: usize = 50;
 
-/// Waiting times of packets, from arrival until transmission starts, as means of batches.
+/// The waiting times of packets, from arrival until transmission starts, as means of batches.
 #[derive(Default)]
 struct Waits {
     sum: f64,
@@ -40,7 +44,8 @@ impl Waits {
     }
 }
 
-/// Mean of batch means, and its standard error. The first batch has the start of the run in it and is left out.
+/// The mean of the batch means, and its standard error. The first batch contains the start of the
+/// run and is left out.
 fn mean_and_error(batches: &[f64]) -> (f64, f64) {
     let means = &batches[1..];
     let count = means.len() as f64;
@@ -49,7 +54,8 @@ fn mean_and_error(batches: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// Mean waiting time, and its standard error, of Poisson arrivals at `load` (a tenth each) behind a queue without limit.
+/// The mean waiting time, and its standard error, of Poisson arrivals at a load of `load` tenths,
+/// behind a queue without limit.
 fn wait_at(load: u64, sizes: &str) -> (f64, f64) {
     let gap = SERVICE / (load as f64 / 10.0);
     let seconds = gap * (BATCH * BATCHES) as f64 * 1.01;
@@ -104,7 +110,8 @@ fn poisson_arrivals_of_equal_packets_wait_as_in_m_d_1() {
     }
 }
 
-/// W = ρ S / (1 − ρ) for exponential service times. Sizes are whole bytes of at least 29: the load is right to 10⁻⁴.
+/// W = ρ S / (1 − ρ) for exponential service times. Sizes are whole bytes, at least 29: the load is
+/// exact to 10⁻⁴.
 #[test]
 fn poisson_arrivals_of_exponential_packets_wait_as_in_m_m_1() {
     for load in [5, 8, 9] {
@@ -113,12 +120,14 @@ fn poisson_arrivals_of_exponential_packets_wait_as_in_m_m_1() {
     }
 }
 
-/// Payload of a full segment: 1500 bytes without IPv4, TCP and timestamps.
+/// The payload of a full segment: 1500 bytes without IPv4, TCP and timestamps.
 const MSS: f64 = 1448.0;
 
-/// Mean window, in segments, of one Reno flow over 100 ms and a path that loses each packet with probability `p`; its standard error.
+/// The mean window, in segments, of one Reno flow over 100 ms and a path that loses each packet
+/// with probability `p`; and its standard error.
 ///
-/// By Little's law it is the goodput times the round-trip time, as the sender measures it: a delayed acknowledgement is part of that.
+/// By Little's law, the window is the goodput times the round-trip time. The round-trip time is as
+/// the sender measures it: the delay of acknowledgements is part of it.
 fn reno_window(p: f64, delayed_ack: &str) -> (f64, f64) {
     let text = format!(
         r#"
@@ -154,15 +163,21 @@ tcp.delayed_ack = "{delayed_ack}"
     mean_and_error(&windows)
 }
 
-/// The square-root law. A window that grows by a segment a round trip and is halved with probability `p` a packet is on average `C/√p` segments
-/// large. Mathis et al. (1997) take losses at equal distances, C = √(3/2) = 1.2247 (and C/√2 where growth counts acknowledgements of two
-/// segments; ours counts bytes). Random losses do better: between them the area under the window is exponential, so that windows at losses obey
-/// x² ← x²/4 + 2·Exp(1) in units of 1/√p; E\[x\] = 1.5269 there, and C = 2/E\[x\] = 1.3098 over time (Ott, Kemperman, Mathis 1996).
+/// The square-root law. A window that grows by a segment each round trip, and is halved with
+/// probability `p` for each packet, is on average `C/√p` segments.
 ///
-/// Tolerance, downwards: two segments. The law is continuous. A window of whole segments is half a segment below the straight line and leaves
-/// a quarter of a segment's room after a halving; a loss costs a round trip of repair without growth, and one repair in 1/p is lost
-/// as well and costs a timeout. A model of the window by rounds, with these and no packets, is 1.2 to 1.6 segments below the law; packets add
-/// the wait for three duplicates, and windows in which the repair's round trip loses something too.
+/// Mathis et al. (1997) assume losses at equal distances: C = √(3/2) = 1.2247 (and C/√2 where
+/// growth counts acknowledgements of two segments; ours counts bytes). With random losses the
+/// window is larger. Between losses, the area under the window is exponential, so that the windows
+/// at losses obey x² ← x²/4 + 2·Exp(1) in units of 1/√p. There E\[x\] = 1.5269, and over time C =
+/// 2/E\[x\] = 1.3098 (Ott, Kemperman, Mathis 1996).
+///
+/// Tolerance, downwards: two segments. The law is continuous. A window of whole segments is half a
+/// segment below the straight line, and leaves a quarter of a segment unused after a halving. A
+/// loss costs a round trip of recovery without growth. One retransmission in 1/p is lost as well
+/// and costs a timeout. A model of the window by rounds, with these effects and without packets, is
+/// 1.2 to 1.6 segments below the law. Packets add the wait for three duplicates, and windows in
+/// which a packet of the recovery's round trip is lost too.
 #[test]
 fn renos_throughput_follows_the_square_root_of_random_loss() {
     for delayed_ack in ["0 s", "40 ms"] {
@@ -181,8 +196,9 @@ fn renos_throughput_follows_the_square_root_of_random_loss() {
     }
 }
 
-/// The window of one CUBIC flow over a path with random loss, from one loss to the next, sampled every `step`. Every segment is acknowledged at once,
-/// so that a round trip is what the path makes it.
+/// The window of one CUBIC flow over a path with random loss, from one loss to the next, sampled
+/// every `step`. Every segment is acknowledged at once, so that the path alone determines the
+/// round-trip time.
 fn cubic_epochs(rtt_ms: u64, loss: &str, step: &str, seconds: u64) -> Vec<Epoch> {
     let text = format!(
         r#"
@@ -212,13 +228,13 @@ tcp.delayed_ack = "0 s"
     let mut losses: Vec<usize> = (1..windows.len())
         .filter(|&i| windows[i] < windows[i - 1])
         .collect();
-    // The first ends slow start, in which the window grows far between two samples.
+    // The first loss ends slow start, in which the window grows much between two samples.
     losses.remove(0);
     losses.push(windows.len());
     let epochs = losses.windows(2).filter_map(|pair| {
         let (start, end) = (pair[0], pair[1]);
         let first = windows[start];
-        // Repair takes a round trip, in which the window stands; then the stage begins.
+        // Recovery takes a round trip, in which the window does not change; then the stage begins.
         let start = (start..end).find(|&i| windows[i] > first)? - 1;
         Some(Epoch {
             lost_at: windows[pair[0] - 1],
@@ -227,16 +243,16 @@ tcp.delayed_ack = "0 s"
                 .collect(),
         })
     });
-    // A window below 0.6 of the last one has met a timeout or two losses at once.
+    // A window below 0.6 of the previous one is due to a timeout or to two losses at once.
     epochs
         .filter(|epoch| epoch.samples[0].1 > 0.6 * epoch.lost_at)
         .collect()
 }
 
 struct Epoch {
-    /// Window before the loss, segments.
+    /// The window before the loss, in segments.
     lost_at: f64,
-    /// Seconds since the stage began, window.
+    /// The seconds since the start of the stage, and the window.
     samples: Vec<(f64, f64)>,
 }
 
@@ -244,7 +260,8 @@ struct Epoch {
 const ALPHA: f64 = 9.0 / 17.0;
 
 impl Epoch {
-    /// The greater of RFC 9438's two curves: `C(t − K)³ + W_max`, and standard TCP's, which starts from the same window.
+    /// The greater of the two curves of RFC 9438: `C(t − K)³ + W_max`, and that of standard TCP,
+    /// which starts from the same window.
     fn window(&self, t: f64, rtt: f64) -> f64 {
         let start = self.samples[0].1;
         let k = headend::math::cbrt((self.lost_at - start) / 0.4);
@@ -255,9 +272,13 @@ impl Epoch {
     }
 }
 
-/// Tolerance: RFC 9438 §4.4 moves the window during each round trip to where the curve will be at its end, so it is never further from the curve than
-/// what the curve does in a round trip; a sample is taken up to a tenth of one late; and 1 % of the window, because what is sent of it,
-/// what was in flight when the loss came and what had grown since the last sample are whole segments, and `K` depends on their difference.
+/// Tolerance, in time: RFC 9438 §4.4 moves the window during each round trip to the value of the
+/// curve at its end. The window is thus never further from the curve than the curve moves in a
+/// round trip. A sample is taken up to a tenth of a round trip late.
+///
+/// Tolerance, in size: 1 % of the window. The part of it that is sent, the data in flight at the
+/// loss, and the growth since the last sample are whole segments, and `K` depends on their
+/// difference.
 #[test]
 fn cubics_window_follows_its_curve_on_a_long_path() {
     let rtt = 0.1;
@@ -284,16 +305,17 @@ fn cubics_window_follows_its_curve_on_a_long_path() {
     assert!(epochs.len() > 20 && counted > 10_000, "enough to see");
 }
 
-/// Tolerance: 3 %. Of a window of 40 segments and more, half a segment on average is not sent and not acknowledged (1.2 % at most);
-/// the rest is the rounding of a stage's ends to samples.
+/// Tolerance: 3 %. Of a window of 40 segments and more, half a segment on average is not sent and
+/// not acknowledged (at most 1.2 %). The rest is the rounding of a stage's ends to samples.
 #[test]
 fn cubics_window_follows_standard_tcp_on_a_short_path() {
     let rtt = 0.004;
     let epochs = cubic_epochs(4, "0.03 %", "1 ms", 60);
-    // Segments and round trips below the window of the loss, and above it.
+    // Segments and round trips, below the window of the loss and above it.
     let mut grown = [[0.0; 2]; 2];
     for epoch in epochs.iter().filter(|epoch| epoch.lost_at > 57.0) {
-        // The window grows by bursts, once a round trip. A stage ends where the next burst would be: it is measured from growth to growth.
+        // The window grows in bursts, once a round trip. A stage ends where the next burst would
+        // be: it is measured from growth to growth.
         let grew: Vec<_> = (epoch.samples.windows(2))
             .filter(|pair| pair[1].1 > pair[0].1)
             .map(|pair| pair[1])
@@ -319,7 +341,8 @@ fn cubics_window_follows_standard_tcp_on_a_short_path() {
     assert!((above - 1.0).abs() < 0.03, "{above:.4} above it");
 }
 
-/// Utilisation and mean backlog, over the limit, of one flow behind a drop-tail queue that holds `depth` bandwidth-delay products of `rtt`.
+/// The utilisation, the mean backlog as a share of the limit, and the limit in packets, of one flow
+/// behind a drop-tail queue that holds `depth` bandwidth-delay products of `rtt`.
 fn sawtooth(congestion: &str, rtt_ms: u64, depth: f64) -> (f64, f64, f64) {
     let bdp = 100e6 / 8.0 * rtt_ms as f64 / 1e3;
     let limit = (depth * bdp) as u64;
@@ -350,12 +373,16 @@ tcp.delayed_ack = "0 s"
     (utilisation, backlog, limit as f64 / 1500.0)
 }
 
-/// Reno's window runs from half of P + B to P + B, one segment a round trip, where the path holds P and the queue B = b·P. Up to P, a round trip
-/// takes as long as P segments take to send: (1 − b)P/2 of them carry (1 − b)P/2 · (3 + b)P/4 segments in the time of (1 − b)P/2 · P.
-/// Above, the link is full: ((1 + b)² − 1)P²/2 segments. Together (3 + 6b + 3b²)/4 of 1 + b + b²: utilisation is 1 − (1 − b)²/(4(1 + b + b²)).
+/// Reno's window runs from half of P + B to P + B, one segment a round trip, where the path holds P
+/// and the queue B = b·P.
 ///
-/// Tolerance: two segments of P. Recovery is a round trip at the lowest window (half a segment of the mean), the window is whole
-/// segments, growing in steps (half a segment each).
+/// Up to P, a round trip takes as long as the transmission of P segments: (1 − b)P/2 of them carry
+/// (1 − b)P/2 · (3 + b)P/4 segments in the time of (1 − b)P/2 · P. Above P, the link is full: ((1 +
+/// b)² − 1)P²/2 segments. Together these are (3 + 6b + 3b²)/4 of 1 + b + b², so that the
+/// utilisation is 1 − (1 − b)²/(4(1 + b + b²)).
+///
+/// Tolerance: two segments of P. Recovery is a round trip at the lowest window (half a segment of
+/// the mean). The window is in whole segments and grows in steps (half a segment each).
 #[test]
 fn one_reno_flow_fills_the_link_as_far_as_the_buffer_holds_its_sawtooth() {
     let path = 100e6 / 8.0 * 0.02 / 1500.0;
@@ -370,9 +397,11 @@ fn one_reno_flow_fills_the_link_as_far_as_the_buffer_holds_its_sawtooth() {
     }
 }
 
-/// A queue that never runs dry holds the window less what the path holds. A window that grows by equal steps *a round trip* from βM to M has the
-/// mean (1 + β)/2·M over round trips (0.75 and 0.85 M, the figures usually quoted) but stays longer where round trips are longer: over time, as
-/// a queue is measured, ∫W²/∫W = (2/3)(1 − β³)/(1 − β²)·M, that is 7/9 M for Reno and 0.8588 M for CUBIC in its Reno-friendly region.
+/// A queue that is never empty holds the window less what the path holds. A window that grows by
+/// equal steps *a round trip* from βM to M has the mean (1 + β)/2·M over round trips (0.75 and 0.85
+/// M, the figures usually quoted). But round trips are longer at larger windows. Over time, as a
+/// queue is measured, the mean is ∫W²/∫W = (2/3)(1 − β³)/(1 − β²)·M: 7/9 M for Reno, and 0.8588 M
+/// for CUBIC in its Reno-friendly region.
 ///
 /// Tolerance: two segments of the limit, for the reasons above.
 fn assert_occupancy(congestion: &str, rtt_ms: u64, beta: f64, depths: &[f64]) {
@@ -399,7 +428,8 @@ fn one_reno_flow_fills_seven_ninths_of_the_queue_and_path() {
     assert_occupancy("reno", 10, 0.5, &[1.25, 1.5, 2.0, 3.0]);
 }
 
-/// 5 ms, and 15 ms with the queue at most: so short that CUBIC's own curve is below standard TCP's throughout.
+/// The round trip is 5 ms, and at most 15 ms with the queue: so short that CUBIC's own curve is
+/// always below that of standard TCP.
 #[test]
 fn one_cubic_flow_in_its_friendly_region_fills_86_percent_of_the_queue_and_path() {
     assert_occupancy("cubic", 5, 0.7, &[1.0, 1.5, 2.0]);

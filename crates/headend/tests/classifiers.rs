@@ -1,5 +1,5 @@
-//! Classifiers from outside: every condition against packets that meet it and packets that do not,
-//! and what is said of those that cannot be met.
+//! Classifiers in whole scenarios: every condition with packets that match and packets that do not,
+//! and the errors and warnings for conditions that no packet can match.
 
 mod from_text;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use from_text::Tables;
 use headend::scenario::{Format, Scenario};
 
-/// A modem with a service flow each way whose classifier the tests write, and the flows of three
+/// A modem with a service flow each way, whose classifier each test sets, and the flows of three
 /// hosts.
 const LINE: &str = r#"
 duration = "2 s"
@@ -60,7 +60,7 @@ fn run(conditions: &str) -> Tables {
     Tables::run(&with(conditions), 1)
 }
 
-/// The packets that the service flows up and down took in.
+/// The packets that the two service flows, up and down, enqueued.
 fn taken(tables: &Tables) -> [u64; 2] {
     ["cable.mine_up", "cable.mine_down"].map(|queue| {
         let names = tables.texts("queues", "queue");
@@ -82,14 +82,14 @@ fn sent_by(tables: &Tables, flows: &[&str]) -> [u64; 2] {
     })
 }
 
-/// Whether a classifier takes all that these flows send, and nothing else. The last packets may
-/// still be on their way to the modem.
+/// Asserts that a classifier matches all packets of these flows, and no others. The last packets
+/// may not have reached the modem at the end.
 #[track_caller]
 fn takes(conditions: &str, up: &[&str], down: &[&str]) {
     let tables = run(conditions);
     let [took_up, took_down] = taken(&tables);
     let [sent_up, sent_down] = [sent_by(&tables, up)[0], sent_by(&tables, down)[1]];
-    // The server is 10 ms away, in which the page's connection can send a window.
+    // The server is 10 ms away; the page's connection may have a window in flight.
     let same = |took: u64, sent: u64| took <= sent && took + 50 * u64::from(sent > 0) >= sent;
     assert!(
         same(took_up, sent_up) && same(took_down, sent_down),
@@ -136,7 +136,7 @@ fn ipv6_hosts_are_matched_by_prefix_and_ethernet_type_and_next_header() {
     takes("protocol = 58", &["echo"], &["echo"]);
     takes("protocol = \"icmp\"", &["echo"], &["echo"]);
     takes("protocol = 1", &[], &[]);
-    // Servers that flows have for themselves.
+    // These flows have servers of their own.
     takes(
         "destination = \"2001:db8:ffff::/48\"",
         &["echo", "lone"],
@@ -188,7 +188,7 @@ fn a_vlan_is_the_customer_s_both_ways() {
 
 #[test]
 fn the_ecn_field_is_matched_packet_by_packet() {
-    // Data is ECT(0), the acknowledgements that answer it are not, nor is the handshake.
+    // Data is ECT(0). Acknowledgements without data and the handshake are not.
     let tables = run("ecn = \"ect0\"");
     let [up, down] = taken(&tables);
     let data = sent_by(&tables, &["page"])[1];
@@ -218,7 +218,7 @@ fn drop_classifiers_take_all_conditions() {
     let dropped: u64 = tables.integers("flows", "discarded_filtered").iter().sum();
     let sent = sent_by(&tables, &["call"])[0];
     assert!(dropped > 90 && dropped <= sent, "{dropped} of {sent}");
-    // Downstream nothing is dropped: there are upstream drop classifiers only.
+    // Nothing is dropped downstream: drop classifiers exist upstream only.
     let names = tables.texts("queues", "queue");
     let row = names.iter().position(|name| name == "cable.mine_down");
     assert!(tables.integers("queues", "packets_enqueued")[row.expect("it is there")] > 90);
@@ -231,7 +231,7 @@ fn what_takes_nothing_is_warned_of() {
         scenario.warnings().len()
     };
     assert_eq!(warned("dscp = 46"), 0);
-    // The one each way.
+    // One warning for each direction.
     for nothing in [
         "source = \"10.9.0.0/16\"",
         "destination = \"2001:db8:2::/48\"",
@@ -326,7 +326,7 @@ fn conditions_that_make_no_sense_are_refused() {
         ),
     ] {
         let error = wrong(conditions);
-        // Both service flows have it.
+        // The classifiers of both service flows have the condition.
         let (flow, rest) = error
             .split_once(".match")
             .expect("it is about the classifier");
@@ -417,7 +417,7 @@ fn a_host_with_an_ipv6_address_sends_headers_that_are_longer() {
         let [four, six] = [&v4, &v6].map(|tables| bytes(tables, flow, "bytes_sent"));
         assert_eq!(six, four + 20 * packets, "{flow}");
     }
-    // What is as long as an Ethernet carries stays so, with less data in it.
+    // A packet of the Ethernet MTU keeps its size and carries less data.
     let ipv6 = headend::tcp::Config {
         is_ipv6: true,
         ..Default::default()

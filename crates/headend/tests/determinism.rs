@@ -1,5 +1,8 @@
-//! The same scenario and seed give the same bytes: again, on several threads, whatever the event queue's buckets. One component's randomness is
-//! its own: another queue shifts nobody else's.
+//! The same scenario and seed give the same bytes: again, on several threads, and with any width of
+//! the event queue's buckets.
+//!
+//! The random numbers of a component are its own: another queue does not change those of any other
+//! component.
 
 mod from_text;
 
@@ -110,7 +113,7 @@ application = "bulk"
 start = "5 s"
 "#;
 
-/// Every bit of every column: also those of NaN, which equals nothing.
+/// The bits of every column. They compare NaN as well, which is not equal to itself.
 fn bits(tables: &[(&'static str, Table)]) -> Vec<u64> {
     let mut bits = Vec::new();
     for (name, table) in tables {
@@ -183,14 +186,14 @@ fn the_width_of_the_event_queues_buckets_changes_nothing() {
             bits(&Tables::finish(Simulation::new(parts)).0)
         };
         let own = run(&scenario, 1);
-        // The narrowest, the widest, and one between.
+        // The narrowest width, the widest, and one between.
         for micros in [1, 100, 4200] {
             assert!(with(Duration::from_micros(micros)) == own, "{micros} µs");
         }
     }
 }
 
-/// A run of `text` through a queue, and what happened.
+/// Runs `text` with a queue; returns the events and the tables.
 fn listen(text: &str, queue: &str) -> (Log, Tables) {
     let mut simulation = scenario(text, &[("queue", queue)]).build(1);
     let log = Log::of(&mut simulation);
@@ -205,11 +208,11 @@ const QUEUES: [&str; 5] = [
     "\"docsis_pie\"",
 ];
 
-/// The game server, the others on the line and the caller send what they send, whether it arrives or not.
+/// What the game server, the other flows and the caller send does not depend on whether it arrives.
 #[test]
 fn another_queue_leaves_what_unresponsive_sources_send_as_it_was() {
     let unresponsive = |event: &TraceEvent| match event {
-        // Groups are numbered by their names: call, game, others come first.
+        // Groups are numbered by their names; call, game and others come first.
         TraceEvent::Sent {
             packet:
                 PacketView {
@@ -235,7 +238,8 @@ fn another_queue_leaves_what_unresponsive_sources_send_as_it_was() {
     );
 }
 
-/// A line with so little on it that no queue drops anything; packets come at random, so requests contend.
+/// A line with so little traffic that no queue drops a packet. Packets are sent at random times, so
+/// that requests contend.
 const QUIET_CABLE: &str = r#"
 duration = "60 s"
 bottleneck = "cable.up"
@@ -254,7 +258,8 @@ application.poisson.rate = "500 kbit/s"
 application.poisson.sizes = "exponential"
 "#;
 
-/// The time of a request in contention shows the backoff drawn for it, a grant's start where in its MAP the CMTS placed it.
+/// The time of a request in contention depends on its backoff; the start of a grant depends on the
+/// CMTS's placement in the MAP.
 #[test]
 fn another_queue_leaves_the_macs_draws_as_they_were() {
     #[derive(PartialEq)]
@@ -283,7 +288,8 @@ fn another_queue_leaves_the_macs_draws_as_they_were() {
     }
 }
 
-/// A cell with so little in it that no queue drops anything; packets come at random, so stations contend.
+/// A cell with so little traffic that no queue drops a packet. Packets are sent at random times, so
+/// that stations contend.
 const QUIET_CELL: &str = r#"
 duration = "60 s"
 bottleneck = "wifi.down"

@@ -1,4 +1,5 @@
-//! The 802.11b cell beside theory: Bianchi's model of saturated stations, single stations' closed forms, and what a cell must hold.
+//! The 802.11b cell, compared with theory: Bianchi's model of saturated stations, closed forms of
+//! single stations, and properties that every cell has.
 
 mod from_text;
 
@@ -10,9 +11,10 @@ const SLOT: f64 = 20.0;
 const WINDOW: f64 = 32.0;
 const DOUBLINGS: i32 = 5;
 
-/// Stations that always have a packet to send up, for 40 s after two. `cell` is written into the cell's table.
+/// Stations that always have a packet to send up, for 40 s after a warm-up of 2 s. `cell` is
+/// inserted into the cell's table.
 fn saturated(stations: u32, rate: &str, cell: &str) -> Tables {
-    // Twice what the channel carries.
+    // Twice the capacity of the channel.
     let offered = 14_000 / stations;
     let text = format!(
         r#"
@@ -36,7 +38,7 @@ rtt = "0 s"
     Tables::run(&text, 1)
 }
 
-/// Bit/s that arrived from all stations.
+/// The bit/s that arrived from all stations.
 fn delivered(tables: &Tables) -> f64 {
     let directions = tables.texts("flows", "direction");
     (tables
@@ -48,8 +50,8 @@ fn delivered(tables: &Tables) -> f64 {
     .sum()
 }
 
-/// Bianchi (2000): the share of slots in which a station sends when its tries collide with probability `p`, over the stages of its window, with so many tries
-/// of a frame or without a limit.
+/// Bianchi (2000): the share of slots in which a station sends if its attempts collide with
+/// probability `p`, over the stages of its window. A frame has `tries` attempts, or any number.
 fn attempts(p: f64, tries: Option<i32>) -> f64 {
     let last = tries.unwrap_or(2000);
     let (mut sent, mut slots) = (0.0, 0.0);
@@ -61,7 +63,8 @@ fn attempts(p: f64, tries: Option<i32>) -> f64 {
     sent / slots
 }
 
-/// Saturation throughput of `stations`, bit/s, with times in µs: of a success, and of a collision.
+/// The saturation throughput of `stations` in bit/s. The durations of a success and of a collision
+/// are in µs.
 fn bianchi(stations: u32, tries: Option<i32>, success: f64, collision: f64) -> f64 {
     let others = stations as i32 - 1;
     let (mut low, mut high) = (0.0, 1.0);
@@ -80,7 +83,8 @@ fn bianchi(stations: u32, tries: Option<i32>, success: f64, collision: f64) -> f
     alone * f64::from(PACKET) * 8.0 / slot * 1e6
 }
 
-/// µs of a frame of 1536 bytes at 11 Mbit/s, of an answer at 2 Mbit/s, of an RTS; SIFS, DIFS and EIFS.
+/// The µs of a frame of 1536 bytes at 11 Mbit/s, of an ACK or CTS at 2 Mbit/s, and of an RTS; SIFS,
+/// DIFS and EIFS.
 const FRAME: f64 = 192.0 + 1118.0;
 const ANSWER: f64 = 192.0 + 56.0;
 const RTS: f64 = 192.0 + 80.0;
@@ -88,7 +92,7 @@ const SIFS: f64 = 10.0;
 const DIFS: f64 = 50.0;
 const EIFS: f64 = 364.0;
 
-/// Tolerance: 3 %. Bianchi's stations count a busy period as a slot, the standard's do not.
+/// Tolerance: 3 %. Bianchi's stations count a busy period as a slot; those of the standard do not.
 fn assert_near(what: &str, stations: u32, measured: f64, expected: f64) {
     let ratio = measured / expected;
     eprintln!(
@@ -134,7 +138,9 @@ fn with_the_standards_eifs_and_retry_limit_they_share_what_the_extended_model_sa
     }
 }
 
-/// DIFS, 15.5 slots of backoff on average, frame, SIFS, answer. Tolerance: 0.5 %, three standard errors of the mean backoff over 40 s at 1 Mbit/s.
+/// DIFS, 15.5 slots of backoff on average, frame, SIFS, ACK.
+///
+/// Tolerance: 0.5 %, three standard errors of the mean backoff over 40 s at 1 Mbit/s.
 #[test]
 fn a_station_alone_has_its_closed_form() {
     for (rate, megabits, answer) in [
@@ -156,7 +162,10 @@ fn a_station_alone_has_its_closed_form() {
     }
 }
 
-/// Heusse et al. (2003): everybody has as many turns, so a slow station makes all as slow as it is. Tolerance: 5 %, for collisions of two.
+/// Heusse et al. (2003): all stations send equally often, so that one slow station makes all as
+/// slow as itself.
+///
+/// Tolerance: 5 %, for collisions of two.
 #[test]
 fn a_slow_station_slows_all() {
     let text = r#"
@@ -194,7 +203,10 @@ host = "slow"
     assert!(rates[0] < 0.9e6, "{rates:?}");
 }
 
-/// With broken frames nobody else to collide with is needed: a frame has seven tries, and is given up with the probability of seven failures. Tolerance: four standard errors.
+/// Frames that arrive corrupted need no second station to collide with. A frame is discarded with
+/// the probability that each of its tries fails.
+///
+/// Tolerance: four standard errors.
 #[test]
 fn a_frame_is_given_up_after_its_tries() {
     let text = r#"
@@ -220,7 +232,8 @@ host = "laptop"
     );
 }
 
-/// A cell behind a cable modem, and stations that talk to each other: packets find their way, both ways, and none is lost or left.
+/// A cell behind a cable modem, and stations that send to each other: packets are routed both ways,
+/// and none is lost or left over.
 #[test]
 fn a_cell_chains_with_a_cable_line() {
     let text = r#"

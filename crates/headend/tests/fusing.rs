@@ -1,4 +1,5 @@
-//! Departures that are computed in advance (a fused link) or put off are an optimisation: nobody may be able to tell them from events.
+//! Departures that are computed in advance (a fused link) or later are an optimisation: no result
+//! may differ from that with departure events.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use headend::time::Instant;
 use headend::trace::{Sink, TraceEvent, TraceKinds};
 use proptest::prelude::*;
 
-/// Wants to hear of departures, which makes them events.
+/// A sink that records dequeues, which forces a departure event for each packet.
 struct Listener;
 
 impl Sink for Listener {
@@ -34,7 +35,7 @@ fn run(text: &str, listened: bool) -> (Simulation, Vec<(&'static str, Table)>) {
     (simulation, tables)
 }
 
-/// Every figure but the number of events; NaN equals NaN.
+/// Asserts that all results but the number of events are equal. NaN equals NaN.
 fn assert_equal(text: &str) {
     let [fused, unfused] = [false, true].map(|listened| run(text, listened));
     assert!(
@@ -51,7 +52,8 @@ fn assert_equal(text: &str) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Whatever the rates, the limits and the traffic; two links in a row and coarse rates, so that many things happen at one instant.
+    /// The rates, limits and traffic are random. There are two links in a row, and the rates are
+    /// round numbers, so that many events have the same time.
     #[test]
     fn departures_in_advance_put_off_and_in_time_give_the_same_tables(
         queue in prop_oneof![Just("drop_tail"), Just("codel")],

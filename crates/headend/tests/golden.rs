@@ -1,5 +1,8 @@
-//! What each queue makes of four scenarios, and what each congestion control gets beside another, as tables of whole numbers: a change of the engine that moves a figure shows here, and its reviewer sees
-//! how far. `INSTA_UPDATE=always cargo test -p headend --test golden` writes them anew.
+//! Golden tables: each queue in four scenarios, and each congestion control beside another, in
+//! whole numbers.
+//!
+//! A change of the engine that changes a result shows here, and its reviewer sees how large it is.
+//! `INSTA_UPDATE=always cargo test -p headend --test golden` writes the tables again.
 
 mod from_text;
 
@@ -9,7 +12,8 @@ use from_text::{Tables, scenario};
 use headend::congestion::CongestionConfig;
 use headend::qdisc::QueueConfig;
 
-/// Everything upstream: three uploads that begin apart, a call, and a transfer that answers marks.
+/// All traffic is upstream: three uploads that start at different times, a call, and a transfer
+/// that responds to marks.
 const FLOWS: &str = r#"
 [flow.call]
 application = "voice"
@@ -50,7 +54,7 @@ upstream.rate = "10 Mbit/s"
 downstream.rate = "100 Mbit/s"
 "#;
 
-/// With a burst and a peak rate, as operators sell them.
+/// A line with a burst and a peak rate, as operators offer them.
 const DOCSIS30: &str = r#"
 title = "5 Mbit/s with bursts at 10, cable line of DOCSIS 3.0"
 duration = "40 s"
@@ -64,7 +68,8 @@ upstream.burst = "1 MB"
 downstream.rate = "50 Mbit/s"
 "#;
 
-/// A row for each queue. Delays are sojourn times in units of 0.1 ms, utilisation and Jain's index in thousandths.
+/// A row for each queue. Delays are sojourn times in units of 0.1 ms; utilisation and Jain's index
+/// are in thousandths.
 fn table(link: &str) -> String {
     let mut rows = format!(
         "{:<15} {:>7} {:>7} {:>11} {:>5} {:>6} {:>6}\n",
@@ -94,7 +99,7 @@ fn table(link: &str) -> String {
     rows
 }
 
-/// Packets that the queue dropped by its law or for want of room.
+/// The packets that the queue dropped by its law or because it was full.
 fn counted_drops(tables: &Tables) -> u64 {
     let counted = |reason: &str| tables.integers("queues", reason)[0];
     counted("discarded_congested") + counted("discarded_forced") + counted("discarded_overlimit")
@@ -141,8 +146,9 @@ const PLACES: [(&str, &str); 6] = [
     ("dualpi2", "\"dualpi2\""),
 ];
 
-/// What each congestion control gets beside CUBIC, or beside another of its kind: its share of the goodput in thousandths, the median queue delay in units of
-/// 0.1 ms, and the drops.
+/// The results of each congestion control beside CUBIC, or beside a second flow of its own kind:
+/// its share of the goodput in thousandths, the median queue delay in units of 0.1 ms, and the
+/// drops.
 fn competition(beside: Option<&str>) -> String {
     let mut rows = format!("{:<17}", "share delay drops");
     for (place, _) in PLACES {
@@ -174,7 +180,7 @@ fn competition(beside: Option<&str>) -> String {
     rows
 }
 
-/// A flood that does not give way, two uploads, and a call that is marked as one (EF).
+/// An unresponsive flood, two uploads, and a call that is marked EF.
 const FLOOD: &str = r#"
 title = "A flood of 6 on 10 Mbit/s"
 duration = "40 s"
@@ -197,8 +203,8 @@ rtt = "40 ms"
 start = { from = "0 s", to = "3 s" }
 "#;
 
-/// A row for each queue: what the call meets, delay one way in units of 0.1 ms and loss in thousandths, and what share of the line the call, the flood and
-/// the uploads get, in thousandths.
+/// A row for each queue: the call's one-way delay in units of 0.1 ms and its loss in thousandths,
+/// and the shares of the line that the call, the flood and the uploads get, in thousandths.
 fn flood() -> String {
     let mut rows = format!(
         "{:<15} {:>10} {:>9} {:>5} {:>5} {:>7}",

@@ -1,11 +1,12 @@
-//! Games, conferences and video calls on whole lines: what an upload does to them behind a deep buffer, and what a queue that keeps short saves.
+//! Games, conferences and video calls on whole lines: the effect of an upload behind a deep buffer,
+//! and with a queue that controls its delay.
 
 mod from_text;
 
 use from_text::Tables;
 use headend::metrics::table::Column;
 
-/// A line of 10 Mbit/s with an upload on it from 30 s on, its queue and one more flow.
+/// A line of 10 Mbit/s with an upload from 30 s on, its queue, and one more flow.
 fn run(queue: &str, flow: &str) -> Tables {
     let text = format!(
         r#"
@@ -61,17 +62,17 @@ fn a_video_call_beside_an_upload_keeps_its_frames_behind_pie_and_not_behind_a_de
     let call = "application = \"video_call\"";
     let (bloated, pie) = (run(BLOATED, call), run(PIE, call));
     for tables in [&bloated, &pie] {
-        // Alone it takes all that it wants, without a late frame.
+        // Alone, the call sends at its full rate, and no frame is late.
         assert!(mean(tables, "video_rate", 28, 30) > 1.5e6);
         assert!(mean(tables, "frames_late", 10, 30) < 0.01);
-        // Nothing happens to what comes down but its feedback's delay.
+        // The upload only delays the feedback of the downstream video.
         assert!(mean(tables, "frames_late_down", 60, 115) < 0.01);
     }
     assert!(mean(&bloated, "frame_delay", 60, 115) > 250e6);
     assert!(mean(&bloated, "frames_late", 60, 115) > 0.9);
     assert!(mean(&pie, "frame_delay", 60, 115) < 120e6);
     assert!(mean(&pie, "frames_late", 60, 115) < 0.2);
-    // It gives way to the upload in either case, and is not starved.
+    // The call yields to the upload with either queue, and is not starved.
     for (tables, name) in [(&bloated, "bloated"), (&pie, "pie")] {
         let rate = mean(tables, "video_rate", 60, 115);
         assert!((0.052e6..2.5e6).contains(&rate), "{name}: {rate}");

@@ -1,6 +1,8 @@
-//! One model, two clocks: recorded frames through virtual time and through a real clock that wakes late give equal ends, frame by frame.
+//! One model, two clocks: recorded frames in virtual time, and under a real clock that wakes up
+//! late, have the same fate, frame by frame.
 //!
-//! Beside the frames, a simulated neighbour's transfer goes over the same queue, so that every frame's fate depends on what the others did.
+//! Besides the frames, the transfer of a simulated neighbour uses the same queue, so that the fate
+//! of every frame depends on the others.
 
 mod from_text;
 
@@ -20,7 +22,8 @@ use headend::simulation::Simulation;
 use headend::time::{Duration, Instant};
 use headend::trace::{DropReason, FrameStore};
 
-/// The group `frames` lends its routes to the real hosts' flow; its own application has nothing to do before the end.
+/// The real hosts' flow uses the routes of the group `frames`. The group's own application does
+/// nothing before the end.
 const OVER_CODEL: &str = r#"
 duration = "20 s"
 
@@ -54,17 +57,18 @@ start = "19999 ms"
 application = "bulk"
 "#;
 
-/// Most time a frame takes to cross the line.
+/// The longest time that a frame takes to cross the line.
 const CROSSING: Duration = Duration::from_millis(1000);
 
-/// How a frame ended.
+/// The fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Delivered(Ecn),
     Discarded(DropReason),
 }
 
-/// Ends of frames in the order they came to them, shared with the store in the simulation.
+/// The fates of frames in the order in which they became known, shared with the store in the
+/// simulation.
 type Ends = Arc<Mutex<Vec<(FrameId, Instant, End)>>>;
 
 struct Store(Ends);
@@ -86,14 +90,15 @@ impl FrameStore for Store {
     }
 }
 
-/// A real clock without reality: it wakes up to `lateness` after what it waits for, with all frames that came until then.
+/// A simulated real clock. It wakes up to `lateness` after the time that it waits for, with all
+/// frames that arrived until then.
 struct LateClock {
     now: Instant,
     end: Instant,
     lateness: Duration,
     rng: Rng,
     arrivals: VecDeque<Arrival>,
-    /// Wake-ups that brought several frames at once, and wake-ups after the deadline.
+    /// The wake-ups with several frames at once, and the wake-ups after the deadline.
     batches: u64,
     late: u64,
 }
@@ -134,7 +139,8 @@ impl Clock for LateClock {
     }
 }
 
-/// Frames of 40 to 1500 bytes at random times both ways until `CROSSING` before the end; three in four are ECN-capable.
+/// Frames of 40 to 1500 bytes at random times both ways, until `CROSSING` before the end. Three in
+/// four are ECN-capable.
 fn recorded(flow: FlowId, end: Instant) -> Vec<Arrival> {
     let mut rng = Rng::for_path(3, "frames");
     let mut at = Instant::from_nanos(1_000_000);
@@ -157,7 +163,7 @@ fn recorded(flow: FlowId, end: Instant) -> Vec<Arrival> {
             },
             frame: FrameId(number),
         });
-        // One in eight comes at the same instant as the one before.
+        // One in eight arrives at the same time as the one before.
         if rng.below(8) > 0 {
             at += Duration::from_nanos(rng.exponential(3e6) as u64);
         }
@@ -197,12 +203,13 @@ fn count(ends: &[(FrameId, Instant, End)], wanted: impl Fn(End) -> bool) -> usiz
     ends.iter().filter(|(_, _, end)| wanted(*end)).count()
 }
 
-/// As text, in which NaN equals itself.
+/// The tables as text, in which NaN equals itself.
 fn text(tables: &[(&'static str, Table)]) -> String {
     format!("{tables:?}")
 }
 
-/// Runs `text` under both clocks: the ends of its frames, equal.
+/// Runs `text_of` under both clocks, asserts that the fates of all frames are equal, and returns
+/// them.
 fn assert_parity(text_of: &str) -> Vec<(FrameId, Instant, End)> {
     let run = Run::new(text_of);
     let mut arrivals: Vec<u32> = run
@@ -280,7 +287,8 @@ fn a_late_clock_changes_no_departure_or_drop_on_a_cable_line() {
     );
 }
 
-/// A clock that hands a frame over after the simulation has gone past its time, and one after the end.
+/// A clock that delivers frames after the simulation has passed their times, and one frame after
+/// the end.
 struct Tardy(VecDeque<(Instant, Vec<Arrival>)>);
 
 impl Clock for Tardy {

@@ -1,6 +1,8 @@
-//! One upload and one call over the same line, through each queue in turn: what each queue is for, in numbers.
+//! One upload and one call over the same line, through each queue: the purpose of each queue, in
+//! numbers.
 //!
-//! The bounds are wide: they say in which class a queue is, and hold for any sender that fills the line. docs/models has the figures themselves.
+//! The bounds are wide: they identify the class of a queue, and hold for any sender that fills the
+//! line. docs/models has the exact values.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +29,7 @@ application.cbr.rate = "80 kbit/s"
 rtt = "20 ms"
 "#;
 
-/// Added to it where others are to be on the line: packets at random times, of random sizes.
+/// Other traffic on the line, which some tests add: packets at random times, of random sizes.
 const OTHERS: &str = r#"
 [flow.others]
 application.poisson.rate = "200 kbit/s"
@@ -35,7 +37,7 @@ application.poisson.sizes = "exponential"
 rtt = "20 ms"
 "#;
 
-/// The upstream queue of a run.
+/// The results of the upstream queue of a run.
 #[derive(Debug)]
 struct Figures {
     median_ms: f64,
@@ -49,7 +51,7 @@ fn tables(text: &str, queue: &QueueConfig) -> Vec<(&'static str, Table)> {
     tables_with(text, &format!("\"{}\"", queue.name()))
 }
 
-/// The same, with the queue as it is written in a scenario.
+/// The tables of a run whose queue is given as in a scenario.
 fn tables_with(text: &str, queue: &str) -> Vec<(&'static str, Table)> {
     let overrides = [("queue".to_owned(), queue.to_owned())];
     let scenario = Scenario::parse(text, Format::Toml, &overrides, &BTreeMap::new())
@@ -111,7 +113,7 @@ fn drop_tail_fills_its_quarter_of_a_second() {
 #[test]
 fn buffer_control_bounds_the_delay_by_its_size() {
     let figures = named("buffer_control");
-    // 62 464 B at 10 Mbit/s, and the packet that is being sent: 51.2 ms.
+    // 62 464 B at 10 Mbit/s, and the packet in transmission: 51.2 ms.
     assert!(
         figures.longest_ms < 51.2 && figures.longest_ms > 40.0,
         "{figures:?}"
@@ -150,7 +152,7 @@ fn the_queue_shifts_nobody_elses_random_numbers() {
     let text = format!("{UPLOAD_AND_CALL}{OTHERS}");
     let sent = |queue: &QueueConfig| {
         let tables = tables(&text, queue);
-        // Flows come in the order of their names: call, others, upload.
+        // The flows are in the order of their names: call, others, upload.
         match table(&tables, "flows").get("bytes_sent") {
             Some(Column::Integer(values)) => values[1],
             other => panic!("bytes_sent holds no counts: {other:?}"),
@@ -161,7 +163,7 @@ fn the_queue_shifts_nobody_elses_random_numbers() {
     assert!(sent.iter().all(|&bytes| bytes == sent[0]), "{sent:?}");
 }
 
-/// Three uploads and a call on a line of 10 Mbit/s, two of the uploads capable of ECN.
+/// Three uploads and a call on a line of 10 Mbit/s. Two of the uploads are capable of ECN.
 const FOUR: &str = r#"
 duration = "60 s"
 [link.line.point_to_point]
@@ -181,9 +183,9 @@ rtt = "40 ms"
 "#;
 
 /// AQM paper, section 4.3: "In the case where the latency prediction function is omniscient, CoDel
-/// and CoDel-DT would thus produce identical results." What arrives, when, and with which mark, is
-/// the same to the nanosecond, though one law drops at the head of its queue and the other at the
-/// tail. Where the run ends, packets wait that CoDel has yet to drop.
+/// and CoDel-DT would thus produce identical results." The arrivals, their times and their marks
+/// are the same to the nanosecond, although one law drops at the head of its queue and the other at
+/// the tail. At the end of the run, packets wait that CoDel has not yet dropped.
 #[test]
 fn codel_dt_with_an_omniscient_prediction_delivers_what_codel_delivers_when_codel_does() {
     let run = |queue: &str| tables_with(FOUR, queue);
@@ -208,7 +210,7 @@ fn codel_dt_with_an_omniscient_prediction_delivers_what_codel_delivers_when_code
         columns.map(|column| format!("{:?}", table(tables, "flows").get(column)))
     };
     assert_eq!(seen(&known), seen(&codel));
-    // An estimate from the line's rate, to which the packet that is being sent is unknown, is not enough.
+    // An estimate from the line's rate is not enough: it does not know the packet in transmission.
     assert_ne!(seen(&predicting("token_buckets")), seen(&codel));
 }
 
@@ -243,8 +245,9 @@ fn who_shares_a_hashed_queue_with_whom_is_in_the_tables_of_every_queue_that_hash
     }
 }
 
-/// Of a flood of twice the line's rate half must go, and early drops take 10/55 of the arrivals at
-/// most: one in ten, spread evenly over one to ten. An upload alone hardly brings the average there.
+/// Half of a flood with twice the line's rate must be dropped. Early drops take at most 10/55 of
+/// the arrivals: one in ten, spread evenly over one to ten. An upload alone hardly raises the
+/// average that far.
 #[test]
 fn a_drop_that_the_average_queue_forces_is_told_from_an_early_one() {
     let drops = |text: &str| {

@@ -1,4 +1,5 @@
-//! Scenarios from outside: what is said of wrong ones, what the resolved form keeps, and that a run depends on scenario and seed alone.
+//! Scenarios as users write them: the errors of wrong scenarios, the content of the resolved form,
+//! and that a run depends only on the scenario and the seed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -83,7 +84,7 @@ fn table<'a>(tables: &'a [(&str, Table)], name: &str) -> &'a Table {
     &found.expect("a table of that name").1
 }
 
-/// The value of `column` in the row whose `keys` are as given.
+/// The value of `column` in the row that has these `keys`.
 #[track_caller]
 fn value(table: &Table, keys: &[(&str, &str)], column: &str) -> f64 {
     let matches = |row: usize| {
@@ -102,7 +103,7 @@ fn value(table: &Table, keys: &[(&str, &str)], column: &str) -> f64 {
     }
 }
 
-/// Everything measured, as text: NaN equals itself there.
+/// All results as text, in which NaN equals itself.
 fn fingerprint(scenario: &Scenario, seed: u64) -> String {
     format!("{:?}", run(scenario, seed))
 }
@@ -580,7 +581,7 @@ fn what_the_path_loses_is_the_flows_loss_and_no_queues() {
     assert_eq!(value(table(&tables, "queues"), &up, lost) as u64, 0);
 }
 
-/// Losses of probes that go both ways, by direction: `[up, down]`.
+/// The losses of probes in each direction: `[up, down]`.
 fn lost_of_probes(loss: &str) -> [u64; 2] {
     let overrides = [
         (
@@ -601,13 +602,14 @@ fn lost_of_probes(loss: &str) -> [u64; 2] {
 
 #[test]
 fn the_path_loses_one_way_or_every_so_many_th_packet() {
-    // 1000 or 1001 probes, by the chance of their first one's phase; an answer to each that arrived.
+    // There are 1000 or 1001 probes, depending on the random phase of the first. Each probe that
+    // arrives is answered.
     assert_eq!(lost_of_probes("{ every = 100 }"), [10, 9]);
     assert_eq!(lost_of_probes("{ up = { every = 100 } }"), [10, 0]);
     assert_eq!(lost_of_probes("{ down = { every = 100 } }"), [0, 10]);
     let [up, down] = lost_of_probes("{ up = \"0 %\", down = 0.1 }");
     assert_eq!(up, 0);
-    // Four standard errors of 100.
+    // Four standard errors of the expected 100.
     assert!(down.abs_diff(100) < 38, "{down}");
     let both = lost_of_probes("\"10 %\"");
     assert_eq!(both, lost_of_probes("0.1"), "the same share");
@@ -653,7 +655,7 @@ fn datagrams_that_are_ecn_capable_are_marked_in_place_of_dropped() {
             0,
             "{ecn}"
         );
-        // In the wide area too.
+        // Also in the wide area.
         let path = with(ecn, "flow.stream.path.marks", "50 %");
         assert!(counted(&path, "flows", "marked") > 2 * marked, "{ecn}");
     }
@@ -688,8 +690,8 @@ path.jitter = "0 s"
     };
     let idle = rtt(&[]);
     let more = |overrides: &[(&str, &str)]| (rtt(overrides) - idle) / 1e6;
-    // The MAC's phase moves with the request's arrival: what the modem sees is the same only where the
-    // time passes behind it.
+    // The delay of the MAC depends on when the request arrives. For the modem, nothing changes only
+    // if the added time is beyond the CMTS.
     let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-3, "{found}");
     near(
         more(&[("link.cable.docsis.plant.cmts_forwarding", "1.5 ms")]),
@@ -701,14 +703,15 @@ path.jitter = "0 s"
         ("link.cable.docsis.plant.cmts_forwarding", "250 us"),
     ];
     near(more(&two), 1.9);
-    // Two MAP intervals later the modem finds the same.
+    // Two MAP intervals more, after which the modem finds the same phase.
     near(more(&[("host.near.processing", "4 ms")]), 8.0);
     let idle = rtt(&[("flow.ping.host", "far")]);
     let both = [("flow.ping.host", "far"), two[1]];
     near((rtt(&both) - idle) / 1e6, 0.5);
 }
 
-/// Scoring periods begin anew as the warm-up is over: those that began before count for nothing.
+/// Scoring periods start again at the end of the warm-up: a period that started before it does not
+/// count.
 #[test]
 fn scores_are_of_periods_that_were_measured_whole() {
     let call = |application: &str, duration: &str| {
@@ -735,7 +738,7 @@ fn scores_are_of_periods_that_were_measured_whole() {
         let ends = call(application, "39 s");
         assert_eq!(ends.len(), 3, "{application}: {ends:?}");
         for (end, expected) in ends.iter().zip([17.0, 27.0, 37.0]) {
-            // A call's period is so many packets, 20 ms apart.
+            // A call's period is a whole number of packets, 20 ms apart.
             assert!(
                 (0.0..0.02).contains(&(end - expected)),
                 "{application}: {end}"
@@ -761,7 +764,7 @@ direction = "both"
 host = "family"
 "#;
 
-/// What is under way at either end of the measured part counts for the time that it was.
+/// A burst that is under way at either end of the measured time counts for the part that is within.
 #[test]
 fn a_full_channel_is_used_to_its_capacity_and_not_beyond() {
     for (duration, warmup) in [("1 s", "500 ms"), ("1503 ms", "1001 ms")] {
@@ -778,7 +781,8 @@ fn a_full_channel_is_used_to_its_capacity_and_not_beyond() {
     }
 }
 
-/// `queue` is the access point's, which everybody's packets pass; a station's has its name.
+/// `queue` is the access point's queue, which all downstream packets pass. The queue of a station
+/// has the station's name.
 #[test]
 fn the_queues_of_a_cell_have_names() {
     let scenario = right(
@@ -960,7 +964,8 @@ fn an_override_that_makes_something_else_wrong_is_named() {
         error_with("duration", "500 ms"),
         "warmup: a warm-up of 500 ms leaves nothing to measure of a run of 500 ms (from --set duration=500 ms)"
     );
-    // The last that was right without it; what was wrong in the text stays there.
+    // The error names the override that made the scenario wrong. If the text itself is wrong, the
+    // error gives the place in the text.
     let overrides = [("seed", "2"), ("duration", "400 ms"), ("title", "short")];
     let line = parse(PLAIN, &overrides).expect_err("too short").to_string();
     assert!(line.ends_with("(from --set duration=400 ms)"), "{line}");
@@ -994,7 +999,7 @@ fn of_two_wrong_overrides_the_first_is_named() {
             assert_eq!(is, format!("{path}={value}"), "before {second:?}");
         }
     }
-    // What the next one would have mended is not what is wrong.
+    // An override is wrong on its own, whether or not the next one would correct it.
     let mending = [("duration", "400 ms"), ("warmup", "100 parsecs")];
     assert_eq!(named(&mending), "warmup=100 parsecs");
     let mending = [
@@ -1021,7 +1026,7 @@ fn a_queue_in_capitals_is_recognised() {
 fn classes_of_a_queue_that_no_flow_belongs_to_are_warned_of() {
     let warnings = |queue: &str| right(PLAIN, &[("queue", queue)]).warnings().to_vec();
     let path = "link.dsl.point_to_point.up.queue";
-    // The stream is UDP without a DSCP: neither tagged nor TCP, nor in a band.
+    // The stream is UDP without a DSCP: it is neither tagged nor TCP, and in no band.
     let all_alike = |key: &str| {
         vec![format!(
             "{path}.{key}: no packet of this scenario's flows belongs to one of them, so that all are treated alike: give flows a dscp that one takes, or write what it is to take"
@@ -1219,7 +1224,8 @@ fn an_overloaded_link_loses_what_does_not_fit_and_carries_its_rate() {
     assert!((value(flows, &up, "packets_sent") - 225.0).abs() <= 1.0);
     assert!((value(flows, &up, "throughput_bps") - 1e6).abs() < 10_000.0);
     assert!((value(flows, &up, "loss_ratio") - 1.0 / 6.0).abs() < 0.02);
-    // The buffer's 100 ms, a packet's 8 ms, 1 ms of link, 10 ms of wide area and up to 0.1 ms of jitter.
+    // The buffer's 100 ms, a packet's 8 ms, 1 ms of link, 10 ms of wide area, and up to 0.1 ms of
+    // jitter.
     let longest = value(flows, &up, "delay_max_ns") / 1e6;
     assert!((110.0..=120.0).contains(&longest), "{longest}");
 }
@@ -1262,12 +1268,14 @@ path.jitter = "0 s"
     assert_eq!(scenario.bottleneck(), None, "there are two links");
     let tables = run(&scenario, 1);
     let rtt = value(table(&tables, "measures"), &[("flow", "probe")], "max");
-    // Each way: two links at 1 ms for 992 B or so and 4 ms along them, and half the round trip.
+    // Each way: 1 ms of transmission for some 992 B on each of two links, 4 ms of propagation on
+    // them, and half the round trip.
     assert!((rtt - 32e6).abs() < 0.2e6, "{rtt}");
     assert_eq!(table(&tables, "queues").rows(), 4);
 }
 
-/// A call beside uploads, under fair queueing that keeps them apart; the call's longest delay in milliseconds.
+/// The longest delay, in milliseconds, of a call beside uploads, with fair queueing that separates
+/// them.
 fn longest_wait_of_a_call(overrides: &[(&str, &str)]) -> f64 {
     let text = r#"
 duration = "10 s"
@@ -1368,7 +1376,7 @@ fn slices_of_a_run_make_the_same_run() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever stands in the file, the answer is a scenario or one line.
+    /// For any text of a file, the result is a scenario or an error of one line.
     #[test]
     fn any_text_is_answered_in_one_line(text in "\\PC*") {
         if let Err(wrong) = parse(&text, &[]) {
@@ -1376,7 +1384,7 @@ proptest! {
         }
     }
 
-    /// The same of a scenario with something else in one place.
+    /// The same for a scenario that differs in one place.
     #[test]
     fn any_change_is_answered_in_one_line(at in 0..PLAIN.len(), length in 0_usize..20, put in "[\\[\\]{}=\".a-z0-9\n -]{0,12}") {
         let end = (at + length).min(PLAIN.len());
@@ -1386,7 +1394,7 @@ proptest! {
         }
     }
 
-    /// And of overrides.
+    /// The same for overrides.
     #[test]
     fn any_override_is_answered_in_one_line(path in "(duration|queue|flow\\.stream|link\\.dsl)?(\\.[a-z_]{0,8}){0,3}", value in "\\PC{0,20}") {
         if let Err(wrong) = parse(PLAIN, &[(&path, &value)]) {
@@ -1395,7 +1403,8 @@ proptest! {
     }
 }
 
-/// Names of browsers and pages stand for keys that are not written, and a torrent brings its congestion control along: the resolved scenario shows both.
+/// The names of browsers and pages set keys that are not written, and a torrent sets its congestion
+/// control. The resolved scenario shows both.
 #[test]
 fn names_in_applications_fill_in_what_is_not_written() {
     let resolved = |application: &str, tcp: &str| {
@@ -1447,7 +1456,8 @@ fn names_in_applications_fill_in_what_is_not_written() {
     );
 }
 
-/// What is said of all TCP holds for flows that use it, where they say nothing else and name no system of their own; what needs SACK goes with it.
+/// TCP settings of the scenario apply to flows that use TCP, unless the flow sets the key or names
+/// a system of its own. Without SACK, the mechanisms that need it are off.
 #[test]
 fn tcp_of_a_scenario_is_that_of_its_flows() {
     let upload = PLAIN.replace("[flow.stream]", "[flow.upload]");
@@ -1467,7 +1477,7 @@ fn tcp_of_a_scenario_is_that_of_its_flows() {
     assert_eq!(rfc["min_rto"], "1 s");
     assert_eq!(rfc["congestion"]["cubic"]["hystart"], "off");
     assert_eq!(rfc, tcp(&[("flow.upload.tcp.system", "rfc")]));
-    // What the flow says stands, with its parameters in that system.
+    // A key of the flow has precedence; its other parameters are those of the system.
     let bbr = tcp(&[("tcp.system", "rfc"), ("flow.upload.tcp.congestion", "bbr")]);
     assert_eq!(bbr["congestion"]["bbr"]["ack_aggregation"], false);
     let other = tcp(&[
@@ -1483,7 +1493,7 @@ fn tcp_of_a_scenario_is_that_of_its_flows() {
         (&without["rack"], &without["prr"]),
         (&false.into(), &"off".into())
     );
-    // A scenario without TCP may say something of it, and what is wrong is found where it stands.
+    // A scenario without TCP may have TCP settings, and an error in them is reported at its place.
     right(PLAIN, &[("tcp.system", "rfc")]);
     for (path, value, expected) in [
         ("tcp.mtu", "5", "tcp.mtu: expected 68 to 1500"),
@@ -1517,7 +1527,8 @@ fn members_start_one_after_the_other() {
     ) else {
         panic!("the series has its columns")
     };
-    // The end of the interval in which each got something through first: 13 ms of path after its start.
+    // The end of the first interval in which each flow delivered data, 13 ms of path after its
+    // start.
     let first = |wanted: &str| {
         let mut rows = flows.iter().zip(rates).zip(times);
         let found = rows.find(|((flow, rate), _)| *flow == wanted && **rate > 0.0);
@@ -1575,7 +1586,7 @@ fn members_draw_their_own_round_trips_from_a_range() {
         })
         .collect();
     delays.sort_by(f64::total_cmp);
-    // Half of the round trip, 1 ms of link, 0.8 ms for the packet and for those before it.
+    // Half of the round trip, 1 ms of link, and 0.8 ms for the packet and for each one before it.
     assert!(delays[0] >= 21.8 && delays[7] <= 109.0, "{delays:?}");
     assert!(delays[7] - delays[0] > 20.0, "{delays:?}");
 }
@@ -1641,7 +1652,8 @@ fn groups_that_cannot_be_are_refused_with_path_and_line() {
     }
 }
 
-/// Nobody can know when a packet will leave a queue whose line others share, or whose rate changes.
+/// The departure time of a packet cannot be known in advance if the queue shares its line with
+/// others, or if the line's rate changes.
 #[test]
 fn only_the_queue_of_a_plain_link_of_constant_rate_can_be_omniscient() {
     let law = "{ codel_dt = { delay_estimate = \"omniscient\" } }";

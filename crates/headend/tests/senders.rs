@@ -1,18 +1,20 @@
-//! What congestion controls come to on one link, where theory says what that is. Each tolerance has its reason beside it.
+//! Congestion controls on one link, compared with theory. The comment of each test gives the reason
+//! for its tolerance.
 
 mod from_text;
 
 use from_text::Tables;
 
-/// Bytes of a full segment on the link.
+/// The bytes of a full segment on the link.
 const PACKET: f64 = 1500.0;
 
-/// A link of `rate_mbps` up, and the flows of `flows`, for a minute after ten seconds.
+/// Runs the flows of `flows` over a link of `rate_mbps` up, for a minute after a warm-up of ten
+/// seconds.
 fn run(rate_mbps: u32, queue: &str, flows: &str) -> Tables {
     run_after(10, rate_mbps, queue, flows)
 }
 
-/// The same after `warmup_s`.
+/// The same after a warm-up of `warmup_s` seconds.
 fn run_after(warmup_s: u32, rate_mbps: u32, queue: &str, flows: &str) -> Tables {
     let duration_s = warmup_s + 60;
     let text = format!(
@@ -31,7 +33,7 @@ down.rate = "1 Gbit/s"
 
 const DEEP: &str = "up.queue.drop_tail.limit = \"1 s\"";
 
-/// One upload on a path without jitter whose every segment is acknowledged.
+/// An upload on a path without jitter, every segment of which is acknowledged.
 fn upload(name: &str, rtt: &str, tcp: &str) -> String {
     format!(
         r#"
@@ -47,14 +49,14 @@ delayed_ack = "0 s"
     )
 }
 
-/// Utilisation, and the mean queue in full segments.
+/// The utilisation, and the mean queue length in full segments.
 fn measured(tables: &Tables) -> (f64, f64) {
     let utilisation = tables.floats("queues", "utilisation")[0];
     let backlog = tables.floats("queues", "backlog_mean_bytes")[0] / PACKET;
     (utilisation, backlog)
 }
 
-/// Of the uploads, in the order of their flows' names.
+/// The goodputs of the uploads, in the order of their flows' names.
 fn goodputs(tables: &Tables) -> Vec<f64> {
     let directions = tables.texts("flows", "direction");
     (tables.floats("flows", "goodput_bps").iter().zip(directions))
@@ -63,8 +65,10 @@ fn goodputs(tables: &Tables) -> Vec<f64> {
         .collect()
 }
 
-/// FAST rests where each flow has α segments in the queue: Σα, whatever the rate. Tolerance: one segment a flow, whose own transmission is part of
-/// `baseRTT`, and one for the average over whole windows.
+/// In equilibrium, each FAST flow has α segments in the queue: Σα in total, whatever the rate.
+///
+/// Tolerance: one segment a flow, whose own transmission is part of `baseRTT`, and one for the
+/// average over whole windows.
 #[test]
 fn fast_keeps_alpha_segments_of_each_flow_in_the_queue() {
     for (rate, alpha) in [(10, 8), (10, 20), (100, 50)] {
@@ -79,11 +83,14 @@ fn fast_keeps_alpha_segments_of_each_flow_in_the_queue() {
     }
 }
 
-/// The rate at rest is α over the queueing delay, which flows of all round-trip times share, if they know the path's own delay. Tolerance: a segment of each one's α of 20.
+/// The rate in equilibrium is α over the queueing delay. Flows that know the path's own delay share
+/// this queueing delay, whatever their round-trip times.
+///
+/// Tolerance: a segment of each flow's α of 20.
 #[test]
 fn fast_flows_that_know_their_path_share_evenly_whatever_its_length() {
     let flow = |name, rtt: u32| {
-        // The link's own time for a segment is part of the path's.
+        // The transmission time of a segment on the link is part of the path's round-trip time.
         let tcp =
             format!("congestion.fast.alpha = 20.0\ncongestion.fast.base_rtt = \"{rtt}.6 ms\"");
         upload(name, &format!("{rtt} ms"), &tcp)
@@ -96,8 +103,11 @@ fn fast_flows_that_know_their_path_share_evenly_whatever_its_length() {
     assert!((backlog - 40.0).abs() < 3.0, "{backlog:.2}");
 }
 
-/// A flow that joins when another has its α segments in the queue takes their delay δ = α/C for part of its path, and rests with α segments beyond it:
-/// α/q + α/(q − δ) = C, whose root is q = δ(3 + √5)/2. The late comer gets the golden section of the link. Tolerance: as above, a segment of each one's α of 20.
+/// A flow that starts when another has its α segments in the queue takes their delay δ = α/C for
+/// part of its path. In equilibrium it has α segments beyond that: α/q + α/(q − δ) = C, whose root
+/// is q = δ(3 + √5)/2. The shares of the two flows are in the golden ratio.
+///
+/// Tolerance: as above, a segment of each flow's α of 20.
 #[test]
 fn a_late_fast_flow_gets_the_golden_section() {
     let flow = |name: &str, start: u32| {
@@ -118,8 +128,11 @@ fn a_late_fast_flow_gets_the_golden_section() {
     assert!((backlog - 20.0 * root).abs() < 3.0, "{backlog:.2}");
 }
 
-/// LEDBAT rests where the queue waits for the target. It comes near it ever more slowly, with a time constant of the target's segments times the round trip, 12 s at most here: eight of them pass first.
-/// Tolerance: two segments, for the delay is the smallest of four samples.
+/// In equilibrium, the queueing delay of LEDBAT is its target. The approach slows down, with a time
+/// constant of the target's segments times the round trip, at most 12 s here. The test waits for
+/// eight time constants.
+///
+/// Tolerance: two segments, because the delay is the smallest of four samples.
 #[test]
 fn ledbat_keeps_the_queue_at_its_target() {
     for target in [25, 60, 100] {
@@ -137,8 +150,9 @@ fn ledbat_keeps_the_queue_at_its_target() {
     }
 }
 
-/// Two LEDBAT++ flows, the second thirty seconds later: slowdowns show it the path's own delay, and shares become even. The queue
-/// stays below the target, and slowdowns cost a tenth of the rate at most (§4.4 of the draft).
+/// Two LEDBAT++ flows, the second thirty seconds later. Slowdowns show the second flow the path's
+/// own delay, and the shares become equal. The queue stays below the target, and slowdowns cost at
+/// most a tenth of the rate (§4.4 of the draft).
 #[test]
 fn ledbat_plus_plus_costs_a_tenth_at_most_and_stays_below_its_target() {
     let tcp = "congestion = \"ledbat_plus_plus\"";
@@ -149,7 +163,9 @@ fn ledbat_plus_plus_costs_a_tenth_at_most_and_stays_below_its_target() {
     assert!(backlog < 1.1 * target, "{backlog:.2}");
 }
 
-/// Vegas rests anywhere between α and β segments in the queue. Tolerance: its own segment under transmission.
+/// In equilibrium, Vegas has any number of segments between α and β in the queue.
+///
+/// Tolerance: the flow's own segment in transmission.
 #[test]
 fn vegas_keeps_two_to_four_segments_in_the_queue() {
     let tables = run(10, DEEP, &upload("one", "50 ms", "congestion = \"vegas\""));
@@ -159,7 +175,8 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
     assert!(utilisation > 0.99);
 }
 
-/// Losses that are not congestion's: NewReno keeps the square-root law's window, Westwood+ most of what the path delivers.
+/// Losses without congestion: NewReno keeps the window of the square-root law, Westwood+ most of
+/// what the path delivers.
 #[test]
 fn westwood_keeps_its_rate_where_a_radio_loses_packets() {
     let rate = |congestion| {
@@ -172,8 +189,12 @@ fn westwood_keeps_its_rate_where_a_radio_loses_packets() {
     assert!(westwood > 1.5 * reno, "{westwood:.0} {reno:.0}");
 }
 
-/// Both versions send at the link's rate with less than half of a bandwidth-delay product in the queue on average, whatever the buffer. Tolerance of the rate: probes for
-/// the round trip take 2 % (version 1: 200 ms in 10 s with next to nothing; version 3: in 5 s with half), and the cycle leaves a few percent more.
+/// Both versions send at the link's rate. The mean queue is below half of a bandwidth-delay
+/// product, whatever the buffer.
+///
+/// Tolerance of the rate: the probes for the round-trip time cost 2 % (version 1: 200 ms in 10 s
+/// with almost no data; version 3: 200 ms in 5 s with half of the data), and the cycle costs a few
+/// percent more.
 #[test]
 fn bbr_finds_the_rate_and_leaves_the_queue_short() {
     for version in ["bbr", "bbr3"] {
@@ -194,8 +215,10 @@ fn bbr_finds_the_rate_and_leaves_the_queue_short() {
     }
 }
 
-/// Losses of 1 % that are not congestion's leave version 1 its rate; NewReno falls to a fraction. Version 3 follows what is delivered, a percent or two down in each round trip with a
-/// loss, for up to 63 round trips until it probes: (1 − 0.98⁶³) / (63 · 0.02) = 0.57 of the rate on average if all of them lose something.
+/// With losses of 1 % without congestion, version 1 keeps its rate; NewReno falls to a fraction.
+/// Version 3 follows what is delivered: a percent or two down in each round trip with a loss, for
+/// up to 63 round trips until it probes. If all of them have losses, its mean rate is (1 − 0.98⁶³)
+/// / (63 · 0.02) = 0.57.
 #[test]
 fn bbr_does_not_take_every_loss_for_congestion() {
     let rate = |congestion| {
@@ -209,8 +232,11 @@ fn bbr_does_not_take_every_loss_for_congestion() {
     assert!(reno < 0.4 * 20e6, "{reno:.0}");
 }
 
-/// Alizadeh et al. 2010, §3.3: one flow that is marked above K has a queue between K + 1 − A and K + 1 with A = ½ √(2 (C·RTT + K)).
-/// Tolerance: two segments, for marks that come in whole acknowledgements and a window of whole segments.
+/// Alizadeh et al. 2010, §3.3: with one flow that is marked above K, the queue varies between K + 1
+/// − A and K + 1 with A = ½ √(2 (C·RTT + K)).
+///
+/// Tolerance: two segments, because marks arrive with whole acknowledgements and the window is in
+/// whole segments.
 #[test]
 fn dctcps_queue_is_a_saw_tooth_below_its_threshold() {
     let (rate, rtt, threshold) = (100_u32, 10_u32, 30.0);
@@ -233,7 +259,8 @@ fn dctcps_queue_is_a_saw_tooth_below_its_threshold() {
     assert!(utilisation > 0.999, "{utilisation:.4}");
 }
 
-/// An L4S queue: the link full, and packets that wait for less than the step of a millisecond on average.
+/// An L4S queue: the link is full, and packets wait on average for less than the step of a
+/// millisecond.
 #[test]
 fn prague_fills_the_link_with_hardly_a_queue() {
     let queue = "up.queue = \"dualpi2\"";
@@ -249,8 +276,11 @@ fn prague_fills_the_link_with_hardly_a_queue() {
     assert!(backlog < step, "{backlog:.2}");
 }
 
-/// In a queue that marks all alike a control that answers in proportion starves CUBIC. Where marks are only echoed (RFC 3168) Prague
-/// answers as NewReno does, and NewReno and CUBIC share alike (RFC 9438 §4.3). Tolerance: 40 to 60 % are alike.
+/// In a queue that marks all flows alike, a control with a proportional response starves CUBIC.
+/// Where marks are only echoed (RFC 3168), Prague responds as NewReno does, and NewReno and CUBIC
+/// get equal shares (RFC 9438 §4.3).
+///
+/// Tolerance: 40 to 60 % are equal.
 #[test]
 fn prague_shares_a_classic_queue_where_marks_are_only_echoed() {
     for queue in ["codel", "pie"] {
@@ -267,8 +297,10 @@ fn prague_shares_a_classic_queue_where_marks_are_only_echoed() {
     }
 }
 
-/// Without window scaling 65535 bytes travel each round trip, which is 100 ms and what a segment takes on the link: 44 whole segments of 1460 bytes. Tolerance: 2 % for the start of each
-/// round trip, which acknowledgements of two segments delay.
+/// Without window scaling, 65535 bytes are sent each round trip, that is 44 whole segments of 1460
+/// bytes. The round trip takes 100 ms and the transmission of a segment on the link.
+///
+/// Tolerance: 2 % for the start of each round trip, which acknowledgements of two segments delay.
 #[test]
 fn windows_xp_sends_64_kib_each_round_trip() {
     let flow = upload("old", "100 ms", "system = \"windows_xp\"");
@@ -276,7 +308,7 @@ fn windows_xp_sends_64_kib_each_round_trip() {
     let expected = 44.0 * 1460.0 * 8.0 / (0.1 + PACKET * 8.0 / 100e6);
     eprintln!("Windows XP: {rate:.0} bit/s, expected {expected:.0}");
     assert!((rate / expected - 1.0).abs() < 0.02, "{rate:.0}");
-    // What is written stands.
+    // A key that is written has precedence.
     let flow = upload(
         "new",
         "100 ms",
@@ -286,7 +318,8 @@ fn windows_xp_sends_64_kib_each_round_trip() {
     assert!(rate > 10.0 * expected, "{rate:.0}");
 }
 
-/// What a system is said to do of its control stands beside what is written of it, and a control that counts marks keeps the negotiation it needs.
+/// A system sets only those parameters of the congestion control that are not written. A control
+/// that counts marks keeps the ECN negotiation that it needs.
 #[test]
 fn a_system_fills_in_what_is_not_written() {
     let (named, cubic) = ("system = \"linux\"", "congestion.cubic");
@@ -311,8 +344,11 @@ fn a_system_fills_in_what_is_not_written() {
     assert!(marks[1] > marks[0] / 2, "{marks:?}");
 }
 
-/// RACK repairs repairs that are lost as well, and new data goes out all the while: by the end of a recovery windows of data may have arrived behind one gap. A threshold of half of all that (RFC 5681's
-/// FlightSize) made the window larger with each loss, and two packets in three were lost. Tolerance: twice what losses told by counting cost.
+/// RACK also detects lost retransmissions, and new data is sent all the while. By the end of a
+/// recovery, windows of data may have arrived behind one gap. A threshold of half of all that (RFC
+/// 5681's FlightSize) made the window larger with each loss, and two packets in three were lost.
+///
+/// Tolerance: twice the losses of detection by counting.
 #[test]
 fn with_rack_a_loss_does_not_raise_the_window() {
     let losses = ["false", "true"].map(|rack| {

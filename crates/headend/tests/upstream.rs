@@ -1,4 +1,5 @@
-//! Many modems on one upstream, against closed forms and guarantees. The upstream is put together by hand here, without a scenario.
+//! Many modems on one upstream channel, compared with closed forms and guarantees. These tests
+//! build the upstream directly, without a scenario.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,7 +26,7 @@ use headend::trace::{DropReason, QueueId, Sink, TraceEvent};
 use headend::traffic::{Application, Direction, GroupSetup, Peer};
 use headend::units::{ByteCount, Rate};
 
-/// An upstream alone: what comes down does not pass a link here.
+/// A link with an upstream only: downstream packets do not pass a link here.
 #[derive(Debug)]
 struct UpstreamOnly(Upstream);
 
@@ -47,12 +48,12 @@ impl Link for UpstreamOnly {
     }
 }
 
-/// A modem with one service flow, and what is sent through it.
+/// A modem with one service flow, and the application that sends through it.
 struct Modem {
     qos: Qos,
     limits: Limits,
     online_at: Option<Instant>,
-    /// The application, as a scenario writes it.
+    /// The application, in a scenario's notation.
     application: &'static str,
     direction: Direction,
 }
@@ -109,7 +110,7 @@ impl Sink for Recording {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Outcome {
     events: Events,
     simulation: Simulation,
@@ -244,14 +245,14 @@ impl Street {
         let events = Arc::default();
         simulation.add_sink(Box::new(Recording(Arc::clone(&events))));
         assert!(simulation.run_until(Instant::FAR_FUTURE));
-        // Conservation is asserted here.
+        // This checks that packets are conserved.
         drop(simulation.tables());
         let events = std::mem::take(&mut *events.lock().expect("one thread"));
         Outcome { events, simulation }
     }
 }
 
-/// An application as a scenario writes it.
+/// An application from a scenario's notation.
 fn application(text: &str, direction: Direction) -> Box<dyn Application> {
     let config: headend::traffic::ApplicationConfig =
         toml::from_str(text).expect("the application is written as in a scenario");
@@ -259,7 +260,7 @@ fn application(text: &str, direction: Direction) -> Box<dyn Application> {
 }
 
 impl Outcome {
-    /// Delivered datagrams of each modem, and their bytes as the line counts them.
+    /// The delivered datagrams of each modem, and their bytes as the line counts them.
     fn delivered(&self, modems: usize) -> Vec<(u64, u64)> {
         let mut delivered = vec![(0, 0); modems];
         for (_, event) in &self.events {
@@ -282,7 +283,7 @@ impl Outcome {
         delays
     }
 
-    /// Contention requests answered, and of them those that collided.
+    /// The number of contention requests that were answered, and the number of those that collided.
     fn answered(&self) -> (u64, u64) {
         let answers = self.events.iter().filter_map(|(_, event)| match event {
             TraceEvent::Answered { heard, .. } => Some(*heard),
@@ -325,7 +326,8 @@ fn bonded_channels_carry_the_sum_of_their_rates() {
     let sum: u64 = delivered.iter().map(|(_, bytes)| bytes).sum();
     let rate = sum as f64 * 8.0 / 10.0;
     let capacity = street.plant.upstream_timing().capacity().0 as f64;
-    // MAC headers take 10 of 1528 B; every grant pays for a segment and is rounded to minislots.
+    // MAC headers take 10 of 1528 B. Every grant also has a segment header and is rounded to
+    // minislots.
     assert!(
         (0.85..1.0).contains(&(rate / capacity)),
         "{rate} of {capacity}"
@@ -371,7 +373,7 @@ fn packets_of_a_modem_come_out_in_order_though_channels_are_cut_and_requests_col
             .iter()
             .filter(|(_, event)| matches!(event, TraceEvent::Sent { .. }));
         let sent = sent.count() as u64;
-        // 90 of 107 Mb/s: all but what is under way.
+        // 90 of 107 Mb/s: all but the packets in flight at the end.
         assert!(
             sent - next.iter().sum::<u64>() < 3000,
             "{sent} {}",
@@ -380,7 +382,7 @@ fn packets_of_a_modem_come_out_in_order_though_channels_are_cut_and_requests_col
     }
 }
 
-/// The share of MAPs in which modem 0 has a grant, and what it delivers in Mbit/s, from the second second on.
+/// The share of MAPs in which modem 0 has a grant, and what it delivers in Mbit/s, from 1 s on.
 fn saturated(street: &Street) -> (f64, f64) {
     let outcome = street.run();
     let interval = street.plant.upstream_timing().map_interval();
@@ -428,7 +430,8 @@ fn a_saturated_flow_has_a_grant_in_nearly_every_map_and_its_whole_rate() {
 #[test]
 fn a_flow_that_must_not_contend_while_a_request_is_outstanding_misses_maps() {
     let share = |is_forbidden| {
-        // Below its rate, so that no part of a request stays outstanding for want of tokens.
+        // The load is below the rate, so that no part of a request is outstanding because tokens
+        // are missing.
         let mut one = modem("cbr = { rate = \"45 Mbit/s\", size = \"1500 B\" }");
         one.limits = limited(50_000_000);
         one.limits.burst = 1_000_000;
@@ -440,13 +443,13 @@ fn a_flow_that_must_not_contend_while_a_request_is_outstanding_misses_maps() {
         saturated(&street).0
     };
     let [may, must_not] = [share(false), share(true)];
-    // Each burst carries the next request, which the MAP after the next answers, or the next one where the burst begins in the first
-    // 0.405 of 2.025 ms: grants are 1.8 MAPs apart.
+    // Each burst carries the next request. The MAP after the next answers it, or the next MAP if
+    // the burst starts in the first 0.405 of 2.025 ms: grants are 1.8 MAPs apart.
     assert!((must_not - 1.0 / 1.8).abs() < 0.04, "{must_not}");
     assert!(may > must_not + 0.1, "{may}");
 }
 
-/// A plant whose MAPs last from 0.1 to 2 ms.
+/// A plant whose MAP interval varies from 0.1 to 2 ms.
 fn with_varying_maps(plant: Plant) -> Plant {
     Plant {
         shortest_map_interval: Some(Duration::from_micros(100)),
@@ -467,7 +470,8 @@ fn maps_that_are_short_under_light_load_answer_a_lone_request_sooner() {
     };
     let fixed = median(Plant::docsis10());
     let varying = median(with_varying_maps(Plant::docsis10()));
-    // Half an interval until the next MAP, and half of one until the grant in it: 2 ms together, or a tenth.
+    // The delay is half an interval until the next MAP, and half of one until the grant in it: 2 ms
+    // together, or a tenth of that with short MAPs.
     assert!((1.4..2.4).contains(&(fixed - varying)), "{fixed} {varying}");
 }
 
@@ -484,7 +488,7 @@ fn maps_of_a_crowded_channel_are_long_and_carry_as_much_as_fixed_ones() {
             .sum();
         bytes as f64 * 8e-6 / street.seconds as f64
     };
-    // Requests ride in bursts: it is not contention that limits.
+    // Requests are piggybacked in bursts, so that contention is not the limit.
     let fixed = street(Plant::docsis11());
     let varying = street(with_varying_maps(Plant::docsis11()));
     assert!((varying / fixed - 1.0).abs() < 0.05, "{fixed} {varying}");
@@ -492,7 +496,7 @@ fn maps_of_a_crowded_channel_are_long_and_carry_as_much_as_fixed_ones() {
 
 #[test]
 fn a_lone_request_never_collides_and_with_contenders_the_more_collide_the_smaller_the_window() {
-    // Sparse packets from each modem, so that every one contends: Poisson, 50 a second each.
+    // Each modem sends sparse packets, so that every packet contends: Poisson, 50 a second each.
     let lost = |count: usize, start: u8| {
         let mut plant = Plant::docsis30();
         plant.contention.data_start = start;
@@ -506,8 +510,10 @@ fn a_lone_request_never_collides_and_with_contenders_the_more_collide_the_smalle
     assert!(lost(1, 4) < f64::EPSILON);
     let (few, many) = (lost(10, 4), lost(60, 4));
     assert!(few > 0.01 && many > 2.0 * few, "{few} {many}");
-    // Poisson requests spread evenly over opportunities, as long as retries are few: another of n − 1 modems sends in the same one with
-    // 1 − exp(−rate per opportunity); 20 opportunities in 2 ms. Not every packet needs a request of its own, retries add some.
+    // As long as retries are few, Poisson requests are spread evenly over opportunities. One of the
+    // n − 1 other modems sends in the same opportunity with the probability 1 − exp(−rate per
+    // opportunity); there are 20 opportunities in 2 ms. Some packets need no request of their own,
+    // and retries add some requests.
     let opportunities = 20.0 / 2e-3;
     let expected = 1.0 - headend::math::exp(-9.0 * 50.0 / opportunities);
     assert!((0.7..1.3).contains(&(few / expected)), "{few} {expected}");
@@ -515,7 +521,8 @@ fn a_lone_request_never_collides_and_with_contenders_the_more_collide_the_smalle
 
 #[test]
 fn modems_that_wake_together_collide_as_the_closed_form_says() {
-    // All have a packet at the same instant, every 100 ms: n draw from the same window of W opportunities.
+    // All modems have a packet at the same time, every 100 ms: n modems draw from the same window
+    // of W opportunities.
     for (count, start) in [(5_i32, 4_u8), (20, 4), (20, 6)] {
         let mut plant = Plant::docsis31();
         plant.contention.data_start = start;
@@ -525,7 +532,7 @@ fn modems_that_wake_together_collide_as_the_closed_form_says() {
             ..Street::new(plant, modems(count as usize, application))
         };
         let outcome = street.run();
-        // First tries: those drawn from the first window.
+        // The first attempts are those drawn from the first window.
         let (mut tries, mut lost) = (0.0, 0.0);
         let mut first = vec![false; count as usize];
         for (_, event) in &outcome.events {
@@ -579,7 +586,7 @@ fn a_request_that_is_tried_too_often_is_given_up_with_its_packets() {
         .map(|(packets, _)| packets)
         .sum();
     assert!(delivered > 50, "{delivered}");
-    // Nobody sends a request more than three times.
+    // No request is sent more than three times.
     let mut tries = [0; 4];
     for (_, event) in &outcome.events {
         match event {
@@ -640,12 +647,13 @@ fn unsolicited_grants_carry_a_call_through_a_saturated_channel_within_their_inte
         }
     }
     assert!(starts.len() >= 498, "{}", starts.len());
-    // Two grants are an interval apart, give or take the jitter.
+    // Two grants are an interval apart, up to the jitter.
     for pair in starts.windows(2) {
         let gap = (pair[1] - pair[0]).as_secs_f64() * 1e3;
         assert!((18.0..=22.0).contains(&gap), "{gap} ms");
     }
-    // A packet waits for the next MAP with a grant, which reaches the modem ahead of the grant.
+    // A packet waits for the next MAP with a grant, which reaches the modem before the grant
+    // starts.
     let most = ugs.interval + ugs.jitter + timing.map_interval() * 2 + timing.modem_map_processing;
     assert!(worst < most, "{worst:?}");
 }
@@ -711,7 +719,7 @@ fn proactive_grants_spare_a_flow_the_request() {
 fn a_flow_whose_proactive_grants_find_no_room_asks_like_others() {
     let mut street = Street::new(Plant::docsis31(), modems(2, "[cbr]\nrate = '1 Mbit/s'"));
     let timing = street.plant.upstream_timing();
-    // Six tenths of a MAP each: there is never room for the second.
+    // Six tenths of a MAP each: there is never room for the second grant.
     let share = Rate(timing.capacity().0 * 6 / 10);
     for modem in &mut street.modems {
         modem.qos.scheduling = Scheduling::Pgs(ProactiveGrants {
@@ -751,7 +759,8 @@ fn a_download_through_a_modem_of_docsis10_gets_two_segments_for_each_acknowledge
     street.modems[0].direction = Direction::Down;
     street.seconds = 20;
     let outcome = street.run();
-    // Nothing holds the segments back but their acknowledgements: 250 a second, each for two.
+    // Only acknowledgements limit the segments: 250 acknowledgements a second, each for two
+    // segments.
     let half = Instant::from_nanos(10_000_000_000);
     let segments = outcome.events.iter().filter(|(at, event)| {
         matches!(event, TraceEvent::Delivered { packet, .. } if packet.payload > 0 && *at > half)
@@ -771,7 +780,7 @@ fn concatenation_and_piggybacking_lift_what_docsis10_was_held_by() {
         rate(Plant::docsis10(), small),
         rate(Plant::docsis11(), small),
     );
-    // Bursts of up to 1522 B hold 17 such packets; 1 Mbit/s are 1953 packets a second.
+    // A burst of up to 1522 B holds 17 such packets; 1 Mbit/s are 1953 packets a second.
     assert!(old < 2510 && new > 19_000, "{old} {new}");
 }
 
@@ -786,7 +795,7 @@ fn a_modem_that_comes_up_during_the_run_drops_what_is_sent_before_it_is_register
         modem.online_at = Some(Instant::from_nanos(5_000_000_000));
     }
     let outcome = street.run();
-    // From each modem's first packet that gets through on, all do.
+    // After a modem's first packet that is enqueued, all of its packets are.
     let mut first = [None; 10];
     let mut refused = [0; 10];
     for (at, event) in &outcome.events {
@@ -858,7 +867,8 @@ fn neighbours_take_capacity_and_get_in_the_way_of_requests() {
         )
     };
     let (answered, collided) = street.run().answered();
-    // 3000 requests a second over 10 000 opportunities; the load, and with it the requests, is log-normal: a little less than 1 − exp(−0.3).
+    // 3000 requests a second over 10 000 opportunities. The load, and with it the number of
+    // requests, is log-normal: the share is a little less than 1 − exp(−0.3).
     let share = collided as f64 / answered as f64;
     assert!((0.18..0.32).contains(&share), "{share}");
 }
@@ -904,7 +914,7 @@ fn what_one_modem_sends_does_not_shift_the_backoff_of_another() {
         }
         deferred
     };
-    // The second sends at other times than the first, so that they seldom meet.
+    // The second modem sends at other times than the first, so that they seldom contend together.
     let quiet = deferrals("[cbr]\ngap = '1000 s'\nsize = '100 B'");
     let busy = deferrals("[cbr]\ngap = '50 ms'\nsize = '1000 B'\nrandom_phase = true");
     let same = quiet.iter().filter(|one| busy.contains(one)).count();
@@ -921,7 +931,7 @@ fn idle_modems_cost_nothing() {
         street.modems[0].application = "[cbr]\ngap = '20 ms'\nsize = '100 B'";
         street.run().simulation.events()
     };
-    // Each idle modem's application starts, and sends its one packet.
+    // The application of each idle modem starts and sends its one packet.
     let (few, many) = (events(10), events(200));
     assert!(many - few < 190 * 12, "{few} {many}");
 }

@@ -1,9 +1,12 @@
-//! Every application with its defaults, in each direction it can have, on a plain link.
+//! Rules for every application with its defaults, in each direction that it supports, on a plain
+//! link.
 //!
-//! It sends, and sends nothing more once it was stopped and what was under way has ended. Each of
-//! its packets ends once: delivered, or discarded. What it sends does not depend on the queue: not
-//! before the first packet is discarded, and never if its document has no feedback from the path.
-//! The same scenario and seed give the same packets.
+//! - The application sends. After it was stopped and what was under way has ended, it sends no
+//!   more.
+//! - Each of its packets ends once: delivered or discarded.
+//! - What it sends does not depend on the queue: never before the first discard, and not at all if
+//!   its document has no feedback from the path.
+//! - The same scenario and seed give the same packets.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,21 +21,22 @@ use crate::kinds::kinds;
 
 const STOP: Duration = Duration::from_secs(6);
 const END: Duration = Duration::from_secs(60);
-/// For what is under way when an application is stopped: answers and the last frame of datagrams.
+/// The time for what is under way when an application is stopped: answers, and the last frame of
+/// datagrams.
 const GRACE_OF_DATAGRAMS: Duration = Duration::from_secs(1);
-/// For what is under way when an application over TCP is stopped: a page, a segment of video, or
-/// the two halves of a test of responsiveness, 20 s each.
+/// The time for what is under way when an application over TCP is stopped: a page, a segment of
+/// video, or the two halves of a responsiveness test, 20 s each.
 const GRACE_OF_STREAMS: Duration = Duration::from_secs(40);
 
-/// Keys without which an application cannot be written.
+/// The keys that an application requires.
 const REQUIRED: &[(&str, &str)] = &[(
     "replay",
     "up = '0 200, 20000000 1200'\ndown = '5000000 1400'\nperiod = '50 ms'",
 )];
 
-/// What applications that send datagrams do with feedback from the path, where their documents say
-/// so. Of all others each side sends the same whatever happens to its packets. Those over TCP are
-/// not in this list: TCP is the feedback.
+/// The applications whose datagrams depend on feedback from the path, with the document that says
+/// so. Every other application sends the same on each side, whatever happens to its packets.
+/// Applications over TCP are not in this list: TCP is the feedback.
 const FEEDBACK: &[(&str, Feedback, &str)] = &[
     (
         "video_call",
@@ -51,14 +55,14 @@ const FEEDBACK: &[(&str, Feedback, &str)] = &[
     ),
 ];
 
-/// What an application takes from the path.
+/// What an application adapts to the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feedback {
     /// Nothing.
     None,
     /// One side answers what arrives; the other sends the same whatever happens.
     Answers,
-    /// The rate of what is sent.
+    /// The sending rate follows the path.
     Rate,
 }
 
@@ -113,7 +117,7 @@ impl Case {
         }
     }
 
-    /// Its packets on a line with `queue`, which other traffic may overload both ways.
+    /// Runs the application on a line with `queue`, which other traffic may overload both ways.
     fn run(&self, queue: &str, is_overloaded: bool) -> Run {
         let Self {
             name, direction, ..
@@ -164,7 +168,7 @@ fn required(name: &str) -> &'static str {
     entry.map_or("", |(_, keys)| keys)
 }
 
-/// What was sent: when, by whom, and how large.
+/// What was sent: the time, the side, the size, and the payload.
 type Sent = (Instant, Side, u16, u16);
 
 /// The packets of one application.
@@ -178,7 +182,7 @@ struct Run {
 }
 
 impl Run {
-    /// Reads `log`, and checks that each packet ends once, as large as it was sent.
+    /// Reads `log`, and checks that each packet ends once, with the size with which it was sent.
     fn of(log: &Log, group: u32) -> Self {
         let mut run = Self {
             sent: Vec::new(),
@@ -209,7 +213,8 @@ impl Run {
     }
 }
 
-/// Packets that have not ended. A retransmission may have the number of a packet under way.
+/// The packets that have not ended. A retransmission may have the number of a packet that is under
+/// way.
 #[derive(Default)]
 struct UnderWay(BTreeMap<(u32, usize, u64), Vec<u16>>);
 
@@ -263,7 +268,7 @@ fn every_application_repeats_itself() {
     }
 }
 
-/// Two queues that discard other packets at other times, and one of which draws random numbers.
+/// Two queues that discard different packets at different times; one of them draws random numbers.
 #[test]
 fn every_application_sends_the_same_whatever_the_queue() {
     for case in Case::all() {
@@ -272,7 +277,7 @@ fn every_application_sends_the_same_whatever_the_queue() {
             "pie.limit = '20 packets'",
         ]
         .map(|queue| case.run(queue, false));
-        // Until a queue discards, application and link alone decide what is sent.
+        // Until a queue discards a packet, application and link alone determine what is sent.
         let until = [&deep, &shallow].map(|run| run.discarded.first().copied());
         let until = (until.into_iter().flatten().min()).unwrap_or(Instant::FAR_FUTURE);
         let [of_deep, of_shallow] = [&deep, &shallow].map(|run| before(run, until));

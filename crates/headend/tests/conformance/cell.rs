@@ -1,8 +1,15 @@
-//! 802.11b cells at random, and one with every queue at its access point and stations, overloaded both ways: what goes over the channel keeps the rules.
+//! Rules for 802.11b: random cells, and a cell with each queue at its access point and stations,
+//! overloaded both ways.
 //!
-//! One exchange of frames at a time, with SIFS between its frames, and DIFS after it, or EIFS where nobody could read it; a backoff lies in its window; what a queue
-//! gave up is delivered, was given up after its tries, or is in hand; order is kept within a flow; and the same cell and seed give the same frames. That packets are
-//! conserved the engine asserts at the end of each run.
+//! - The channel carries one exchange of frames at a time, with SIFS between its frames, and DIFS
+//!   after it, or EIFS after a frame that no station could receive.
+//! - A backoff is within its window.
+//! - A packet that was dequeued is delivered, was discarded after its tries, or is still in
+//!   transmission.
+//! - Order is kept within a flow.
+//! - The same cell and seed give the same frames.
+//!
+//! The engine itself checks at the end of each run that packets are conserved.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,15 +25,17 @@ const SIFS: Duration = Duration::from_micros(10);
 const DIFS: Duration = Duration::from_micros(50);
 const EIFS: Duration = Duration::from_micros(364);
 
-/// A cell, and what goes on in it.
+/// A cell and its traffic.
 #[derive(Debug, Clone)]
 struct Cell {
-    /// Rate in kbit/s, and share of frames that arrive broken in per cent.
+    /// The rate in kbit/s and the share of frames that arrive corrupted in percent, for each
+    /// station.
     stations: Vec<(u32, u32)>,
-    /// MPDUs that are longer are announced.
+    /// Longer MPDUs are preceded by RTS and CTS.
     rts_threshold: u32,
     retry_limit: u32,
-    /// kbit/s of each flow, one up and one down for each station, and bytes of its packets.
+    /// The rate of each flow in kbit/s, one flow up and one down for each station, and the bytes of
+    /// its packets.
     offered: u32,
     size: u32,
     queue: String,
@@ -80,7 +89,8 @@ rtt = "0 s"
     }
 }
 
-/// Frames that went over the channel at one time: when the first began and the last ended, and whether one was lost.
+/// Frames that were sent at the same time: when the first started and the last ended, and whether
+/// one was lost.
 #[derive(Debug)]
 struct Exchange {
     start: Instant,
@@ -88,17 +98,17 @@ struct Exchange {
     is_lost: bool,
 }
 
-/// What became of the packets a queue gave up.
+/// The fate of the packets that were dequeued from a queue.
 #[derive(Debug, Default, Clone, Copy)]
 struct Fates {
     dequeued: u64,
     arrived: u64,
     given_up: u64,
-    /// Tries of the packet in hand that failed.
+    /// The failed tries of the packet in transmission.
     failed: u32,
 }
 
-/// Runs a cell and checks it; gives its events.
+/// Runs a cell, checks the rules, and returns the events.
 fn run(cell: &Cell, seed: u64) -> Vec<(Instant, TraceEvent)> {
     let mut simulation = scenario(&cell.text(), &[]).build(seed);
     let log = Log::of(&mut simulation);
@@ -129,7 +139,7 @@ fn check_exchanges(events: &[(Instant, TraceEvent)]) {
             continue;
         };
         match &mut last {
-            // Another frame of the exchange, or of a collision.
+            // A further frame of the exchange, or of a collision.
             Some(exchange) if exchange.start == at => {
                 assert!(
                     start == at || start == exchange.end + SIFS,
@@ -180,7 +190,7 @@ fn check_fates(events: &[(Instant, TraceEvent)], cell: &Cell) {
                 let of = fates.entry(queue.0).or_default();
                 of.arrived += u64::from(heard && frame == AirFrame::Data);
                 of.failed += u32::from(!heard);
-                // An RTS and its frame have tries of their own.
+                // An RTS and its data frame have separate counts of tries.
                 assert!(of.failed <= 2 * cell.retry_limit, "too many tries");
             }
             TraceEvent::Discarded {
@@ -247,7 +257,7 @@ proptest! {
     }
 }
 
-/// Overloaded both ways, so that each law has reason to act, at rates that differ.
+/// The cell is overloaded both ways, so that each law must respond, and the rates differ.
 #[test]
 fn any_queue_may_stand_at_the_access_point_and_the_stations() {
     for config in QueueConfig::all() {
@@ -262,7 +272,8 @@ fn any_queue_may_stand_at_the_access_point_and_the_stations() {
         let events = run(&cell, 1);
         let arrived = |event: &TraceEvent| matches!(event, TraceEvent::Delivered { .. });
         let count = events.iter().filter(|(_, event)| arrived(event)).count();
-        // Three flows down and three up share what the slow station leaves: some 300 packets a second.
+        // Three flows down and three up share what the slow station leaves: some 300 packets a
+        // second.
         assert!(count > 200, "{}: {count} packets", config.name());
     }
 }

@@ -1,11 +1,13 @@
-//! Every congestion control with its defaults, behind a sender that obeys it, on a path that
-//! acknowledges, loses and marks at random: rules that hold for each of them.
+//! Rules for every congestion control with its defaults: a sender that obeys the control uses a
+//! path that acknowledges, loses and marks at random.
 //!
-//! The window never falls below one segment, and a pacing rate never to zero. The window grows by
-//! acknowledgements alone, and by no more than they acknowledge. It does not grow at a loss or a
-//! mark, is one segment after a timeout, and at most the restart window after an idle time. The
-//! same events give the same windows. What a control does otherwise by its document is in
-//! [`EXCEPTIONS`].
+//! - The window never falls below one segment, and a pacing rate never to zero.
+//! - The window grows by acknowledgements alone, and by no more than they acknowledge.
+//! - The window does not grow at a loss or a mark. It is one segment after a timeout, and at most
+//!   the restart window after an idle time.
+//! - The same events give the same windows.
+//!
+//! [`EXCEPTIONS`] lists the rules that a control does not keep, with the document that says so.
 
 use std::collections::VecDeque;
 
@@ -33,7 +35,7 @@ enum Rule {
     /// After round trips in which every segment was marked, and the marks were counted (RFC 9768),
     /// the window is smaller.
     YieldsToMarks,
-    /// The same with the echo of RFC 3168, which does not count.
+    /// The same with the echo of RFC 3168, which does not count the marks.
     YieldsToEcho,
     /// After an idle time the window is at most the restart window (RFC 5681 §4.1).
     RestartsAfterIdle,
@@ -41,18 +43,18 @@ enum Rule {
     YieldsToHeavyLoss,
     /// The window grows by no more than is acknowledged (RFC 5681 §3.1, equation 2).
     GrowsByWhatIsAcked,
-    /// A loss or mark does not let the window grow. A control that is excepted may set it to what
+    /// A loss or mark does not let the window grow. A control with an exception may set it to what
     /// was in flight.
     DoesNotGrowAtLoss,
-    /// What only shows a loss does not let the window grow. A control that is excepted may raise it
-    /// to the largest window it had so far.
+    /// An event that only shows a loss does not let the window grow. A control with an exception
+    /// may raise it to the largest window that it had so far.
     GrowsByAcknowledgementsAlone,
 }
 
 const BBR: &str = "draft-cardwell-iccrg-bbr-congestion-control-00";
 const BBR3: &str = "draft-ietf-ccwg-bbr";
 
-/// Rules that a control does not keep, and where its document says so.
+/// The rules that a control does not keep, and the document that says so.
 const EXCEPTIONS: &[(&str, Rule, [&str; 2])] = &[
     (
         "bbr",
@@ -115,7 +117,7 @@ fn keeps(config: &CongestionConfig, rule: Rule) -> bool {
     !(EXCEPTIONS.iter()).any(|&(name, other, _)| (name, other) == (config.name(), rule))
 }
 
-/// A segment in flight, and what the sender remembers of the moment it was sent.
+/// A segment in flight, and the sender's state when it was sent.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     number: u64,
@@ -126,7 +128,7 @@ struct Segment {
     app_limited: bool,
 }
 
-/// What the sender repairs, and the first number sent after it noticed the loss.
+/// The kind of recovery, and the first number that was sent after the loss was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recovery {
     None,
@@ -134,13 +136,13 @@ enum Recovery {
     Timeout(u64),
 }
 
-/// What happens to the sender.
+/// An event at the sender.
 #[derive(Debug, Clone, Copy)]
 enum Operation {
-    /// The application has so many segments to send.
+    /// The application has this many segments to send.
     Send(u64),
-    /// After some time an acknowledgement says that the first `lost` segments in flight are lost,
-    /// and that the next `acked` have arrived, perhaps with CE.
+    /// After some time, an acknowledgement reports that the first `lost` segments in flight are
+    /// lost, and that the next `acked` have arrived, perhaps with CE.
     Acknowledge {
         after: Duration,
         lost: u64,
@@ -149,11 +151,11 @@ enum Operation {
     },
     /// The retransmission timer expires.
     Timeout,
-    /// All arrives, and then nothing is sent for so long.
+    /// All segments arrive, and then nothing is sent for this long.
     Idle(Duration),
 }
 
-/// A sender that obeys a control: numbers segments, keeps count of what is in flight, and calls the
+/// A sender that obeys a control: it numbers segments, counts what is in flight, and calls the
 /// control as TCP does. A lost segment is sent again under a new number.
 struct Sender<'a> {
     config: &'a CongestionConfig,
@@ -172,7 +174,7 @@ struct Sender<'a> {
     cwnd_limited: bool,
     largest_cwnd: u64,
     recovery: Recovery,
-    /// Until this number is acknowledged, there is no other response to congestion.
+    /// Until this number is acknowledged, there is no further response to congestion.
     responded_until: Option<u64>,
     trace: Vec<Stance>,
 }
@@ -289,7 +291,7 @@ impl<'a> Sender<'a> {
             sample.lost_in_flight = segment.in_flight;
         }
         self.take_in(acked, marked, &mut sample);
-        // The recovery ends before the loss is noticed.
+        // A recovery ends before the next loss is detected.
         sample.in_flight = self.in_flight() + sample.newly_lost;
         self.end_recovery(&mut sample);
         if lost > 0 && !matches!(self.recovery, Recovery::Fast(_)) {
@@ -323,7 +325,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// The first `acked` segments in flight have arrived.
+    /// Records that the first `acked` segments in flight have arrived.
     fn take_in(&mut self, acked: u64, marked: bool, sample: &mut AckSample) {
         let Some(newest) = self.flight.drain(..acked as usize).next_back() else {
             return;
@@ -350,7 +352,8 @@ impl<'a> Sender<'a> {
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             one_way_delay: Some(rtt / 2),
-            // draft-ietf-ccwg-bbr §4.1.2.1: no sample of less than the smallest round trip.
+            // draft-ietf-ccwg-bbr §4.1.2.1: a sample over less than the smallest round trip is not
+            // used.
             delivery_sample: (Some(interval) >= self.min_rtt).then(|| DeliverySample {
                 bytes: self.delivered - newest.delivered,
                 interval,
@@ -364,7 +367,7 @@ impl<'a> Sender<'a> {
         };
     }
 
-    /// A sample without news.
+    /// A sample in which nothing was acknowledged or lost.
     fn sample(&self) -> AckSample {
         AckSample {
             now: self.now,
@@ -394,7 +397,7 @@ impl<'a> Sender<'a> {
                 self.recovery = Recovery::None;
                 self.control.on_recovered(sample);
                 self.check_limits();
-                // A loss that shows now is one of what is outstanding now.
+                // A loss that is detected now is one of the segments that are outstanding now.
                 sample.flight_size = sample.in_flight;
             }
             Recovery::Timeout(point) if first >= point => self.recovery = Recovery::None,
@@ -416,7 +419,7 @@ impl<'a> Sender<'a> {
         self.respond(signal, sample);
     }
 
-    /// A response to a loss or mark, at most once in a window of data.
+    /// Responds to a loss or mark, at most once in a window of data.
     fn respond(&mut self, signal: CongestionSignal, sample: &AckSample) {
         let first = self.first_number();
         let is_new = |until| match signal {
@@ -486,7 +489,7 @@ impl<'a> Sender<'a> {
         );
     }
 
-    /// A round trip in which the window is full and every segment arrives.
+    /// Runs a round trip in which the window is full and every segment arrives.
     fn go_round(&mut self, marked: bool) {
         self.send(u64::MAX);
         let last = self.next_number;
@@ -569,7 +572,7 @@ fn filled(config: &CongestionConfig, counts_marks: bool) -> Sender<'_> {
     sender
 }
 
-/// The window before, and after the recovery from one lost segment.
+/// The windows before a lost segment and after the recovery from it.
 fn around_a_loss(config: &CongestionConfig) -> [u64; 2] {
     let mut sender = filled(config, true);
     let before = sender.cwnd();
@@ -582,7 +585,8 @@ fn around_a_loss(config: &CongestionConfig) -> [u64; 2] {
     [before, sender.cwnd().max(after_loss)]
 }
 
-/// The window before, and after twenty round trips in each of which a fifth was lost.
+/// The windows before and after twenty round trips, in each of which a fifth of the segments was
+/// lost.
 fn around_heavy_loss(config: &CongestionConfig) -> [u64; 2] {
     let mut sender = filled(config, true);
     let before = sender.cwnd();
@@ -597,7 +601,7 @@ fn around_heavy_loss(config: &CongestionConfig) -> [u64; 2] {
     [before, sender.cwnd()]
 }
 
-/// The window before, and after three round trips in which every segment was marked.
+/// The windows before and after three round trips in which every segment was marked.
 fn around_marks(config: &CongestionConfig, counts_marks: bool) -> [u64; 2] {
     let mut sender = filled(config, counts_marks);
     let before = sender.cwnd();

@@ -1,5 +1,5 @@
-//! The kinds of things that a scenario can name, from the engine's own schema: a new variant is in
-//! the list, and so in the suites, without being added here.
+//! The kinds of things that a scenario can name, from the engine's own schema. A new variant is
+//! thus in the list, and in the suites, without being added here.
 
 use headend::scenario::schema;
 use serde_json::Value;

@@ -1,9 +1,11 @@
-//! Every kind of link, in an example or several, under random traffic both ways, from a host behind
-//! it and to it.
+//! Rules for every kind of link, in one or more examples, under random traffic both ways, between a
+//! host behind the link and remote hosts.
 //!
-//! Each packet ends once, as large as it was sent. Order is kept within a flow. Over no interval
-//! does a link carry more than its rate and its burst allow. After the traffic has ended, nothing
-//! happens on the link any more. The same scenario and seed give the same events.
+//! - Each packet ends once, with the size with which it was sent.
+//! - Order is kept within a flow.
+//! - Over no interval does a link carry more than its rate and its burst allow.
+//! - After the traffic has ended, nothing happens on the link any more.
+//! - The same scenario and seed give the same events.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -19,20 +21,20 @@ use proptest::test_runner::RngSeed;
 use crate::from_text::{Log, Tables, scenario};
 use crate::kinds::kinds;
 
-/// When the traffic ends.
+/// The end of the traffic.
 const STOP: Duration = Duration::from_secs(1);
-/// When every packet has ended: no queue here holds more than two seconds of traffic.
+/// The time by which every packet has ended: no queue here holds more than two seconds of traffic.
 const QUIET: Duration = Duration::from_secs(5);
 const END: Duration = Duration::from_secs(30);
 
-/// What a link may carry at most: over an interval of length t no more than `rate · (t + jitter)`
+/// The bound of what a link may carry: over an interval of length t, at most `rate · (t + jitter)`
 /// and `burst`.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     rate: Rate,
-    /// Bytes.
+    /// The burst, in bytes.
     burst: u64,
-    /// By how much the time differs from what limits the rate to the arrival.
+    /// The variation of the time between the point that limits the rate and the arrival.
     jitter: Duration,
 }
 
@@ -43,15 +45,15 @@ enum Capacity {
     Shared(Bound),
 }
 
-/// A link of some kind.
+/// An example of a kind of link.
 #[derive(Debug)]
 struct Example {
     kind: &'static str,
-    /// Its keys.
+    /// The keys of the link.
     text: String,
     /// The port that the host is behind.
     port: &'static str,
-    /// Bytes that count against the rate beside those of the IP packet.
+    /// The bytes of overhead that count against the rate, besides those of the IP packet.
     overhead: u64,
     capacity: Capacity,
 }
@@ -69,11 +71,11 @@ fn bound(megabits: u64, burst: u64) -> Bound {
 
 fn plain() -> Vec<Example> {
     let constant = "up = { rate = '3 Mbit/s', delay = '2 ms' }\ndown.rate = '8 Mbit/s'";
-    // A queue whose law wakes the link by itself.
+    // A queue whose law wakes the link for updates.
     let steps = "up.queue = 'pie'\nup.rate.period = '0.1 s'\n\
                  up.rate.steps = [['0 s', '1 Mbit/s'], ['70 ms', '4 Mbit/s']]";
     let opportunities = "up.rate.opportunities = [1, 2, 4, 8]\ndown.rate = '8 Mbit/s'";
-    // A packet arrives whole.
+    // A packet arrives at once, not byte by byte.
     let packet = LARGEST;
     let example = |text: &str, bounds| Example {
         kind: "point_to_point",
@@ -85,7 +87,7 @@ fn plain() -> Vec<Example> {
     vec![
         example(constant, [bound(3, packet), bound(8, packet)]),
         example(steps, [bound(4, packet); 2]),
-        // 1504 B each millisecond at most, and each opportunity at once.
+        // At most 1504 B each millisecond; each opportunity is delivered at once.
         example(opportunities, [bound(13, packet + 1504), bound(8, packet)]),
     ]
 }
@@ -122,7 +124,7 @@ fn cable() -> Vec<Example> {
 }
 
 fn cell() -> Vec<Example> {
-    // At a low rate preambles and gaps take little of the time, so that the bound is near.
+    // At a low rate, preambles and gaps take little of the time, so that the bound is tight.
     let text = "rate = '2 Mbit/s'\naccess_point.queue.drop_tail.limit = '100 packets'\n\
                 station.one.queue.drop_tail.limit = '100 packets'\n\
                 station.two = { frame_errors = '10 %', queue.drop_tail.limit = '100 packets' }";
@@ -137,7 +139,7 @@ fn cell() -> Vec<Example> {
         .into()
 }
 
-/// Links of each kind that there is. A link has no default rates, so each kind needs an example.
+/// Examples of every kind of link. A link has no default rates, so that each kind needs an example.
 fn examples() -> Vec<Example> {
     let examples: Vec<Example> = [plain(), cable(), cell()].into_iter().flatten().collect();
     for kind in kinds("LinkConfig") {
@@ -149,13 +151,13 @@ fn examples() -> Vec<Example> {
     examples
 }
 
-/// Datagrams of one flow.
+/// The datagrams of one flow.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     upward: bool,
-    /// kbit/s.
+    /// The rate in kbit/s.
     rate: u32,
-    /// Bytes of an IP packet.
+    /// The bytes of an IP packet.
     size: u32,
 }
 
@@ -188,7 +190,7 @@ impl Example {
         scenario
     }
 
-    /// Carries `loads` to the end, and checks the rules; gives the events.
+    /// Runs `loads` to the end, checks the rules, and returns the events.
     fn run(&self, loads: &[Load], seed: u64) -> Vec<(Instant, TraceEvent)> {
         let mut simulation = scenario(&self.text(loads), &[]).build(seed);
         let log = Log::of(&mut simulation);
@@ -201,14 +203,14 @@ impl Example {
         self.check_ends(&events);
         self.check_order(&events);
         self.check_rate(&events);
-        // The last sample of the series.
+        // The only event may be the last sample of the series.
         assert!(at_rest <= 1, "{self}: {at_rest} events at rest");
         let last = events.last().map(|(at, _)| *at);
         assert!(last < Some(Instant::ZERO + QUIET), "{self} is at rest");
         events
     }
 
-    /// Each packet ends once, as large as it was sent.
+    /// Checks that each packet ends once, with the size with which it was sent.
     fn check_ends(&self, events: &[(Instant, TraceEvent)]) {
         let mut under_way = BTreeMap::new();
         for (_, event) in events {
@@ -258,8 +260,8 @@ impl Example {
         }
     }
 
-    /// No interval has more than its rate and burst allow: a bucket that leaks at the rate never
-    /// holds more than the burst.
+    /// Checks that no interval has more than its rate and burst allow: a bucket that leaks at the
+    /// rate never holds more than the burst.
     fn check_bound(&self, bound: Bound, arrivals: &[(Instant, u64)]) {
         let rate = bound.rate.bytes_per_sec();
         let most = bound.burst as f64 + rate * bound.jitter.as_secs_f64();
@@ -267,7 +269,7 @@ impl Example {
         for &(at, bytes) in arrivals {
             held = (held - rate * at.since(last).as_secs_f64()).max(0.0) + bytes as f64;
             last = at;
-            // Less than a byte is the rounding of times to nanoseconds.
+            // The tolerance of a byte is for the rounding of times to nanoseconds.
             assert!(
                 held < most + 1.0,
                 "{self}: {held:.0} B above the rate at {at:?}, of {most:.0} B"

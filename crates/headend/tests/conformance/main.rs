@@ -1,7 +1,7 @@
-//! Rules for every queue, congestion control, application and kind of link that there is.
+//! Rules for every queue, congestion control, application and kind of link.
 //!
-//! Each suite goes through the engine's own list, so that a new variant is in it without being
-//! added here. What a variant does otherwise, by its document, is in a table of the suite.
+//! Each suite iterates over the engine's own list, so that a new variant is tested without being
+//! added here. A variant whose document differs from a rule is in the suite's table of exceptions.
 
 mod application;
 mod cell;

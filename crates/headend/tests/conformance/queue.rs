@@ -1,8 +1,16 @@
-//! Every queue by name, with its defaults, and every law inside a scheduler: packets arrive, time passes, the line takes packets or does not.
+//! Rules for every queue with its defaults, and for every law inside a scheduler: packets arrive,
+//! time passes, and the line dequeues packets or does not.
 //!
-//! The model knows nothing of the law. It holds each packet's fate and checks, after every operation: packets in = out + discarded + waiting; bytes
-//! agree; order is kept within a flow (in a dual queue, within its packets of one kind); CE only on packets that were ECN-capable; nothing happens to a
-//! packet after it was discarded; an update asked for is not in the past. And the same operations and seed give the same trace.
+//! The model knows nothing of the law. It records the fate of each packet and checks after every
+//! operation:
+//!
+//! - Packets in = out + discarded + waiting, and the bytes agree.
+//! - Order is kept within a flow; in a dual queue, within the flow's packets of one kind.
+//! - CE is set only on packets that were ECN-capable.
+//! - Nothing happens to a packet after it was discarded.
+//! - A scheduled update is not in the past.
+//!
+//! The same operations and seed give the same trace.
 
 use headend::flow::{FlowId, Protocol};
 use headend::packet::Ecn;
@@ -18,7 +26,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, p
 const RATE: Rate = Rate(2_000_000);
 const FLOWS: usize = 4;
 
-/// Something that happens to a queue.
+/// An event at a queue.
 #[derive(Debug, Clone, Copy)]
 enum Operation {
     Arrive { flow: usize, size: u16, ecn: Ecn },
@@ -26,7 +34,7 @@ enum Operation {
     Wait(Duration),
 }
 
-/// Where a packet is.
+/// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Discarded,
@@ -34,7 +42,7 @@ enum Fate {
     Waiting,
 }
 
-/// The truth about one packet; its number is its place in the list.
+/// The model's record of a packet. The packet's number is its index in the list.
 #[derive(Debug)]
 struct Record {
     flow: FlowId,
@@ -44,16 +52,16 @@ struct Record {
     fate: Fate,
 }
 
-/// A queue, its line and the model, side by side.
+/// A queue and its line, with the model beside them.
 struct Run<'a> {
     bench: Bench,
     flows: [FlowId; FLOWS],
     line: LineView<'a>,
     queue: Box<dyn QueueDiscipline>,
     records: Vec<Record>,
-    /// Whether packets of a flow part by their ECN field.
+    /// Whether the queue separates the packets of a flow by their ECN field.
     is_dual: bool,
-    /// The packet sent last, by flow and kind.
+    /// The packet that was sent last, by flow and kind.
     last_sent: [[Option<u64>; FLOWS]; 2],
     trace: Vec<(Instant, TraceEvent)>,
 }
@@ -140,7 +148,7 @@ impl<'a> Run<'a> {
         self.bench.end(packet);
     }
 
-    /// As a link does: updates come when they are asked for.
+    /// Lets time pass. Updates happen at the times that the queue schedules, as with a link.
     fn wait(&mut self, span: Duration) {
         let end = self.bench.now + span;
         while let Some(at) = self.queue.next_update().filter(|&at| at <= end) {
@@ -193,7 +201,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A token bucket that fills and empties as time goes by, whatever is sent.
+/// A token bucket whose level rises and falls with time, whatever is sent.
 #[derive(Debug)]
 struct Tide;
 
@@ -227,7 +235,8 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation, 1..600)
 }
 
-/// Every law inside a scheduler, and schedulers so small that flows meet and packets are pushed out.
+/// Every law inside a scheduler, and schedulers so small that flows collide and packets are pushed
+/// out.
 fn schedulers() -> Vec<QueueConfig> {
     let is_law = |queue: &QueueConfig| queue.law(RATE, Rng::for_path(1, "law")).is_ok();
     let laws = QueueConfig::all().into_iter().filter(is_law);
@@ -280,12 +289,13 @@ proptest! {
     }
 }
 
-/// The random operations above are worth something only if the laws have reason to act; here they have.
+/// A lasting overload, to which every law must respond. Under the random operations above, some
+/// laws may never drop a packet.
 #[test]
 fn under_lasting_overload_each_queue_discards_in_its_own_way() {
     for config in QueueConfig::all() {
         let mut run = Run::new(&config, LineView::plain(RATE));
-        // 1000 B every 3 ms, sent every 4 ms: a third too many, for 15 s.
+        // 1000 B every 3 ms, dequeued every 4 ms: an overload of one third, for 15 s.
         for tick in 0..15_000 {
             if tick % 3 == 0 {
                 let ecn = Ecn::NotEct;
@@ -324,13 +334,13 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             | QueueConfig::FqPie(_)
             | QueueConfig::Pie(_)
             | QueueConfig::SfqPie(_) => (true, false),
-            // CoDel's law is slow against those who do not answer, and the buffer is a quarter of a second; RED's is full before the slow average
-            // has seen it grow.
+            // CoDel's law responds slowly to unresponsive flows, and its buffer is a quarter of a
+            // second. RED's buffer is full before the slow average has grown.
             QueueConfig::CodelDt(_)
             | QueueConfig::CodelDtNs2(_)
             | QueueConfig::Red(_)
             | QueueConfig::SfqCodel(_) => (true, true),
-            // The one flow (or its class) is over its share before it is anything else.
+            // The only flow (or its class) exceeds its share before any other limit.
             QueueConfig::Cbt(_) | QueueConfig::Fred(_) | QueueConfig::None(_) => (false, false),
         };
         assert_eq!((congested, overlimit), expected, "{}", config.name());

@@ -1,4 +1,4 @@
-//! Runs of scenarios written in the test, and their tables.
+//! Runs of scenarios that a test writes as text, and the tables of these runs.
 
 #![allow(
     dead_code,
@@ -22,11 +22,11 @@ pub(crate) fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
         .unwrap_or_else(|error| panic!("the scenario is right: {error}"))
 }
 
-/// Result tables of a finished run.
+/// The result tables of a finished run.
 pub(crate) struct Tables(pub(crate) Vec<(&'static str, Table)>);
 
 impl Tables {
-    /// Of `text`, run to its end.
+    /// The tables of `text`, run to its end.
     pub(crate) fn run(text: &str, seed: u64) -> Self {
         Self::finish(scenario(text, &[]).build(seed))
     }
@@ -43,7 +43,7 @@ impl Tables {
         table.get(column).expect("a column of this name")
     }
 
-    /// A column of figures.
+    /// A column of floats.
     #[track_caller]
     pub(crate) fn floats(&self, table: &str, column: &str) -> &[f64] {
         match self.column(table, column) {
@@ -52,7 +52,7 @@ impl Tables {
         }
     }
 
-    /// A column of counts.
+    /// A column of integers.
     #[track_caller]
     pub(crate) fn integers(&self, table: &str, column: &str) -> &[u64] {
         match self.column(table, column) {
@@ -61,7 +61,7 @@ impl Tables {
         }
     }
 
-    /// A column of names.
+    /// A column of texts.
     #[track_caller]
     pub(crate) fn texts(&self, table: &str, column: &str) -> &[String] {
         match self.column(table, column) {
@@ -71,19 +71,19 @@ impl Tables {
     }
 }
 
-/// What happened in a run, shared with the sink in it.
+/// The events of a run, shared with the sink in it.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<(Instant, TraceEvent)>>>);
 
 impl Log {
-    /// A log of what happens in `simulation`.
+    /// A log of the events of `simulation`.
     pub(crate) fn of(simulation: &mut Simulation) -> Self {
         let log = Self::default();
         simulation.add_sink(Box::new(log.clone()));
         log
     }
 
-    /// Times and, from those events that `choose` accepts, what it makes of them.
+    /// The times of the events that `choose` accepts, each with the value that `choose` returns.
     pub(crate) fn choose<T>(&self, choose: impl Fn(&TraceEvent) -> Option<T>) -> Vec<(Instant, T)> {
         let log = self.0.lock().expect("one run, one thread");
         (log.iter())

@@ -1,4 +1,5 @@
-//! One plain link between a customer's host and remote hosts: the smallest place to watch traffic in.
+//! One plain link between a customer's host and remote hosts: the smallest setup in which an
+//! application can be observed.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,18 +20,18 @@ use headend::trace::{QueueId, Sink, TraceEvent};
 use headend::traffic::{Application, GroupSetup, Peer};
 use headend::units::Rate;
 
-/// The link, and how long the run is.
+/// The link, and the duration of the run.
 pub(crate) struct Setup {
     pub(crate) rate: Rate,
     pub(crate) limit: BacklogLimit,
-    /// Wide-area delay, each way.
+    /// The wide-area delay, each way.
     pub(crate) delay: Duration,
     pub(crate) duration: Duration,
     pub(crate) seed: u64,
 }
 
 impl Setup {
-    /// A simulation of `applications` with `peers` remote hosts each; they start at zero.
+    /// A simulation of `applications`, which start at time zero, with `peers` remote hosts each.
     pub(crate) fn simulate(
         &self,
         applications: Vec<Box<dyn Application>>,
@@ -93,7 +94,7 @@ impl Setup {
     }
 
     fn line(&self, index: u64) -> Line {
-        // The last line, from the link to the customer's host, has no length.
+        // The last line, from the link to the customer's host, has no delay.
         let delay = if index == 2 {
             Duration::ZERO
         } else {
@@ -146,7 +147,7 @@ fn group(name: &str) -> GroupInfo {
     }
 }
 
-/// Hands every event to a closure's state, which the test keeps a share of.
+/// A sink that passes every event to a closure, whose state it shares with the test.
 pub(crate) struct Listener<T, F> {
     state: Arc<Mutex<T>>,
     record: F,
