@@ -1,46 +1,47 @@
-//! The system allocator, counting for each thread: allocations made, bytes held now and at most.
+//! The system allocator with counters for each thread: the allocations, and the bytes that are held
+//! now and at most.
 //!
-//! A measurement reads the counters of the thread that measures. What other threads allocate in the
-//! meantime does not count: a test harness, for one, allocates on a thread of its own when it
-//! prints that a test has been running for over 60 seconds.
+//! A measurement reads the counters of its own thread. Allocations of other threads do not count: a
+//! test harness, for example, allocates on a thread of its own when it prints that a test has been
+//! running for over 60 seconds.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts and passes on.
+/// An allocator that counts and passes every call to the system allocator.
 pub struct Counting;
 
-/// What one thread allocated.
+/// The counters of one thread.
 struct Counters {
     count: Cell<u64>,
-    /// Below zero in a thread that freed more than it allocated: memory of another thread.
+    /// Negative in a thread that freed more than it allocated: it freed memory of another thread.
     live: Cell<i64>,
     peak: Cell<i64>,
 }
 
 thread_local! {
-    // Constant and without a destructor: to reach it allocates nothing, and never fails.
+    // Constant and without a destructor, so that an access allocates nothing and cannot fail.
     static COUNTERS: Counters = const {
         Counters { count: Cell::new(0), live: Cell::new(0), peak: Cell::new(0) }
     };
 }
 
-/// Allocations of this thread so far.
+/// The number of allocations of this thread so far.
 pub fn count() -> u64 {
     COUNTERS.with(|counters| counters.count.get())
 }
 
-/// Bytes this thread holds now: what it allocated less what it freed.
+/// The bytes that this thread holds now: what it allocated less what it freed.
 pub fn live() -> i64 {
     COUNTERS.with(|counters| counters.live.get())
 }
 
-/// Most bytes this thread held since its last [`reset_peak`].
+/// The most bytes that this thread has held since its last [`reset_peak`].
 pub fn peak() -> i64 {
     COUNTERS.with(|counters| counters.peak.get())
 }
 
-/// The peak of this thread starts anew from what it holds now.
+/// Resets the peak of this thread to the bytes that it holds now.
 pub fn reset_peak() {
     COUNTERS.with(|counters| counters.peak.set(counters.live.get()));
 }

@@ -1,14 +1,15 @@
-//! An 802.11b cell of saturated stations: what a delivered frame costs, with and without stations that never send.
+//! The cost of a delivered frame in an 802.11b cell of saturated stations, with and without
+//! stations that never send.
 
 use crate::cost::{self, Cost};
 use crate::setting;
 
 const SCENARIO: &str = include_str!("../cell.toml");
 
-/// Stations beside the saturated ones that never send.
+/// The numbers of stations that never send, beside the saturated ones.
 pub const IDLE: [u32; 2] = [20, 200];
 
-/// What a frame costs beside so many stations that never send.
+/// The cost of a frame beside a number of stations that never send.
 pub type Row = cost::Row<u32>;
 
 /// One run.

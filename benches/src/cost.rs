@@ -1,31 +1,33 @@
-//! What a run costs on a machine that others use too: measured in slices, each the best of several rounds.
+//! The cost of a run on a machine with other work: measured in slices, each the best of several
+//! rounds.
 //!
-//! A run is the same work every time, second by second, and other work on the machine only ever adds to what it takes. So the simulated time is cut
-//! into slices, the run repeated, and the least of each slice added up. What is compared is measured in turns, so that a slow spell of the machine
-//! meets all of it.
+//! A run does the same work every time, second by second, and other work on the machine only adds
+//! time. The simulated time is therefore cut into slices, the run is repeated, and the least time
+//! of each slice is summed. Runs that are compared are measured in turns, so that a slow period of
+//! the machine affects all of them.
 
 use headend::simulation::Simulation;
 use headend::time::Instant;
 
-/// Slices of a run.
+/// The number of slices of a run.
 pub const SLICES: u64 = 12;
 
-/// What a run costs, and what it does for that.
+/// The cost of a run, and its work.
 pub struct Cost {
-    /// CPU time by slice, nanoseconds.
+    /// The CPU time by slice, in nanoseconds.
     slices: Vec<u64>,
     simulated_seconds: f64,
-    /// Events.
+    /// The number of events.
     pub events: u64,
-    /// Data packets delivered.
+    /// The number of data packets delivered.
     pub packets: u64,
 }
 
-/// One row of a table: what was measured, and what it costs.
+/// One row of a table: what was measured, and its cost.
 pub struct Row<W> {
-    /// What was measured, and what else was found out about it.
+    /// What was measured, and its further results.
     pub of: W,
-    /// Its cost.
+    /// The cost.
     pub cost: Cost,
 }
 
@@ -35,7 +37,7 @@ impl Cost {
         Self::of_each(simulation, |_| ())
     }
 
-    /// The same, telling how many slices are done after each.
+    /// The same, with a call of `done` after each slice with the number of slices so far.
     pub fn of_each(simulation: &mut Simulation, mut done: impl FnMut(u64)) -> Self {
         let end = simulation.end();
         let slice = |number: u64| {
@@ -54,27 +56,27 @@ impl Cost {
         }
     }
 
-    /// CPU time of a delivered data packet, nanoseconds.
+    /// The CPU time of a delivered data packet, in nanoseconds.
     pub fn ns_per_packet(&self) -> f64 {
         self.ns() / self.packets as f64
     }
 
-    /// Events of a delivered data packet.
+    /// The events of a delivered data packet.
     pub fn events_per_packet(&self) -> f64 {
         self.events as f64 / self.packets as f64
     }
 
-    /// Events per second of CPU time.
+    /// The events per second of CPU time.
     pub fn events_per_second(&self) -> f64 {
         self.events as f64 / self.ns() * 1e9
     }
 
-    /// Simulated time over CPU time.
+    /// The simulated time divided by the CPU time.
     pub fn simulated_per_wall(&self) -> f64 {
         self.simulated_seconds / self.ns() * 1e9
     }
 
-    /// CPU time in all, nanoseconds.
+    /// The total CPU time, in nanoseconds.
     fn ns(&self) -> f64 {
         self.slices.iter().sum::<u64>() as f64
     }
@@ -87,7 +89,7 @@ impl Cost {
     }
 }
 
-/// Measures each of `all` once a round, in turns, and keeps the least of its costs.
+/// Measures each of `all` once a round, in turns, and keeps the least cost of each.
 pub fn in_rounds<T: Copy, W>(
     rounds: usize,
     all: &[T],
@@ -102,7 +104,7 @@ pub fn in_rounds<T: Copy, W>(
     best
 }
 
-/// CPU time of this process, nanoseconds.
+/// The CPU time of this process, in nanoseconds.
 pub fn cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -1,29 +1,33 @@
-//! The floor: the least any packet simulator must do, written by hand for one bottleneck.
+//! The floor: the least work of any packet simulator, written by hand for one bottleneck.
 //!
-//! Greedy TCP flows (slow start, AIMD, selective repeat, a retransmission time-out) share one drop-tail link; a packet's departure is computed
-//! on arrival (Lindley), and its acknowledgement waits in a ring of its own flow, so that there is one event per packet. The next event
-//! is found by a winner tree over the flows. Delay histogram and throughput bins are kept, as any useful simulator must. No layers, no packets, no
-//! headers, no choice of queue: the ratio of headend's cost to this one says what generality costs, whatever the machine.
+//! Greedy TCP flows (slow start, AIMD, selective repeat, a retransmission timeout) share one
+//! drop-tail link. A packet's departure is computed on arrival (Lindley), and its acknowledgement
+//! waits in a ring of its flow, so that there is one event per packet. A winner tree over the flows
+//! finds the next event. A delay histogram and throughput bins are kept, as every useful simulator
+//! must.
+//!
+//! There are no layers, packets, headers or queue disciplines. The ratio of headend's cost to the
+//! floor's is thus the cost of generality, on any machine.
 
-/// What to run.
+/// A case to run.
 pub struct Case {
-    /// Bottleneck rate, bit/s.
+    /// The bottleneck rate, in bit/s.
     pub rate_bps: u64,
-    /// Buffer, bytes.
+    /// The buffer, in bytes.
     pub buffer_bytes: u64,
-    /// Round-trip time of each flow without queueing, nanoseconds.
+    /// The round-trip time of each flow without queueing, in nanoseconds.
     pub rtts_ns: Vec<u64>,
-    /// Simulated time, nanoseconds.
+    /// The simulated time, in nanoseconds.
     pub duration_ns: u64,
 }
 
-/// What came of it.
+/// The results of a case.
 pub struct Outcome {
-    /// Packets delivered.
+    /// The number of packets delivered.
     pub delivered: u64,
-    /// Packets dropped.
+    /// The number of packets dropped.
     pub dropped: u64,
-    /// Keeps the statistics from being optimised away.
+    /// A checksum of the statistics, so that the compiler does not remove them.
     pub checksum: u64,
 }
 
@@ -33,17 +37,18 @@ const LOST: u64 = 1 << 63;
 const RTO_NS: u64 = 1_000_000_000;
 
 struct Flow {
-    /// Times at which answers reach the sender, in order; a lost packet's entry tells the sender of the loss.
+    /// The times at which acknowledgements reach the sender, in order. The entry of a lost packet
+    /// is the time at which the sender detects the loss.
     ring: Vec<u64>,
     head: usize,
     len: usize,
     rtt: u64,
     cwnd: u64,
-    /// Fractions of a packet of congestion avoidance.
+    /// The fractions of a packet by which congestion avoidance has grown the window.
     credit: u64,
     ssthresh: u64,
     in_flight: u64,
-    /// Losses of packets sent before this count as the same event.
+    /// Losses of packets that were sent before this time belong to the same loss event.
     recover_at: u64,
 }
 
@@ -90,7 +95,7 @@ pub fn run(case: &Case) -> Outcome {
     let full = case.buffer_bytes * 8 * 1_000_000_000 / case.rate_bps;
     let (mut free_at, mut delivered, mut dropped) = (0_u64, 0_u64, 0_u64);
     for (index, flow) in flows.iter_mut().enumerate() {
-        // Starts a little apart, so that the flows do not move in step.
+        // The flows start a little apart, so that they are not synchronised.
         flow.push(1 + index as u64 * 1_234_567);
         flow.in_flight = 1;
         set(&mut tree, leaves, index, flow.next());
@@ -125,7 +130,8 @@ pub fn run(case: &Case) -> Outcome {
             let wait = free_at.saturating_sub(now);
             flow.in_flight += 1;
             if wait > full {
-                // The loss shows when a later packet's answer arrives: as long as this packet's own would have taken.
+                // The loss is detected when the acknowledgement of a later packet arrives: at the
+                // time at which this packet's own would have arrived.
                 flow.push((now + wait + flow.rtt) | LOST);
                 dropped += 1;
                 if flow.in_flight == 1 {
@@ -151,7 +157,7 @@ pub fn run(case: &Case) -> Outcome {
     }
 }
 
-/// Sets a leaf's key; the key's flow travels in the position, not in the key.
+/// Sets the key of a leaf. The leaf's position identifies the flow, not the key.
 fn set(tree: &mut [u64], leaves: usize, index: usize, key: u64) {
     let mut node = leaves + index;
     tree[node] = key;
@@ -161,7 +167,7 @@ fn set(tree: &mut [u64], leaves: usize, index: usize, key: u64) {
     }
 }
 
-/// The leaf with the smallest key, the first of equals.
+/// The leaf with the smallest key; of equal keys, the first leaf.
 fn winner(tree: &[u64], leaves: usize) -> usize {
     let mut node = 1;
     while node < leaves {

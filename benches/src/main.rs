@@ -1,7 +1,10 @@
-//! `make bench`: what a delivered data packet costs, as ratios to a floor measured in the same run.
+//! `make bench`: the cost of a delivered data packet, as a ratio to that of a floor that is
+//! measured in the same run.
 //!
-//! Prints a table and writes `target/bench.json`. Cases are scenarios beside this file. CPU time is the process's own, [the best](cost) of several
-//! rounds; memory is what the engine holds at most, counted by [the allocator](allocator), which also counts allocations after warm-up.
+//! Prints a table and writes `target/bench.json`. The cases are scenarios beside this file. CPU
+//! time is that of the process, [the best](cost) of several rounds. Memory is the most that the
+//! engine holds, as counted by [the allocator](allocator), which also counts allocations after
+//! warm-up.
 
 mod allocator;
 mod cell;
@@ -23,18 +26,18 @@ use self::senders::Sender;
 #[global_allocator]
 static ALLOCATOR: allocator::Counting = allocator::Counting;
 
-/// A case with a queue, and what it holds.
+/// A case with a queue, and its memory.
 struct Case {
     name: &'static str,
     queue: String,
     peak_mib: f64,
-    /// After warm-up.
+    /// The number of allocations after warm-up.
     allocations: u64,
 }
 
 type Row = cost::Row<Case>;
 
-/// The floor's cost per packet at the rates of the cases, nanoseconds.
+/// The floor's cost per packet at the rates of the cases, in nanoseconds.
 #[derive(Clone, Copy)]
 struct Floors {
     /// At 200 Mb/s.
@@ -44,7 +47,7 @@ struct Floors {
 }
 
 impl Floors {
-    /// How often a case's cost is the floor's at its rate.
+    /// The cost of a case divided by the cost of the floor at the case's rate.
     fn ratio(self, row: &Row) -> f64 {
         let floor = if row.of.name == "c" {
             self.fast
@@ -62,23 +65,25 @@ impl Floors {
     }
 }
 
-/// A case: its name, its scenario, the queues it is run with, and the ratio to reach.
+/// A case: its name, its scenario, its queues, and the ratio that it must not exceed.
 const CASES: [(&str, &str, &[&str], f64); 3] = [
     ("a", include_str!("../a.toml"), &["drop_tail", "codel"], 8.0),
     ("b", include_str!("../b.toml"), &["docsis_pie"], 12.0),
     ("c", include_str!("../c.toml"), &["codel"], 8.0),
 ];
 
-/// Rounds of the cases, senders and cells; a street takes longer.
+/// The rounds of the cases, senders and cells. Streets take longer and have fewer.
 const ROUNDS: usize = 8;
 const ROUNDS_OF_STREETS: usize = 4;
 
-/// What the command line may be.
+/// The command lines that are allowed.
 const EXPECTED: &str = "nothing, a, b, c, cell, plant, queues, queues NAME, senders, senders NAME, CASE DURATION (\"a\" \"5 s\"), \
     or STREET DURATION ROUNDS (\"docsis30-1000\" \"5 s\" 4)";
 
-/// `headend-bench [a|b|c|cell|plant|queues|senders]`, `headend-bench queues NAME` or `senders NAME` for one discipline or congestion control, or
-/// `headend-bench CASE DURATION` to run one case once, for a profiler to look at; a street is called docsis30-1000, say, and a control by its name.
+/// `headend-bench [a|b|c|cell|plant|queues|senders]` runs the benchmarks. `headend-bench queues
+/// NAME` or `senders NAME` runs that of one discipline or congestion control. `headend-bench CASE
+/// DURATION` runs one case once, for a profiler; the name of a street is, for example,
+/// docsis30-1000, and that of a control its own.
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -119,7 +124,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one case once, or a street so many times, of which the best counts; false if there is none of this name.
+/// Runs one case once, or a street `rounds` times, of which the best counts. Returns false if no
+/// case has this name.
 fn run_once(case: &str, duration: &str, rounds: usize) -> bool {
     if let Some((street, modems)) = case.rsplit_once('-')
         && let Some(street) = (plant::STREETS.iter()).find(|one| one.name == street)
@@ -171,7 +177,7 @@ fn run_once(case: &str, duration: &str, rounds: usize) -> bool {
     true
 }
 
-/// The cases of the first issue, or one of them, beside the floor.
+/// The cases of the first issue, or one of them, compared with the floor.
 fn bench_cases(only: Option<&str>) -> Vec<serde_json::Value> {
     let asked = CASES
         .iter()
@@ -183,7 +189,7 @@ fn bench_cases(only: Option<&str>) -> Vec<serde_json::Value> {
         .collect();
     let least = Cell::new(Floors::measure());
     let rows = in_rounds(ROUNDS, &all, |(case, text, queue, _)| {
-        // Beside each run, so that it meets the same spells of the machine.
+        // The floor is measured beside each run, so that a slow period of the machine affects both.
         let (so_far, floors) = (least.get(), Floors::measure());
         least.set(Floors {
             slow: so_far.slow.min(floors.slow),
@@ -237,7 +243,7 @@ fn print_row(row: &Row, floors: Floors, goal: f64) {
     );
 }
 
-/// Saturated stations of an 802.11b cell, beside few and many that never send.
+/// Saturated stations of an 802.11b cell, beside few and many stations that never send.
 fn bench_cell() -> Vec<serde_json::Value> {
     println!("\ncell              ns/packet  events/packet  packets");
     let rows = in_rounds(ROUNDS, &cell::IDLE, |idle| cell::run(idle, "120 s"));
@@ -254,7 +260,7 @@ fn bench_cell() -> Vec<serde_json::Value> {
     rows.iter().map(cell::json).collect()
 }
 
-/// Streets of modems: what a packet costs when many share a channel.
+/// Streets of modems: the cost of a packet when many modems share a channel.
 fn bench_plant() -> Vec<serde_json::Value> {
     println!(
         "\nplant          modems  ns/packet  to 10  events/s   sim/wall  peak MiB  KiB/active  Mb/s   packets"
@@ -288,7 +294,7 @@ fn bench_plant() -> Vec<serde_json::Value> {
     rows.iter().map(plant::json).collect()
 }
 
-/// Every discipline by itself, or one of them.
+/// Every discipline alone, or one of them.
 fn bench_queues(only: Option<&str>) -> Vec<serde_json::Value> {
     println!(
         "\nqueue             ns at 100  at 5000  1000 flows  of drop-tail  KiB built  B/flow  B/class  held"
@@ -316,7 +322,7 @@ fn bench_queues(only: Option<&str>) -> Vec<serde_json::Value> {
     rows.iter().map(queues::json).collect()
 }
 
-/// Every congestion control, or one of them beside NewReno.
+/// Every congestion control, or one of them, compared with NewReno.
 fn bench_senders(only: Option<&str>) -> Vec<serde_json::Value> {
     println!("\nsender            queue      ns/packet  of reno  events/packet  packets");
     let names = senders::names(only);
@@ -358,7 +364,7 @@ fn measure(case: &'static str, text: &str, queue: &str, duration: &str) -> Row {
         .queue_path()
         .expect("the bench's scenarios have a bottleneck");
     let mut overrides = vec![("duration".to_owned(), duration.to_owned())];
-    // The scenario's own queue keeps its parameters.
+    // The queue of the scenario itself keeps its parameters.
     if !text.contains(&format!("queue.{queue}.")) {
         overrides.push((path, queue.to_owned()));
     }
@@ -423,10 +429,12 @@ fn json(row: &Row, floors: Floors) -> serde_json::Value {
 mod tests {
     use super::*;
 
-    /// Doublings in the last two thirds of a run: one for each of the rings (two delay lines, backlog, scoreboard).
+    /// The doublings that are allowed in the last two thirds of a run: one for each ring (two delay
+    /// lines, backlog, scoreboard).
     const MOST_DOUBLINGS: u64 = 4;
 
-    /// A delay line that holds more packets than ever before doubles its ring; windows may reach their largest size late.
+    /// A delay line doubles its ring when it holds more packets than ever before, and windows may
+    /// reach their largest size late.
     #[test]
     fn after_its_warm_up_no_case_allocates_but_for_a_ring_that_doubles() {
         for (case, text, queues, _) in CASES {

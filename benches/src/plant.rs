@@ -1,10 +1,13 @@
-//! What many modems cost: a street of 10, 100 and 1000 on four bonded SC-QAM channels and on one OFDMA channel.
+//! The cost of many modems: a street of 10, 100 and 1000 on four bonded SC-QAM channels, and on one
+//! OFDMA channel.
 //!
-//! Tiers of 5 Mb/s upstream. Half of the modems are idle; each of the others reads web pages and holds a call, and one modem in ten uploads.
+//! The upstream tiers are 5 Mb/s. Half of the modems are idle. Each of the others loads web pages
+//! and has a call, and one modem in ten uploads.
 //!
-//! The calls of 500 homes ask for every packet, and their requests collide: at 1000 modems 86 % do on the OFDMA channel, which holds the street to
-//! 400 Mb/s. So there is a third street, whose calls have unsolicited grants: it moves more than 500 Mb/s with a page every 12 s, and one modem in
-//! twenty uploading.
+//! The calls of 500 homes send a request for every packet, and the requests collide: at 1000
+//! modems, 86 % of them on the OFDMA channel, which limits the street to 400 Mb/s. The third street
+//! therefore has calls with unsolicited grants. It carries more than 500 Mb/s, with a page every 12
+//! s and one modem in twenty uploading.
 
 use headend::metrics::table::{Column, Table};
 use headend::scenario::Scenario;
@@ -14,20 +17,20 @@ use crate::allocator;
 use crate::cost::{self, Cost};
 use crate::setting;
 
-/// Simulated time.
+/// The simulated time.
 const DURATION: &str = "30 s";
 
-/// A street, whose calls ask for what they send.
+/// A street whose calls send requests.
 const STREET: &str = include_str!("../street.toml");
 
-/// A street whose calls have grants.
+/// A street whose calls have unsolicited grants.
 const GRANTED: &str = include_str!("../calls.toml");
 
 /// A kind of street.
 pub struct Street {
-    /// Its name in cases.
+    /// The name in the table of cases.
     pub name: &'static str,
-    /// The generation, which has the upstream.
+    /// The DOCSIS generation, which determines the upstream.
     preset: &'static str,
     has_grants: bool,
 }
@@ -51,24 +54,25 @@ pub const STREETS: [Street; 3] = [
     },
 ];
 
-/// Modems on the upstream.
+/// The numbers of modems on the upstream.
 pub const SIZES: [u32; 3] = [10, 100, 1000];
 
-/// A street of so many modems, and what it holds and carries.
+/// A street with a number of modems, and its memory and throughput.
 pub struct Plant {
     /// The kind of street.
     pub street: &'static str,
-    /// Modems.
+    /// The number of modems.
     pub modems: u32,
-    /// Most memory the engine held.
+    /// The most memory that the engine held.
     pub peak_mib: f64,
-    /// The same for each modem that is not idle, what an empty street of this size holds taken off.
+    /// The same for each modem that is not idle, without the memory of an empty street of this
+    /// size.
     pub kib_per_active_modem: f64,
-    /// Data delivered in both directions, Mb/s.
+    /// The data delivered in both directions, in Mb/s.
     pub mbps: f64,
 }
 
-/// What one street costs.
+/// The cost of one street.
 pub type Row = cost::Row<Plant>;
 
 /// Measures one street.
@@ -79,7 +83,7 @@ pub fn measure(street: &Street, modems: u32) -> Row {
     row
 }
 
-/// Runs one street for `duration`; what was delivered is left open.
+/// Runs one street for `duration`. The throughput in the row is not yet set.
 pub fn run(street: &Street, modems: u32, duration: &str) -> (Row, Simulation) {
     let active = modems / 2;
     let scenario = scenario(street, modems, duration);
@@ -99,7 +103,7 @@ pub fn run(street: &Street, modems: u32, duration: &str) -> (Row, Simulation) {
     (Row { of, cost }, simulation)
 }
 
-/// The street of so many modems, half of which are idle.
+/// The street with `modems` modems, half of which are idle.
 fn scenario(street: &Street, modems: u32, duration: &str) -> Scenario {
     let active = modems / 2;
     let set = |path: &str, value: String| (path.to_owned(), value);
@@ -128,7 +132,7 @@ fn scenario(street: &Street, modems: u32, duration: &str) -> Scenario {
     setting::read(text, &overrides)
 }
 
-/// Application bytes of all flows.
+/// The application bytes of all flows.
 fn delivered_bytes(tables: &[(&str, Table)]) -> u64 {
     let flows = tables.iter().find(|(name, _)| *name == "flows");
     match flows.and_then(|(_, table)| table.get("goodput_bytes")) {
@@ -137,7 +141,7 @@ fn delivered_bytes(tables: &[(&str, Table)]) -> u64 {
     }
 }
 
-/// The row for the bench's file.
+/// The row for the benchmark's file.
 pub fn json(row: &Row) -> serde_json::Value {
     serde_json::json!({
         "case": format!("{}-{}", row.of.street, row.of.modems),

@@ -1,7 +1,9 @@
-//! What a queue discipline costs by itself: CPU time to put a packet in and to take one out, and the memory of its flows.
+//! The cost of a queue discipline alone: the CPU time of an enqueue and a dequeue, and the memory
+//! of its flows.
 //!
-//! A standing queue is kept: each time a packet goes in, one is asked for, while the clock goes on at the line's rate. What the discipline discards
-//! meanwhile is its own affair; the depth it held is reported beside the cost. The packets are made beforehand.
+//! The benchmark keeps a standing queue: after each enqueue comes a dequeue, while the clock
+//! advances at the line's rate. The discipline may discard packets meanwhile; the depth that it
+//! held is reported beside the cost. The packets are made beforehand.
 
 use headend::flow::FlowId;
 use headend::packet::Packet;
@@ -16,43 +18,45 @@ use serde_json::{Value, json};
 use crate::allocator;
 use crate::cost::cpu_ns;
 
-/// Fast enough for 5000 packets to be a queue of 6 ms: what costs time is measured, not the drops of a law.
+/// Fast enough for 5000 packets to be a queue of 6 ms: the operations are measured, not the drops
+/// of a law.
 const RATE: Rate = Rate(10_000_000_000);
-/// IP bytes of a packet.
+/// The IP bytes of a packet.
 const SIZE: u16 = 1500;
-/// Pairs of operations between two looks at the clock.
+/// The pairs of operations between two reads of the clock.
 const BATCH: usize = 256;
-/// Batches of one figure.
+/// The batches of one measurement.
 const BATCHES: usize = 400;
-/// Standing queues, packets.
+/// The standing queues, in packets.
 pub const DEPTHS: [usize; 2] = [100, 5000];
-/// Flows of the columns with many.
+/// The number of flows in the columns with many.
 pub const MANY: usize = 1000;
 
-/// Classes that are added to tell what one takes.
+/// The classes that are added to measure the memory of one.
 const MORE_CLASSES: usize = 32;
-/// The most bands that strict priority takes.
+/// The most bands that strict priority supports.
 const MOST_BANDS: usize = 16;
 
-/// What one discipline costs.
+/// The cost of one discipline.
 pub struct Row {
-    /// Its name.
+    /// The name of the discipline.
     pub queue: &'static str,
-    /// Nanoseconds for a packet in and a packet out, by [`DEPTHS`], one flow.
+    /// The nanoseconds of an enqueue and a dequeue with one flow, by [`DEPTHS`].
     pub ns: [f64; 2],
-    /// The depth it held then.
+    /// The depth that the discipline held in these measurements.
     pub held: [u64; 2],
     /// The same with [`MANY`] flows and the larger depth.
     pub ns_many: f64,
-    /// Memory when built, KiB.
+    /// The memory when built, in KiB.
     pub kib: f64,
-    /// Memory for each flow that has sent, bytes, packets not counted.
+    /// The memory for each flow that has sent, in bytes, without packets.
     pub bytes_per_flow: f64,
-    /// Memory for each class or band, bytes, of a discipline that has such.
+    /// The memory for each class or band, in bytes, of a discipline that has such.
     pub bytes_per_class: Option<f64>,
 }
 
-/// Every discipline, or one of them, with its defaults, but room for the standing queues.
+/// Measures every discipline, or one of them, with its defaults, but with room for the standing
+/// queues.
 pub fn measure_all(only: Option<&str>) -> Vec<Row> {
     let all = QueueConfig::all();
     let wanted = all
@@ -77,8 +81,8 @@ fn measure(config: &QueueConfig) -> Row {
     }
 }
 
-/// The same with limits that a standing queue of `depth` packets of so many flows fits under, and thresholds around it: the law is at work, and drops
-/// next to nothing.
+/// The configuration with limits above a standing queue of `depth` packets of `flows` flows, and
+/// thresholds around it: the law is active and drops almost nothing.
 fn roomy(config: &QueueConfig, depth: usize, flows: usize) -> QueueConfig {
     edit(config, |parameters| {
         if config.written_limit().is_some() {
@@ -87,7 +91,7 @@ fn roomy(config: &QueueConfig, depth: usize, flows: usize) -> QueueConfig {
         match config.name() {
             "buffer_control" => parameters["target"] = json!("16 MB"),
             "red" | "cbt" | "fred" => {
-                // FRED's lower threshold also bounds what one flow may have.
+                // FRED's lower threshold also limits the queue of one flow.
                 let is_alone = config.name() == "fred" && flows == 1;
                 let low = if is_alone { 2 * depth } else { depth / 2 };
                 parameters["min_threshold"] = json!(format!("{low} packets"));
@@ -106,7 +110,8 @@ fn roomy(config: &QueueConfig, depth: usize, flows: usize) -> QueueConfig {
     })
 }
 
-/// The same with more classes or bands, told by their DSCP, and how many more; `None` for a discipline without such.
+/// The configuration with more classes or bands, distinguished by DSCP, and the number of those
+/// added; `None` for a discipline without classes.
 fn with_classes(config: &QueueConfig) -> Option<(QueueConfig, usize)> {
     let class = match config.name() {
         "cbq" => json!({ "limit": "32768 packets", "share": "0.01" }),
@@ -146,14 +151,14 @@ fn classes_of(parameters: &mut Value) -> impl Iterator<Item = &mut Value> {
 
 fn edit(config: &QueueConfig, change: impl FnOnce(&mut Value)) -> QueueConfig {
     let mut value = serde_json::to_value(config).expect("a configuration has a text form");
-    // A discipline without parameters is its name alone.
+    // A discipline without parameters is written as its name alone.
     if let Some(parameters) = value.get_mut(config.name()) {
         change(parameters);
     }
     serde_json::from_value(value).expect("what was changed is a parameter")
 }
 
-/// Memory of a queue that nothing has entered, bytes.
+/// The memory of a queue that no packet has entered, in bytes.
 fn built_bytes(config: &QueueConfig) -> f64 {
     let before = allocator::live();
     let built = build(config);
@@ -210,7 +215,7 @@ impl Stand {
         self.queue.dequeue(&line, &mut self.bench.cx())
     }
 
-    /// One packet's time on the line.
+    /// Lets the transmission time of one packet pass.
     fn wait(&mut self) {
         self.bench.advance(Duration::from_nanos(
             u64::from(SIZE) * 8_000_000_000 / RATE.0,
@@ -218,7 +223,8 @@ impl Stand {
     }
 }
 
-/// Nanoseconds for a packet in and a packet out at a standing queue, and how long it was at the end.
+/// The nanoseconds of an enqueue and a dequeue at a standing queue, and the depth of the queue at
+/// the end.
 fn cost(config: &QueueConfig, depth: usize, flows: usize) -> (f64, u64) {
     let mut stand = Stand::new(config, flows);
     for _ in 0..depth {
@@ -237,7 +243,8 @@ fn cost(config: &QueueConfig, depth: usize, flows: usize) -> (f64, u64) {
         }
         let spent = (cpu_ns() - start) as f64 / BATCH as f64;
         out.drain(..).for_each(|packet| stand.bench.end(packet));
-        // The first batches fill caches; other work on the machine only ever adds.
+        // The first batches fill the caches. The least time counts, because other work on the
+        // machine only adds time.
         if batch >= BATCHES / 4 {
             best = best.min(spent);
         }
@@ -245,7 +252,7 @@ fn cost(config: &QueueConfig, depth: usize, flows: usize) -> (f64, u64) {
     (best, stand.queue.depth().packets)
 }
 
-/// Memory of a queue through which this many flows have passed and which is empty again, bytes.
+/// The memory, in bytes, of a queue that is empty after packets of this many flows have passed.
 fn footprint(config: &QueueConfig, flows: usize) -> f64 {
     let mut stand = Stand::new(config, flows);
     let mut held = Vec::with_capacity(2 * MANY);
@@ -262,7 +269,7 @@ fn footprint(config: &QueueConfig, flows: usize) -> f64 {
     after as f64 - before as f64
 }
 
-/// The row for the bench's file.
+/// The row for the benchmark's file.
 pub fn json(row: &Row) -> Value {
     json!({
         "case": "queue",

@@ -1,7 +1,8 @@
-//! Every congestion control in the same whole simulation, behind the two queues of the first case: what a packet costs, beside NewReno's.
+//! The cost of a packet with every congestion control, in the same whole simulation, behind the two
+//! queues of the first case; compared with NewReno.
 //!
-//! The two differ where a control does not give way to losses: behind CoDel the repairs of BBR never end, so that each of its packets is acknowledged
-//! by itself, with SACK blocks.
+//! The two queues differ where a control does not yield to losses. Behind CoDel, the recovery of
+//! BBR never ends, so that each of its packets is acknowledged separately, with SACK blocks.
 
 use headend::congestion::CongestionConfig;
 
@@ -20,7 +21,7 @@ pub struct Sender {
     pub queue: &'static str,
 }
 
-/// What one control costs.
+/// The cost of one control.
 pub type Row = cost::Row<Sender>;
 
 /// The names of all controls, or of one.
@@ -40,7 +41,7 @@ pub fn run(of: Sender, duration: &str) -> Row {
         set("flow.near.tcp.congestion", of.control),
         set("flow.far.tcp.congestion", of.control),
     ];
-    // The scenario's own queue keeps its limit.
+    // The queue of the scenario itself keeps its limit.
     if of.queue != QUEUES[0] {
         overrides.push(set("link.line.point_to_point.up.queue", of.queue));
     }

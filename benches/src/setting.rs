@@ -1,11 +1,12 @@
-//! A bench's scenario as a command line may change it: what is wrong with that is said in one line.
+//! The scenario of a benchmark with the changes of the command line. An error in the changes is
+//! printed in one line.
 
 use std::collections::BTreeMap;
 use std::process::exit;
 
 use headend::scenario::{Format, Override, Scenario};
 
-/// The scenario with these changes. Ends the program if they make none.
+/// The scenario with these changes. Ends the program if the changed scenario is wrong.
 pub fn read(text: &str, overrides: &[Override]) -> Scenario {
     Scenario::parse(text, Format::Toml, overrides, &BTreeMap::new()).unwrap_or_else(|error| {
         eprintln!("error: {error}");

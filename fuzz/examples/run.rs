@@ -1,6 +1,8 @@
-//! Runs the targets one after the other, each for its time, and says what was tried and what failed.
+//! Runs the targets one after the other, each for a given time, and reports what was tried and what
+//! failed.
 //!
-//! `headend-fuzz --seconds 60 --binaries FOLDER --folder FOLDER [TARGET…]`, from the repository's folder: `make fuzz` knows the rest.
+//! `headend-fuzz --seconds 60 --binaries FOLDER --folder FOLDER [TARGET…]`, from the repository's
+//! folder. `make fuzz` calls it.
 
 #![expect(clippy::print_stdout, reason = "this is what it says")]
 
@@ -14,7 +16,7 @@ use headend_fuzz::seeds;
 use headend_fuzz::tally::{FOLDER, read_counts};
 use headend_fuzz::targets::{Target, Tried};
 
-/// What is asked for.
+/// The arguments of the command line.
 struct Asked {
     seconds: u64,
     binaries: PathBuf,
@@ -22,7 +24,7 @@ struct Asked {
     targets: Vec<Target>,
 }
 
-/// Longest inputs, bytes.
+/// The longest inputs, in bytes.
 const fn longest(target: Target) -> usize {
     match target {
         Target::Capture => 8 * 1024,
@@ -95,7 +97,8 @@ fn read_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Asked, 
     Ok(asked)
 }
 
-/// Runs a target for its time, again if it was ended by a failure; what it tried, and a line for each failure.
+/// Runs a target for its time, and starts it again if a failure ended it. Returns what was tried,
+/// and a line for each failure.
 fn fuzz(target: Target, asked: &Asked) -> io::Result<(Tried, Vec<String>)> {
     let folder = asked.folder.join(target.name());
     let (found, sown) = (folder.join("corpus"), folder.join("seeds"));
@@ -147,10 +150,11 @@ fn fuzz(target: Target, asked: &Asked) -> io::Result<(Tried, Vec<String>)> {
     Ok((tried, failures(&folder, begun)?))
 }
 
-/// So much is shown of what was said; a file beside the input holds all of it.
+/// The number of characters of a message that are shown. The file beside the input holds the whole
+/// message.
 const LONGEST_SAID: usize = 300;
 
-/// The failures since then, each with what was said.
+/// The failures since the given time, each with its message.
 fn failures(folder: &Path, since: SystemTime) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -23,5 +23,5 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
         .unwrap_or_else(|| fuzzer_mutate(data, size, max_size))
 });
 
-/// One in so many is changed byte by byte.
+/// One in this many inputs is mutated by bytes, not by the grammar.
 const BYTES_IN: u32 = 2;

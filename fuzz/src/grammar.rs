@@ -1,4 +1,5 @@
-//! The grammar of scenarios as the engine's own schema describes it: what may stand where, and values for it.
+//! The grammar of scenarios, from the engine's own schema: the values that each place allows, and
+//! generated values for it.
 
 use headend::rng::Rng;
 use serde_json::{Map, Value, json};
@@ -9,28 +10,28 @@ pub struct Grammar {
     schema: Value,
 }
 
-/// Where values come from.
+/// The source of generated values.
 #[derive(Debug)]
 pub struct Draw {
-    /// Random numbers.
+    /// The random numbers.
     pub rng: Rng,
-    /// Names in the scenario, for whatever refers to one.
+    /// The names in the scenario, for values that refer to one.
     pub names: Vec<String>,
 }
 
 impl Draw {
-    /// A whole number below `bound`.
+    /// A random whole number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.rng.below(bound)
     }
 
-    /// One of several, if there is any.
+    /// A random element, if there is any.
     pub fn pick<'a, T>(&mut self, several: &'a [T]) -> Option<&'a T> {
         let last = (several.len() as u64).checked_sub(1)?;
         several.get(self.rng.below(last + 1) as usize)
     }
 
-    /// A name in the scenario, or one that often is in others.
+    /// A name in the scenario, or a common one.
     fn name(&mut self) -> String {
         let count = self.names.len() as u64;
         match self.below(5) {
@@ -40,7 +41,7 @@ impl Draw {
     }
 }
 
-/// Names that occur in scenarios.
+/// Names that are common in scenarios.
 const NAMES: [&str; 12] = [
     "cable",
     "cable.up",
@@ -67,7 +68,7 @@ const TEXTS: [&str; 10] = [
     "autotuned",
     "\u{1b}[31m",
 ];
-/// Numbers of quantities, from what is absurd to what is usual.
+/// Numbers of quantities, from absurd to common ones.
 const NUMBERS: [f64; 22] = [
     0.0, 0.001, 0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 16.0, 20.0, 32.0, 50.0, 64.0, 100.0,
     250.0, 1000.0, 65536.0, 1e9, 1.7e19,
@@ -83,12 +84,12 @@ impl Default for Grammar {
 }
 
 impl Grammar {
-    /// What a scenario may be.
+    /// The schema of a scenario.
     pub fn root(&self) -> &Value {
         &self.schema
     }
 
-    /// The definition behind a reference.
+    /// The definition that a reference points to.
     fn resolve<'a>(&'a self, mut of: &'a Value) -> &'a Value {
         while let Some(name) = of.get("$ref").and_then(Value::as_str) {
             let pointer = name.trim_start_matches('#');
@@ -100,7 +101,8 @@ impl Grammar {
         of
     }
 
-    /// What stands at a place where one of several may, as `value` does.
+    /// The alternative that `value` fits, where the schema has several; otherwise the schema
+    /// itself.
     pub fn narrow<'a>(&'a self, of: &'a Value, value: &Value) -> &'a Value {
         let of = self.resolve(of);
         let Some(several) = alternatives(of) else {
@@ -129,7 +131,7 @@ impl Grammar {
         narrowed.into_iter().find(fits).unwrap_or(of)
     }
 
-    /// What may stand at `key` of an object.
+    /// The schema of the value at `key` of an object.
     pub fn below<'a>(&'a self, of: &'a Value, key: &str) -> Option<&'a Value> {
         let known = of.get("properties").and_then(|all| all.get(key));
         known.or_else(|| {
@@ -138,13 +140,13 @@ impl Grammar {
         })
     }
 
-    /// What may stand in a list at `index`.
+    /// The schema of the element at `index` of a list.
     pub fn element<'a>(&'a self, of: &'a Value, index: usize) -> Option<&'a Value> {
         let first = of.get("prefixItems").and_then(|all| all.get(index));
         first.or_else(|| of.get("items"))
     }
 
-    /// A value that may stand there, `depth` tables deep at most.
+    /// A random value that the schema allows, with tables nested at most `depth` deep.
     pub fn generate(&self, of: &Value, depth: u32, draw: &mut Draw) -> Value {
         let of = self.resolve(of);
         if let Some(several) = alternatives(of) {
@@ -277,7 +279,7 @@ fn quantity(format: &str, draw: &mut Draw) -> String {
     }
 }
 
-/// A number, more often a usual one.
+/// A number; mostly a common one.
 pub fn amount(draw: &mut Draw) -> f64 {
     match draw.below(6) {
         0 => draw.pick(&NUMBERS).copied().unwrap_or_default(),

@@ -1,8 +1,11 @@
-//! What the engine makes of damaged input: the targets of `make fuzz`, apart from the fuzzer that finds inputs for them.
+//! Robustness of the engine against damaged input: the targets of `make fuzz`, separate from the
+//! fuzzer that generates the inputs.
 //!
-//! 1. [`targets`] say what is tried with an input, and what must hold. An input that breaks it panics.
-//! 2. [`mutate`] makes a scenario of another by the [`grammar`], so that many get past the checks.
-//! 3. [`seeds`] are what is mutated first: the scenarios of this repository, and captures and traces made here.
+//! 1. [`targets`] define what is done with an input, and what must hold. An input that violates it
+//!    panics.
+//! 2. [`mutate`] derives a scenario from another by the [`grammar`], so that many pass the checks.
+//! 3. [`seeds`] are mutated first: the scenarios of this repository, and captures and traces made
+//!    here.
 //! 4. [`tally`] counts what was tried and keeps what failed.
 //!
 //! Inputs that once failed are in `corpus/TARGET`; the tests of this crate try them again.

@@ -1,4 +1,5 @@
-//! Makes a scenario of another: a value, a key, a kind or a table is changed by the grammar, or taken from the other.
+//! Derives a scenario from another: a value, a key, a kind or a table is changed by the grammar, or
+//! taken from a third scenario.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,29 +11,30 @@ use serde_json::{Map, Value};
 use crate::grammar::{Draw, Grammar, amount};
 use crate::targets::split;
 
-/// A step from a table or list to what is in it.
+/// A step from a table or list to one of its entries.
 #[derive(Debug, Clone)]
 enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Makes scenarios of others.
+/// A mutator of scenarios.
 #[derive(Debug, Default)]
 pub struct Mutator {
     grammar: Grammar,
-    /// Tables that were seen, by their key.
+    /// The tables of earlier scenarios, by their key.
     seen: BTreeMap<String, Vec<Value>>,
 }
 
-/// Of the tables of one key so many are remembered.
+/// The number of tables that are kept for each key.
 const MOST_SEEN: usize = 64;
 
-/// The one of a fuzzer's process.
+/// The mutator of the fuzzer's process.
 static MUTATOR: Mutex<Option<Mutator>> = Mutex::new(None);
 
-/// Puts another scenario in place of the one that fills the first `size` bytes of `data`, and says how long it is. `None`, with the data as
-/// they were, if there is no scenario, or the other is longer than `max_size`.
+/// Replaces the scenario in the first `size` bytes of `data` by another, and returns its length.
+/// Returns `None`, and leaves the data unchanged, if they hold no scenario, or if the other is
+/// longer than `max_size`.
 pub fn mutate_in_place(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> Option<usize> {
     let mut mutator = MUTATOR.lock().unwrap_or_else(PoisonError::into_inner);
     let mutator = mutator.get_or_insert_default();
@@ -45,7 +47,8 @@ pub fn mutate_in_place(data: &mut [u8], size: usize, max_size: usize, seed: u32)
 }
 
 impl Mutator {
-    /// Another scenario, as JSON, with the overrides of the first; `None` if `input` is none.
+    /// Another scenario, as JSON, with the overrides of the first; `None` if `input` is not a
+    /// scenario.
     pub fn mutate(&mut self, input: &[u8], seed: u32) -> Option<Vec<u8>> {
         let input = std::str::from_utf8(input).ok()?;
         let (text, _, overrides) = split(input);
@@ -61,13 +64,13 @@ impl Mutator {
             names: names(&tree),
         };
         self.remember(&tree);
-        // One change more often than not: of several, one is refused.
+        // Mostly one change: with several, it is likely that one makes the scenario wrong.
         self.change(&mut tree, &mut draw);
         while draw.below(3) == 0 {
             self.change(&mut tree, &mut draw);
         }
         let mut text = tree.to_string();
-        // An override is changed as a value of its own would be.
+        // The overrides themselves are not changed: a change of the value has the same effect.
         for (path, value) in overrides.iter().filter(|_| draw.below(4) > 0) {
             let _ = write!(text, "\0{path}={value}");
         }
@@ -79,7 +82,7 @@ impl Mutator {
         Some(text.into_bytes())
     }
 
-    /// Keeps the tables of a scenario, to be put into others.
+    /// Keeps the tables of a scenario, for use in others.
     fn remember(&mut self, tree: &Value) {
         for (key, value) in tree.as_object().into_iter().flatten() {
             if value.is_object() {
@@ -127,7 +130,7 @@ impl Mutator {
         }
     }
 
-    /// A value of a tree, as an override would give it.
+    /// A place of a tree and a new value for it, as an override gives it.
     fn choose(&self, tree: &Value, draw: &mut Draw) -> Option<(Vec<Step>, Value)> {
         let mut places = Vec::new();
         self.walk(tree, self.grammar.root(), &mut Vec::new(), &mut places);
@@ -135,7 +138,7 @@ impl Mutator {
         Some((steps.clone(), self.grammar.generate(of, 1, draw)))
     }
 
-    /// Every place of a tree but its root, with what may stand there.
+    /// All places of a tree, each with the schema of its value.
     fn walk<'a>(
         &'a self,
         value: &Value,
@@ -168,7 +171,7 @@ impl Mutator {
         }
     }
 
-    /// Adds a key that may stand there.
+    /// Adds a key that the schema allows and that is missing.
     fn add(&self, entries: &mut Map<String, Value>, of: &Value, draw: &mut Draw) {
         let of = self.grammar.narrow(of, &Value::Object(entries.clone()));
         let Some(known) = of.get("properties").and_then(Value::as_object) else {
@@ -197,7 +200,7 @@ impl Mutator {
     }
 }
 
-/// What a scenario's own names are: of links and their queues, hosts, flows, and what lines have.
+/// The names in a scenario: of links and their queues, hosts, flows, and the entries of links.
 fn names(tree: &Value) -> Vec<String> {
     let mut names = Vec::new();
     for table in ["host", "flow"] {
@@ -236,7 +239,7 @@ fn other_amount(text: &str, draw: &mut Draw) -> Option<String> {
     Some(format!("{other} {unit}"))
 }
 
-/// Writes one entry a second time, under another name.
+/// Adds a copy of one entry under another name.
 fn double(entries: &mut Map<String, Value>, draw: &mut Draw) {
     let keys: Vec<String> = entries.keys().cloned().collect();
     if let Some(key) = draw.pick(&keys) {

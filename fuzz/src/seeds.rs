@@ -1,4 +1,5 @@
-//! What is mutated first: the scenarios of this repository and of its tests, captures of a run, traces; and a dictionary of the grammar's words.
+//! The seeds of the fuzzer: the scenarios of this repository and its tests, captures of a run, and
+//! traces; and a dictionary of the grammar's words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 use crate::targets::{FILE, Target};
 
-/// Folders of the repository in which scenarios are written.
+/// The folders of the repository that contain scenarios.
 const FOLDERS: [&str; 6] = [
     "crates/headend/src",
     "crates/headend/tests",
@@ -28,7 +29,7 @@ const FOLDERS: [&str; 6] = [
 ///
 /// # Errors
 ///
-/// What keeps a file from being read.
+/// If a file cannot be read.
 pub fn of(target: Target, repository: &Path) -> io::Result<Vec<Vec<u8>>> {
     let bytes = |texts: BTreeSet<String>| texts.into_iter().map(String::into_bytes).collect();
     match target {
@@ -39,12 +40,12 @@ pub fn of(target: Target, repository: &Path) -> io::Result<Vec<Vec<u8>>> {
     }
 }
 
-/// Every scenario that is written in a file of its own, or in the source of a test.
+/// Every scenario in a file of its own or in the source of a test.
 fn scenarios(repository: &Path) -> io::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for folder in FOLDERS {
         visit(&repository.join(folder), &mut |text| {
-            // In a source, what stands between quotes.
+            // In a source file, the texts between quotes.
             for part in std::iter::once(text)
                 .chain(text.split('"'))
                 .chain(text.split("\"\"\""))
@@ -81,7 +82,7 @@ fn is_scenario(text: &str) -> bool {
     toml::from_str::<Value>(text).is_ok_and(|tree| tree.get("link").is_some())
 }
 
-/// The same as JSON that lasts two seconds, whatever happens in it as much earlier.
+/// The same scenarios as JSON, shortened to two seconds. All times in them are scaled alike.
 fn shortened(texts: &BTreeSet<String>) -> BTreeSet<String> {
     let shorten = |text: &String| {
         let mut tree: Value = toml::from_str(text).ok()?;
@@ -97,7 +98,7 @@ fn shortened(texts: &BTreeSet<String>) -> BTreeSet<String> {
     texts.iter().filter_map(shorten).collect()
 }
 
-/// Keys of times within a run.
+/// The keys whose values are times within a run.
 const TIMES: [&str; 9] = [
     "at", "duration", "every", "from", "periods", "start", "stop", "to", "warmup",
 ];
@@ -133,7 +134,7 @@ const TRACES: [&str; 9] = [
     "5\n4\n",
 ];
 
-/// What is captured.
+/// The scenario that is captured.
 const CAPTURED: &str = "
 duration = \"400 ms\"
 [link.wire.point_to_point]
@@ -161,7 +162,7 @@ points = [\"call.host\", \"upload.host\", \"six.host\", \"ping.peer\"]
 snaplen = \"80 B\"
 ";
 
-/// Captures of a run: as it writes them, and as pcap of both byte orders and resolutions.
+/// The captures of a run: as the run writes them, and as pcap in both byte orders and resolutions.
 fn captures() -> Vec<Vec<u8>> {
     let scenario = Scenario::parse(CAPTURED, Format::Toml, &[], &BTreeMap::new());
     let scenario = scenario.unwrap_or_else(|error| panic!("the scenario of captures: {error}"));
@@ -197,7 +198,7 @@ fn pcap(file: &[u8], magic: u32, number: fn(u32) -> [u8; 4]) -> Vec<u8> {
     pcap
 }
 
-/// Words that libFuzzer puts into texts: keys and names of the grammar, and units.
+/// The words that libFuzzer inserts into texts: keys and names of the grammar, and units.
 pub fn dictionary() -> String {
     let schema = serde_json::from_str(&headend::scenario::schema());
     let mut words: BTreeSet<String> = BTreeSet::new();

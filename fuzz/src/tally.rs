@@ -1,6 +1,7 @@
-//! Counts of what was tried, and the inputs that failed.
+//! Counts the inputs that were tried, and keeps those that failed.
 //!
-//! A failure does not end the fuzzer: it is kept once for each place in the source and what is said there, and the next input is tried.
+//! A failure does not end the fuzzer. One input is kept for each place in the source and message,
+//! and the fuzzer goes on with the next input.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,31 +14,33 @@ use std::time::{Duration, Instant};
 
 use crate::targets::{Target, Tried};
 
-/// Names the folder that receives counts and failures. Without it, a failure ends the process.
+/// The environment variable with the folder for counts and failures. If it is not set, a failure
+/// ends the process.
 pub const FOLDER: &str = "HEADEND_FUZZ_FOLDER";
-/// The counts in that folder.
+/// The name of the file with the counts in that folder.
 pub const COUNTS: &str = "counts";
-/// How often they are written.
+/// The interval at which the counts are written.
 const WRITTEN_EVERY: Duration = Duration::from_millis(500);
 
 thread_local! {
-    /// Where the last panic was, and what it said.
+    /// The place and the message of the last panic.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// What a target has tried so far.
+/// The counts of a target so far.
 #[derive(Debug)]
 struct Tally {
     folder: PathBuf,
     tried: Tried,
-    /// By place.
+    /// The number of failures, by place.
     failures: BTreeMap<String, u64>,
     written: Instant,
 }
 
 static TALLY: Mutex<Option<Tally>> = Mutex::new(None);
 
-/// Begins to count, and from then on notes panics in place of ending the process. To be called once, before the first input.
+/// Starts to count. From then on, a panic is recorded and does not end the process. Must be called
+/// once, before the first input.
 pub fn begin() {
     let Some(folder) = std::env::var_os(FOLDER) else {
         return;
@@ -58,7 +61,8 @@ pub fn begin() {
     });
 }
 
-/// Tries an input; whether it is worth being mutated further. What failed is not, nor is a scenario for runs that cannot be run.
+/// Tries an input. Returns whether the input is worth further mutation: it is not if it failed, or
+/// if it is a scenario for runs that cannot be run.
 pub fn attempt(target: Target, input: &[u8]) -> bool {
     let mut tally = TALLY.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(tally) = tally.as_mut() else {
@@ -73,7 +77,7 @@ pub fn attempt(target: Target, input: &[u8]) -> bool {
     }
     if tally.written.elapsed() >= WRITTEN_EVERY {
         tally.written = now();
-        // What cannot be written now is written the next time.
+        // If writing fails, the counts are written the next time.
         let _ = fs::write(tally.folder.join(COUNTS), counts(&tally.tried));
     }
     result.is_ok_and(|tried| tried.runs > 0 || target != Target::ScenarioRun)
@@ -83,7 +87,9 @@ impl Tally {
     /// Keeps the first and the shortest input of each place.
     fn fail(&mut self, input: &[u8], panic: &str) {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        // What must hold is asked for at one place of many columns: the start of the sentence names one. Numbers in it are of the input.
+        // One assertion checks many columns, and its message starts with the name of the column:
+        // the start of the message therefore counts as part of the place. Numbers in the message
+        // depend on the input and are left out.
         let (place, said) = panic.split_once('\n').unwrap_or((panic, ""));
         let said = said.chars().filter(|c| !c.is_ascii_digit()).take(30);
         let name: String = place.chars().chain(['-']).chain(said).map(plain).collect();
@@ -113,7 +119,7 @@ fn counts(tried: &Tried) -> String {
     format!("{parses} {accepted} {runs} {cut} {skipped}\n")
 }
 
-/// What [`COUNTS`] holds.
+/// The counts in the file [`COUNTS`].
 pub fn read_counts(folder: &Path) -> Tried {
     let text = fs::read_to_string(folder.join(COUNTS)).unwrap_or_default();
     let mut numbers = text

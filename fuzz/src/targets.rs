@@ -1,7 +1,8 @@
-//! What is tried with an input, and what must hold of it.
+//! The targets: what is done with an input, and what must hold.
 //!
-//! Skipped are runs that would take the fuzzer's time and show nothing that smaller ones do not: those of more than [`MOST_FLOWS`] flows or
-//! [`MOST_QUEUES`] queues, and those whose shortest interval of results makes more than [`MOST_ROWS`] rows. A run ends after two simulated
+//! Some runs are skipped, because they take the fuzzer's time and show nothing that smaller runs do
+//! not: those with more than [`MOST_FLOWS`] flows or [`MOST_QUEUES`] queues, and those whose
+//! shortest interval of results gives more than [`MOST_ROWS`] rows. A run ends after two simulated
 //! seconds or [`MOST_EVENTS`] events, whichever comes first.
 
 use std::collections::BTreeMap;
@@ -12,17 +13,17 @@ use headend::time::{Duration, Instant};
 use headend::traffic::replay;
 use headend::wire::read;
 
-/// More flows than this are not run.
+/// A run with more flows is skipped.
 pub const MOST_FLOWS: usize = 300;
-/// More queues than this are not run.
+/// A run with more queues is skipped.
 pub const MOST_QUEUES: usize = 600;
-/// More intervals of results, counted once for each flow and queue, are not run.
+/// A run with more intervals of results, counted once for each flow and queue, is skipped.
 pub const MOST_ROWS: u64 = 300_000;
-/// A run is cut off after so many events.
+/// A run is cut off after this many events.
 pub const MOST_EVENTS: u64 = 100_000;
-/// Simulated time of a run.
+/// The simulated time of a run.
 const RUN: Duration = Duration::from_secs(2);
-/// The file that a scenario of these targets may name.
+/// The name of the file that a scenario of these targets may use.
 pub const FILE: &str = "file";
 
 /// A target.
@@ -30,7 +31,7 @@ pub const FILE: &str = "file";
 pub enum Target {
     /// The readers of captures.
     Capture,
-    /// Scenarios that are accepted, run.
+    /// Scenarios that are accepted, and their runs.
     ScenarioRun,
     /// The text of a scenario, and overrides.
     ScenarioText,
@@ -38,23 +39,23 @@ pub enum Target {
     Trace,
 }
 
-/// What became of an input.
+/// The counts for an input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// Texts and files that were read.
+    /// Texts and files that were parsed.
     pub parses: u64,
     /// Those of them that were accepted.
     pub accepted: u64,
     /// Scenarios that were run.
     pub runs: u64,
-    /// Runs that were cut off, as they had too many events.
+    /// Runs that were cut off because they had too many events.
     pub cut: u64,
-    /// Scenarios that were too large to be run.
+    /// Scenarios that were too large to run.
     pub skipped: u64,
 }
 
 impl Tried {
-    /// Adds what became of another.
+    /// Adds the counts for another input.
     pub fn add(&mut self, other: Self) {
         self.parses += other.parses;
         self.accepted += other.accepted;
@@ -73,7 +74,7 @@ impl Target {
         Self::Trace,
     ];
 
-    /// Its name.
+    /// The name of the target.
     pub fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
@@ -83,7 +84,11 @@ impl Target {
         }
     }
 
-    /// Tries an input. Panics if the engine does, or if what must hold does not.
+    /// Tries an input.
+    ///
+    /// # Panics
+    ///
+    /// If the engine panics, or if a required property does not hold.
     pub fn attempt(self, input: &[u8]) -> Tried {
         match self {
             Self::Capture => try_capture(input),
@@ -94,7 +99,8 @@ impl Target {
     }
 }
 
-/// Splits an input into a scenario's text and its overrides: behind the text, each after a NUL, as `path=value`.
+/// Splits an input into a scenario's text and its overrides. Each override follows the text after a
+/// NUL, as `path=value`.
 pub fn split(input: &str) -> (&str, Format, Vec<Override>) {
     let mut parts = input.split('\0');
     let text = parts.next().unwrap_or_default();
@@ -139,7 +145,8 @@ fn try_scenario(input: &[u8], is_run: bool) -> Tried {
     tried
 }
 
-/// A scenario is the same when it is written out and read again, and says in lines of text what is to be said of it.
+/// Checks that a scenario is the same after it is written and parsed again, and that its warnings
+/// are lines of text.
 fn check_scenario(scenario: &Scenario) {
     let json = scenario.to_json();
     let again = Scenario::parse(&json, Format::Json, &[], &BTreeMap::new());
@@ -160,7 +167,7 @@ fn check_scenario(scenario: &Scenario) {
     }
 }
 
-/// One line that a terminal shows as it is, and that does not run on.
+/// Checks that an error is one line without control characters, and not empty.
 fn check_sentence(text: &str) {
     check_line(text);
     assert!(!text.is_empty(), "an error says something");
@@ -173,7 +180,7 @@ fn check_line(text: &str) {
     );
 }
 
-/// Runs it for two simulated seconds.
+/// Runs the scenario for two simulated seconds.
 fn run(scenario: &Scenario, tried: &mut Tried) {
     let flows = scenario.flows().count();
     let queues = scenario.queues().count();
@@ -186,7 +193,7 @@ fn run(scenario: &Scenario, tried: &mut Tried) {
     }
     tried.runs = 1;
     let mut simulation = scenario.build(raw.seed);
-    // The life of a packet is told of every second one.
+    // Every second scenario also records the life of a packet.
     let followed = scenario
         .flows()
         .next()
@@ -217,7 +224,7 @@ fn run(scenario: &Scenario, tried: &mut Tried) {
     }
 }
 
-/// What a run captures can be read.
+/// Checks that the capture of a run can be read.
 fn check_own_capture(content: &[u8]) {
     if content.is_empty() {
         return;
@@ -230,7 +237,8 @@ fn check_own_capture(content: &[u8]) {
     }
 }
 
-/// The columns of a table are of one length, and a figure is finite or missing.
+/// Checks that the columns of a table have the same length, and that each number is finite or
+/// missing.
 fn check_table(name: &str, table: &Table) {
     let length = |column: &Column| match column {
         Column::Float(values) => values.len(),
@@ -257,10 +265,10 @@ fn check_table(name: &str, table: &Table) {
     }
 }
 
-/// What an error may say beside the characters that it quotes of a file.
+/// The longest message for an error in a file. It includes the characters that the message quotes.
 const LONGEST_OF_FILES: usize = 300;
 
-/// An error of a file, short whatever the file holds.
+/// Checks that the error of a file is short, whatever the file contains.
 fn check_of_file(text: &str) {
     check_sentence(text);
     let length = text.chars().count();
@@ -270,7 +278,7 @@ fn check_of_file(text: &str) {
     );
 }
 
-/// Reads and runs a scenario that names a file of this content.
+/// Parses and runs a scenario that names a file with this content.
 fn try_with_file(text: &str, content: &[u8], tried: &mut Tried) {
     tried.parses += 1;
     let files = BTreeMap::from([(FILE.to_owned(), content.to_vec())]);
@@ -284,7 +292,7 @@ fn try_with_file(text: &str, content: &[u8], tried: &mut Tried) {
     }
 }
 
-/// Ways to choose from a capture: all, and by each key.
+/// The ways to choose packets from a capture: all, and by each key.
 fn choices() -> [replay::Config; 6] {
     let all = replay::Config {
         capture: Some(FILE.to_owned()),

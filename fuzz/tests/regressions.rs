@@ -1,4 +1,4 @@
-//! Inputs that once failed, and some of what the fuzzer begins with, tried again.
+//! Tries again the inputs that once failed, and some of the fuzzer's seeds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn repository() -> &'static Path {
         .expect("it has one")
 }
 
-/// What a folder holds: at least one entry.
+/// The entries of a folder, of which there is at least one.
 fn list(folder: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -40,7 +40,7 @@ fn inputs_that_failed() {
     }
 }
 
-/// What becomes of the seeds of a target.
+/// The number of seeds of a target, and the counts for them.
 fn sow(target: Target) -> (usize, Tried) {
     let seeds = seeds::of(target, repository()).expect("the repository can be read");
     let mut sum = Tried::default();
@@ -58,7 +58,8 @@ fn files_that_are_mutated_first_are_accepted() {
         "{count} {tried:?}"
     );
     let (count, tried) = sow(Target::Trace);
-    // A plain link takes them; a cable line gives grants, and refuses all.
+    // A plain link accepts the traces of opportunities. A cable line has grants in place of them,
+    // and refuses all.
     assert!(count >= 9 && tried.runs >= 4, "{count} {tried:?}");
 }
 

@@ -1,9 +1,10 @@
-//! What this module was made of, and how: noted when it is compiled.
+//! The commit, profile and target of this module, recorded when it is compiled.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The build: `commit` (or None, where the environment variable `HEADEND_COMMIT` did not name it), Cargo's `profile` and the `target`.
+/// The build: `commit` (None unless the environment variable `HEADEND_COMMIT` gave it), Cargo's
+/// `profile` and the `target`.
 #[pyfunction]
 pub(crate) fn build(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let build = PyDict::new(py);

@@ -1,4 +1,4 @@
-//! Errors as Python exceptions, and panics as errors.
+//! Errors of the engine as Python exceptions, and its panics as errors.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -45,11 +45,12 @@ pub(crate) fn scenario_error(py: Python<'_>, error: &headend::scenario::Scenario
 }
 
 thread_local! {
-    /// Where the panic was that is being caught on this thread; `None` while none is to be caught.
+    /// The place of the last panic on this thread while `catch_panic` runs; `None` otherwise.
     static CAUGHT_AT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`; a panic in it becomes a `RunError` with its sentence and its place, and prints nothing.
+/// Runs `work` and returns a panic in it as a `RunError` with the panic's message and place.
+/// Nothing is printed.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -71,7 +72,8 @@ pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     })
 }
 
-/// Notes where a panic is that will be caught; false if it will not.
+/// Records the place of a panic that `catch_panic` will catch. Returns false if it will not be
+/// caught.
 fn note_place(info: &PanicHookInfo<'_>) -> bool {
     CAUGHT_AT.with_borrow_mut(|caught| {
         let Some(place) = caught else { return false };

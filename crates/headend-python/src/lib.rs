@@ -1,7 +1,10 @@
 //! The engine as the Python module `headend._engine`: conversions only, no logic.
 //!
-//! A scenario is parsed by the engine, a run is advanced in slices of wall-clock time without holding Python's lock, and its tables are handed
-//! over as bytes and lists of text. What is wrong with a scenario becomes `ScenarioError`; a broken invariant of the engine becomes `RunError`.
+//! The engine parses scenarios. A run advances in slices of wall-clock time, during which it does
+//! not hold Python's lock. Its tables are returned as bytes and lists of text.
+//!
+//! An error in a scenario becomes `ScenarioError`; a violated invariant of the engine becomes
+//! `RunError`.
 
 mod build;
 mod error;

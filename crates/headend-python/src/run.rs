@@ -1,4 +1,5 @@
-//! A run: advanced for so much wall-clock time at once, so that Python stays in charge of progress and interruption.
+//! A run, which advances by a given wall-clock time per call, so that Python can show progress and
+//! interrupt it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,13 +15,15 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::error::{RunError, catch_panic};
 use crate::scenario::Scenario;
 
-/// A table of results, whose columns become Python's when they are asked for: of most runs, a study reads one table or two.
+/// A result table. Its columns are converted for Python only when they are read: of most runs, a
+/// study reads one or two tables.
 #[pyclass(frozen, module = "headend._engine")]
 pub(crate) struct Columns(Table);
 
 #[pymethods]
 impl Columns {
-    /// The columns by name: texts as a list, numbers as their type code in Python's `array` and the bytes of such an array.
+    /// The columns by name. A text column is a list; a column of numbers is its type code in
+    /// Python's `array` and the bytes of such an array.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for (name, column) in &self.0.columns {
@@ -30,7 +33,8 @@ impl Columns {
                     columns.set_item(name, ("d", bytes))?;
                 }
                 Column::Integer(values) => {
-                    // Counters and nanoseconds stay far below 2^63, and everyone reads signed integers.
+                    // Counters and nanoseconds stay far below 2^63, and every reader supports
+                    // signed integers.
                     let bytes = pack(py, values, |value| (value as i64).to_ne_bytes())?;
                     columns.set_item(name, ("q", bytes))?;
                 }
@@ -41,7 +45,7 @@ impl Columns {
     }
 }
 
-/// The bytes of numbers that take eight each, one behind the other.
+/// The bytes of 8-byte numbers, one after the other.
 fn pack<'py, T: Copy>(
     py: Python<'py>,
     values: &[T],
@@ -60,16 +64,17 @@ fn pack<'py, T: Copy>(
 pub(crate) struct Run(Mutex<State>);
 
 struct State {
-    /// `None` once it has failed: what a panic leaves behind is not looked at.
+    /// `None` after a panic, because the simulation's state is then unknown.
     simulation: Option<Box<Simulation>>,
     slice: Slice,
 }
 
-/// How much simulated time is run between two looks at the wall clock.
+/// The simulated time that runs between two reads of the wall clock.
 struct Slice(Duration);
 
 impl Slice {
-    /// The clock is looked at about this often: short enough to stop at once, long enough to cost nothing.
+    /// The approximate interval between two reads of the clock: short enough to stop at once, long
+    /// enough to cost nothing.
     const WANTED: WallDuration = WallDuration::from_millis(5);
     const SHORTEST: Duration = Duration::from_micros(10);
     const LONGEST: Duration = Duration::from_secs(3600);
@@ -85,7 +90,7 @@ impl Slice {
 
 #[pymethods]
 impl Run {
-    /// Version of the engine that runs it.
+    /// The version of the engine that runs the scenario.
     #[classattr]
     #[pyo3(name = "engine_version")]
     const ENGINE_VERSION: &'static str = env!("CARGO_PKG_VERSION");
@@ -112,7 +117,8 @@ impl Run {
         })))
     }
 
-    /// Runs for at least `wall_seconds`, or to the end, or until much was captured; the simulated time so far in nanoseconds, and whether that is the end.
+    /// Runs for at least `wall_seconds`, or to the end, or until many bytes were captured. Returns
+    /// the simulated time so far in nanoseconds, and whether the run has ended.
     fn advance(&self, py: Python<'_>, wall_seconds: f64) -> PyResult<(u64, bool)> {
         let Ok(budget) = WallDuration::try_from_secs_f64(wall_seconds) else {
             return Err(PyValueError::new_err(
@@ -128,7 +134,8 @@ impl Run {
         })
     }
 
-    /// What was captured since the last call, by point, to be written behind what came before; empty where nothing is captured.
+    /// The bytes that were captured since the last call, by point, to be appended to the earlier
+    /// ones. Empty if nothing is captured.
     fn take_capture<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut state = self.state();
         let mut simulation = state.take()?;
@@ -141,7 +148,7 @@ impl Run {
         Ok(all)
     }
 
-    /// The result tables: of the whole run, or of what there is of it so far.
+    /// The result tables: of the whole run, or of the part that has run so far.
     fn finish(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, Columns>> {
         let tables = py.detach(|| {
             let mut state = self.state();
@@ -169,7 +176,7 @@ impl State {
     }
 }
 
-/// Bytes that are captured before they are to be taken.
+/// The number of captured bytes after which `advance` returns, so that they are taken.
 const MOST_CAPTURED: usize = 32 << 20;
 
 fn run_for(simulation: &mut Simulation, budget: WallDuration, slice: &mut Slice) -> (u64, bool) {

@@ -1,4 +1,4 @@
-//! Scenarios: from text to a checked scenario, and what can be written in one.
+//! Scenarios: from text to a checked scenario, and the description of the keys.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::error::{catch_panic, scenario_error};
 
-/// A scenario that makes sense.
+/// A checked scenario.
 #[pyclass(frozen, module = "headend._engine")]
 pub(crate) struct Scenario(pub(crate) scenario::Scenario);
 
@@ -24,37 +24,37 @@ impl Scenario {
         self.0.to_json()
     }
 
-    /// What it is about, in one line.
+    /// The title, in one line.
     #[getter]
     fn title(&self) -> &str {
         &self.0.raw().title
     }
 
-    /// What it teaches.
+    /// The description: what the scenario teaches.
     #[getter]
     fn description(&self) -> &str {
         &self.0.raw().description
     }
 
-    /// Simulated time of a run, nanoseconds.
+    /// The simulated time of a run, in nanoseconds.
     #[getter]
     fn duration_ns(&self) -> u64 {
         self.0.raw().duration.as_nanos()
     }
 
-    /// How much of its start is not measured, nanoseconds.
+    /// The time at the start of a run that is not measured, in nanoseconds.
     #[getter]
     fn warmup_ns(&self) -> u64 {
         self.0.raw().warmup.as_nanos()
     }
 
-    /// Seed of its random streams.
+    /// The seed of the random streams.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.raw().seed
     }
 
-    /// Expectations: name and expression.
+    /// The expectations: name and expression.
     #[getter]
     fn expect(&self) -> Vec<(String, String)> {
         let expectations = self.0.raw().expect.iter();
@@ -63,13 +63,14 @@ impl Scenario {
             .collect()
     }
 
-    /// What is to be read before its results are trusted.
+    /// Warnings that a user should read before trusting the results.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings().to_vec()
     }
 
-    /// The parts of the memory that a run can need at most, the largest first: the keys that make it, the reckoning, bytes, and whether it is of tables.
+    /// The parts of the memory that a run can need at most, the largest first: the keys that cause
+    /// it, the calculation, the bytes, and whether the part is for tables.
     #[getter]
     fn memory(&self) -> Vec<(String, String, u64, bool)> {
         let parts = self.0.memory().into_iter();
@@ -78,7 +79,7 @@ impl Scenario {
             .collect()
     }
 
-    /// Every flow as results name it, with its application's name.
+    /// The flows, by their names in results, each with the name of its application.
     #[getter]
     fn flows(&self) -> Vec<(String, &'static str)> {
         let flows = self.0.flows();
@@ -87,19 +88,19 @@ impl Scenario {
             .collect()
     }
 
-    /// Every queue as results name it.
+    /// The queues, by their names in results.
     #[getter]
     fn queues(&self) -> Vec<String> {
         self.0.queues().collect()
     }
 
-    /// Name of the queue it is about, if it is about one.
+    /// The name of the bottleneck queue, if the scenario has one.
     #[getter]
     fn bottleneck(&self) -> Option<&str> {
         self.0.bottleneck()
     }
 
-    /// Path of the key that holds that queue.
+    /// The path of the key that configures that queue.
     #[getter]
     fn queue_path(&self) -> Option<String> {
         self.0.queue_path()
@@ -110,7 +111,8 @@ impl Scenario {
     }
 }
 
-/// Reads and checks a scenario. `overrides` are pairs of dotted path and value text; `files` holds the bytes of every file it names.
+/// Parses and checks a scenario. `overrides` are pairs of dotted path and value text; `files` holds
+/// the bytes of every file that the scenario names.
 #[pyfunction]
 #[pyo3(signature = (text, *, format = "toml", overrides = Vec::new(), files = BTreeMap::new()))]
 pub(crate) fn parse(
@@ -126,7 +128,8 @@ pub(crate) fn parse(
         .map_err(|error| scenario_error(py, &error))
 }
 
-/// The files a scenario names, each with the override that names it, as `PATH=VALUE`, or none where the text does.
+/// The files that a scenario names. Each has the override that names it, as `PATH=VALUE`, or None
+/// if the text names it.
 #[pyfunction]
 #[pyo3(signature = (text, *, format = "toml", overrides = Vec::new()))]
 pub(crate) fn required_files(
@@ -143,7 +146,8 @@ pub(crate) fn required_files(
         .collect())
 }
 
-/// The line of text that refuses the value at `path` because of `why`: with the place where it was written.
+/// The one-line error that refuses the value at `path` with the reason `why`, and gives the place
+/// where the value was written.
 #[pyfunction]
 #[pyo3(signature = (text, path, why, *, format = "toml", overrides = Vec::new()))]
 pub(crate) fn refuse(
@@ -172,13 +176,13 @@ pub(crate) fn reference() -> String {
     scenario::reference()
 }
 
-/// What the engine says of queue disciplines, applications and their measures, as JSON.
+/// The engine's description of queue disciplines, applications and their measures, as JSON.
 #[pyfunction]
 pub(crate) fn describe() -> String {
     headend::description::describe()
 }
 
-/// The columns of every table of results, by its name.
+/// The columns of every result table, by the table's name.
 #[pyfunction]
 pub(crate) fn columns() -> BTreeMap<&'static str, Vec<String>> {
     headend::metrics::recorder::columns().into_iter().collect()

@@ -1,10 +1,11 @@
-//! Statistics of results, of which the intervals of means are made.
+//! Statistics for confidence intervals of means.
 
 use headend::student_t;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The value that a share `p` of Student's t distribution with so many `degrees` of freedom lies below.
+/// The quantile of Student's t distribution: the value below which a share `p` of the distribution
+/// with `degrees` of freedom lies.
 #[pyfunction]
 pub(crate) fn student_t_quantile(p: f64, degrees: u32) -> PyResult<f64> {
     if !(p > 0.0 && p < 1.0) {
