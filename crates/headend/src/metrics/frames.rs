@@ -1,12 +1,12 @@
-//! Video as its receiver sees it: frames that came whole and in time, their delay, and how long the
-//! picture stood still.
+//! Scores video as its receiver sees it: the share of frames that are complete in time, their
+//! delay, and how long the picture is frozen.
 //!
 //! A frame is sent as several packets and is whole once the last of them has arrived. A viewer who
-//! acts on what he sees needs it by a deadline. A whole frame is shown at once, late or not, unless
-//! a later one was shown before it. A frame that never is whole is skipped.
+//! reacts to the picture needs the frame by a deadline. A whole frame is shown at once, late or
+//! not, unless a later one was shown before. A frame that never becomes whole is skipped.
 //!
-//! The picture *stands still* in what W3C's WebRTC statistics call a freeze: no frame is shown for
-//! max(3 δ, δ + 150 ms), where δ is the time between two frames. All of that time counts.
+//! The picture is *frozen* as W3C's WebRTC statistics define a freeze: no frame is shown for max(3
+//! δ, δ + 150 ms), where δ is the time between two frames. All of that time counts.
 
 use std::collections::VecDeque;
 
@@ -16,27 +16,28 @@ use crate::time::{Duration, Instant};
 /// How video is scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scoring {
-    /// Time from a frame's encoding to its last packet's arrival up to which it is in time.
+    /// The longest time from a frame's encoding to its last packet's arrival with which the frame
+    /// is in time.
     pub(crate) deadline: Duration,
-    /// Length of a scoring period.
+    /// The length of a scoring period.
     pub(crate) period: Duration,
-    /// Time between two frames.
+    /// The time between two frames.
     pub(crate) interval: Duration,
 }
 
-/// What one scoring period of one direction came to.
+/// The score of one scoring period of one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Score {
-    /// When the period was over.
+    /// The end of the period.
     pub(crate) ended: Instant,
     /// Mean time from encoding to the last packet's arrival, in nanoseconds, over the frames that
     /// became whole; NaN if none did.
     pub(crate) delay: f64,
-    /// Share of the frames that were not whole at their deadline.
+    /// The share of the frames that were not whole at their deadline.
     pub(crate) late: f64,
-    /// Share of the period in which the picture stood still.
+    /// The share of the period in which the picture was frozen.
     pub(crate) frozen: f64,
-    /// Video that arrived of what was sent in the period, bit/s of IP packets.
+    /// The rate of the video that arrived of what was sent in the period, in bit/s of IP packets.
     pub(crate) rate: f64,
 }
 
@@ -45,16 +46,16 @@ pub(crate) struct Score {
 pub(crate) struct Scorer {
     scoring: Scoring,
     periods: Periods<Tally>,
-    /// The frames from the first that is not whole on: so many as are encoded in a grace.
+    /// The frames from the first one that is not whole: as many as are encoded in a grace.
     frames: VecDeque<Frame>,
     room: usize,
-    /// Number of the first of them.
+    /// The number of the first of them.
     first: u64,
-    /// Number of the next frame that may be shown.
+    /// The number of the next frame that may be shown.
     next_shown: u64,
     /// When the picture last changed.
     shown_at: Instant,
-    /// Up to when a freeze that goes on has been counted.
+    /// The time up to which a freeze that has not ended is counted.
     counted_to: Instant,
 }
 
@@ -75,7 +76,7 @@ struct Frame {
 }
 
 impl Scorer {
-    /// A scorer of video whose first frame is still to come.
+    /// A scorer of video whose first frame is not yet encoded.
     pub(crate) fn new(scoring: Scoring) -> Self {
         let grace = GRACE.max(scoring.deadline);
         let room = (grace.as_nanos() / scoring.interval.as_nanos()) as usize + 2;
@@ -91,24 +92,24 @@ impl Scorer {
         }
     }
 
-    /// Length of a period.
+    /// The length of a period.
     pub(crate) fn period(&self) -> Duration {
         self.scoring.period
     }
 
-    /// The first period begins, or goes on, with less than its length `over`.
+    /// Starts the first period, or continues it, shortened by `over`.
     pub(crate) fn start(&mut self, now: Instant, over: Duration) {
         self.periods.start(now, over);
         self.shown_at = now;
     }
 
-    /// The next frame was encoded, as so many packets. Gives its number. First take the scores that
-    /// are due.
+    /// Records that the next frame was encoded as `packets` packets, and returns the frame's
+    /// number. The scores that are due must be taken first.
     pub(crate) fn encoded(&mut self, now: Instant, packets: u32) -> u64 {
         if let Some(tally) = self.periods.tally(now) {
             tally.frames += 1;
         }
-        // A frame that is not whole after this time is given up.
+        // A frame that is not whole after this time is skipped.
         if self.frames.len() == self.room {
             self.pop();
         }
@@ -119,7 +120,8 @@ impl Scorer {
         self.first + self.frames.len() as u64 - 1
     }
 
-    /// A packet of `size` of frame `number` arrived. Ask for the scores that are due before.
+    /// Records that a packet of `size` bytes of frame `number` arrived. The scores that are due
+    /// must be taken first.
     pub(crate) fn arrived(&mut self, number: u64, size: u16, now: Instant) {
         let Some(place) = number.checked_sub(self.first) else {
             return;
@@ -150,12 +152,12 @@ impl Scorer {
         }
     }
 
-    /// The score of a period whose grace is over. A period without a frame has none.
+    /// The score of a period whose grace is over. A period without a frame has no score.
     pub(crate) fn score_due(&mut self, now: Instant) -> Option<Score> {
         loop {
             let (ended, mut tally) = self.periods.due(now)?;
-            // A freeze that goes on counts in this period too, whose tally is closed when the
-            // picture moves again.
+            // A freeze that has not ended counts in this period as well; its end will be after the
+            // period's tally is closed.
             let since = self.shown_at.max(self.counted_to);
             if now - self.shown_at >= self.freeze() && since < ended {
                 tally.frozen += (ended - since).min(self.scoring.period);
@@ -167,7 +169,7 @@ impl Scorer {
         }
     }
 
-    /// No further frame is encoded: when the last score will be due, if one still is.
+    /// Ends the encoding. Returns when the last score will be due, if there is one more.
     pub(crate) fn stop(&mut self, now: Instant) -> Option<Instant> {
         self.periods.stop(now)
     }
@@ -209,8 +211,8 @@ impl Scorer {
     }
 }
 
-/// How long a frame is waited for, if its deadline is not later: longer than the deepest buffers of
-/// access lines delay a packet.
+/// How long the scorer waits for a frame, unless its deadline is later: longer than the deepest
+/// buffers of access lines delay a packet.
 const GRACE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -276,9 +278,9 @@ mod tests {
             _ => Some(100),
         });
         assert_eq!(scores[2].late, 0.2);
-        // Of the nine that are whole one takes 101 ms.
+        // Of the nine whole frames, one takes 101 ms.
         assert!((scores[2].delay - (901e6 / 9.0)).abs() < 1.0);
-        // No two frames are missed one after the other: the picture never stands for 170 ms.
+        // No two consecutive frames are missed: the picture never freezes for 170 ms.
         assert_eq!(scores[2].frozen, 0.0);
         assert_eq!(scores[2].rate, 380_000.0);
     }
@@ -317,7 +319,7 @@ mod tests {
 
     #[test]
     fn late_frames_are_shown_when_they_come_unless_a_later_one_was() {
-        // All take 500 ms: nothing is in time, and nothing stands still but the start.
+        // All take 500 ms: no frame is in time, and the picture is frozen only at the start.
         let late = scores(|_, _| Some(500));
         assert!(late.iter().all(|score| score.late == 1.0));
         assert_eq!(late[1].frozen, 0.0);

@@ -1,19 +1,19 @@
-//! What applications measure about their own work. A kind of measure is declared beside the
-//! application that reports it, with all that results, comparisons and figures say of it.
+//! The measures that applications report about their own work. A kind of measure is declared beside
+//! the application that reports it, with all that results, comparisons and figures state of it.
 
 use crate::packet::Side;
 
-/// What an application measures: a kind, and the direction, of a kind that is measured in each.
+/// A measure of an application: a kind and, for a kind with directions, a direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Measure {
-    /// Of which kind it is.
+    /// The kind of the measure.
     pub kind: &'static Kind,
-    /// The side whose packets it is about; none of a kind that has no directions.
+    /// The side whose packets are measured; `None` for a kind without directions.
     pub from: Option<Side>,
 }
 
 impl Measure {
-    /// Its name in result tables.
+    /// The name in result tables.
     pub fn name(self) -> String {
         let end = match self.from {
             Some(Side::Peer) => "_down",
@@ -22,39 +22,39 @@ impl Measure {
         format!("{}{end}", self.kind.name)
     }
 
-    /// What tells it from others, in an order that has no meaning.
+    /// An ordering key that is unique to the measure. The order has no meaning.
     pub(crate) const fn key(self) -> (&'static str, Option<Side>) {
         (self.kind.name, self.from)
     }
 }
 
-/// A kind of measure. [`Self::new`] has a default for all but its name, its unit and a sentence.
+/// A kind of measure. [`Self::new`] has a default for all but the name, the unit and a sentence.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in result tables. Of a kind that is measured in each direction, what is measured
-    /// downstream has `_down` behind it.
+    /// The name in result tables. For a kind with directions, the name of the downstream measure
+    /// ends with `_down`.
     pub name: &'static str,
-    /// What its values are.
+    /// The unit of its values.
     pub unit: Unit,
-    /// What it is, in a sentence. A kind without one is explained by another's.
+    /// The explanation, in a sentence. A kind without one is explained by another kind's.
     pub what: &'static str,
-    /// What its unit is called where values are plain numbers.
+    /// The name of the unit where values are plain numbers.
     pub scale: &'static str,
     /// Whether more is better.
     pub is_rising: bool,
-    /// The least and the largest value there can be, where they are not those of the unit.
+    /// The least and the largest possible value, where they are not those of the unit.
     pub range: Option<(f64, f64)>,
     /// Whether it has one value for each scoring period.
     pub is_periodic: bool,
-    /// Whether the delay and the loss of a flow that reports it still say something of it.
+    /// Whether the delay and the loss of a flow that reports it are still of interest.
     pub is_beside_delay: bool,
-    /// How a person is affected by what it measures.
+    /// How a person is affected by the measure.
     pub felt: Felt,
-    /// The place of its figures in comparisons of runs: smaller numbers first.
+    /// The place of the measure in comparisons of runs: smaller numbers first.
     pub place: u8,
-    /// By which of its statistics runs are compared, each with its title.
+    /// The statistics by which runs are compared, each with its title.
     pub compared_by: &'static [(&'static str, &'static str)],
-    /// How its samples are drawn over time, if they are drawn.
+    /// How the samples are drawn over time, if they are drawn.
     pub chart: Option<Chart>,
 }
 
@@ -95,7 +95,7 @@ impl Kind {
         self.of(Side::Peer)
     }
 
-    /// The measure, of a kind that has no directions.
+    /// The measure of a kind without directions.
     pub const fn whole(&'static self) -> Measure {
         Measure {
             kind: self,
@@ -104,12 +104,12 @@ impl Kind {
     }
 }
 
-/// What the values of a measure are.
+/// The unit of a measure's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Plain numbers.
     Number,
-    /// Plain numbers, by the minute.
+    /// Plain numbers per minute.
     PerMinute,
     /// bit/s.
     Rate,
@@ -120,7 +120,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its name in result tables.
+    /// The name in result tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Number | Self::Share => "1",
@@ -130,7 +130,7 @@ impl Unit {
         }
     }
 
-    /// What it is a unit of, as expectations know it.
+    /// The quantity of the unit, as expectations name it.
     pub const fn quantity(self) -> &'static str {
         match self {
             Self::Number | Self::PerMinute => "number",
@@ -141,20 +141,20 @@ impl Unit {
     }
 }
 
-/// How a person is affected by what a measure is about. Figures show first the flows whose measures
-/// are felt first.
+/// How a person is affected by what a measure is about. Figures show the flows first whose measures
+/// a person feels first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Felt {
-    /// Two people talk, or somebody plays by what they see.
+    /// At once: two people talk, or a person plays by what they see.
     AtOnce,
-    /// Somebody waits for an answer.
+    /// By waiting for an answer.
     AsWaiting,
     /// Neither.
     Later,
 }
 
 impl Felt {
-    /// Its name in the engine's description.
+    /// The name in the engine's description.
     pub const fn name(self) -> &'static str {
         match self {
             Self::AtOnce => "at_once",
@@ -167,19 +167,19 @@ impl Felt {
 /// How the samples of a measure are drawn over time.
 #[derive(Debug, Clone, Copy)]
 pub struct Chart {
-    /// The figure's name, which is also that of its file.
+    /// The name of the figure and of its file.
     pub name: &'static str,
-    /// The figure's title.
+    /// The title of the figure.
     pub title: &'static str,
-    /// What the vertical axis shows, with its unit.
+    /// The label of the vertical axis, with its unit.
     pub axis: &'static str,
-    /// From the measure's unit to that of the axis.
+    /// The factor from the measure's unit to that of the axis.
     pub factor: f64,
-    /// What to look at, and what good looks like.
+    /// What the figure shows, and what a good result looks like.
     pub explanation: &'static str,
-    /// Whether samples are points; otherwise a line joins them.
+    /// Whether samples are drawn as points; otherwise a line joins them.
     pub is_points: bool,
-    /// Whether the figure stands behind those of queues and rates, as that of transfers does.
+    /// Whether the figure comes after those of queues and rates, as that of transfers does.
     pub is_after_queues: bool,
     /// The place of the figure among those of other measures: smaller numbers first.
     pub place: u8,

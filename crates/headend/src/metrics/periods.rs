@@ -1,9 +1,9 @@
 //! Scoring periods: periods of equal length, each with a tally that stays open for a grace after
-//! the period's end. The first begins at the start of the stream, or some time before.
+//! the period's end. The first period begins at the start of the stream, or some time before.
 //!
 //! A packet or frame counts in the period in which it was sent. Whether it arrives in time may be
-//! known only later: the grace says how much later. After that its tally is closed. A period that
-//! the stop of the application has cut short is not scored.
+//! known only later: the grace is the longest such time, after which the tally is closed. A period
+//! that the stop of the application has cut short is not scored.
 
 use crate::time::{Duration, Instant};
 
@@ -13,19 +13,19 @@ pub(crate) struct Periods<T> {
     length: Duration,
     grace: Duration,
     start: Instant,
-    /// How much of the first period was over at the start.
+    /// The part of the first period that was over at the start.
     over: Duration,
     stopped: Option<Instant>,
-    /// The first period that is not scored. Period `k` has place `k mod` their number.
+    /// The first period that is not scored. Period `k` is at index `k mod` the number of tallies.
     next: u64,
     tallies: Vec<T>,
 }
 
 impl<T: Default + Clone> Periods<T> {
-    /// Periods of `length`, above zero, that wait for `grace`.
+    /// Periods of `length`, which is above zero, with a grace of `grace`.
     pub(crate) fn new(length: Duration, grace: Duration) -> Self {
         assert!(!length.is_zero(), "a period has a length");
-        // Those that wait, and the one that is under way.
+        // The periods in their grace, and the present one.
         let open = grace.as_nanos().div_ceil(length.as_nanos()) + 1;
         Self {
             length,
@@ -38,18 +38,18 @@ impl<T: Default + Clone> Periods<T> {
         }
     }
 
-    /// Length of a period.
+    /// The length of a period.
     pub(crate) fn length(&self) -> Duration {
         self.length
     }
 
-    /// The first period begins, or goes on, with less than its length `over`.
+    /// Starts the first period, or continues it, shortened by `over`.
     pub(crate) fn start(&mut self, now: Instant, over: Duration) {
         (self.start, self.over) = (now, over);
     }
 
-    /// The tally of what was sent at `sent_at`, unless it has been scored. First take the tallies
-    /// that are [due](Self::due).
+    /// The tally of what was sent at `sent_at`, unless it has been scored. The tallies that are
+    /// [due](Self::due) must be taken first.
     pub(crate) fn tally(&mut self, sent_at: Instant) -> Option<&mut T> {
         let number = self.number(sent_at);
         let open = self.tallies.len() as u64;
@@ -57,7 +57,7 @@ impl<T: Default + Clone> Periods<T> {
         (number >= self.next).then(|| &mut self.tallies[(number % open) as usize])
     }
 
-    /// The tally of the first period whose grace is over, and when the period ended.
+    /// The tally of the first period whose grace is over, and the end of the period.
     pub(crate) fn due(&mut self, now: Instant) -> Option<(Instant, T)> {
         let ended = self.end(self.next);
         if now < ended + self.grace || self.stopped.is_some_and(|stopped| ended > stopped) {
@@ -68,20 +68,19 @@ impl<T: Default + Clone> Periods<T> {
         Some((ended, std::mem::take(&mut self.tallies[place])))
     }
 
-    /// No further period ends. The time when the last period that has ended is due, if it is not
-    /// yet.
+    /// Ends the last period. Returns when the last complete period is due, if it is not yet.
     pub(crate) fn stop(&mut self, now: Instant) -> Option<Instant> {
         self.stopped = Some(now);
         let ended = self.number(now);
         (ended > self.next).then(|| self.end(ended - 1) + self.grace)
     }
 
-    /// End of the period that `at` is in.
+    /// The end of the period that contains `at`.
     pub(crate) fn end_of(&self, at: Instant) -> Instant {
         self.end(self.number(at))
     }
 
-    /// Number of the period that `at` is in.
+    /// The number of the period that contains `at`.
     fn number(&self, at: Instant) -> u64 {
         (at - self.start + self.over).as_nanos() / self.length.as_nanos()
     }

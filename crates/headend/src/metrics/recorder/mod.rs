@@ -1,10 +1,10 @@
-//! The recorder: counts everything that happens, per flow direction and per queue, and keeps the
-//! series over time.
+//! The recorder: it counts all events of a run, per flow direction and per queue, and keeps the
+//! time series.
 //!
 //! A packet costs a few additions at its sender, and a few more with one histogram increment at
 //! each queue and at its receiver. Memory does not grow with the number of packets; with the
 //! default interval it does not grow with simulated time either. [`tables`] makes the result
-//! tables; docs/reference/results.md defines every figure.
+//! tables; docs/reference/results.md defines every column.
 
 mod series;
 mod stats;
@@ -24,12 +24,12 @@ use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
 use crate::wire::capture::Capture;
 
-/// A flow of the scenario, as results name it.
+/// A flow of the scenario, as results describe it.
 #[derive(Debug, Clone)]
 pub struct GroupInfo {
-    /// Its name.
+    /// The name of the flow.
     pub name: String,
-    /// Its application's name.
+    /// The name of its application.
     pub application: &'static str,
     /// `tcp` or `udp`.
     pub transport: &'static str,
@@ -39,56 +39,56 @@ pub struct GroupInfo {
     pub is_bulk: bool,
 }
 
-/// A queue of a link, as results name it.
+/// A queue of a link, as results describe it.
 #[derive(Debug, Clone)]
 pub struct QueueInfo {
-    /// Its name, such as `cable.up`.
+    /// The name of the queue, such as `cable.up`.
     pub name: String,
-    /// Its link's name.
+    /// The name of its link.
     pub link: String,
     /// `up` or `down`.
     pub direction: &'static str,
-    /// Its discipline's name.
+    /// The name of its discipline.
     pub discipline: &'static str,
-    /// Nominal rate, bit/s.
+    /// The nominal rate, in bit/s.
     pub rate_bps: u64,
-    /// Its limit in bytes, if it has one in bytes.
+    /// The limit in bytes, if it has one in bytes.
     pub limit_bytes: Option<u64>,
-    /// Bytes the line counts beyond a packet's IP bytes.
+    /// The bytes that the line counts beyond a packet's IP bytes.
     pub overhead_bytes: u64,
-    /// Of a DOCSIS upstream: time between two MAPs.
+    /// For a DOCSIS upstream: the time between two MAPs.
     pub map_interval: Option<Duration>,
 }
 
-/// Counters of a DOCSIS upstream MAC; of a node of an 802.11b cell, its collisions.
+/// The counters of a DOCSIS upstream MAC; for a node of an 802.11b cell, its collisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MacCounters {
     /// Requests sent in contention regions.
     pub requests_contention: u64,
-    /// Requests that rode in a burst.
+    /// Requests piggybacked in a burst.
     pub requests_piggyback: u64,
     /// Contention requests, or frames, lost to a collision.
     pub collisions: u64,
     /// Contention requests that were sent again after a collision.
     pub request_retries: u64,
-    /// Requests given up after too many collisions.
+    /// Requests abandoned after too many collisions.
     pub requests_exceeded: u64,
     /// Grants received.
     pub grants: u64,
     /// Bytes of those grants.
     pub granted_bytes: u64,
-    /// Bytes of those grants that carried nothing.
+    /// Bytes of those grants that carried no data.
     pub unused_grant_bytes: u64,
     /// MAPs that carried a grant.
     pub maps: u64,
 }
 
-/// Figures of a flow direction's row in the series.
+/// The number of columns in a flow direction's row of the series.
 const FLOW_FIGURES: usize = 6;
-/// Figures of a queue's row, its inner state among them.
+/// The number of columns in a queue's row, its internal state included.
 const QUEUE_FIGURES: usize = 16;
 
-/// A connection's row in the series: its sample as the table has it.
+/// A connection's row in the series: its sample as in the table.
 #[derive(Debug, Clone, Copy)]
 struct ConnectionRow {
     at: Instant,
@@ -108,41 +108,41 @@ struct Sample {
     value: f64,
 }
 
-/// Most rows of connections for which memory is allocated in advance.
+/// The most rows of connections for which memory is allocated in advance.
 const CONNECTION_ROWS: usize = 1 << 14;
 
-/// Counts what happens.
+/// The recorder of a run.
 pub struct Recorder {
     groups: Vec<GroupInfo>,
     queue_infos: Vec<QueueInfo>,
 
-    // Of the run and of its measured part.
+    // The run and its measured part.
     measuring_since: Instant,
-    /// By [`direction`].
+    /// The flow directions, by [`direction`].
     flows: Vec<FlowStats>,
     queues: Vec<QueueStats>,
     macs: Vec<MacCounters>,
     channels: Channels,
-    /// Packets that joined a backlog that several flows have used since it was last empty, by
+    /// The packets that joined a backlog that several flows have used since it was last empty; by
     /// queue, backlog, group and sender.
     meetings: BTreeMap<(QueueId, u32, GroupId, Side), u64>,
     samples: Vec<Sample>,
     delivered: u64,
     data_delivered: u64,
 
-    // Of intervals.
+    // The intervals.
     interval: Duration,
     interval_start: Instant,
-    /// Keys are twice the group's number plus the side's.
+    /// The key is twice the group's number, plus the side's index.
     flow_series: Series<FLOW_FIGURES>,
-    /// Keys are places in the order in which links show their queues.
+    /// The key is the queue's place in the order in which links report their queues.
     queue_series: Series<QUEUE_FIGURES>,
     queues_shown: Vec<QueueId>,
-    /// Queues shown in this interval so far.
+    /// The number of queues reported in this interval so far.
     shown: usize,
     connection_series: Vec<ConnectionRow>,
 
-    // Listeners.
+    // The recipients of trace events.
     sinks: Vec<Box<dyn Sink>>,
     capture: Option<Box<Capture>>,
     interest: TraceKinds,
@@ -195,7 +195,7 @@ impl Recorder {
         }
     }
 
-    /// Adds a listener.
+    /// Adds a recipient of trace events.
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
         self.interest = self.interest.union(sink.interest());
         self.sinks.push(sink);
@@ -212,11 +212,12 @@ impl Recorder {
         self.capture.as_deref_mut()
     }
 
-    /// The flow of this name, and the side whose packets travel up; the other side if none do.
+    /// The flow with this name, and the side whose packets travel up; the other side if no packets
+    /// travel up.
     pub fn find_group(&self, name: &str) -> Option<(GroupId, Side)> {
         let index = self.groups.iter().position(|info| info.name == name)?;
         let info = &self.groups[index];
-        // TCP acknowledges what comes down.
+        // With TCP, the host sends at least acknowledgements.
         let sends_up = info.transport == "tcp" || info.carries_data[Side::Host.index()];
         let side = if sends_up { Side::Host } else { Side::Peer };
         Some((GroupId(index as u32), side))
@@ -236,29 +237,29 @@ impl Recorder {
         self.queue_infos.iter().map(first).collect()
     }
 
-    /// The queue of this name.
+    /// The queue with this name.
     pub fn find_queue(&self, name: &str) -> Option<QueueId> {
         let place = self.queue_infos.iter().position(|info| info.name == name)?;
         Some(QueueId(place as u32))
     }
 
-    /// Length of an interval of the series.
+    /// The length of an interval of the series.
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Packets delivered that carried application data, since the start of the run.
+    /// The packets with application data that were delivered since the start of the run.
     pub fn data_packets_delivered(&self) -> u64 {
         self.data_delivered
     }
 
-    /// Whether anybody listens to events of this kind.
+    /// Whether an event of this kind has a recipient.
     #[inline]
     pub(crate) fn is_heard(&self, kind: TraceKinds) -> bool {
         self.interest.meets(kind)
     }
 
-    /// A host sent a packet.
+    /// Records that a host sent a packet.
     #[inline]
     pub(crate) fn sent(
         &mut self,
@@ -275,7 +276,7 @@ impl Recorder {
         }
     }
 
-    /// A packet reached its receiver.
+    /// Records that a packet reached its receiver.
     #[inline]
     pub(crate) fn delivered(
         &mut self,
@@ -296,7 +297,7 @@ impl Recorder {
         }
     }
 
-    /// A queue took a packet in. `around` is read only if there is a listener.
+    /// Records that a packet was enqueued. `around` is read only if the event has a recipient.
     #[inline]
     pub(crate) fn enqueued(
         &mut self,
@@ -320,18 +321,18 @@ impl Recorder {
         self.queues[queue.0 as usize].total.packets_enqueued += 1;
     }
 
-    /// How often a queue took a packet in.
+    /// How many packets a queue has enqueued.
     pub fn packets_enqueued(&self, queue: QueueId) -> u64 {
         self.queues[queue.0 as usize].total.packets_enqueued
     }
 
-    /// The last so many packets that a queue took in had waited in it before, under another
-    /// discipline. They count once.
+    /// Records that the last `packets` packets that a queue enqueued had been in it before, under
+    /// another discipline. They count once.
     pub fn moved(&mut self, queue: QueueId, packets: u64) {
         self.queues[queue.0 as usize].total.packets_moved += packets;
     }
 
-    /// A queue gave a packet up for transmission.
+    /// Records that a packet was dequeued for transmission.
     #[inline]
     pub(crate) fn dequeued(
         &mut self,
@@ -357,7 +358,7 @@ impl Recorder {
         self.queues[queue.0 as usize].dequeued(at, size, sojourn);
     }
 
-    /// A packet was discarded, in `queue` if in one.
+    /// Records that a packet was discarded, in `queue` if it was in one.
     pub(crate) fn discarded(
         &mut self,
         at: Instant,
@@ -381,7 +382,7 @@ impl Recorder {
         }
     }
 
-    /// A packet was given CE in `queue`.
+    /// Records that a packet was marked CE in `queue`.
     pub fn marked(&mut self, at: Instant, queue: QueueId, packet: &Packet, group: GroupId) {
         (self.flows[direction(group, packet.from)].ends).mark();
         self.queues[queue.0 as usize].ends.mark();
@@ -393,19 +394,21 @@ impl Recorder {
         }
     }
 
-    /// A packet joined a backlog of `queue` that several flows have used since it was last empty.
+    /// Records that a packet joined a backlog of `queue` that several flows have used since it was
+    /// last empty.
     pub fn met(&mut self, queue: QueueId, backlog: u32, group: GroupId, from: Side) {
         *(self.meetings)
             .entry((queue, backlog, group, from))
             .or_default() += 1;
     }
 
-    /// A packet was given CE in the wide area.
+    /// Records that a packet was marked CE in the wide area.
     pub fn marked_on_path(&mut self, packet: &Packet, group: GroupId) {
         (self.flows[direction(group, packet.from)].ends).mark();
     }
 
-    /// A modem chose the contention opportunity of its request, in a window of so many.
+    /// Records that a modem chose the contention opportunity of its request, in a window of
+    /// `window` opportunities.
     pub fn deferred(&mut self, at: Instant, queue: QueueId, opportunity: u64, window: u64) {
         if self.is_heard(TraceKinds::DEFERRED) {
             self.tell(at, || TraceEvent::Deferred {
@@ -416,13 +419,13 @@ impl Recorder {
         }
     }
 
-    /// Whether there is a listener to frames or backoffs of a cell.
+    /// Whether frames or backoffs of a cell have a recipient.
     #[inline]
     pub fn hears_air(&self) -> bool {
         self.is_heard(TraceKinds::AIRED.union(TraceKinds::BACKED_OFF))
     }
 
-    /// A station or access point drew a backoff.
+    /// Records that a station or access point drew a backoff.
     pub fn backed_off(&mut self, at: Instant, queue: QueueId, slots: u64, window: u64) {
         if self.is_heard(TraceKinds::BACKED_OFF) {
             self.tell(at, || TraceEvent::BackedOff {
@@ -433,7 +436,8 @@ impl Recorder {
         }
     }
 
-    /// A frame of so many bytes goes over the channel of a cell; its exchange begins at `at`.
+    /// Records that a frame of `bytes` is sent over the channel of a cell. Its exchange begins at
+    /// `at`.
     pub fn aired(
         &mut self,
         at: Instant,
@@ -455,8 +459,8 @@ impl Recorder {
         }
     }
 
-    /// A modem requests `bytes`, and the request leaves at `sent`: in a contention opportunity if
-    /// there is one, else in a burst or a poll.
+    /// Records that a modem requests `bytes`, in a request that is sent at `sent`: in a contention
+    /// opportunity if there is one, else in a burst or as the answer to a poll.
     pub fn requested(
         &mut self,
         at: Instant,
@@ -480,8 +484,8 @@ impl Recorder {
         }
     }
 
-    /// A MAP acknowledged the contention request sent at `sent`, or came without acknowledging it
-    /// because the CMTS had not `heard` it.
+    /// Records that a MAP acknowledged the contention request sent at `sent`, or did not
+    /// acknowledge it because the CMTS had not received (`heard`) it.
     pub fn answered(&mut self, at: Instant, queue: QueueId, sent: Instant, heard: bool) {
         self.mac(queue).collisions += u64::from(!heard);
         if self.is_heard(TraceKinds::ANSWERED) {
@@ -489,14 +493,15 @@ impl Recorder {
         }
     }
 
-    /// A burst that begins at `start` is prepared.
+    /// Records that a modem prepared a burst that begins at `start`.
     pub fn prepared(&mut self, at: Instant, queue: QueueId, start: Instant) {
         if self.is_heard(TraceKinds::PREPARED) {
             self.tell(at, || TraceEvent::Prepared { queue, start });
         }
     }
 
-    /// A MAP's grant of `bytes`, whose burst begins at `start`, became known to the modem.
+    /// Records that a modem learned from a MAP of a grant of `bytes`, whose burst begins at
+    /// `start`.
     pub fn granted(&mut self, at: Instant, queue: QueueId, bytes: u64, start: Instant) {
         let mac = self.mac(queue);
         mac.grants += 1;
@@ -510,8 +515,8 @@ impl Recorder {
         }
     }
 
-    /// The last part of a packet is in the burst of a grant. The packet leaves the CMTS at
-    /// `delivery`.
+    /// Records that the last part of a packet is in the burst of a grant. The packet leaves the
+    /// CMTS at `delivery`.
     #[inline]
     pub(crate) fn loaded(
         &mut self,
@@ -530,7 +535,7 @@ impl Recorder {
         }
     }
 
-    /// Makes the event and shows it to its listeners. Most runs have none.
+    /// Creates an event and passes it to its recipients. Most runs have none.
     #[cold]
     #[inline(never)]
     fn tell(&mut self, at: Instant, event: impl FnOnce() -> TraceEvent) {
@@ -560,36 +565,37 @@ impl Recorder {
         self.tell(at, || event);
     }
 
-    /// The receiving application of a direction read `bytes`.
+    /// Records that the receiving application of a direction read `bytes`.
     #[inline]
     pub fn goodput(&mut self, group: GroupId, from: Side, bytes: u64) {
         self.flows[direction(group, from)].total.goodput_bytes += bytes;
     }
 
-    /// A sender sent a segment again.
+    /// Records that a sender sent a segment again.
     pub fn retransmitted(&mut self, group: GroupId, from: Side) {
         (self.flows[direction(group, from)].retransmitted).add();
     }
 
-    /// A queue now holds `bytes`.
+    /// Records that a queue now holds `bytes`.
     #[inline]
     pub fn backlog(&mut self, at: Instant, queue: QueueId, bytes: u64) {
         self.queues[queue.0 as usize].holds(at, bytes);
     }
 
-    /// The MAC counters of a queue. Its link adds to them.
+    /// The MAC counters of a queue, to which its link adds.
     pub fn mac(&mut self, queue: QueueId) -> &mut MacCounters {
         &mut self.macs[queue.0 as usize]
     }
 
-    /// The use so far of the channel that `queue` shares with others of its link and direction.
+    /// Records the use so far of the channel that `queue` shares with other queues of its link and
+    /// direction.
     pub fn channel(&mut self, queue: QueueId, so_far: ChannelUse) {
         let info = &self.queue_infos[queue.0 as usize];
         self.channels.note(&info.link, info.direction, so_far);
     }
 
-    /// An application measured something that ended at `at` and had lasted for `length`. It counts
-    /// if it began in the measured part.
+    /// Records a measurement of an application that ended at `at` and had lasted for `length`. It
+    /// counts if it began in the measured part.
     pub fn measured(
         &mut self,
         at: Instant,
@@ -613,7 +619,8 @@ impl Recorder {
         });
     }
 
-    /// The warm-up is over: counting starts anew. Series and jitter estimates go on.
+    /// Starts the measured part at the end of the warm-up: counting starts again. Series and jitter
+    /// estimates continue.
     pub fn start_measuring(&mut self, at: Instant) {
         self.measuring_since = at;
         self.samples.clear();
@@ -657,8 +664,8 @@ impl Recorder {
         }
     }
 
-    /// Closes an interval of a queue's series; the interval lasted `length`. Queues come in the
-    /// same order in every interval.
+    /// Closes an interval of a queue's series; the interval lasted `length`. Links report their
+    /// queues in the same order in every interval.
     pub fn queue_row(
         &mut self,
         at: Instant,
@@ -716,8 +723,8 @@ impl Recorder {
         self.shown += 1;
     }
 
-    /// Closes an interval of the next queue's series in which nothing happened: the row is that of
-    /// the interval before.
+    /// Closes an interval of the next queue's series in which nothing happened: the row equals that
+    /// of the previous interval.
     pub fn same_queue_row(&mut self) {
         debug_assert!(
             {
@@ -754,13 +761,13 @@ impl Recorder {
     }
 }
 
-/// The place of a flow direction: its key in the series.
+/// The index of a flow direction, which is its key in the series.
 #[inline]
 fn direction(group: GroupId, from: Side) -> usize {
     2 * group.0 as usize + from.index()
 }
 
-/// A list of `count` values that `make` makes.
+/// A list of `count` values, each made by `make`.
 fn repeat<T>(count: usize, make: impl Fn() -> T) -> Vec<T> {
     std::iter::repeat_with(make).take(count).collect()
 }

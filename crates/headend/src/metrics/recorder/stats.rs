@@ -1,13 +1,14 @@
-//! What is counted of a flow direction and of a queue.
+//! The statistics of a flow direction and of a queue.
 //!
-//! Counters only grow: what an interval or the measured part saw is the difference of two readings.
-//! Longest delays and largest backlogs are no such counters: they begin anew with each interval.
+//! Counters only grow: the count of an interval, or of the measured part, is the difference of two
+//! readings. Longest delays and largest backlogs are not counters: they start again with each
+//! interval.
 
 use crate::metrics::histogram::Histogram;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 
-/// Counters of a flow direction.
+/// The counters of a flow direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FlowCounters {
     pub(super) packets_sent: u64,
@@ -15,7 +16,7 @@ pub(super) struct FlowCounters {
     pub(super) packets_delivered: u64,
     pub(super) bytes_delivered: u64,
     pub(super) goodput_bytes: u64,
-    /// Sum of the delays of the packets delivered, nanoseconds.
+    /// The sum of the delays of the packets delivered, in nanoseconds.
     pub(super) delay_sum: u64,
 }
 
@@ -32,27 +33,27 @@ impl FlowCounters {
     }
 }
 
-/// What is known of a flow direction.
+/// The statistics of a flow direction.
 #[derive(Debug, Default)]
 pub(super) struct FlowStats {
     pub(super) total: FlowCounters,
     /// The counters at the end of the warm-up, and at the end of the last interval.
     pub(super) at_warmup: FlowCounters,
     pub(super) at_interval: FlowCounters,
-    /// Delays of the measured part.
+    /// The delays of the measured part.
     pub(super) delays: Histogram,
-    /// Longest delay of the interval, nanoseconds.
+    /// The longest delay of the interval, in nanoseconds.
     pub(super) delay_max: u64,
     /// RFC 3550 §6.4.1: the interarrival jitter, nanoseconds.
     pub(super) jitter: f64,
-    /// Delay of the packet before, once there was one, nanoseconds.
+    /// The delay of the previous packet, if there was one, in nanoseconds.
     pub(super) last_delay: Option<u64>,
     pub(super) retransmitted: Count,
     pub(super) ends: Ends,
 }
 
 impl FlowStats {
-    /// A packet of so many bytes reached its receiver after `delay`.
+    /// Records that a packet of `size` bytes reached its receiver after `delay`.
     #[inline]
     pub(super) fn delivered(&mut self, size: u16, delay: Duration) {
         let nanos = delay.as_nanos();
@@ -67,7 +68,7 @@ impl FlowStats {
         }
     }
 
-    /// The warm-up is over. The jitter estimate goes on.
+    /// Starts the measured part at the end of the warm-up. The jitter estimate continues.
     pub(super) fn start_measuring(&mut self) {
         self.at_warmup = self.total;
         self.delays.reset();
@@ -75,13 +76,13 @@ impl FlowStats {
         self.ends.start_measuring();
     }
 
-    /// What the measured part saw.
+    /// The counts of the measured part.
     pub(super) fn measured(&self) -> FlowCounters {
         self.total.since(&self.at_warmup)
     }
 }
 
-/// A count of the run and of its measured part.
+/// A count over the run, and over its measured part.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Count {
     total: u64,
@@ -102,7 +103,7 @@ impl Count {
     }
 }
 
-/// Packets that ended early, by reason, and packets marked.
+/// The discarded packets by reason, and the marked packets.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     discarded: [Count; DropReason::COUNT],
@@ -122,7 +123,7 @@ impl Ends {
         self.marked.add();
     }
 
-    /// Packets discarded and marked in the interval, which ends.
+    /// Ends an interval; returns the packets discarded and marked in it.
     pub(super) fn close_interval(&mut self) -> [u64; 2] {
         [
             std::mem::take(&mut self.discarded_in_interval),
@@ -144,7 +145,7 @@ impl Ends {
     }
 }
 
-/// Counters of a queue.
+/// The counters of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct QueueCounters {
     pub(super) packets_enqueued: u64,
@@ -152,7 +153,7 @@ pub(super) struct QueueCounters {
     pub(super) packets_moved: u64,
     pub(super) packets_dequeued: u64,
     pub(super) bytes_dequeued: u64,
-    /// Sum of the sojourn times of the packets dequeued, nanoseconds.
+    /// The sum of the sojourn times of the packets dequeued, in nanoseconds.
     pub(super) delay_sum: u64,
 }
 
@@ -168,36 +169,37 @@ impl QueueCounters {
     }
 }
 
-/// A queue stands while a packet in it has waited for longer.
+/// A queue is a standing queue while a packet in it has waited for longer than this.
 const STANDING: Duration = Duration::from_millis(50);
 
-/// What is known of a queue.
+/// The statistics of a queue.
 #[derive(Debug, Default)]
 pub(super) struct QueueStats {
     pub(super) total: QueueCounters,
     /// The counters at the end of the warm-up, and at the end of the last interval.
     pub(super) at_warmup: QueueCounters,
     pub(super) at_interval: QueueCounters,
-    /// Sojourn times of the measured part.
+    /// The sojourn times of the measured part.
     pub(super) delays: Histogram,
-    /// Longest sojourn time of the interval, nanoseconds.
+    /// The longest sojourn time of the interval, in nanoseconds.
     pub(super) delay_max: u64,
-    /// Bytes that wait, and since when it is so many.
+    /// The bytes in the queue, and the time since when there are as many.
     pub(super) backlog: u64,
     backlog_since: Instant,
-    /// Integral of the backlog over the measured part, byte-nanoseconds.
+    /// The integral of the backlog over the measured part, in byte-nanoseconds.
     pub(super) backlog_integral: u128,
-    /// Largest backlog of the measured part, and of the interval.
+    /// The largest backlog of the measured part, and of the interval.
     pub(super) backlog_max: u64,
     pub(super) backlog_max_interval: u64,
-    /// Nanoseconds of the measured part in which the queue stood, and until when they are counted.
+    /// The nanoseconds of the measured part with a standing queue, and the time up to which they
+    /// are counted.
     pub(super) stood_ns: u64,
     stood_until: Instant,
     pub(super) ends: Ends,
 }
 
 impl QueueStats {
-    /// The queue now holds `bytes`.
+    /// Records that the queue now holds `bytes`.
     #[inline]
     pub(super) fn holds(&mut self, at: Instant, bytes: u64) {
         let held = at.since(self.backlog_since).as_nanos();
@@ -208,7 +210,7 @@ impl QueueStats {
         self.backlog_max_interval = self.backlog_max_interval.max(bytes);
     }
 
-    /// A packet of so many bytes left after `sojourn`.
+    /// Records that a packet of `size` bytes was dequeued after `sojourn`.
     #[inline]
     pub(super) fn dequeued(&mut self, at: Instant, size: u16, sojourn: Duration) {
         let nanos = sojourn.as_nanos();
@@ -222,16 +224,17 @@ impl QueueStats {
         }
     }
 
-    /// The packet that left at `at` made the queue stand for `span`.
+    /// Counts the `span` before `at` in which the packet that is dequeued at `at` made the queue a
+    /// standing one.
     fn stood(&mut self, at: Instant, span: Duration) {
-        // The packets of a FIFO leave one behind the other and cover every moment once. In a
+        // The packets of a FIFO leave one after the other and cover every moment once. In a
         // discipline with several queues their spans overlap: each moment counts once.
         let not_counted = at.since(self.stood_until);
         self.stood_ns += span.min(not_counted).as_nanos();
         self.stood_until = self.stood_until.max(at);
     }
 
-    /// The warm-up is over.
+    /// Starts the measured part at the end of the warm-up.
     pub(super) fn start_measuring(&mut self, at: Instant) {
         self.holds(at, self.backlog);
         self.at_warmup = self.total;
@@ -242,13 +245,13 @@ impl QueueStats {
         self.ends.start_measuring();
     }
 
-    /// What the measured part saw.
+    /// The counts of the measured part.
     pub(super) fn measured(&self) -> QueueCounters {
         self.total.since(&self.at_warmup)
     }
 }
 
-/// Mean and largest of an interval's delays.
+/// The mean and the largest of an interval's delays.
 pub(super) fn mean_and_max(count: u64, sum: u64, max: u64) -> (f64, f64) {
     if count == 0 {
         (f64::NAN, f64::NAN)
