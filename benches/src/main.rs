@@ -179,10 +179,10 @@ fn run_once(case: &str, duration: &str, rounds: usize) -> bool {
 
 /// The cases of the first issue, or one of them, compared with the floor.
 fn bench_cases(only: Option<&str>) -> Vec<serde_json::Value> {
-    let asked = CASES
+    let chosen = CASES
         .iter()
         .filter(|(case, ..)| only.is_none_or(|only| only == *case));
-    let all: Vec<_> = asked
+    let all: Vec<_> = chosen
         .flat_map(|&(case, text, queues, goal)| {
             queues.iter().map(move |&queue| (case, text, queue, goal))
         })

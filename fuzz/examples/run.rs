@@ -17,7 +17,7 @@ use headend_fuzz::tally::{FOLDER, read_counts};
 use headend_fuzz::targets::{Target, Tried};
 
 /// The arguments of the command line.
-struct Asked {
+struct Options {
     seconds: u64,
     binaries: PathBuf,
     folder: PathBuf,
@@ -34,8 +34,8 @@ const fn longest(target: Target) -> usize {
 }
 
 fn main() -> ExitCode {
-    let asked = match read_arguments(std::env::args().skip(1)) {
-        Ok(asked) => asked,
+    let options = match read_arguments(std::env::args().skip(1)) {
+        Ok(options) => options,
         Err(what) => {
             println!("{what}");
             return ExitCode::from(2);
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
     };
     let mut total = Tried::default();
     let mut failed = 0;
-    for &target in &asked.targets {
-        match fuzz(target, &asked) {
+    for &target in &options.targets {
+        match fuzz(target, &options) {
             Ok((tried, failures)) => {
                 println!("{:<14} {}", target.name(), describe(&tried, failures.len()));
                 for failure in &failures {
@@ -63,8 +63,8 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-fn read_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
-    let mut asked = Asked {
+fn read_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut options = Options {
         seconds: 60,
         binaries: PathBuf::new(),
         folder: PathBuf::from("target/fuzz"),
@@ -73,46 +73,46 @@ fn read_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Asked, 
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_default();
         match argument.as_str() {
-            "--binaries" => asked.binaries = value().into(),
-            "--folder" => asked.folder = value().into(),
+            "--binaries" => options.binaries = value().into(),
+            "--folder" => options.folder = value().into(),
             "--seconds" => {
                 let text = value();
                 let seconds = text.parse().ok().filter(|&seconds| seconds > 0);
-                asked.seconds = seconds.ok_or_else(|| {
+                options.seconds = seconds.ok_or_else(|| {
                     format!("SECONDS: expected a whole number of seconds, found \"{text}\"")
                 })?;
             }
             name => {
                 let target = Target::ALL.into_iter().find(|target| target.name() == name);
-                asked.targets.push(target.ok_or_else(|| {
+                options.targets.push(target.ok_or_else(|| {
                     let names = Target::ALL.map(Target::name).join(", ");
                     format!("TARGET: expected one of {names}, found \"{name}\"")
                 })?);
             }
         }
     }
-    if asked.targets.is_empty() {
-        asked.targets = Target::ALL.to_vec();
+    if options.targets.is_empty() {
+        options.targets = Target::ALL.to_vec();
     }
-    Ok(asked)
+    Ok(options)
 }
 
 /// Runs a target for its time, and starts it again if a failure ended it. Returns what was tried,
 /// and a line for each failure.
-fn fuzz(target: Target, asked: &Asked) -> io::Result<(Tried, Vec<String>)> {
-    let folder = asked.folder.join(target.name());
-    let (found, sown) = (folder.join("corpus"), folder.join("seeds"));
+fn fuzz(target: Target, options: &Options) -> io::Result<(Tried, Vec<String>)> {
+    let folder = options.folder.join(target.name());
+    let (found, seeded) = (folder.join("corpus"), folder.join("seeds"));
     fs::create_dir_all(&found)?;
-    let _ = fs::remove_dir_all(&sown);
-    fs::create_dir_all(&sown)?;
+    let _ = fs::remove_dir_all(&seeded);
+    fs::create_dir_all(&seeded)?;
     for (number, seed) in seeds::of(target, Path::new("."))?.iter().enumerate() {
-        fs::write(sown.join(format!("{number:04}")), seed)?;
+        fs::write(seeded.join(format!("{number:04}")), seed)?;
     }
     let words = folder.join("dictionary");
     fs::write(&words, seeds::dictionary())?;
     let kept = Path::new("fuzz/corpus").join(target.name());
-    let begun = wall_time();
-    let end = now() + Duration::from_secs(asked.seconds);
+    let started = wall_time();
+    let end = now() + Duration::from_secs(options.seconds);
     let mut tried = Tried::default();
     for round in 0.. {
         let left = end.saturating_duration_since(now()).as_secs();
@@ -121,8 +121,8 @@ fn fuzz(target: Target, asked: &Asked) -> io::Result<(Tried, Vec<String>)> {
         }
         let log = File::create(folder.join(format!("log-{round}")))?;
         let _ = fs::remove_file(folder.join(headend_fuzz::tally::COUNTS));
-        let status = Command::new(asked.binaries.join(target.name()))
-            .args([&found, &sown])
+        let status = Command::new(options.binaries.join(target.name()))
+            .args([&found, &seeded])
             .args(Some(&kept).filter(|kept| kept.is_dir()))
             .arg(format!("-max_total_time={}", left.max(1)))
             .arg(format!("-max_len={}", longest(target)))
@@ -147,7 +147,7 @@ fn fuzz(target: Target, asked: &Asked) -> io::Result<(Tried, Vec<String>)> {
             break;
         }
     }
-    Ok((tried, failures(&folder, begun)?))
+    Ok((tried, failures(&folder, started)?))
 }
 
 /// The number of characters of a message that are shown. The file beside the input holds the whole

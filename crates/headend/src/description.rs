@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn a_description_says_what_is_declared() {
-        let told: Value = serde_json::from_str(&describe()).expect("it is JSON");
+        let described: Value = serde_json::from_str(&describe()).expect("it is JSON");
         let find = |list: &str, name: &str| {
-            let all = told[list].as_array().expect("a list");
+            let all = described[list].as_array().expect("a list");
             all.iter()
                 .find(|item| item["name"] == name)
                 .cloned()

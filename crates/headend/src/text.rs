@@ -18,12 +18,12 @@ pub(crate) fn quote(text: &str) -> String {
 /// The text with all characters escaped that control a terminal: control characters, line
 /// separators, and marks of text direction.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_obeyed) {
+    if !text.contains(controls_terminal) {
         return text.into();
     }
     let mut escaped = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if is_obeyed(c) {
+        if controls_terminal(c) {
             escaped.extend(c.escape_debug());
         } else {
             escaped.push(c);
@@ -32,12 +32,12 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escaped.into()
 }
 
-fn is_obeyed(c: char) -> bool {
-    let turns_or_breaks = matches!(
+fn controls_terminal(c: char) -> bool {
+    let is_direction_or_break = matches!(
         c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
-    c.is_control() || turns_or_breaks
+    c.is_control() || is_direction_or_break
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_is_escaped_and_nothing_else() {
+    fn only_what_controls_a_terminal_is_escaped() {
         assert_eq!(
             escape("a\u{1b}[1m\n\u{9b}\u{202e}z"),
             "a\\u{1b}[1m\\n\\u{9b}\\u{202e}z"

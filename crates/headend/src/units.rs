@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_out_of_range_is_told_the_range_and_a_wrong_unit_an_example() {
+    fn the_error_of_a_number_out_of_range_has_the_range_and_that_of_a_wrong_unit_an_example() {
         let refuse = |text: &str| {
             let read = serde_json::from_value::<Duration>(text.into());
             read.expect_err("it is no duration").to_string()

@@ -107,7 +107,7 @@ fn every_flow_is_there_both_ways() {
 }
 
 #[test]
-fn source_and_destination_are_told_apart() {
+fn source_and_destination_are_distinguished() {
     takes("source = \"desk\"", &["call"], &[]);
     takes("destination = \"desk\"", &[], &["call"]);
     takes("host = \"desk\"", &["call"], &["call"]);

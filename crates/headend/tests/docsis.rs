@@ -273,7 +273,7 @@ fn a_modem_of_2004_adds_most_of_the_idle_round_trip_that_was_measured() {
 }
 
 #[test]
-fn a_modem_thins_the_acknowledgements_of_a_download_if_it_is_told_to() {
+fn a_modem_filters_the_acknowledgements_of_a_download_if_configured() {
     let thinned = |mode: &str| {
         let (_, events) = run(
             1,

@@ -344,7 +344,7 @@ fn a_change_of_queue_moves_what_waits_and_drops_what_does_not_fit() {
 }
 
 #[test]
-fn a_law_that_measures_grants_is_told_of_them_also_if_it_comes_later() {
+fn a_law_that_measures_grants_sees_them_also_if_a_change_installs_it() {
     let law = "queue.docsis_pie.delay_estimate = \"grants\"";
     let drop_tail = "queue.drop_tail.limit = \"500 ms\"";
     let later = format!(
@@ -792,7 +792,7 @@ scheduling.ugs = { interval = "2 ms", grants = 2, jitter = "2 ms" }
 }
 
 #[test]
-fn a_grant_that_nobody_asks_for_fits_into_a_map_of_one_channel() {
+fn an_unsolicited_grant_fits_into_a_map_of_one_channel() {
     let upstream = "upstream = { rate = \"2 Mbit/s\", queue.drop_tail.limit = \"500 ms\" }";
     let proactive = "upstream = { rate = \"200 Mbit/s\", scheduling.pgs = { rate = \"150 Mbit/s\", interval = \"20 ms\" } }";
     let found = error_where(OFFICE, upstream, proactive);

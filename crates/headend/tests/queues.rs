@@ -148,7 +148,7 @@ fn without_a_limit_the_queue_holds_all_that_the_sender_may_send() {
 }
 
 #[test]
-fn the_queue_shifts_nobody_elses_random_numbers() {
+fn the_queue_does_not_change_the_random_numbers_of_other_components() {
     let text = format!("{UPLOAD_AND_CALL}{OTHERS}");
     let sent = |queue: &QueueConfig| {
         let tables = tables(&text, queue);
@@ -249,7 +249,7 @@ fn who_shares_a_hashed_queue_with_whom_is_in_the_tables_of_every_queue_that_hash
 /// the arrivals: one in ten, spread evenly over one to ten. An upload alone hardly raises the
 /// average that far.
 #[test]
-fn a_drop_that_the_average_queue_forces_is_told_from_an_early_one() {
+fn a_drop_that_the_average_queue_forces_is_distinguished_from_an_early_one() {
     let drops = |text: &str| {
         let tables = tables_with(text, "{ red = { ecn = false } }");
         let queues = table(&tables, "queues");

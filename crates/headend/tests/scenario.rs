@@ -507,10 +507,10 @@ fn what_is_found_is_said_and_who_wrote_it() {
         "{ecn}"
     );
     for (written, meant) in [("ledbat++", "ledbat_plus_plus"), ("newreno", "reno")] {
-        let said = bulk(&[("flow.stream.tcp.congestion", written)]);
+        let error = bulk(&[("flow.stream.tcp.congestion", written)]);
         assert!(
-            said.contains(&format!("did you mean \"{meant}\"?")),
-            "{said}"
+            error.contains(&format!("did you mean \"{meant}\"?")),
+            "{error}"
         );
     }
     let periods = PLAIN.replace("start = {", "periods = []\n# {");
@@ -859,18 +859,18 @@ fn losses_and_marks_that_make_no_sense_are_refused() {
         ("2", "", "a share from 0 to 1, or from 0 % to 100 %"),
         ("{ every = \"1 %\" }", "every", "expected a whole number"),
     ] {
-        let told = error_with("flow.stream.path.loss", wrong);
+        let error = error_with("flow.stream.path.loss", wrong);
         let path = format!(
             "flow.stream.path.loss{}{path}",
             if path.is_empty() { "" } else { "." }
         );
         assert!(
-            told.starts_with(&path) && told.contains(why),
-            "{wrong}: {told}"
+            error.starts_with(&path) && error.contains(why),
+            "{wrong}: {error}"
         );
     }
-    let told = error_with("flow.stream.path.marks", "1 %");
-    assert!(told.contains("not ECN-capable (ecn)"), "{told}");
+    let error = error_with("flow.stream.path.marks", "1 %");
+    assert!(error.contains("not ECN-capable (ecn)"), "{error}");
     assert!(error_with("flow.stream.ecn", "ect2").contains("did you mean \"ect0\"?"));
     let bulk = |path: &str, value: &str| {
         let overrides = [("flow.stream.application", "bulk"), (path, value)];
@@ -878,10 +878,10 @@ fn losses_and_marks_that_make_no_sense_are_refused() {
             .expect_err("the override is wrong")
             .to_string()
     };
-    let told = bulk("flow.stream.ecn", "ect0");
+    let error = bulk("flow.stream.ecn", "ect0");
     assert!(
-        told.starts_with("flow.stream.ecn: ") && told.contains("tcp.ecn decides"),
-        "{told}"
+        error.starts_with("flow.stream.ecn: ") && error.contains("tcp.ecn decides"),
+        "{error}"
     );
     assert!(bulk("flow.stream.path.marks", "1 %").contains("not ECN-capable (tcp.ecn)"));
 }
@@ -1010,7 +1010,7 @@ fn of_two_wrong_overrides_the_first_is_named() {
 }
 
 #[test]
-fn a_dscp_that_is_none_is_told_what_one_is() {
+fn the_error_of_a_wrong_dscp_has_the_valid_values() {
     for value in ["99", "300", "-1"] {
         let line = error_with("flow.stream.dscp", value);
         assert!(line.contains("expected a DSCP from 0 to 63"), "{line}");

@@ -305,7 +305,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 #[test]
-fn twenty_equal_modems_share_a_crowded_channel_equally() {
+fn twenty_equal_modems_share_an_overloaded_channel_equally() {
     for plant in [Plant::docsis30(), Plant::docsis11()] {
         let street = Street::new(plant, modems(20, "[cbr]\nrate = '10 Mbit/s'"));
         let delivered = street.run().delivered(20);
@@ -476,7 +476,7 @@ fn maps_that_are_short_under_light_load_answer_a_lone_request_sooner() {
 }
 
 #[test]
-fn maps_of_a_crowded_channel_are_long_and_carry_as_much_as_fixed_ones() {
+fn maps_of_a_busy_channel_are_long_and_carry_as_much_as_fixed_ones() {
     let street = |plant: Plant| {
         let cbr = "cbr = { rate = \"4 Mbit/s\", size = \"1000 B\" }";
         let street = Street::new(plant, modems(6, cbr));
@@ -565,9 +565,9 @@ fn delay_grows_with_contenders_and_too_small_a_window_makes_it_worse() {
         let street = Street::new(plant, modems(count, "[cbr]\ngap = '50 ms'\nsize = '100 B'"));
         mean(&street.run().delays_ms())
     };
-    let (alone, crowd) = (delay(1, 4), delay(60, 4));
-    assert!(crowd > 1.3 * alone, "{alone} {crowd}");
-    assert!(delay(60, 1) > crowd);
+    let (alone, many) = (delay(1, 4), delay(60, 4));
+    assert!(many > 1.3 * alone, "{alone} {many}");
+    assert!(delay(60, 1) > many);
 }
 
 #[test]
@@ -709,14 +709,14 @@ fn proactive_grants_spare_a_flow_the_request() {
             .filter_map(|(_, event)| delay(event))
             .collect()
     };
-    let (asked, given) = (mean(&delays(0)), mean(&delays(1)));
-    assert!(given < 0.6 * asked, "{given} {asked} ms");
+    let (requested, proactive) = (mean(&delays(0)), mean(&delays(1)));
+    assert!(proactive < 0.6 * requested, "{proactive} {requested} ms");
     let contends = |event: &TraceEvent| matches!(event, TraceEvent::Requested { queue, contention: true, .. } if queue.0 == 1);
     assert!(!outcome.events.iter().any(|(_, event)| contends(event)));
 }
 
 #[test]
-fn a_flow_whose_proactive_grants_find_no_room_asks_like_others() {
+fn a_flow_whose_proactive_grants_have_no_room_sends_requests_like_others() {
     let mut street = Street::new(Plant::docsis31(), modems(2, "[cbr]\nrate = '1 Mbit/s'"));
     let timing = street.plant.upstream_timing();
     // Six tenths of a MAP each: there is never room for the second grant.

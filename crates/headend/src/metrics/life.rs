@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_one_number_are_told_apart_by_their_times() {
+    fn packets_of_one_number_are_distinguished_by_their_times() {
         let events = [
             (8, sent(7)),
             (8, enqueued(UP, 7)),
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_of_one_number_and_size_are_told_apart_by_when_they_were_sent() {
+    fn acknowledgements_of_one_number_and_size_are_distinguished_by_when_they_were_sent() {
         let own = PacketView {
             sent_at: at(10),
             ..packet(2)

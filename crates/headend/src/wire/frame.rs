@@ -49,7 +49,7 @@ pub fn datagram(packet: &Captured<'_>) -> Result<Option<Datagram>, String> {
         Some(4 | 6) => LaxSlicedPacket::from_ip(bytes).map_err(|_| too_short())?,
         Some(_) => return Ok(None),
     };
-    let (source, destination, said) = match &sliced.net {
+    let (source, destination, total_length) = match &sliced.net {
         Some(LaxNetSlice::Ipv4(ip)) => {
             let header = ip.header();
             let ends = [header.source_addr(), header.destination_addr()].map(IpAddr::V4);
@@ -76,10 +76,10 @@ pub fn datagram(packet: &Captured<'_>) -> Result<Option<Datagram>, String> {
         destination,
         // With segmentation offload, a host leaves the length field of large packets zero; the
         // network card fills it in.
-        length: if said == 0 {
+        length: if total_length == 0 {
             packet.length.saturating_sub(behind as u32)
         } else {
-            said
+            total_length
         },
         protocol,
         ports,

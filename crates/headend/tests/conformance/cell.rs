@@ -117,10 +117,14 @@ fn run(cell: &Cell, seed: u64) -> Vec<(Instant, TraceEvent)> {
     check_exchanges(&events);
     check_fates(&events, cell);
     check_order(&events);
-    let told = events.iter().filter(|(_, event)| is_collision(event));
+    let collisions = events.iter().filter(|(_, event)| is_collision(event));
     let counted: u64 = tables.integers("queues", "collisions").iter().sum();
     if cell.stations.iter().all(|&(_, errors)| errors == 0) {
-        assert_eq!(told.count() as u64, counted, "every collision is counted");
+        assert_eq!(
+            collisions.count() as u64,
+            counted,
+            "every collision is counted"
+        );
     }
     events
 }

@@ -203,9 +203,9 @@ impl<'a> Run<'a> {
 
 /// A token bucket whose level rises and falls with time, whatever is sent.
 #[derive(Debug)]
-struct Tide;
+struct PeriodicBucket;
 
-impl Shaper for Tide {
+impl Shaper for PeriodicBucket {
     fn sustained(&self) -> Rate {
         RATE
     }
@@ -277,7 +277,7 @@ proptest! {
     #[test]
     fn every_queue_keeps_the_rules(operations in operations(), is_shaped in any::<bool>()) {
         let line = LineView {
-            shaper: if is_shaped { Some(&Tide) } else { None },
+            shaper: if is_shaped { Some(&PeriodicBucket) } else { None },
             framing: if is_shaped { Framing::ETHERNET } else { Framing::IP },
             ..LineView::plain(RATE)
         };
@@ -348,7 +348,7 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
 }
 
 #[test]
-fn an_empty_queue_at_rest_asks_for_no_updates() {
+fn an_empty_queue_at_rest_schedules_no_updates() {
     for config in QueueConfig::all() {
         let mut run = Run::new(&config, LineView::plain(RATE));
         assert_eq!(

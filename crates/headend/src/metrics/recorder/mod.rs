@@ -272,7 +272,7 @@ impl Recorder {
         total.packets_sent += 1;
         total.bytes_sent += u64::from(packet.size);
         if self.is_heard(TraceKinds::SENT) {
-            self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
+            self.trace_packet(at, packet, around, |packet| TraceEvent::Sent { packet });
         }
     }
 
@@ -290,7 +290,7 @@ impl Recorder {
         self.delivered += 1;
         self.data_delivered += u64::from(packet.payload > 0);
         if self.is_heard(TraceKinds::DELIVERED) {
-            self.tell_of(at, packet, around, |packet| TraceEvent::Delivered {
+            self.trace_packet(at, packet, around, |packet| TraceEvent::Delivered {
                 packet,
                 delay,
             });
@@ -308,7 +308,7 @@ impl Recorder {
     ) {
         self.count_enqueued(queue);
         if self.is_heard(TraceKinds::ENQUEUED) {
-            self.tell_of(at, packet, around, |packet| TraceEvent::Enqueued {
+            self.trace_packet(at, packet, around, |packet| TraceEvent::Enqueued {
                 queue,
                 packet,
             });
@@ -344,7 +344,7 @@ impl Recorder {
         let sojourn = at - packet.enqueued_at;
         self.departed(at, queue, packet.size, sojourn);
         if self.is_heard(TraceKinds::DEQUEUED) {
-            self.tell_of(at, packet, around, |packet| TraceEvent::Dequeued {
+            self.trace_packet(at, packet, around, |packet| TraceEvent::Dequeued {
                 queue,
                 packet,
                 sojourn,
@@ -374,7 +374,7 @@ impl Recorder {
             self.queues[queue.0 as usize].ends.discard(reason);
         }
         if self.is_heard(TraceKinds::DISCARDED) {
-            self.tell_of(at, packet, around, |packet| TraceEvent::Discarded {
+            self.trace_packet(at, packet, around, |packet| TraceEvent::Discarded {
                 queue,
                 packet,
                 reason,
@@ -387,7 +387,7 @@ impl Recorder {
         (self.flows[direction(group, packet.from)].ends).mark();
         self.queues[queue.0 as usize].ends.mark();
         if self.is_heard(TraceKinds::MARKED) {
-            self.tell(at, || TraceEvent::Marked {
+            self.trace(at, || TraceEvent::Marked {
                 queue,
                 packet: PacketView::of(packet, group),
             });
@@ -411,7 +411,7 @@ impl Recorder {
     /// `window` opportunities.
     pub fn deferred(&mut self, at: Instant, queue: QueueId, opportunity: u64, window: u64) {
         if self.is_heard(TraceKinds::DEFERRED) {
-            self.tell(at, || TraceEvent::Deferred {
+            self.trace(at, || TraceEvent::Deferred {
                 queue,
                 opportunity,
                 window,
@@ -428,7 +428,7 @@ impl Recorder {
     /// Records that a station or access point drew a backoff.
     pub fn backed_off(&mut self, at: Instant, queue: QueueId, slots: u64, window: u64) {
         if self.is_heard(TraceKinds::BACKED_OFF) {
-            self.tell(at, || TraceEvent::BackedOff {
+            self.trace(at, || TraceEvent::BackedOff {
                 queue,
                 slots,
                 window,
@@ -448,7 +448,7 @@ impl Recorder {
         heard: bool,
     ) {
         if self.is_heard(TraceKinds::AIRED) {
-            self.tell(at, || TraceEvent::Aired {
+            self.trace(at, || TraceEvent::Aired {
                 queue,
                 frame,
                 bytes,
@@ -474,7 +474,7 @@ impl Recorder {
         mac.requests_contention += u64::from(contention);
         mac.requests_piggyback += u64::from(!contention);
         if self.is_heard(TraceKinds::REQUESTED) {
-            self.tell(at, || TraceEvent::Requested {
+            self.trace(at, || TraceEvent::Requested {
                 queue,
                 bytes,
                 contention,
@@ -489,14 +489,14 @@ impl Recorder {
     pub fn answered(&mut self, at: Instant, queue: QueueId, sent: Instant, heard: bool) {
         self.mac(queue).collisions += u64::from(!heard);
         if self.is_heard(TraceKinds::ANSWERED) {
-            self.tell(at, || TraceEvent::Answered { queue, sent, heard });
+            self.trace(at, || TraceEvent::Answered { queue, sent, heard });
         }
     }
 
     /// Records that a modem prepared a burst that begins at `start`.
     pub fn prepared(&mut self, at: Instant, queue: QueueId, start: Instant) {
         if self.is_heard(TraceKinds::PREPARED) {
-            self.tell(at, || TraceEvent::Prepared { queue, start });
+            self.trace(at, || TraceEvent::Prepared { queue, start });
         }
     }
 
@@ -507,7 +507,7 @@ impl Recorder {
         mac.grants += 1;
         mac.granted_bytes += bytes;
         if self.is_heard(TraceKinds::GRANTED) {
-            self.tell(at, || TraceEvent::Granted {
+            self.trace(at, || TraceEvent::Granted {
                 queue,
                 bytes,
                 start,
@@ -527,7 +527,7 @@ impl Recorder {
     ) {
         if self.is_heard(TraceKinds::LOADED) {
             let packet = PacketView::of(packet, around.group(packet));
-            self.tell(at, || TraceEvent::Loaded {
+            self.trace(at, || TraceEvent::Loaded {
                 queue,
                 packet,
                 delivery,
@@ -538,7 +538,7 @@ impl Recorder {
     /// Creates an event and passes it to its recipients. Most runs have none.
     #[cold]
     #[inline(never)]
-    fn tell(&mut self, at: Instant, event: impl FnOnce() -> TraceEvent) {
+    fn trace(&mut self, at: Instant, event: impl FnOnce() -> TraceEvent) {
         let event = event();
         let kind = TraceKinds::of(&event);
         for sink in &mut self.sinks {
@@ -551,7 +551,7 @@ impl Recorder {
     /// The same for an event of a packet, which the capture also records.
     #[cold]
     #[inline(never)]
-    fn tell_of(
+    fn trace_packet(
         &mut self,
         at: Instant,
         packet: &Packet,
@@ -562,7 +562,7 @@ impl Recorder {
         if let Some(capture) = &mut self.capture {
             capture.record(at, &event, packet, around);
         }
-        self.tell(at, || event);
+        self.trace(at, || event);
     }
 
     /// Records that the receiving application of a direction read `bytes`.
