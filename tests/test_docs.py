@@ -63,19 +63,25 @@ def test_the_page_of_every_queue_shows_its_figure() -> None:
 
 def test_the_documented_measures_are_those_of_the_language() -> None:
     rows = _rows(_sections()["measures"])
-    assert {name for row in rows for name in _code(row[0])} == list_measure_names()
+    documented = {name for row in rows for name in _code(row[0])}
+    assert documented == list_measure_names(), "the table of measures in docs/reference/results.md"
 
 
 def test_the_documented_metrics_are_those_of_the_language() -> None:
     found: dict[str, set[str]] = {}
-    for subject, metrics, *_ in _rows(_read("docs/reference/expectations.md")):
-        found.setdefault(subject, set()).update(_code(metrics))
-    assert found == {
+    for subject, names, *_ in _rows(_read("docs/reference/expectations.md")):
+        found.setdefault(subject, set()).update(_code(names))
+    expected: dict[str, set[str]] = {
         "flow": {*FLOW_METRICS, *list_measures()},
         "queue": set(QUEUE_METRICS),
         "channel": set(CHANNEL_METRICS),
         "run": set(RUN_METRICS),
     }
+    assert found.keys() == expected.keys()
+    for subject, metrics in expected.items():
+        missing, surplus = metrics - found[subject], found[subject] - metrics
+        assert not missing, f"docs/reference/expectations.md lacks {missing} of a {subject}"
+        assert not surplus, f"docs/reference/expectations.md has {surplus} of a {subject}"
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/reference/commands.md"])

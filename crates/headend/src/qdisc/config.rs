@@ -359,7 +359,8 @@ mod tests {
                 ("sfq_codel", 312_500),
                 ("sfq_pie", 312_500),
                 ("strict_priority", 312_500),
-            ]
+            ],
+            "a queue whose default limit is in bytes is listed here, with its bytes at 10 Mb/s"
         );
     }
 
