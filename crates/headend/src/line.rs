@@ -10,7 +10,12 @@ use crate::flow::Hop;
 use crate::packet::{Ecn, Packet};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::units::Probability;
+use crate::units::{Probability, Rate};
+
+/// Bytes of most packets that fill a line.
+const USUAL_PACKET: u64 = 1500;
+/// Packets for which a line makes room before the run, at most.
+const MOST_ROOM: u64 = 1 << 13;
 
 /// A delay line.
 #[derive(Debug)]
@@ -88,6 +93,13 @@ impl Line {
             last: Instant::ZERO,
             end: None,
         }
+    }
+
+    /// Makes room for the packets that `rate` brings within the delay, up to [`MOST_ROOM`], so that
+    /// the line allocates nothing during the run.
+    pub(crate) fn make_room(&mut self, rate: Rate) {
+        let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
+        self.packets.reserve(packets.min(MOST_ROOM) as usize);
     }
 
     /// Every packet goes on to `end`.

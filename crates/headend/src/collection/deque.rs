@@ -1,15 +1,13 @@
-//! A deque whose capacity grows by a quarter, where that of the standard deque doubles.
+//! A deque that starts again at the beginning of its room when it is empty.
 //!
-//! The packets in the queues and delay lines of a large plant take most of its memory, so that
-//! unused capacity counts.
+//! A short queue then stays in the same few places, which the processor's caches hold; in a standard
+//! deque it wanders through all the room that it ever needed. At 1000 modems a packet costs a tenth
+//! less (ADR 0022).
 
 use std::collections::VecDeque;
 use std::ops::Deref;
 
-/// The least number of elements by which the capacity grows.
-const LEAST_GROWTH: usize = 4;
-
-/// Values in order, the oldest first. It dereferences to the [`VecDeque`] that it holds.
+/// Values in order, the oldest first. It reads as the [`VecDeque`] that it holds.
 #[derive(Debug)]
 pub(crate) struct Deque<T>(VecDeque<T>);
 
@@ -20,25 +18,20 @@ impl<T> Default for Deque<T> {
 }
 
 impl<T> Deque<T> {
+    /// Makes room for so many more values.
+    pub(crate) fn reserve(&mut self, values: usize) {
+        self.0.reserve(values);
+    }
+
     /// Appends a value and returns a reference to it in the deque.
     #[inline]
     pub(crate) fn push_back(&mut self, value: T) -> &mut T {
         if self.0.is_empty() {
-            // Restarts at the first slot, so that a short queue stays in the same few slots.
             self.0.clear();
-        }
-        if self.0.len() == self.0.capacity() {
-            self.grow();
         }
         self.0.push_back(value);
         let last = self.0.len() - 1;
         &mut self.0[last]
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let more = (self.0.len() / 4).max(LEAST_GROWTH);
-        self.0.reserve_exact(more);
     }
 
     /// Removes and returns the oldest value.
@@ -71,12 +64,20 @@ mod tests {
     use super::Deque;
 
     #[test]
-    fn it_grows_by_a_quarter() {
+    fn a_short_queue_stays_at_the_beginning_of_its_room() {
         let mut deque = Deque::default();
-        for number in 0..1000 {
-            deque.push_back(number);
-            assert!(deque.capacity() <= (deque.len() * 5).div_ceil(4).max(deque.len() + 4));
+        for number in 0..100 {
+            deque.push_back(2 * number);
+            deque.push_back(2 * number + 1);
+            assert_eq!(
+                deque.as_slices(),
+                (&[2 * number, 2 * number + 1][..], &[][..])
+            );
+            assert_eq!(
+                [deque.pop_front(), deque.pop_front()],
+                [Some(2 * number), Some(2 * number + 1)]
+            );
         }
-        assert!(deque.iter().copied().eq(0..1000));
+        assert!(deque.capacity() <= 4);
     }
 }

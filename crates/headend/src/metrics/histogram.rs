@@ -32,6 +32,9 @@ const PAGE: usize = 4;
 const PAGES: usize = BUCKETS / PAGE;
 /// Octaves up to that of the longest delay.
 const OCTAVES: usize = (bucket_of(LONGEST) >> PRECISION) + 1;
+/// Pages for which all histograms of a run have room at the start, and most for one of them.
+const ROOM: usize = 1 << 16;
+const MOST_ROOM: usize = 1 << 12;
 /// Delays that are counted together.
 const BATCH: usize = 16;
 
@@ -64,9 +67,10 @@ pub(super) struct Histogram {
     batch: [u16; BATCH],
     /// How many delays are in `batch`.
     batched: usize,
-    /// For each octave into which a delay has fallen, where its pages are: the index in `pages`
-    /// plus one, or zero for a page that is not allocated.
-    octaves: [Option<Box<[u16; PAGES]>>; OCTAVES],
+    /// By octave, where its table is: the index in `tables` plus one, or zero for an octave into
+    /// which no delay has fallen. A table says the same of the octave's pages in `pages`.
+    octaves: [u8; OCTAVES],
+    tables: Vec<[u16; PAGES]>,
     /// Counts of buckets next to each other.
     pages: Vec<[u32; PAGE]>,
     /// By bucket: how often its count has wrapped around.
@@ -75,8 +79,11 @@ pub(super) struct Histogram {
 
 const _: () = assert!(OCTAVES * BUCKETS <= 1 << 16, "a bucket is a 16-bit number");
 
-impl Default for Histogram {
-    fn default() -> Self {
+impl Histogram {
+    /// An empty histogram, one of `count` in a run. Where there are few, it has room for all delays
+    /// that are likely, and allocates nothing later.
+    pub(super) fn one_of(count: usize) -> Self {
+        let room = ROOM / count.max(1);
         Self {
             count: 0,
             sum: 0,
@@ -84,14 +91,13 @@ impl Default for Histogram {
             max: 0,
             batch: [0; BATCH],
             batched: 0,
-            octaves: [const { None }; OCTAVES],
-            pages: Vec::new(),
+            octaves: [0; OCTAVES],
+            tables: Vec::with_capacity((room / (PAGES / 4)).min(OCTAVES)),
+            pages: Vec::with_capacity(room.min(MOST_ROOM)),
             wraps: BTreeMap::new(),
         }
     }
-}
 
-impl Histogram {
     /// Counts one delay.
     #[inline]
     pub(super) fn record(&mut self, delay: Duration) {
@@ -112,12 +118,12 @@ impl Histogram {
         for index in 0..std::mem::take(&mut self.batched) {
             let bucket = usize::from(self.batch[index]);
             let octave = &mut self.octaves[bucket >> PRECISION];
-            let places = octave.get_or_insert_with(|| Box::new([0; PAGES]));
-            let place = &mut places[bucket % BUCKETS / PAGE];
+            if *octave == 0 {
+                self.tables.push([0; PAGES]);
+                *octave = self.tables.len() as u8;
+            }
+            let place = &mut self.tables[usize::from(*octave) - 1][bucket % BUCKETS / PAGE];
             if *place == 0 {
-                if self.pages.len() == self.pages.capacity() {
-                    self.pages.reserve_exact((self.pages.len() / 4).max(PAGE));
-                }
                 self.pages.push([0; PAGE]);
                 *place = self.pages.len() as u16;
             }
@@ -131,11 +137,10 @@ impl Histogram {
 
     /// Forgets all delays. It keeps its pages: after a warm-up the delays lie in the same ones.
     pub(super) fn reset(&mut self) {
-        let Self {
-            octaves, mut pages, ..
-        } = std::mem::take(self);
-        pages.fill([0; PAGE]);
-        (self.octaves, self.pages) = (octaves, pages);
+        self.pages.fill([0; PAGE]);
+        self.wraps.clear();
+        (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
+        self.batched = 0;
     }
 
     /// Mean in nanoseconds; NaN if there was no delay.
@@ -179,8 +184,11 @@ impl Histogram {
     /// Non-empty buckets in order, each with its count.
     fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
         let mut counts = Vec::new();
-        for (octave, places) in self.octaves.iter().enumerate() {
-            for (page, &place) in places.iter().flat_map(|places| places.iter().enumerate()) {
+        for (octave, &table) in self.octaves.iter().enumerate() {
+            let Some(table) = usize::from(table).checked_sub(1) else {
+                continue;
+            };
+            for (page, &place) in self.tables[table].iter().enumerate() {
                 if place > 0 {
                     let first = octave * BUCKETS + page * PAGE;
                     let page = self.pages[usize::from(place) - 1].map(u64::from);
@@ -223,7 +231,7 @@ mod tests {
         fn it_agrees_with_an_hdr_histogram(
             delays in prop::collection::vec((0_u32..40).prop_flat_map(|bits| 0..(1_u64 << bits)), 1..200),
         ) {
-            let mut histogram = Histogram::default();
+            let mut histogram = Histogram::one_of(1);
             let mut reference = hdrhistogram::Histogram::<u32>::new_with_bounds(1, LONGEST, 3).expect("the bounds are valid");
             for &nanos in &delays {
                 histogram.record(Duration::from_nanos(nanos));
@@ -260,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_is_longer_than_the_longest_is_counted_with_it() {
-        let mut histogram = Histogram::default();
+        let mut histogram = Histogram::one_of(1);
         histogram.record(Duration::from_nanos(LONGEST * UNIT_NS));
         histogram.record(Duration::from_nanos(u64::MAX / 2));
         assert_eq!(histogram.buckets().count(), 1);
@@ -269,7 +277,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_right_to_a_thousandth() {
-        let mut histogram = Histogram::default();
+        let mut histogram = Histogram::one_of(1);
         for micros in 1..=100_000 {
             histogram.record(Duration::from_micros(micros));
         }
@@ -288,7 +296,7 @@ mod tests {
 
     #[test]
     fn memory_is_that_of_the_delays_that_occur() {
-        let mut histogram = Histogram::default();
+        let mut histogram = Histogram::one_of(1);
         for micros in 20_000..40_000 {
             histogram.record(Duration::from_micros(micros));
         }
@@ -304,7 +312,7 @@ mod tests {
 
     #[test]
     fn many_equal_delays_are_all_counted() {
-        let mut histogram = Histogram::default();
+        let mut histogram = Histogram::one_of(1);
         let record = |millis, times: u64, histogram: &mut Histogram| {
             for _ in 0..times {
                 histogram.record(Duration::from_millis(millis));
@@ -328,7 +336,7 @@ mod tests {
 
     #[test]
     fn after_a_reset_only_later_delays_count() {
-        let mut histogram = Histogram::default();
+        let mut histogram = Histogram::one_of(1);
         for millis in [1, 50, 900] {
             histogram.record(Duration::from_millis(millis));
         }
@@ -347,7 +355,7 @@ mod tests {
 
     #[test]
     fn without_delays_there_are_no_figures() {
-        assert_empty(&Histogram::default());
+        assert_empty(&Histogram::one_of(1));
     }
 
     #[track_caller]

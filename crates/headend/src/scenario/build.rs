@@ -19,6 +19,9 @@ const PACKETS_PER_BUCKET: u64 = 2;
 /// Time for which the usual deepest buffers hold a packet.
 const DEEPEST: Duration = Duration::from_millis(250);
 
+/// The most delay lines that get room for their packets before the run.
+const FEW_LINES: usize = 256;
+
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
     pub fn build(&self, seed: u64) -> Simulation {
@@ -55,6 +58,11 @@ impl Scenario {
         let FlowBuilder {
             flows, apps, infos, ..
         } = flows;
+        if builder.lines.len() <= FEW_LINES {
+            for line in &mut builder.lines {
+                line.make_room(builder.fastest);
+            }
+        }
         let raw = self.raw();
         let recorder = Recorder::new(infos, builder.queue_infos, self.interval, raw.duration);
         Parts {

@@ -169,11 +169,12 @@ impl Recorder {
             !interval.is_zero(),
             "an interval of the series has a length"
         );
+        let histograms = 2 * groups.len() + queues.len();
         let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
         Self {
             measuring_since: Instant::ZERO,
-            flows: repeat(2 * groups.len(), FlowStats::default),
-            queues: repeat(queues.len(), QueueStats::default),
+            flows: repeat(2 * groups.len(), || FlowStats::one_of(histograms)),
+            queues: repeat(queues.len(), || QueueStats::one_of(histograms)),
             macs: vec![MacCounters::default(); queues.len()],
             channels: Channels::default(),
             meetings: BTreeMap::new(),

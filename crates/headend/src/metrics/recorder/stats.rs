@@ -34,7 +34,7 @@ impl FlowCounters {
 }
 
 /// The statistics of a flow direction.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct FlowStats {
     pub(super) total: FlowCounters,
     /// The counters at the end of the warm-up, and at the end of the last interval.
@@ -53,6 +53,21 @@ pub(super) struct FlowStats {
 }
 
 impl FlowStats {
+    /// The statistics of a flow direction, in a run with so many histograms.
+    pub(super) fn one_of(histograms: usize) -> Self {
+        Self {
+            total: FlowCounters::default(),
+            at_warmup: FlowCounters::default(),
+            at_interval: FlowCounters::default(),
+            delays: Histogram::one_of(histograms),
+            delay_max: 0,
+            jitter: 0.0,
+            last_delay: None,
+            retransmitted: Count::default(),
+            ends: Ends::default(),
+        }
+    }
+
     /// Records that a packet of `size` bytes reached its receiver after `delay`.
     #[inline]
     pub(super) fn delivered(&mut self, size: u16, delay: Duration) {
@@ -173,7 +188,7 @@ impl QueueCounters {
 const STANDING: Duration = Duration::from_millis(50);
 
 /// The statistics of a queue.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct QueueStats {
     pub(super) total: QueueCounters,
     /// The counters at the end of the warm-up, and at the end of the last interval.
@@ -199,6 +214,25 @@ pub(super) struct QueueStats {
 }
 
 impl QueueStats {
+    /// The statistics of a queue, in a run with so many histograms.
+    pub(super) fn one_of(histograms: usize) -> Self {
+        Self {
+            total: QueueCounters::default(),
+            at_warmup: QueueCounters::default(),
+            at_interval: QueueCounters::default(),
+            delays: Histogram::one_of(histograms),
+            delay_max: 0,
+            backlog: 0,
+            backlog_since: Instant::ZERO,
+            backlog_integral: 0,
+            backlog_max: 0,
+            backlog_max_interval: 0,
+            stood_ns: 0,
+            stood_until: Instant::ZERO,
+            ends: Ends::default(),
+        }
+    }
+
     /// Records that the queue now holds `bytes`.
     #[inline]
     pub(super) fn holds(&mut self, at: Instant, bytes: u64) {
@@ -267,7 +301,7 @@ mod tests {
     /// Time for which a queue stood whose packets left at so many milliseconds, each so long after
     /// it made the queue a standing one.
     fn stood(packets: &[(u64, u64)]) -> u64 {
-        let mut stats = QueueStats::default();
+        let mut stats = QueueStats::one_of(1);
         for &(at, span) in packets {
             let at = Instant::from_nanos(at * 1_000_000);
             stats.stood(at, Duration::from_millis(span));
