@@ -65,11 +65,12 @@ impl Floors {
     }
 }
 
-/// A case: its name, its scenario, its queues, and the ratio that it must not exceed.
+/// A case: its name, its scenario, its queues, and the ratio that it must not exceed: 10 % above
+/// what it was before ADR 0022 (8.1, 12.3 and 7.6).
 const CASES: [(&str, &str, &[&str], f64); 3] = [
-    ("a", include_str!("../a.toml"), &["drop_tail", "codel"], 8.0),
-    ("b", include_str!("../b.toml"), &["docsis_pie"], 12.0),
-    ("c", include_str!("../c.toml"), &["codel"], 8.0),
+    ("a", include_str!("../a.toml"), &["drop_tail", "codel"], 8.9),
+    ("b", include_str!("../b.toml"), &["docsis_pie"], 13.5),
+    ("c", include_str!("../c.toml"), &["codel"], 8.4),
 ];
 
 /// The rounds of the cases, senders and cells. Streets take longer and have fewer.
