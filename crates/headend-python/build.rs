@@ -10,7 +10,8 @@ fn main() {
     println!("cargo::rustc-env=HEADEND_TARGET={}", variable("TARGET"));
 }
 
-/// The profile's own name: `PROFILE` holds only "debug" or "release", and profiles of our own inherit from these.
+/// The profile's own name: `PROFILE` holds only "debug" or "release", and profiles of our own
+/// inherit from these.
 fn profile() -> String {
     // …/PROFILE/build/PACKAGE-HASH/out
     let folder = variable("OUT_DIR");

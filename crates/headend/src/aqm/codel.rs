@@ -147,10 +147,6 @@ impl Codel {
     /// RFC 8289 §5.6, `dodequeue`: whether the packet at the head may be dropped (`ok_to_drop`).
     /// The packet is tested before it is dequeued.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "asked of each packet, and the call costs as much as the answer"
-    )]
     fn is_standing(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) -> bool {
         let is_excess = backlog.head().is_some_and(|head| {
             let sojourn = now - head.enqueued_at;

@@ -1,8 +1,8 @@
 //! A deque that starts again at the beginning of its room when it is empty.
 //!
-//! A short queue then stays in the same few places, which the processor's caches hold; in a standard
-//! deque it wanders through all the room that it ever needed. At 1000 modems a packet costs a tenth
-//! less (ADR 0022).
+//! A short queue then stays in the same few places, which the processor's caches hold; in a
+//! standard deque it wanders through all the room that it ever needed. At 1000 modems a packet
+//! costs a tenth less (ADR 0022).
 
 use std::collections::VecDeque;
 use std::ops::Deref;

@@ -35,6 +35,8 @@ const OCTAVES: usize = (bucket_of(LONGEST) >> PRECISION) + 1;
 /// Pages for which all histograms of a run have room at the start, and most for one of them.
 const ROOM: usize = 1 << 16;
 const MOST_ROOM: usize = 1 << 12;
+/// Pages of an octave that are in use, at least, once many delays have fallen into it.
+const LEAST_PAGES: usize = PAGES / 4;
 /// Delays that are counted together.
 const BATCH: usize = 16;
 
@@ -92,7 +94,7 @@ impl Histogram {
             batch: [0; BATCH],
             batched: 0,
             octaves: [0; OCTAVES],
-            tables: Vec::with_capacity((room / (PAGES / 4)).min(OCTAVES)),
+            tables: Vec::with_capacity((room / LEAST_PAGES).min(OCTAVES)),
             pages: Vec::with_capacity(room.min(MOST_ROOM)),
             wraps: BTreeMap::new(),
         }

@@ -10,8 +10,8 @@ pub(super) struct Attachment {
     pub(super) link: u16,
     /// The first customer's side.
     pub(super) first: u16,
-    /// How many sides there are behind one name, if the scenario gives a count: then there is a host at
-    /// each.
+    /// How many sides there are behind one name, if the scenario gives a count: then there is a
+    /// host at each.
     pub(super) count: Option<u32>,
 }
 

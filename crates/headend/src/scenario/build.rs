@@ -1,8 +1,8 @@
 //! From a scenario that makes sense to a simulation that is ready to run. Nothing here can fail.
 //!
-//! Order is part of the model. Links, flows and hosts are built in the order of their names, so that a
-//! scenario gives the same results however it is written down.
-//! Every component gets a random stream named by its path.
+//! Order is part of the model. Links, flows and hosts are built in the order of their names, so
+//! that a scenario gives the same results however it is written down. Every component gets a random
+//! stream named by its path.
 
 use super::builder::Builder;
 use super::flow::{FlowBuilder, LinkEnds};
@@ -13,8 +13,8 @@ use crate::metrics::Recorder;
 use crate::simulation::{Parts, Simulation};
 use crate::time::Duration;
 
-/// Packet times of the fastest link that one bucket of the event queue spans. Few events are then put
-/// into a bucket that is already open, and the horizon still covers the usual delays.
+/// Packet times of the fastest link that one bucket of the event queue spans. Few events are then
+/// put into a bucket that is already open, and the horizon still covers the usual delays.
 const PACKETS_PER_BUCKET: u64 = 2;
 /// Time for which the usual deepest buffers hold a packet.
 const DEEPEST: Duration = Duration::from_millis(250);

@@ -17,15 +17,18 @@ use crate::units::ByteCount;
 use crate::wire;
 use crate::wire::capture::{Point, QueueMoment, Watched};
 
-/// A capture: the packets that pass chosen points, with real headers, as pcapng files in the folder `capture` of the results, for Wireshark and its like. Data is zeros.
+/// A capture: the packets that pass chosen points, with real headers, as pcapng files in the folder
+/// `capture` of the results, for Wireshark and its like. Data is zeros.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Capture {
-    /// Where. A flow or one of its ends (`"upload"`, `"upload.host"`, `"upload.peer"`), a named host (all it sends and receives), a queue or one
-    /// of the things that happen there (`"cable.up"`, `"cable.up.enqueue"`, `"cable.up.dequeue"`, `"cable.up.drop"`). Each has a file of
-    /// its own. `*` stands for any number: `"cable.home.*.up"`.
+    /// Where. A flow or one of its ends (`"upload"`, `"upload.host"`, `"upload.peer"`), a named
+    /// host (all it sends and receives), a queue or one of the things that happen there
+    /// (`"cable.up"`, `"cable.up.enqueue"`, `"cable.up.dequeue"`, `"cable.up.drop"`). Each has a
+    /// file of its own. `*` stands for any number: `"cable.home.*.up"`.
     pub points: Vec<String>,
-    /// Bytes kept of a packet at most. The default holds the longest headers; `"65535 B"` keeps the data's zeros too, and with them all that Wireshark needs to verify checksums.
+    /// Bytes kept of a packet at most. The default holds the longest headers; `"65535 B"` keeps the
+    /// data's zeros too, and with them all that Wireshark needs to verify checksums.
     pub snaplen: ByteCount,
     /// When it begins.
     pub start: Duration,
@@ -260,8 +263,8 @@ impl Names<'_> {
         })
     }
 
-    /// What may be meant: the ends of the flow, or the moments of the queue, that `text` begins with; or
-    /// else all names.
+    /// What may be meant: the ends of the flow, or the moments of the queue, that `text` begins
+    /// with; or else all names.
     fn known(&self, text: &str) -> Vec<String> {
         if let Some((name, _)) = text.rsplit_once('.') {
             let parts: Vec<_> = if self.members(name).is_some() {
@@ -282,8 +285,8 @@ impl Names<'_> {
     }
 }
 
-/// Whether a queue has this name, in which a `*` stands for any number: `cable.home.*.up` are the queues
-/// of all homes.
+/// Whether a queue has this name, in which a `*` stands for any number: `cable.home.*.up` are the
+/// queues of all homes.
 fn is_called(name: &str, pattern: &str) -> bool {
     let (mut parts, mut wanted) = (name.split('.'), pattern.split('.'));
     loop {

@@ -1,7 +1,7 @@
 //! Classes of queues against the scenario's flows: warns of a class that no packet belongs to.
 //!
-//! Classes that the scenario writes are checked one by one. Of a discipline's default classes, which a
-//! scenario gets by the queue's name alone, it is enough that some flow belongs to one.
+//! Classes that the scenario writes are checked one by one. Of a discipline's default classes,
+//! which a scenario gets by the queue's name alone, it is enough that some flow belongs to one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

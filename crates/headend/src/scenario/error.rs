@@ -1,5 +1,5 @@
-//! What is wrong with a scenario, in one line: which key, where, what was found, what is expected, and
-//! what was perhaps meant.
+//! What is wrong with a scenario, in one line: which key, where, what was found, what is expected,
+//! and what was perhaps meant.
 
 use std::fmt;
 
@@ -95,8 +95,8 @@ impl ScenarioError {
         self
     }
 
-    /// The same error of a scenario that was right before this override. The override is named, unless
-    /// the error already names one.
+    /// The same error of a scenario that was right before this override. The override is named,
+    /// unless the error already names one.
     #[must_use]
     pub(crate) fn caused_by(mut self, (path, value): &(String, String)) -> Self {
         if !matches!(self.origin, Some(Origin::Override(_))) {
@@ -139,7 +139,8 @@ impl ScenarioError {
         }
     }
 
-    /// What was perhaps meant by a key or name that does not exist. The line of text suggests the same.
+    /// What was perhaps meant by a key or name that does not exist. The line of text suggests the
+    /// same.
     pub fn meant(&self) -> Option<&str> {
         let (unknown, known) = self.unknown()?;
         nearest(unknown, known).map(String::as_str)

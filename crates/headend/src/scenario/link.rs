@@ -128,8 +128,8 @@ pub(super) fn plan(
     plans.collect()
 }
 
-/// What a host's `via` may name: a link with one customer, or a customer, or group of customers, of a
-/// link with several.
+/// What a host's `via` may name: a link with one customer, or a customer, or group of customers, of
+/// a link with several.
 pub(super) fn attachments(links: &[LinkPlan]) -> BTreeMap<String, Attachment> {
     let mut found = BTreeMap::new();
     for (index, link) in links.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The trait of links that have been planned: what the rest of a scenario needs of a link, whatever its
-//! kind.
+//! The trait of links that have been planned: what the rest of a scenario needs of a link, whatever
+//! its kind.
 //!
 //! Every customer of a link has two ports: customer `n` enters it at port `2n` on the way up, and
 //! is reached through port `2n + 1` on the way down.

@@ -1,20 +1,22 @@
-//! Scenarios: the file that describes a whole experiment, from its text to a simulation that is ready
-//! to run.
+//! Scenarios: the file that describes a whole experiment, from its text to a simulation that is
+//! ready to run.
 //!
 //! A scenario is read, planned and built:
 //!
-//! 1. [`document`] reads TOML or JSON, and the command line's overrides, into the tables of [`raw`],
-//!    whose doc comments are the reference documentation. Types refuse what has the wrong form.
-//! 2. [`plan`] resolves names, writes defaults out and refuses what makes no sense. Its [`Scenario`]
-//!    is whole: nothing after it validates.
+//! 1. [`document`] reads TOML or JSON, and the command line's overrides, into the tables of
+//!    [`raw`], whose doc comments are the reference documentation. Types refuse what has the wrong
+//!    form.
+//! 2. [`plan`] resolves names, writes defaults out and refuses what makes no sense. Its
+//!    [`Scenario`] is whole: nothing after it validates.
 //! 3. [`build`] makes links, queues, lines, routes and applications of it: a
-//!    [`Simulation`](crate::simulation::Simulation). [`memory`] estimates before that how much memory
-//!    a run can need.
+//!    [`Simulation`](crate::simulation::Simulation). [`memory`] estimates before that how much
+//!    memory a run can need.
 //!
 //! Each subject has a folder with all three: how it is written (`written.rs`), planned (`plan.rs`)
-//! and built (`build.rs`). The kinds of [`link`] are [`cable`], [`cell`] and [`plain`]; [`flow`]s run
-//! between [`host`]s over links. What several subjects have in common is a file beside the folders:
-//! it imports none of them. [`medium`] is what the rest needs of a link, whatever its kind.
+//! and built (`build.rs`). The kinds of [`link`] are [`cable`], [`cell`] and [`plain`]; [`flow`]s
+//! run between [`host`]s over links. What several subjects have in common is a file beside the
+//! folders: it imports none of them. [`medium`] is what the rest needs of a link, whatever its
+//! kind.
 //!
 //! Whatever is wrong becomes one [`ScenarioError`].
 

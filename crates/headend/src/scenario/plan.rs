@@ -1,8 +1,9 @@
 //! From the scenario as it is written to one that makes sense: names are resolved, defaults written
 //! out, absurd values refused.
 //!
-//! A [`Scenario`] holds plans, in the order in which things are built. It also holds the scenario as it
-//! is written, with every default: results keep that, and it parses to the same scenario again.
+//! A [`Scenario`] holds plans, in the order in which things are built. It also holds the scenario
+//! as it is written, with every default: results keep that, and it parses to the same scenario
+//! again.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +39,8 @@ pub struct Scenario {
 const MOST_INTERVALS: u64 = 100_000;
 
 impl Scenario {
-    /// Reads a scenario. `files` holds the bytes of every file that it names ([`required_files`]), by
-    /// name.
+    /// Reads a scenario. `files` holds the bytes of every file that it names ([`required_files`]),
+    /// by name.
     ///
     /// # Errors
     ///
@@ -90,8 +91,8 @@ impl Scenario {
         self.raw.bottleneck.as_deref()
     }
 
-    /// Path of the key that overrides call `queue`: it holds the bottleneck, or the up queue of the only
-    /// link.
+    /// Path of the key that overrides call `queue`: it holds the bottleneck, or the up queue of the
+    /// only link.
     pub fn queue_path(&self) -> Option<String> {
         let links = self.links.iter();
         let mut queues = links.flat_map(|link| link.medium().queues(&link.name));
@@ -147,8 +148,8 @@ pub fn required_files(
     Ok(files)
 }
 
-/// What `read` makes of a scenario with `overrides`. If the scenario is right without them, the error
-/// names the override that made it wrong. Of several that cannot be read, it names the first.
+/// What `read` makes of a scenario with `overrides`. If the scenario is right without them, the
+/// error names the override that made it wrong. Of several that cannot be read, it names the first.
 fn blame<T>(
     overrides: &[Override],
     read: impl Fn(&[Override]) -> Result<T, ScenarioError>,
@@ -167,8 +168,8 @@ fn blame<T>(
     })
 }
 
-/// The error of a value that the caller refuses, such as an expectation, with the place where it was
-/// written.
+/// The error of a value that the caller refuses, such as an expectation, with the place where it
+/// was written.
 ///
 /// # Errors
 ///
@@ -316,8 +317,8 @@ fn count_lines(links: &[LinkPlan], groups: &[GroupPlan]) -> usize {
     exits.chain(of_groups).sum()
 }
 
-/// Refuses a run that is too long for its delay lines: the more there are, the fewer bits are left for
-/// their times.
+/// Refuses a run that is too long for its delay lines: the more there are, the fewer bits are left
+/// for their times.
 fn check_lines(raw: &Raw, links: &[LinkPlan], groups: &[GroupPlan]) -> Result<(), ScenarioError> {
     let count = count_lines(links, groups);
     let limit = EventQueue::limit_of(count) - Instant::ZERO;
@@ -346,8 +347,8 @@ fn check_bottleneck(raw: &Raw, links: &[LinkPlan]) -> Result<(), ScenarioError> 
 
 /// Intervals of a run by default, fewer where many queues have a row in each.
 const INTERVALS: std::ops::RangeInclusive<u64> = 60..=600;
-/// Rows of queues by default. With more, the series of a plant of a thousand modems would be the larger
-/// part of its results.
+/// Rows of queues by default. With more, the series of a plant of a thousand modems would be the
+/// larger part of its results.
 const QUEUE_ROWS: u64 = 60_000;
 
 fn resolve_interval(raw: &Raw, links: &[LinkPlan]) -> Result<Duration, ScenarioError> {
@@ -376,7 +377,8 @@ fn resolve_interval(raw: &Raw, links: &[LinkPlan]) -> Result<Duration, ScenarioE
     Ok(interval)
 }
 
-/// A round number (1, 2 or 5 times a power of ten) at or above duration / `intervals`, at least 10 ms.
+/// A round number (1, 2 or 5 times a power of ten) at or above duration / `intervals`, at least 10
+/// ms.
 fn round_interval(duration: Duration, intervals: u64) -> Duration {
     let wanted = duration.as_nanos() / intervals;
     let mut unit = 10_000_000;

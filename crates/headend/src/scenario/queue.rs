@@ -66,8 +66,8 @@ pub(super) fn refuse_foresight(path: &str, config: &QueueConfig) -> Result<(), S
 /// The largest packet that links carry, IP bytes.
 pub(super) const MTU: u16 = 1500;
 
-/// Refuses a queue without room for a whole packet, and one that has such a queue inside: no transfer
-/// could begin.
+/// Refuses a queue without room for a whole packet, and one that has such a queue inside: no
+/// transfer could begin.
 fn check_limit(
     path: &str,
     config: &QueueConfig,

@@ -17,16 +17,19 @@ use crate::units::Rate;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VaryingRate {
-    /// From each time on, that rate: `[["0 s", "10 Mbit/s"], ["30 s", "2 Mbit/s"]]`. The first step is at `"0 s"`.
+    /// From each time on, that rate: `[["0 s", "10 Mbit/s"], ["30 s", "2 Mbit/s"]]`. The first step
+    /// is at `"0 s"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<(Duration, Rate)>,
     /// The steps repeat after this time. Default: the last step stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Duration>,
-    /// A file in Mahimahi's format, relative to the scenario: a line for each millisecond at which 1504 bytes may leave. Repeats at its end.
+    /// A file in Mahimahi's format, relative to the scenario: a line for each millisecond at which
+    /// 1504 bytes may leave. Repeats at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
-    /// The same, written here: whole milliseconds in rising order, the last of which is the length of the pattern.
+    /// The same, written here: whole milliseconds in rising order, the last of which is the length
+    /// of the pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opportunities: Vec<u64>,
 }

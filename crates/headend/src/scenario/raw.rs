@@ -1,9 +1,9 @@
-//! A scenario as it is written: the tables of which it is made. Their doc comments, and those of the
-//! tables in them, are the reference documentation.
+//! A scenario as it is written: the tables of which it is made. Their doc comments, and those of
+//! the tables in them, are the reference documentation.
 //!
 //! Types say what form a value has; [`super::plan`] says what they cannot: what refers to what, and
-//! what is absurd. Kinds are tagged outside (`[link.cable.docsis]`) and things are tables by name, so
-//! that every error has a path and a position.
+//! what is absurd. Kinds are tagged outside (`[link.cable.docsis]`) and things are tables by name,
+//! so that every error has a path and a position.
 
 use std::collections::BTreeMap;
 
@@ -33,24 +33,29 @@ pub struct Raw {
     pub seed: u64,
     /// Simulated time from the start to the end of the run.
     pub duration: Duration,
-    /// How much of the start is left out of every figure but the series over time, so that slow starts do not colour averages.
+    /// How much of the start is left out of every figure but the series over time, so that slow
+    /// starts do not colour averages.
     pub warmup: Duration,
     /// The queue the scenario is about, such as `cable.up`: what `queue` means on the command line.
-    /// Without it, `queue` is the up queue of the only link, and reports take the queue that did the harm.
+    /// Without it, `queue` is the up queue of the only link, and reports take the queue that did
+    /// the harm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<String>,
     /// What is kept.
     pub results: Results,
     /// Links by name.
     pub link: BTreeMap<String, Named<LinkConfig>>,
-    /// Hosts by name. A flow that names none uses the customer's side of the only link, and a server of its own.
+    /// Hosts by name. A flow that names none uses the customer's side of the only link, and a
+    /// server of its own.
     pub host: BTreeMap<String, Host>,
-    /// TCP of every flow that uses it and says nothing else, but for those that name an end system of their own: `tcp.system = "rfc"`.
+    /// TCP of every flow that uses it and says nothing else, but for those that name an end system
+    /// of their own: `tcp.system = "rfc"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<tcp::Config>,
     /// Flows by name: who does what.
     pub flow: BTreeMap<String, Flow>,
-    /// Expectations by name, such as `"call.mos.p5 >= 4.0"`: a run that misses one is reported as failed.
+    /// Expectations by name, such as `"call.mos.p5 >= 4.0"`: a run that misses one is reported as
+    /// failed.
     pub expect: BTreeMap<String, String>,
 }
 
@@ -84,8 +89,8 @@ pub struct Results {
     /// Packets to be captured. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
-    /// Length of an interval of the series over time. Default: a round number near duration / 600, at least 10 ms; near duration / 60 where there
-    /// are thousands of queues.
+    /// Length of an interval of the series over time. Default: a round number near duration / 600,
+    /// at least 10 ms; near duration / 60 where there are thousands of queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
 }

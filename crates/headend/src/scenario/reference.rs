@@ -1,5 +1,5 @@
-//! What can be written in a scenario, as a JSON Schema and as a reference page. Both are made from the
-//! doc comments of the tables.
+//! What can be written in a scenario, as a JSON Schema and as a reference page. Both are made from
+//! the doc comments of the tables.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! What overrides need to know of a link's table before it is read into its type: which of its tables
-//! have names for keys, and where a queue is written.
+//! What overrides need to know of a link's table before it is read into its type: which of its
+//! tables have names for keys, and where a queue is written.
 
 use serde_json::{Map, Value};
 

@@ -12,8 +12,8 @@ pub(super) const LONGEST_RUN: Duration = Duration::from_secs(10 * 24 * 3600);
 /// The shortest run. In less time no packet crosses a line: a shorter run has a wrong unit.
 pub(super) const SHORTEST_RUN: Duration = Duration::from_millis(1);
 
-/// The longest delay that a path or a link may have: several times that of a satellite, and far beyond
-/// any retransmission timer.
+/// The longest delay that a path or a link may have: several times that of a satellite, and far
+/// beyond any retransmission timer.
 pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 /// A time between two.

@@ -285,10 +285,6 @@ impl Continuous {
     /// The partly sent packet, or else the next packet. `rest` is then the part of it that is not
     /// sent.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "a packet is moved once, to where it is used"
-    )]
     fn next(
         &mut self,
         supply: &mut Supply,

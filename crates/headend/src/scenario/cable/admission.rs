@@ -1,5 +1,5 @@
-//! Admission control: refuses unsolicited grants and polls that the channel cannot give, as the CMTS would,
-//! and warns of reserved and sustained rates that cannot all be kept.
+//! Admission control: refuses unsolicited grants and polls that the channel cannot give, as the
+//! CMTS would, and warns of reserved and sustained rates that cannot all be kept.
 
 use super::line::Line;
 use super::modem::{Modems, Profile};

@@ -1,5 +1,5 @@
-//! From a cable line that makes sense to one that runs: service flows, queues, classifiers and changes,
-//! in the order of modems.
+//! From a cable line that makes sense to one that runs: service flows, queues, classifiers and
+//! changes, in the order of modems.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Classifiers against the scenario's flows: warns of a classifier that no packet matches, and refuses two
-//! that take the same packets.
+//! Classifiers against the scenario's flows: warns of a classifier that no packet matches, and
+//! refuses two that take the same packets.
 //!
 //! MULPI leaves open which of two classifiers of equal priority takes a packet that both match. A
 //! scenario in which that happens does not say what is to be simulated.
@@ -82,8 +82,8 @@ fn check_names(
 /// The classifiers of a modem in one direction for some time, by service flow.
 type RuleSet<'a> = Vec<(&'a str, &'a [RulePlan])>;
 
-/// The classifiers of a modem's service flows in one direction after a change, each with the place of
-/// its service flow.
+/// The classifiers of a modem's service flows in one direction after a change, each with the place
+/// of its service flow.
 type Rules<'a> = &'a [(usize, Vec<RulePlan>)];
 
 /// A classifier that takes a flow's packets: its priority, and its service flow.

@@ -8,13 +8,16 @@ use crate::scenario::times::LONGEST_DELAY;
 use crate::time::Duration;
 use crate::units::Probability;
 
-/// Other customers of the upstream, as a load without packets: they take grants and request opportunities.
+/// Other customers of the upstream, as a load without packets: they take grants and request
+/// opportunities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NeighbourLoad {
-    /// Mean share of the channel that they take. A higher one makes grants smaller and, near 100 %, later.
+    /// Mean share of the channel that they take. A higher one makes grants smaller and, near 100 %,
+    /// later.
     pub load: Probability,
-    /// How much the load varies: its standard deviation over its mean, before what exceeds the channel is cut off. Zero is a constant load.
+    /// How much the load varies: its standard deviation over its mean, before what exceeds the
+    /// channel is cut off. Zero is a constant load.
     pub burstiness: f64,
     /// How long the load keeps a value before the next is drawn.
     pub correlation: Duration,
@@ -26,8 +29,9 @@ pub struct NeighbourLoad {
 }
 
 impl Default for NeighbourLoad {
-    /// The load is that of the public ns-3 DOCSIS module's background users, a tenth of the channel. The others are a choice: loads that vary by half
-    /// their mean from second to second, and a request in every tenth opportunity or so of a busy 6.4 MHz channel.
+    /// The load is that of the public ns-3 DOCSIS module's background users, a tenth of the
+    /// channel. The others are a choice: loads that vary by half their mean from second to second,
+    /// and a request in every tenth opportunity or so of a busy 6.4 MHz channel.
     fn default() -> Self {
         Self {
             load: Probability(0.1),

@@ -10,8 +10,8 @@ pub(in crate::scenario) struct CableTables;
 const NAMED: [&str; 5] = ["change", "drop", "modem", "service_class", "service_flow"];
 
 impl Tables for CableTables {
-    /// The queue of one of several modems has the modem's name. If the modem has it from its line, it
-    /// is written there.
+    /// The queue of one of several modems has the modem's name. If the modem has it from its line,
+    /// it is written there.
     fn queue_key(&self, table: Option<&Value>, place: &str) -> String {
         let (modem, flow) = match place.split_once('.') {
             // A modem's number, between the two, stands for no table of its own.

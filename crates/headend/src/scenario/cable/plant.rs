@@ -1,7 +1,7 @@
 //! The plant of a cable line: ranges of its parameters, and what its generation does not have.
 //!
-//! Ranges are those of DOCS-IF31-MIB and of the public ns-3 module, where these give one; elsewhere,
-//! what still makes sense.
+//! Ranges are those of DOCS-IF31-MIB and of the public ns-3 module, where these give one;
+//! elsewhere, what still makes sense.
 
 use std::fmt::Display;
 

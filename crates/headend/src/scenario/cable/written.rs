@@ -1,7 +1,8 @@
 //! A cable line as it is written: its modems, their service flows, and what is the same for all.
 //!
-//! What stands at the line counts for every modem, what stands at a service class for the modems of that class, what stands at a modem for
-//! itself. A line without `modem` has one, which has no name.
+//! What stands at the line counts for every modem, what stands at a service class for the modems of
+//! that class, what stands at a modem for itself. A line without `modem` has one, which has no
+//! name.
 
 use std::collections::BTreeMap;
 

@@ -10,22 +10,27 @@ use crate::scenario::queue::Queue;
 use crate::time::Duration;
 use crate::units::{ByteCount, Probability, Rate};
 
-/// An 802.11b cell: an access point and its stations, which share one channel by the distributed coordination function.
+/// An 802.11b cell: an access point and its stations, which share one channel by the distributed
+/// coordination function.
 ///
-/// Use it for the home's or the café's radio of those years, alone or behind a cable modem: what many small packets, slow stations and collisions cost.
+/// Use it for the home's or the café's radio of those years, alone or behind a cable modem: what
+/// many small packets, slow stations and collisions cost.
 ///
 /// Source: IEEE 802.11-1999 §9 and IEEE 802.11b-1999 §18, whose values are the defaults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dot11b {
-    /// Data rate of stations that give none, 1, 2, 5.5 or 11 Mbit/s: what they send at, and what is sent to them at. It counts MPDU bytes, the IP
-    /// packet and `overhead`; preambles, gaps and acknowledgements take their own time.
+    /// Data rate of stations that give none, 1, 2, 5.5 or 11 Mbit/s: what they send at, and what is
+    /// sent to them at. It counts MPDU bytes, the IP packet and `overhead`; preambles, gaps and
+    /// acknowledgements take their own time.
     pub rate: Rate,
     /// What precedes every frame: `"long"` or `"short"`.
     pub preamble: Preamble,
-    /// Rates of control frames: answers go at the largest of them that is no larger than the frame's.
+    /// Rates of control frames: answers go at the largest of them that is no larger than the
+    /// frame's.
     pub basic_rates: Vec<Rate>,
-    /// MPDUs longer than this are announced by RTS and CTS: then collisions cost little, and every frame more. `"2347 B"` never announces one.
+    /// MPDUs longer than this are announced by RTS and CTS: then collisions cost little, and every
+    /// frame more. `"2347 B"` never announces one.
     pub rts_threshold: ByteCount,
     /// Bytes of an MPDU beyond the IP packet: MAC header and FCS (28 B), LLC and SNAP (8 B).
     pub overhead: ByteCount,
@@ -35,7 +40,8 @@ pub struct Dot11b {
     pub sifs: Duration,
     /// Time that the channel must be idle before a backoff.
     pub difs: Duration,
-    /// The same after a frame that nobody could read. Default: SIFS, DIFS and the slowest acknowledgement, 364 us.
+    /// The same after a frame that nobody could read. Default: SIFS, DIFS and the slowest
+    /// acknowledgement, 364 us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eifs: Option<Duration>,
     /// Smallest contention window: backoffs are drawn from 0 to so many slots.

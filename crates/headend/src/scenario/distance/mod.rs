@@ -15,11 +15,13 @@ use crate::named::OrTable;
 use crate::rng::Rng;
 use crate::time::Duration;
 
-/// Where a round-trip time is drawn from: one of `sites`, `from` with `to`, `normal` and `log_normal`. Every member of a flow with a `count` draws its own.
+/// Where a round-trip time is drawn from: one of `sites`, `from` with `to`, `normal` and
+/// `log_normal`. Every member of a flow with a `count` draws its own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RttFrom {
-    /// The mean round-trip times to popular sites of one city, or of all three, each site as likely as the other.
+    /// The mean round-trip times to popular sites of one city, or of all three, each site as likely
+    /// as the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<Place>,
     /// Evenly: the shortest.
@@ -52,12 +54,13 @@ pub struct Normal {
 pub struct LogNormal {
     /// Half of the times are below it.
     pub median: Duration,
-    /// Standard deviation of the logarithm: of 0.5, two in three are within a factor of 1.6 of the median.
+    /// Standard deviation of the logarithm: of 0.5, two in three are within a factor of 1.6 of the
+    /// median.
     pub sigma: f64,
 }
 
-/// The largest standard deviation of the logarithm: one time in fifty is then more than a factor of a
-/// thousand away from the median.
+/// The largest standard deviation of the logarithm: one time in fifty is then more than a factor of
+/// a thousand away from the median.
 const MOST_SIGMA: f64 = 3.0;
 
 impl RttFrom {

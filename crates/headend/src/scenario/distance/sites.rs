@@ -1,8 +1,8 @@
-//! Round-trip times to popular sites, as the Buffer Control guideline measured them from three cities
-//! (its Appendix I).
+//! Round-trip times to popular sites, as the Buffer Control guideline measured them from three
+//! cities (its Appendix I).
 //!
-//! Of twenty sites, fifteen answered pings from cable lines in Louisville, Philadelphia and Boston. A
-//! flow whose `rtt` is drawn from them gets the mean of one site; all are equally likely.
+//! Of twenty sites, fifteen answered pings from cable lines in Louisville, Philadelphia and Boston.
+//! A flow whose `rtt` is drawn from them gets the mean of one site; all are equally likely.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

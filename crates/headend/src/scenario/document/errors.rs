@@ -1,5 +1,5 @@
-//! Errors of a document: where the fault stands, what was found there, and what is expected. serde's
-//! messages are put into words that do not need a programmer.
+//! Errors of a document: where the fault stands, what was found there, and what is expected.
+//! serde's messages are put into words that do not need a programmer.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ use crate::scenario::raw::Raw;
 use crate::units::MEANT;
 
 impl Document {
-    /// Adds what was found at its key to an error that says only what is expected there, and says so if
-    /// the value was not written but stands behind a name.
+    /// Adds what was found at its key to an error that says only what is expected there, and says
+    /// so if the value was not written but stands behind a name.
     pub(in crate::scenario) fn echo(&self, error: ScenarioError) -> ScenarioError {
         let (Some(path), Problem::Invalid(why)) = (error.path(), error.problem()) else {
             return error;
@@ -52,8 +52,8 @@ impl Document {
         }
     }
 
-    /// The innermost place that was written, of the value at `path` and the tables around it, with its
-    /// path.
+    /// The innermost place that was written, of the value at `path` and the tables around it, with
+    /// its path.
     fn innermost<'a>(&self, mut path: &'a str) -> Option<(&'a str, &Place)> {
         loop {
             if let Some(place) = self.places.get(path) {
@@ -103,8 +103,8 @@ impl Document {
         ScenarioError::at(path, problem)
     }
 
-    /// The names that may stand at `path`: those that serde lists when it reads a name that does not
-    /// exist.
+    /// The names that may stand at `path`: those that serde lists when it reads a name that does
+    /// not exist.
     fn names_at(&self, path: &str) -> String {
         let mut tree = self.tree.clone();
         if let Some(value) = tree.pointer_mut(&format!("/{}", path.replace('.', "/"))) {

@@ -26,8 +26,8 @@ pub enum Format {
 
 /// A replacement of one value: its dotted path, and its text.
 ///
-/// The text is a TOML value if it reads as one (`"10 ms"`, `[1, 2]`, `true`), and otherwise stands for
-/// itself (`10 ms`, `codel`).
+/// The text is a TOML value if it reads as one (`"10 ms"`, `[1, 2]`, `true`), and otherwise stands
+/// for itself (`10 ms`, `codel`).
 pub type Override = (String, String);
 
 impl Raw {

@@ -91,7 +91,8 @@ impl Document {
         }
     }
 
-    /// The path of the queue that the scenario is about: the one it names, or that of the only link.
+    /// The path of the queue that the scenario is about: the one it names, or that of the only
+    /// link.
     pub(super) fn bottleneck_queue(&self) -> Option<String> {
         let links = self.tree.get("link")?.as_object()?;
         let (link, place) = match self.tree.get("bottleneck").and_then(Value::as_str) {
@@ -104,7 +105,8 @@ impl Document {
         Some(format!("link.{link}.{kind}.{key}"))
     }
 
-    /// Refuses an override of a name that is not in its table: overrides add no links, hosts or flows.
+    /// Refuses an override of a name that is not in its table: overrides add no links, hosts or
+    /// flows.
     fn refuse_new_name(&self, path: &str) -> Result<(), ScenarioError> {
         let keys: Vec<&str> = path.split('.').collect();
         for (place, &key) in keys.iter().enumerate().take(keys.len() - 1) {

@@ -134,8 +134,8 @@ impl<'a> FlowBuilder<'a> {
         });
     }
 
-    /// The routes to remote host `index` of a flow, over wide-area lines of their own. `processing` is
-    /// the time that the customer's host takes for a packet.
+    /// The routes to remote host `index` of a flow, over wide-area lines of their own. `processing`
+    /// is the time that the customer's host takes for a packet.
     fn peer(&mut self, group: &str, processing: Duration, index: usize, plan: &PeerPlan) -> Peer {
         let name = match index {
             0 => format!("flow.{group}.path"),
@@ -163,9 +163,9 @@ impl<'a> FlowBuilder<'a> {
         }
     }
 
-    /// Links, each with the line behind it. Behind the first `before` links comes the wide area: its
-    /// line takes the place of the last one's exit line. A CMTS that takes time to forward a packet has
-    /// a line on its network side.
+    /// Links, each with the line behind it. Behind the first `before` links comes the wide area:
+    /// its line takes the place of the last one's exit line. A CMTS that takes time to forward a
+    /// packet has a line on its network side.
     fn route(&mut self, path: &str, ports: &[(u16, Port)], before: usize, wide: u32) -> Vec<Hop> {
         let mut hops = Vec::with_capacity(2 * ports.len() + 2);
         if before == 0 {
@@ -188,7 +188,8 @@ impl<'a> FlowBuilder<'a> {
         hops
     }
 
-    /// Puts lines at the ends of a route for the times that the sending and the receiving host take.
+    /// Puts lines at the ends of a route for the times that the sending and the receiving host
+    /// take.
     fn enter_and_leave(&mut self, path: &str, route: &mut Vec<Hop>, takes: [Duration; 2]) {
         let [sender, receiver] =
             takes.map(|time| self.builder.line_of(time, &format!("{path}.host")));

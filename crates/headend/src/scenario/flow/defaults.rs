@@ -1,5 +1,5 @@
-//! Writes out the keys that names in flows stand for (end systems, browsers, pages), and the keys of TCP
-//! that the scenario sets for all flows.
+//! Writes out the keys that names in flows stand for (end systems, browsers, pages), and the keys
+//! of TCP that the scenario sets for all flows.
 
 use serde_json::{Map, Value, json};
 
@@ -10,8 +10,8 @@ use crate::tcp::Config;
 use crate::tcp::systems::System;
 use crate::traffic::{ApplicationConfig, presets};
 
-/// Writes out what the names in flows stand for (end systems, browsers, pages), what applications set
-/// of TCP, and the keys of all TCP in the scenario, where nothing else is written.
+/// Writes out what the names in flows stand for (end systems, browsers, pages), what applications
+/// set of TCP, and the keys of all TCP in the scenario, where nothing else is written.
 pub(in crate::scenario) fn fill_in_names(tree: &mut Value) {
     let general = tree.get("tcp").and_then(Value::as_object).cloned();
     // What is wrong with it is found where it is written.
@@ -90,7 +90,8 @@ fn fill_in_system(tcp: &mut Map<String, Value>) {
     }
 }
 
-/// The name of the congestion control among the keys of TCP, `"cubic"` or `{ cubic = { beta = 0.7 } }`.
+/// The name of the congestion control among the keys of TCP, `"cubic"` or `{ cubic = { beta = 0.7 }
+/// }`.
 fn control_of(tcp: &Map<String, Value>) -> Option<String> {
     match tcp.get("congestion") {
         Some(Value::String(name)) => Some(name.clone()),
@@ -113,7 +114,8 @@ fn fill_in(written: &mut Value, name: String, parameters: Map<String, Value>) {
     }
 }
 
-/// The error of a list of periods that is empty, if there is one: a flow without any is never there.
+/// The error of a list of periods that is empty, if there is one: a flow without any is never
+/// there.
 pub(in crate::scenario) fn empty_periods(tree: &Value) -> Option<ScenarioError> {
     let flows = tree.get("flow").and_then(Value::as_object);
     let (name, _) = flows.into_iter().flatten().find(|(_, flow)| {

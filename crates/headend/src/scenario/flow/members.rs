@@ -69,9 +69,9 @@ pub(super) fn choose_hosts(
     Ok(chosen)
 }
 
-/// Shuffles numbers (Fisher and Yates). The random stream is the flow's own and does not depend on the
-/// seed: the same homes have the flow in every run, two flows choose independently, and a larger share
-/// takes more homes in the same order.
+/// Shuffles numbers (Fisher and Yates). The random stream is the flow's own and does not depend on
+/// the seed: the same homes have the flow in every run, two flows choose independently, and a
+/// larger share takes more homes in the same order.
 fn shuffle(numbers: &mut [u32], rng: &mut Rng) {
     for last in (1..numbers.len()).rev() {
         numbers.swap(last, rng.below(last as u64 + 1) as usize);

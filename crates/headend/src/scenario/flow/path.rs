@@ -21,14 +21,16 @@ pub struct Path {
     /// One-way delay towards the customer. Default: half the round-trip time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub down: Option<Duration>,
-    /// Packets lost: the share lost at random, each way, or a table that tells the two ways apart or
-    /// loses every so many-th packet: `{ up = "1 %" }`, `{ every = 100 }`, `{ down = { every = 100 } }`.
+    /// Packets lost: the share lost at random, each way, or a table that tells the two ways apart
+    /// or loses every so many-th packet: `{ up = "1 %" }`, `{ every = 100 }`, `{ down = { every =
+    /// 100 } }`.
     pub loss: OrTable<Probability, PathLoss>,
-    /// Share of the ECN-capable packets marked at random (CE), each way: how a congestion control answers marks, without a queue.
+    /// Share of the ECN-capable packets marked at random (CE), each way: how a congestion control
+    /// answers marks, without a queue.
     #[serde(skip_serializing_if = "is_zero")]
     pub marks: Probability,
-    /// Each packet is late by up to this, evenly, without overtaking: the timing of hosts, without which equal flows lock into phase with a
-    /// queue. `"0 s"` switches it off.
+    /// Each packet is late by up to this, evenly, without overtaking: the timing of hosts, without
+    /// which equal flows lock into phase with a queue. `"0 s"` switches it off.
     pub jitter: Duration,
 }
 

@@ -367,8 +367,8 @@ impl Planner {
         ))
     }
 
-    /// Whether a named peer of the flow has a round-trip time of its own. A round-trip time of the flow
-    /// would take its place.
+    /// Whether a named peer of the flow has a round-trip time of its own. A round-trip time of the
+    /// flow would take its place.
     fn hosts_rtt(&self, flow: &Flow) -> bool {
         let mut names = flow.peer.iter().chain(&flow.peers);
         names.any(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
@@ -478,8 +478,8 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
     Ok(tcp::Config::default())
 }
 
-/// How long links may take beyond the wide area's round trip, without a queue: cable lines take some
-/// 10 ms.
+/// How long links may take beyond the wide area's round trip, without a queue: cable lines take
+/// some 10 ms.
 const LINKS_TAKE: Duration = Duration::from_millis(50);
 
 /// Warns of a FAST whose `base_rtt` is longer than its path: it takes all delay for the path's, and

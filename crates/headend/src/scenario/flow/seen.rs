@@ -40,8 +40,8 @@ pub(in crate::scenario) fn ways(peer: &PeerPlan, link: u16) -> BTreeSet<(usize, 
     Side::BOTH.into_iter().flat_map(of_side).collect()
 }
 
-/// What classifiers may see of the packets that one side of a flow sends: one packet for each ECN field
-/// that they may have.
+/// What classifiers may see of the packets that one side of a flow sends: one packet for each ECN
+/// field that they may have.
 pub(in crate::scenario) fn packets(group: &GroupPlan, peer: &PeerPlan, from: Side) -> Vec<Seen> {
     let protocol = group.application.protocol();
     let local = EPHEMERAL.from..=EPHEMERAL.to;
@@ -65,8 +65,8 @@ pub(in crate::scenario) fn packets(group: &GroupPlan, peer: &PeerPlan, from: Sid
     ecn_fields(group).iter().map(of_field).collect()
 }
 
-/// The ECN fields that packets of a flow may have. Acknowledgements are not ECN-capable; any queue may
-/// have marked the others.
+/// The ECN fields that packets of a flow may have. Acknowledgements are not ECN-capable; any queue
+/// may have marked the others.
 fn ecn_fields(group: &GroupPlan) -> &'static [Ecn] {
     if group.application.protocol() != Protocol::Tcp {
         return match group.ecn {

@@ -17,15 +17,16 @@ pub(in crate::scenario) const UNNAMED_CUSTOMERS: u32 = 0x0a01_0001;
 
 pub(in crate::scenario) const UNNAMED_SERVERS: u32 = 0xc612_0001;
 
-/// Ranges of addresses that no named host may have, both ends included: those of the other kinds, and
-/// those that are no host's (RFC 1112 §4, §7.2).
+/// Ranges of addresses that no named host may have, both ends included: those of the other kinds,
+/// and those that are no host's (RFC 1112 §4, §7.2).
 const KEPT: [(u32, u32); 3] = [
     (UNNAMED_CUSTOMERS, 0x0aff_ffff),
     (UNNAMED_SERVERS - 1, UNNAMED_SERVERS + 0x0001_ffff),
     (0xe000_0000, u32::MAX),
 ];
 
-/// Servers of the flows of IPv6 hosts: their numbers, and their addresses in `2001:db8:ffff::/48` (RFC 3849).
+/// Servers of the flows of IPv6 hosts: their numbers, and their addresses in `2001:db8:ffff::/48`
+/// (RFC 3849).
 pub(in crate::scenario) const IPV6_SERVERS: Ipv6Block = Ipv6Block {
     first: IPV6_HOSTS + 0x0800_0000,
     last: u32::MAX,

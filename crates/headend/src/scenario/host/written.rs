@@ -18,15 +18,18 @@ pub struct Host {
     /// in 10.0.0.0/8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
-    /// A customer's host: the link ports from it out to the network, such as `["wifi.laptop", "cable"]`. Behind modems of which there are several
-    /// (`["cable.home"]`) there is a host at each, called `NAME.1`, `NAME.2`, … Empty: a host in the network.
+    /// A customer's host: the link ports from it out to the network, such as `["wifi.laptop",
+    /// "cable"]`. Behind modems of which there are several (`["cable.home"]`) there is a host at
+    /// each, called `NAME.1`, `NAME.2`, … Empty: a host in the network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
-    /// A network's host: round-trip time of the wide area between it and the customers' links, where a flow gives none of its own.
+    /// A network's host: round-trip time of the wide area between it and the customers' links,
+    /// where a flow gives none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<OrTable<Duration, RttFrom>>,
-    /// Time the host takes for each packet it sends and for each it receives (interrupts, the network
-    /// stack, the wake-up of a program), in both roles: a round trip grows by twice this at either end.
+    /// Time the host takes for each packet it sends and for each it receives (interrupts, the
+    /// network stack, the wake-up of a program), in both roles: a round trip grows by twice this at
+    /// either end.
     pub processing: Duration,
     /// A customer's host: the tunnel that carries its flows, where a flow names none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,8 +6,8 @@ use crate::scenario::flow::{GroupPlan, PeerPlan};
 use crate::time::Duration;
 use crate::traffic::memory::{Datagrams, Setting};
 
-/// How many samples a flow measures in `duration` seconds, where its slowest link carries `rate` bytes
-/// per second.
+/// How many samples a flow measures in `duration` seconds, where its slowest link carries `rate`
+/// bytes per second.
 pub(super) fn samples(group: &GroupPlan, duration: f64, rate: f64) -> f64 {
     group.application.samples(&Setting {
         duration,

@@ -1,9 +1,11 @@
-//! How much memory a run can need, so that a run that no machine can hold is refused before it begins.
+//! How much memory a run can need, so that a run that no machine can hold is refused before it
+//! begins.
 //!
-//! The order of magnitude counts. The estimate is right to a factor of two from hundreds of megabytes
-//! on, and never far too low for a run that no machine can hold. What a row, a packet or a connection
-//! takes was measured, from the engine to the report. Queues are assumed to be full where senders can
-//! fill them, and senders to have outstanding what their windows and the queues on their way allow.
+//! The order of magnitude counts. The estimate is right to a factor of two from hundreds of
+//! megabytes on, and never far too low for a run that no machine can hold. What a row, a packet or
+//! a connection takes was measured, from the engine to the report. Queues are assumed to be full
+//! where senders can fill them, and senders to have outstanding what their windows and the queues
+//! on their way allow.
 
 mod flows;
 mod network;

@@ -254,9 +254,9 @@ impl<'a> Network<'a> {
         rates.min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 
-    /// What TCP may have outstanding: what windows allow, but no more than twice (losses are repaired)
-    /// what the slowest link on the way, the queues and the distance hold. All flows that share the
-    /// slowest link share that.
+    /// What TCP may have outstanding: what windows allow, but no more than twice (losses are
+    /// repaired) what the slowest link on the way, the queues and the distance hold. All flows that
+    /// share the slowest link share that.
     pub(super) fn add_transfers(&self, sum: &mut Sum) {
         let mut shared: BTreeMap<Key, (f64, f64)> = BTreeMap::new();
         let transfers: Vec<_> = (self.groups.iter())
@@ -270,7 +270,8 @@ impl<'a> Network<'a> {
                     .way(group)
                     .map(|(_, place)| place.room.bytes_of_largest());
                 let held = 2.0 * (rooms.sum::<f64>() + rate * distance);
-                // A window grows by what is acknowledged: to three times its size in a round trip at most.
+                // A window grows by what is acknowledged: to three times its size in a round trip
+                // at most.
                 let first = connections * f64::from(group.tcp.initial_window) * MTU;
                 let sent = 2.0 * rate * self.duration + first;
                 let own = (connections * window)

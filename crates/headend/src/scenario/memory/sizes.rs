@@ -15,8 +15,8 @@ pub(super) const OCTAVE: f64 = 8192.0;
 
 /// Bytes of a packet that waits, with the growth of what holds it.
 pub(super) const PACKET: f64 = 120.0;
-/// Bytes of a TCP segment that is outstanding: on the scoreboard, on its way, and out of order at the
-/// receiver.
+/// Bytes of a TCP segment that is outstanding: on the scoreboard, on its way, and out of order at
+/// the receiver.
 pub(super) const SEGMENT: f64 = 200.0;
 /// Bytes of a TCP connection, of a remote host with its routes, of a flow, of a modem or station.
 pub(super) const CONNECTION: f64 = 6_000.0;
@@ -26,8 +26,8 @@ pub(super) const CUSTOMER: f64 = 4_000.0;
 /// Bytes of a packet that is replayed and of a delivery opportunity, with their texts in results.
 pub(super) const REPLAYED: f64 = 100.0;
 pub(super) const OPPORTUNITY: f64 = 150.0;
-/// Captured packets that wait to be written: their bytes when they are written, and the packets that
-/// one step of a run may add to them, with all copies.
+/// Captured packets that wait to be written: their bytes when they are written, and the packets
+/// that one step of a run may add to them, with all copies.
 pub(super) const CAPTURED: f64 = 100e6;
 pub(super) const CAPTURED_AT_ONCE: f64 = 40_000.0;
 

@@ -24,8 +24,8 @@ pub struct PointToPoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkDirection {
-    /// How fast it sends: a rate, or a table with a rate that varies. It counts the bytes of IP packets, header included: what frames add on a real
-    /// wire is not in it.
+    /// How fast it sends: a rate, or a table with a rate that varies. It counts the bytes of IP
+    /// packets, header included: what frames add on a real wire is not in it.
     pub rate: OrTable<Rate, VaryingRate>,
     /// Propagation delay.
     #[serde(default)]

@@ -1,8 +1,8 @@
 //! Changes of service flows during the run: which are changed, to what, and which come and go.
 //!
-//! A change is the innermost layer of a service flow's settings. The outcome is checked as the settings
-//! at the start are. A service flow that is created has its place among its modem's service flows
-//! from the start.
+//! A change is the innermost layer of a service flow's settings. The outcome is checked as the
+//! settings at the start are. A service flow that is created has its place among its modem's
+//! service flows from the start.
 
 use std::collections::BTreeMap;
 

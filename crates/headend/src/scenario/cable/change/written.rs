@@ -34,7 +34,8 @@ pub struct Change {
     /// name is not used again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub delete: bool,
-    /// Maximum sustained traffic rate R from then on, in bytes from after the HCS to the CRC. Tokens are kept.
+    /// Maximum sustained traffic rate R from then on, in bytes from after the HCS to the CRC.
+    /// Tokens are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P from then on.

@@ -1,5 +1,5 @@
-//! The layers of a modem's service flows: what the line, the service class and the modem itself give,
-//! put together.
+//! The layers of a modem's service flows: what the line, the service class and the modem itself
+//! give, put together.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! Modems that make sense: the service flows of each.
 //!
-//! Modems with the same keys share a [`Profile`], so that a thousand take no longer to check than one.
+//! Modems with the same keys share a [`Profile`], so that a thousand take no longer to check than
+//! one.
 
 use std::ops::Range;
 
@@ -26,7 +27,8 @@ pub(in crate::scenario) struct Modems {
 /// The service flows of modems that are alike.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct Profile {
-    /// Upstream and downstream. The first of each is the primary one, for what no classifier claims.
+    /// Upstream and downstream. The first of each is the primary one, for what no classifier
+    /// claims.
     pub(in crate::scenario) flows: [Vec<FlowPlan>; 2],
     /// Upstream drop classifiers.
     pub(in crate::scenario) drops: Vec<RulePlan>,
@@ -279,8 +281,8 @@ fn online_at(modem: &Modem, number: u32, count: u32) -> Option<Duration> {
     }
 }
 
-/// Turns by weight: the next is whoever is furthest behind its share (the method of largest remainders,
-/// place by place); of equals, the first.
+/// Turns by weight: the next is whoever is furthest behind its share (the method of largest
+/// remainders, place by place); of equals, the first.
 struct Turns {
     weights: Vec<u32>,
     taken: Vec<u64>,

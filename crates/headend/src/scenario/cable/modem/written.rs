@@ -40,12 +40,13 @@ pub struct Modem {
     /// Its service class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_class: Option<String>,
-    /// Service classes of the `count` modems with their weights, such as `{ gold = 30, basic = 70 }`. They take turns, so that the first ten have
-    /// them in nearly the same proportion as all.
+    /// Service classes of the `count` modems with their weights, such as `{ gold = 30, basic = 70
+    /// }`. They take turns, so that the first ten have them in nearly the same proportion as all.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub mix: BTreeMap<String, u32>,
-    /// When it is switched on and begins to range: a time, or a table `{ from, to }` over which many are spread evenly. What is sent before it is
-    /// registered is lost. Default: it is registered from the start.
+    /// When it is switched on and begins to range: a time, or a table `{ from, to }` over which
+    /// many are spread evenly. What is sent before it is registered is lost. Default: it is
+    /// registered from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub online_at: Option<OrTable<Duration, StartRange>>,
     /// AQM disabled on all upstream service flows.

@@ -1,9 +1,10 @@
-//! The keys of a service flow, and how the tables that hold some of them are put together in layers.
+//! The keys of a service flow, and how the tables that hold some of them are put together in
+//! layers.
 //!
-//! Each table is a layer, read into one [`Keys`]. The outermost is the line's, in which the defaults of
-//! the generation have been written out; then come the service class, the modem, and a change during
-//! the run. [`Settings`] holds the innermost value of each key, and the path where it is written. A
-//! further source of keys is one more [`Settings::overlaid`].
+//! Each table is a layer, read into one [`Keys`]. The outermost is the line's, in which the
+//! defaults of the generation have been written out; then come the service class, the modem, and a
+//! change during the run. [`Settings`] holds the innermost value of each key, and the path where it
+//! is written. A further source of keys is one more [`Settings::overlaid`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,10 +16,10 @@ use crate::qdisc::AckAcceleration;
 use crate::scenario::queue::Queue;
 use crate::units::{ByteCount, Rate};
 
-/// All keys that a service flow has. None of them must be given: each table, and each other source of
-/// keys, gives some. As it stands, this is the table `upstream` of a service class or a modem. The
-/// other tables are types of their own because each documents its keys and refuses all others; the
-/// macro `layer` makes them into this one.
+/// All keys that a service flow has. None of them must be given: each table, and each other source
+/// of keys, gives some. As it stands, this is the table `upstream` of a service class or a modem.
+/// The other tables are types of their own because each documents its keys and refuses all others;
+/// the macro `layer` makes them into this one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(
@@ -64,8 +65,8 @@ pub struct Keys {
     pub queue: Option<Queue>,
 }
 
-/// Makes tables of a scenario into layers: lists the keys of a service flow that a table has, and what
-/// else stands in it. The compiler refuses a table of which something is left out.
+/// Makes tables of a scenario into layers: lists the keys of a service flow that a table has, and
+/// what else stands in it. The compiler refuses a table of which something is left out.
 macro_rules! layer {
     ($table:ident { $($key:ident),+ } besides { $($other:ident),* }) => {
         impl From<&$table> for $crate::scenario::cable::service_flow::Keys {

@@ -257,8 +257,9 @@ fn check_reserved(
     Err(ScenarioError::invalid(path, why))
 }
 
-/// The default queue of a further service flow: that of the generation's modems, for upstream flows that
-/// are as elastic as the primary one. (The specification has AQM on best-effort and nrtPS flows.)
+/// The default queue of a further service flow: that of the generation's modems, for upstream flows
+/// that are as elastic as the primary one. (The specification has AQM on best-effort and nrtPS
+/// flows.)
 pub(in crate::scenario::cable) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
     let is_elastic = matches!(
         flow.scheduling.0,

@@ -15,22 +15,26 @@ use crate::scenario::rate::VaryingRate;
 use crate::scenario::span::Several;
 use crate::units::{ByteCount, Probability, Rate};
 
-/// The upstream service flow for what no other claims. Its rates count MAC PDU bytes: IP packet (46 B at least), Ethernet header and FCS.
+/// The upstream service flow for what no other claims. Its rates count MAC PDU bytes: IP packet (46
+/// B at least), Ethernet header and FCS.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Upstream {
-    /// Maximum sustained traffic rate R: what the service tier promises. It counts bytes from after the MAC header's check (HCS) to the CRC: 18 B
-    /// more than the IP packet. Default: whatever the channel carries.
+    /// Maximum sustained traffic rate R: what the service tier promises. It counts bytes from after
+    /// the MAC header's check (HCS) to the CRC: 18 B more than the IP packet. Default: whatever the
+    /// channel carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P, at which a burst is let through. Default: no limit of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Rate>,
-    /// Maximum traffic burst B: bytes beyond the sustained rate that pass after a pause. A large one makes short uploads fast.
+    /// Maximum traffic burst B: bytes beyond the sustained rate that pass after a pause. A large
+    /// one makes short uploads fast.
     pub burst: ByteCount,
     /// Depth of the peak rate's bucket.
     pub peak_burst: ByteCount,
-    /// Minimum reserved traffic rate: what it gets of a short channel before the others share the rest. Default: nothing.
+    /// Minimum reserved traffic rate: what it gets of a short channel before the others share the
+    /// rest. Default: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_reserved: Option<Rate>,
     /// Traffic priority, 0 to 7: a higher one is served first where the channel is short.
@@ -39,22 +43,25 @@ pub struct Upstream {
     pub scheduling: Named<Scheduling>,
     /// What it may not do to get its grants.
     pub request_policy: RequestPolicy,
-    /// What the channel has to give, where that is less than the plant carries: a rate, or steps of one (neighbours, RF trouble). It counts the
-    /// bytes of all minislots that are granted: MAC headers (`plant.upstream_mac_header`) and segment headers besides the PDUs, and what is left
+    /// What the channel has to give, where that is less than the plant carries: a rate, or steps of
+    /// one (neighbours, RF trouble). It counts the bytes of all minislots that are granted: MAC
+    /// headers (`plant.upstream_mac_header`) and segment headers besides the PDUs, and what is left
     /// of the last minislot. Request opportunities do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
-    /// Share by which the capacity varies from MAP to MAP, evenly to either side: other customers' bursts, as the public ns-3 module
-    /// has them. More of it makes grants and their delays uneven.
+    /// Share by which the capacity varies from MAP to MAP, evenly to either side: other customers'
+    /// bursts, as the public ns-3 module has them. More of it makes grants and their delays uneven.
     pub capacity_variation: Probability,
     /// When the queue gives up the packets of a grant.
     pub dequeue_at: DequeueAt,
-    /// What the modem does to TCP acknowledgements before its queue: downloads get faster while uploads go on.
+    /// What the modem does to TCP acknowledgements before its queue: downloads get faster while
+    /// uploads go on.
     pub ack_acceleration: AckAcceleration,
     /// AQM disabled for this service flow (TLV 24.40.1): its queue drops at its tail, and keeps the
     /// buffer that it has. A modem's `upstream_aqm_disabled` says it of all.
     pub aqm_disabled: bool,
-    /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
+    /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1
+    /// on and `drop_tail` before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
 }
@@ -84,7 +91,8 @@ impl Default for Upstream {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Downstream {
-    /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC. Default: whatever the channel carries.
+    /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC. Default: whatever
+    /// the channel carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P. Default: no limit of its own.
@@ -99,8 +107,9 @@ pub struct Downstream {
     pub minimum_reserved: Option<Rate>,
     /// Traffic priority, 0 to 7: a higher one is served first where the channel is short.
     pub priority: u8,
-    /// What the channel has to give, where that is less than the plant carries: a rate, or one that varies. It counts PDUs and their MAC headers
-    /// (`plant.downstream_mac_header`); MAPs do not count.
+    /// What the channel has to give, where that is less than the plant carries: a rate, or one that
+    /// varies. It counts PDUs and their MAC headers (`plant.downstream_mac_header`); MAPs do not
+    /// count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
     /// AQM disabled for this service flow (TLV 25.40.1): its queue drops at its tail, and keeps the
@@ -129,7 +138,8 @@ impl Default for Downstream {
 /// DOCS-QOS3-MIB's default of the maximum traffic burst.
 pub(super) const DEFAULT_BURST: ByteCount = ByteCount(3044);
 
-/// What is a class's or modem's own of its downstream service flow. The keys are those of the line's `downstream`.
+/// What is a class's or modem's own of its downstream service flow. The keys are those of the
+/// line's `downstream`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnDownstream {
@@ -159,16 +169,19 @@ pub struct OwnDownstream {
     pub queue: Option<Queue>,
 }
 
-/// A further service flow of a modem: its rates, its scheduling, its queue, and which packets it takes.
+/// A further service flow of a modem: its rates, its scheduling, its queue, and which packets it
+/// takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceFlow {
     /// Which way it goes.
     pub direction: OneWay,
-    /// Which packets it takes: a table of conditions that must all hold, or a list of such tables of which one must.
+    /// Which packets it takes: a table of conditions that must all hold, or a list of such tables
+    /// of which one must.
     #[serde(default, rename = "match")]
     pub classifiers: Several<Classifier>,
-    /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC. Default: whatever the channel carries.
+    /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC. Default: whatever
+    /// the channel carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P. Default: no limit of its own.
@@ -202,7 +215,8 @@ pub struct ServiceFlow {
     /// and keeps the buffer that it has.
     #[serde(default)]
     pub aqm_disabled: bool,
-    /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants; else `drop_tail`.
+    /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants;
+    /// else `drop_tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
 }
