@@ -97,16 +97,16 @@ lock: ## Note the versions of the Python packages that are installed, which `mak
 
 .PHONY: generate
 generate: build vega ## Write the schema and the reference pages from the engine's own description, and the script that draws figures in pages
-	$(BIN)/python -m headend.reference
+	$(BIN)/python -m headend.engine.reference
 
 .PHONY: vega
 vega: build ## Put the script together that draws figures in pages, from the libraries that are installed
-	$(BIN)/python -m headend.vega
+	$(BIN)/python -m headend.report.vega
 
 .PHONY: generate-check
 generate-check: build ## Fail when a generated file is stale
-	$(BIN)/python -m headend.reference --check
-	$(BIN)/python -m headend.vega --check
+	$(BIN)/python -m headend.engine.reference --check
+	$(BIN)/python -m headend.report.vega --check
 
 .PHONY: validate
 validate: build ## Queues beside their targets and fair shares, senders beside a real Linux, congestion controls beside each other and their closed forms (15 minutes); differences are reported

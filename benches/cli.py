@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[list[str], float | None, float | None]] = {
 ENGINE = f"""
 import time
 from headend import _engine
-from headend.library import find_scenario
+from headend.scenario.library import find_scenario
 _, path = find_scenario("{SCENARIO}")
 began = time.process_time()
 run = _engine.Run(_engine.parse(path.read_text()))

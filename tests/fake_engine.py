@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from headend._engine import describe as describe
-from headend.columns import TABLES
+from headend.engine.columns import TABLES
 
 SECOND = 1_000_000_000
 UNITS = {"s": SECOND, "ms": 1_000_000}

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.columns import TABLES
-from headend.result import Result
+from headend.engine.columns import TABLES
+from headend.results.result import Result
 
 SECOND = 1_000_000_000
 DURATION = 60 * SECOND

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import headend
-from headend.description import find_application
+from headend.engine.description import find_application
 from headend.figures import draw_figures
-from headend.grading import Finding, Grade, judge_flows
-from headend.result import Result
-from headend.scores import score_runs
+from headend.judging.grading import Finding, Grade, judge_flows
+from headend.judging.scores import score_runs
+from headend.results.result import Result
 
 EVENING = """
 title = "An evening"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from headend.scenario import read_scenario
+from headend.scenario.source import read_scenario
 from headend.study import Verdict
 from headend.study.outcome import draw_study_figures
 from headend.study.pooling import find_percentile, pool, spread_out

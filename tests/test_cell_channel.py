@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import headend
-from headend.channels import gather_channels
-from headend.verdict import judge, summarise_comparison
+from headend.judging.channels import gather_channels
+from headend.judging.verdict import judge, summarise_comparison
 
 #: A cell with a download whose window always waits in it.
 CELL: dict[str, Any] = {

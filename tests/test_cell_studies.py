@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from headend.columns import OPTIONAL_TABLES
+from headend.engine.columns import OPTIONAL_TABLES
 from headend.study import Verdict
 from headend.study.airtime import CELL
 from headend.study.claims import judge_claims

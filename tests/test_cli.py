@@ -15,12 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import headend
-import headend.experiment
+import headend.running.experiment
 from headend.cli.main import app
-from headend.comparison import load_results
 from headend.errors import InputError
 from headend.interruption import leave_at_once
-from headend.result import Result as RunResult
+from headend.judging.comparison import load_results
+from headend.results.result import Result as RunResult
 
 
 @pytest.mark.parametrize("module", ["headend.cli.main", "headend.cli.catalogue"])
@@ -645,7 +645,9 @@ def test_a_quiet_run_that_is_interrupted_says_what_is_kept(
     assert (answer.exit_code, answer.stdout, answer.stderr) == (130, "", told)
     monkeypatch.undo()
     monkeypatch.chdir(home_line.parent)
-    monkeypatch.setattr("headend.report.write_page", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(
+        "headend.report.page.write_page", lambda *_: os.kill(os.getpid(), signal.SIGINT)
+    )
     answer = call("run", "home-line.toml", "-q", "--set", "duration=6 s", "--out", "whole")
     told = "interrupted: kept in whole\n"
     assert (answer.exit_code, answer.stdout, answer.stderr) == (130, "", told)
@@ -664,7 +666,9 @@ def test_an_interruption_while_the_report_is_made_costs_only_the_report(
 ) -> None:
     for name, queue in (("one", "drop_tail"), ("two", "codel")):
         headend.run(home_line, set={"queue": queue}).save(name, report=False)
-    monkeypatch.setattr("headend.report.write_page", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(
+        "headend.report.page.write_page", lambda *_: os.kill(os.getpid(), signal.SIGINT)
+    )
     answer = call(*command, "--out", "out")
     assert answer.exit_code == 130
     assert answer.stdout.splitlines()[-1] == "Kept in out; headend report out makes a report of it"
@@ -815,7 +819,7 @@ def test_a_stopped_seed_is_left_out_of_the_means_and_named(
         list(results.values())[-1].manifest["partial"] = True
         return results
 
-    monkeypatch.setattr("headend.experiment.carry_out_all", stop_at_the_last)
+    monkeypatch.setattr("headend.running.experiment.carry_out_all", stop_at_the_last)
     answer = call(
         "compare", "home-line.toml", "--vary", "queue=codel,pie", "--seeds", "2", "--out", "out"
     )
@@ -832,7 +836,7 @@ def stop_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a comparison be stopped when so many runs are done: the others are not begun."""
     carry_out_all = headend.experiment.carry_out_all
     monkeypatch.setattr(
-        "headend.experiment.carry_out_all",
+        "headend.running.experiment.carry_out_all",
         lambda plans, *rest: carry_out_all(plans[:count], *rest),
     )
 
@@ -938,7 +942,7 @@ def test_a_fault_of_our_own_is_one_line_with_an_exit_code_of_its_own(
     def fail(*_: Any) -> None:
         raise KeyError("no such column")
 
-    monkeypatch.setattr("headend.verdict.judge", fail)
+    monkeypatch.setattr("headend.judging.verdict.judge", fail)
     answer = call("run", "home-line.toml", "--out", "out")
     assert answer.exit_code == 70
     assert answer.stderr.startswith("error: internal error, please report it: KeyError")

@@ -23,8 +23,8 @@ from headend.cli.commands import Commands
 from headend.cli.layout import take_first_paragraph
 from headend.cli.main import SECTIONS, app
 from headend.cli.version import ask_git
-from headend.library import list_scenarios, list_studies, list_sweeps
-from headend.vocabulary import list_choices
+from headend.engine.vocabulary import list_choices
+from headend.scenario.library import list_scenarios, list_studies, list_sweeps
 
 PACKAGE = str(Path(headend.__file__).parents[1])
 
@@ -221,7 +221,7 @@ def test_a_shell_that_is_not_known_is_refused_in_one_line() -> None:
 
 
 def test_completion_imports_nothing_heavy() -> None:
-    heavy = ("polars", "rich", "jinja2", "headend.figures", "headend.experiment")
+    heavy = ("polars", "rich", "jinja2", "headend.figures", "headend.running.experiment")
     code = f"""
 import os, sys
 os.environ.update(_HEADEND_COMPLETE="bash_complete", COMP_WORDS="headend run up", COMP_CWORD="2")
@@ -337,7 +337,7 @@ sys.argv[1:] = {[*words, "--no-report", "-q", "--set", "duration=6 s"]!r}
 try:
     headend.cli.main.start()
 except SystemExit as left:
-    made = ("jinja2", "headend.figures", "headend.report")
+    made = ("jinja2", "headend.figures", "headend.report.page")
     print(left.code, [name for name in sys.modules if name.startswith(made)])
 """
     done = subprocess.run(
@@ -480,8 +480,8 @@ def test_what_cannot_be_written_after_the_run_costs_only_itself(
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("headend.junit.write_file", fail)
-    monkeypatch.setattr("headend.export.write_file", fail)
+    monkeypatch.setattr("headend.judging.junit.write_file", fail)
+    monkeypatch.setattr("headend.results.export.write_file", fail)
     answer = call("run", line, "--junit", "j.xml", "--csv", "tables", "--out", "out")
     assert answer.exit_code == 2
     assert answer.stderr.splitlines() == [

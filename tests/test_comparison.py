@@ -14,7 +14,9 @@ from click.testing import CliRunner, Result
 
 import headend
 from headend.cli.main import app
-from headend.comparison import (
+from headend.figures import draw_figures
+from headend.figures.differences import _choose_domain, _cut
+from headend.judging.comparison import (
     ONE_SEED,
     UNEVEN,
     Variant,
@@ -24,11 +26,9 @@ from headend.comparison import (
     load_results,
     pool_histograms,
 )
-from headend.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
-from headend.experiment import choose_seeds, compare, plan_comparison
-from headend.figures import draw_figures
-from headend.figures.differences import _choose_domain, _cut
-from headend.scores import Figure, mark_values, score_runs
+from headend.judging.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
+from headend.judging.scores import Figure, mark_values, score_runs
+from headend.running.experiment import choose_seeds, compare, plan_comparison
 from street import make_street
 from vega_lite import check_panel
 

@@ -13,15 +13,17 @@ import polars as pl
 import pytest
 
 import headend
-from headend import _engine, expect, lookup
-from headend.columns import TABLES
-from headend.description import describe, find_application, find_queue, list_applications
+from headend import _engine
+from headend.engine.columns import TABLES
+from headend.engine.description import describe, find_application, find_queue, list_applications
+from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
 from headend.figures import draw_figures
-from headend.grading import judge_flows
-from headend.result import Result
-from headend.scores import score_runs
-from headend.vocabulary import list_choices
+from headend.judging import expect
+from headend.judging.grading import judge_flows
+from headend.judging.scores import score_runs
+from headend.results.result import Result
+from headend.scenario import lookup
 
 
 def test_it_describes_all_queues_and_applications_that_scenarios_may_name() -> None:
@@ -85,7 +87,7 @@ def test_names_of_another_engine_are_taken_for_what_says_least() -> None:
 def test_help_does_not_read_the_description() -> None:
     code = (
         "import sys; from headend.cli.main import app; app(['--help'], standalone_mode=False);"
-        " assert 'headend.description' not in sys.modules;"
+        " assert 'headend.engine.description' not in sys.modules;"
         " assert 'headend._engine' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

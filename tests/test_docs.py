@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from headend.cli.main import app
-from headend.columns import OPTIONAL_TABLES, TABLES
-from headend.expect import (
+from headend.engine.columns import OPTIONAL_TABLES, TABLES
+from headend.engine.vocabulary import list_choices
+from headend.judging.expect import (
     CHANNEL_METRICS,
     FLOW_METRICS,
     QUEUE_METRICS,
@@ -19,9 +20,8 @@ from headend.expect import (
     list_measure_names,
     list_measures,
 )
-from headend.reach import HERE
-from headend.scenario import Text
-from headend.vocabulary import list_choices
+from headend.scenario.reach import HERE
+from headend.scenario.source import Text
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

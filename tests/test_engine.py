@@ -21,21 +21,21 @@ from conftest import HOME_LINE
 from headend import _engine
 from headend._engine import Run
 from headend.cli.main import app
-from headend.columns import TABLES, Frames
-from headend.engine import check_engine
+from headend.engine.build import check_engine
+from headend.engine.columns import TABLES, Frames
+from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
-from headend.expect import (
+from headend.judging.expect import (
     FLOW_METRICS,
     QUEUE_METRICS,
     Vocabulary,
     list_measure_names,
     parse_quantity_name,
 )
-from headend.experiment import compare
-from headend.library import list_scenarios
-from headend.result import Result
-from headend.scenario import parse_override, read_scenario
-from headend.vocabulary import list_choices
+from headend.results.result import Result
+from headend.running.experiment import compare
+from headend.scenario.library import list_scenarios
+from headend.scenario.source import parse_override, read_scenario
 
 BRIEF = {"duration": "8 s", "warmup": "2 s"}
 

@@ -7,7 +7,7 @@ from scipy.special import stdtrit
 from scipy.stats import t as student_t
 
 from headend._engine import student_t_quantile
-from headend.estimate import estimate_mean
+from headend.judging.estimate import estimate_mean
 
 DEGREES = (*range(1, 120), 333, 998, 999, 1000, 1001, 3333, 10_000, 123_456, 1_000_000)
 SHARES = (0.51, 0.6, 0.75, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 0.9999)

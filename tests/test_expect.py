@@ -10,13 +10,13 @@ import pytest
 
 from fake_engine import Scenario
 from headend.errors import InputError
-from headend.expect import (
+from headend.judging.expect import (
     Vocabulary,
     parse_expectation,
     parse_quantity_name,
 )
-from headend.library import list_scenarios
-from headend.scenario import read_scenario
+from headend.scenario.library import list_scenarios
+from headend.scenario.source import read_scenario
 
 VOCABULARY = Vocabulary(
     {

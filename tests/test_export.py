@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 import headend
-from headend.columns import TABLES
+from headend.engine.columns import TABLES
 from headend.errors import InputError
-from headend.export import check_target, export_results, export_tables
-from headend.folder import encode_json, encode_table
-from headend.seal import seal
+from headend.results.export import check_target, export_results, export_tables
+from headend.results.folder import encode_json, encode_table
+from headend.results.seal import seal
 
 LINE: dict[str, Any] = {
     "duration": "1 s",

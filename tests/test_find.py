@@ -12,10 +12,14 @@ from typing import Any
 import pytest
 
 import headend
-from headend import description, expect, lookup
+from headend.engine import description
+from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
-from headend.library import find_scenario, find_study, find_sweep
-from headend.lookup import (
+from headend.judging import expect
+from headend.results.result import read_manifest
+from headend.scenario import lookup
+from headend.scenario.library import find_scenario, find_study, find_sweep
+from headend.scenario.lookup import (
     ABSENT,
     TERM,
     Entry,
@@ -30,10 +34,8 @@ from headend.lookup import (
     take_first_sentence,
     tell_nothing,
 )
-from headend.result import read_manifest
-from headend.scenario import read_scenario
+from headend.scenario.source import read_scenario
 from headend.sweeps import read_sweep
-from headend.vocabulary import list_choices
 
 LINE: dict[str, Any] = {
     "duration": "1 s",
@@ -406,8 +408,8 @@ def test_an_unknown_scenario_or_study_is_looked_for() -> None:
 
 
 def test_dir_shows_what_can_be_called_and_nothing_else() -> None:
+    import headend.results.verification  # does not appear below
     import headend.sweeps.experiment
-    import headend.verification  # does not appear below
 
     names = dir(headend)
     assert names == sorted(set(headend.__all__) - {"__version__"})

@@ -15,8 +15,8 @@ import pytest
 
 import headend
 from headend.errors import InputError
-from headend.experiment import plan_run
-from headend.junit import check_junit, write_junit, write_suites
+from headend.judging.junit import check_junit, write_junit, write_suites
+from headend.running.experiment import plan_run
 
 LINE: dict[str, Any] = {
     "title": "A line",

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 
 import headend
 from headend.cli.main import app
-from headend.comparison import load_results
-from headend.expect import Vocabulary, parse_quantity_name
-from headend.library import list_scenarios
-from headend.result import Result
-from headend.scenario import read_scenario
+from headend.judging.comparison import load_results
+from headend.judging.expect import Vocabulary, parse_quantity_name
+from headend.results.result import Result
+from headend.scenario.library import list_scenarios
+from headend.scenario.source import read_scenario
 
 #: A run as it was measured: its quantities by their names in `[expect]`, the worst of several for what is bad when high.
 Shown = dict[str, Result]
@@ -364,7 +364,7 @@ def test_a_command_that_a_text_proposes_exits_0_and_shows_what_its_sentence_says
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # What a run shows is in its tables; its report, which has tests of its own, takes longer than the run.
-    monkeypatch.setattr("headend.report.write_report", lambda _results, path, **_: path)
+    monkeypatch.setattr("headend.report.page.write_report", lambda _results, path, **_: path)
     words = dict(list_proposals(name))[text]
     answer = CliRunner().invoke(app, [*words, "--quiet", "--out", "out"])
     assert answer.exit_code == 0, answer.output

@@ -16,11 +16,11 @@ from click.testing import CliRunner, Result
 import headend
 from conftest import HOME_LINE
 from headend.cli.main import app
-from headend.columns import OPTIONAL_TABLES
+from headend.engine.columns import OPTIONAL_TABLES
 from headend.figures import draw_figures
 from headend.figures.life import KINDS, draw_life
-from headend.life import FIRST_STEPS, LAST_STEPS, Lane, trace_life
-from headend.result import Result as RunResult
+from headend.results.life import FIRST_STEPS, LAST_STEPS, Lane, trace_life
+from headend.results.result import Result as RunResult
 from vega_lite import check_panel
 
 

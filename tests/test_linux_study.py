@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from headend.scenario import read_scenario
+from headend.scenario.source import read_scenario
 from headend.study import Verdict
 from headend.study.claims import judge_claims
 from headend.study.outcome import draw_study_figures

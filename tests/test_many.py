@@ -14,15 +14,15 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import headend
-from headend.bottleneck import gather_queues, name_queue_key
 from headend.cli.main import app
 from headend.cli.tables import draw_members, draw_people, draw_queues, fit
 from headend.figures import draw_figures
 from headend.figures.spread import merge_members
 from headend.figures.thinning import merge_distributions, thin_distributions
-from headend.groups import find_groups, label_member, order_naturally
-from headend.report import write_report
-from headend.verdict import judge, summarise_comparison
+from headend.judging.bottleneck import gather_queues, name_queue_key
+from headend.judging.verdict import judge, summarise_comparison
+from headend.report.page import write_report
+from headend.scenario.groups import find_groups, label_member, order_naturally
 from street import make_street
 from vega_lite import check_panel
 

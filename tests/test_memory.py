@@ -14,13 +14,14 @@ import pytest
 from click.testing import CliRunner
 
 import headend
-from headend import _engine, memory
+from headend import _engine
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.experiment import carry_out_all, plan_comparison, plan_run
-from headend.library import list_scenarios
-from headend.memory import Room, list_parts, measure_machine, read_allowance
-from headend.scenario import read_scenario
+from headend.running import memory
+from headend.running.experiment import carry_out_all, plan_comparison, plan_run
+from headend.running.memory import Room, list_parts, measure_machine, read_allowance
+from headend.scenario.library import list_scenarios
+from headend.scenario.source import read_scenario
 from headend.sweeps.definition import Axis, Sweep, make_sweep, read_sweep
 from headend.sweeps.experiment import prepare_all
 from headend.sweeps.job import Job
@@ -77,7 +78,7 @@ def test_a_run_that_can_need_more_than_half_is_refused_with_its_numbers(machine:
 def test_more_is_advised_only_where_there_is_more(
     machine: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.memory.measure_machine", lambda: 2_000_000_000)
+    monkeypatch.setattr("headend.running.memory.measure_machine", lambda: 2_000_000_000)
     answer = call("run", "long.toml", "--out", "out")
     assert "(half of the 2 GB here; --memory changes that, such as --memory 2GB): " in answer.stderr
 
@@ -143,7 +144,7 @@ def test_runs_go_side_by_side_as_far_as_there_is_memory(
     machine: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four runs on four cores: where two fit, two go at once."""
-    monkeypatch.setattr("headend.execution.count_cores", lambda: 4)
+    monkeypatch.setattr("headend.running.execution.count_cores", lambda: 4)
     changed, running, most, expected = threading.Condition(), 0, 0, 0
 
     def carry_out(*_: Any) -> None:
@@ -158,7 +159,7 @@ def test_runs_go_side_by_side_as_far_as_there_is_memory(
             running -= 1
 
     plans = plan_comparison(PINGS, {"queue": ["drop_tail", "codel"]}, seeds=2)
-    monkeypatch.setattr("headend.experiment.Plan.carry_out", carry_out)
+    monkeypatch.setattr("headend.running.experiment.Plan.carry_out", carry_out)
     for needed, side_by_side in ((100_000_000, 4), (200_000_000, 2), (400_000_000, 1)):
         most, expected = 0, side_by_side
         wide = [replace(plan, memory=needed) for plan in plans]
@@ -230,7 +231,7 @@ def test_a_grid_of_a_billion_points_is_refused_with_its_numbers(tmp_path: Path) 
 def test_the_files_of_a_scenario_have_a_limit_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.scenario.LARGEST_FILE_BYTES", 2**20 + 10)
+    monkeypatch.setattr("headend.scenario.source.LARGEST_FILE_BYTES", 2**20 + 10)
     (tmp_path / "a.txt").write_text("1\n2\n3\n")
     (tmp_path / "b.txt").write_text("1\n" * 2**19)
     file = tmp_path / "traces.toml"

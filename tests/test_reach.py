@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.library import find_study
-from headend.scenario import read_scenario
+from headend.scenario.library import find_study
+from headend.scenario.source import read_scenario
 from headend.sweeps.job import prepare
 from headend.sweeps.measuring import Named
 

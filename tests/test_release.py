@@ -40,7 +40,7 @@ WHEEL = [
     "headend/_engine.abi3.so",
     "headend/_engine.pyi",
     "headend/py.typed",
-    "headend/templates/report.html",
+    "headend/report/templates/report.html",
     "headend/shipped/scenarios/upload-and-call.toml",
     "headend/shipped/scenarios/aqm/load-1.toml",
     "headend/shipped/studies/cbt/blast/study.toml",

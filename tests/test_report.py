@@ -14,15 +14,15 @@ import polars as pl
 import pytest
 
 import headend
-from headend.experiment import compare
 from headend.figures import draw_figures
 from headend.figures import vegalite as vl
 from headend.figures.export import write_figures
 from headend.figures.figure import Figure, Panel
 from headend.figures.sweep import _name_measure
 from headend.figures.thinning import thin_distributions
-from headend.report import bundle_libraries, embed_json, find_differences
-from headend.result import Result
+from headend.report.page import bundle_libraries, embed_json, find_differences
+from headend.results.result import Result
+from headend.running.experiment import compare
 from headend.sweeps.outcome import Shown
 from vega_lite import check_panel
 
@@ -254,7 +254,7 @@ def test_a_known_mark_that_curves_run_along_is_named_off_them(fake: Any, home_li
 
 
 def test_in_print_no_column_of_a_wide_table_is_behind_a_scrollbar() -> None:
-    style = Path(headend.__file__).with_name("templates") / "page.css"
+    style = Path(headend.__file__).with_name("report") / "templates" / "page.css"
     _, _, printed = style.read_text(encoding="utf-8").partition("@media print")
     assert ".scroll { overflow: visible; }" in printed
     assert "white-space: normal !important" in printed

@@ -11,8 +11,8 @@ import pytest
 
 import headend
 from headend.errors import InputError
-from headend.experiment import plan_comparison, plan_run
-from headend.library import find_study
+from headend.running.experiment import plan_comparison, plan_run
+from headend.scenario.library import find_study
 
 LINE = """\
 duration = "1 s"
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_told_of_standard_input(
 def test_too_much_is_refused_before_all_of_it_is_read(
     feed: _Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.scenario.LARGEST_SCENARIO_BYTES", 2**20)
+    monkeypatch.setattr("headend.scenario.source.LARGEST_SCENARIO_BYTES", 2**20)
     feed(b"#" * (2**20 + 5))
     assert refuse() == "standard input: too large for a scenario (more than 1 MiB)"
     assert len(sys.stdin.buffer.read()) == 4

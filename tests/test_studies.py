@@ -19,9 +19,9 @@ from conftest import ANALYSIS, SMALL_STUDY
 from headend.cli.main import app
 from headend.cli.study import Told
 from headend.errors import InputError
-from headend.expect import Vocabulary
-from headend.library import find_study, list_studies
-from headend.memory import Allowance
+from headend.judging.expect import Vocabulary
+from headend.running.memory import Allowance
+from headend.scenario.library import find_study, list_studies
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.analysis import blame
 from headend.study.claims import judge_claims
@@ -328,7 +328,7 @@ def test_a_stopped_study_keeps_what_is_done(
     fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake.Run, "slow", True)
-    monkeypatch.setattr("headend.execution.count_cores", lambda: 1)
+    monkeypatch.setattr("headend.running.execution.count_cores", lambda: 1)
     study = replace(make_study(home_line.parent), overrides=(("duration", "0.3 s"),))
     stop = threading.Event()
     store = PointStore(home_line.parent / "points")

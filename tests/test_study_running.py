@@ -80,7 +80,7 @@ NAMES = ("one", "three", "two")  # in the order of the command, which is that of
 def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the folder of a document with three studies; theirs are the only ones that ship."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("headend.library.SHIPPED", tmp_path)
+    monkeypatch.setattr("headend.scenario.library.SHIPPED", tmp_path)
     folder = tmp_path / "studies" / "document"
     for number, name in enumerate(NAMES):
         (folder / name).mkdir(parents=True)
@@ -135,9 +135,9 @@ def name_of(job: Job) -> str:
 def test_all_at_once_leave_the_same_bytes_as_one_by_one(
     document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.execution.count_cores", lambda: 4)
+    monkeypatch.setattr("headend.running.execution.count_cores", lambda: 4)
     assert run("--quiet", "--out", "all").exit_code == 0
-    monkeypatch.setattr("headend.execution.count_cores", lambda: 1)
+    monkeypatch.setattr("headend.running.execution.count_cores", lambda: 1)
     for name in NAMES:
         alone = f"alone-{name}"
         assert run("--quiet", "--out", alone, name=f"document/{name}").exit_code == 0
@@ -149,7 +149,7 @@ def test_all_at_once_leave_the_same_bytes_as_one_by_one(
 def test_the_next_points_run_while_a_study_is_written_and_the_order_stays(
     document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.execution.count_cores", lambda: 2)
+    monkeypatch.setattr("headend.running.execution.count_cores", lambda: 2)
     later, written = threading.Event(), threading.Event()
     carry_out, write_into = Job.carry_out, StudyOutcome.write_into
 
@@ -288,7 +288,7 @@ def test_an_interruption_keeps_whole_studies_and_a_rerun_completes(
 def test_a_stop_before_the_points_are_done_gives_no_outcome(
     document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.execution.count_cores", lambda: 1)
+    monkeypatch.setattr("headend.running.execution.count_cores", lambda: 1)
     stop = threading.Event()
     carry_out = Job.carry_out
     done: list[Job] = []
@@ -361,7 +361,7 @@ def test_a_report_and_figures_that_would_be_the_same_are_left_as_they_are(
     definition = document / "one" / "study.toml"
     definition.write_text(definition.read_text().replace("They fall.", "They drop."))
     assert run_again() == (1, True)
-    monkeypatch.setattr("headend.report.fingerprint_drawing", lambda: "another")
+    monkeypatch.setattr("headend.report.page.fingerprint_drawing", lambda: "another")
     assert run_again() == (1, True)
 
 
@@ -371,7 +371,7 @@ def test_a_study_that_is_stopped_while_it_is_drawn_anew_is_not_taken_for_done(
     assert run("--out", "out", name="document/one").exit_code == 0
     whole = read_all(Path("out"))
     with monkeypatch.context() as patch:
-        patch.setattr("headend.report.fingerprint_drawing", lambda: "another")
+        patch.setattr("headend.report.page.fingerprint_drawing", lambda: "another")
         patch.setattr("headend.figures.export.write_file", interrupt)
         assert run("--out", "out", name="document/one").exit_code == 130
     assert not (Path("out") / "claims.json").exists()

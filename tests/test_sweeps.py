@@ -22,11 +22,11 @@ from click.testing import CliRunner, Result
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.expect import Vocabulary
-from headend.folder import encode_json, write_file
-from headend.result import read_manifest
-from headend.scratch import write_whole
-from headend.seal import read_seals, seal, seal_page
+from headend.judging.expect import Vocabulary
+from headend.results.folder import encode_json, write_file
+from headend.results.result import read_manifest
+from headend.results.scratch import write_whole
+from headend.results.seal import read_seals, seal, seal_page
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.cluster import Cluster
 from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
@@ -496,13 +496,13 @@ def test_a_report_is_written_again_only_when_it_changes(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Path] = []
-    monkeypatch.setattr("headend.report.bundle_libraries", lambda: "")
+    monkeypatch.setattr("headend.report.page.bundle_libraries", lambda: "")
 
     def write(page: str, path: Path, made_of: str) -> None:
         write_file(seal_page(page, made_of), path)
         drawn.append(path)
 
-    monkeypatch.setattr("headend.report.write_page", write)
+    monkeypatch.setattr("headend.report.page.write_page", write)
     report = folder / "out" / "report.html"
     for number, (options, change) in enumerate(
         [((), ""), (("--seeds", "1"), ""), ((), 'description = "Other words."\n')], start=1
@@ -658,7 +658,7 @@ def test_tables_that_cannot_be_written_cost_a_sweep_only_themselves(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("headend.export.write_file", fail)
+    monkeypatch.setattr("headend.results.export.write_file", fail)
     answer = run_small("-q", "--csv", "tables")
     assert answer.exit_code == 2
     assert answer.stderr == (
@@ -712,7 +712,7 @@ def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.M
         write_whole(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr("headend.execution.count_cores", lambda: 1)
+        patch.setattr("headend.running.execution.count_cores", lambda: 1)
         patch.setattr("headend.sweeps.store.write_whole", fill)
         answer = run_small()
     assert answer.exit_code == 2

@@ -24,15 +24,15 @@ from rich.text import Text
 import headend
 from headend.cli import main
 from headend.cli.terminal import make_messages, make_output, show_points, show_progress
-from headend.comparison import Comparison
 from headend.errors import InputError
-from headend.execution import count_cores
-from headend.experiment import compare as compare_settings
-from headend.report import write_report
-from headend.result import Result
-from headend.reveal import reveal_line
-from headend.scenario import read_scenario
+from headend.judging.comparison import Comparison
+from headend.report.page import write_report
+from headend.results.result import Result
+from headend.running.execution import count_cores
+from headend.running.experiment import compare as compare_settings
+from headend.scenario.source import read_scenario
 from headend.sweeps.crew import Progress
+from headend.text.reveal import reveal_line
 
 #: Markup of Rich, an emoji's name, and what moves cursors, rings, ends lines and turns the direction of writing.
 NASTY = "Uplink [/48] [red]:smile: \x1b[31m \x1b]0;t\x07 \x9b2J \x7f \u202e\u2066\u200e\u200f\u061c a\r\nb"

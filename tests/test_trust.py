@@ -19,13 +19,13 @@ import pytest
 from click.testing import CliRunner
 
 import headend
-from headend.capture import Capture
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.folder import create_folder
-from headend.result import Result
-from headend.scratch import PREFIX, Scratch, open_scratch, sweep_up
-from headend.seal import SEALS, find_damage, read_seals, seal, seal_page
+from headend.results.capture import Capture
+from headend.results.folder import create_folder
+from headend.results.result import Result
+from headend.results.scratch import PREFIX, Scratch, open_scratch, sweep_up
+from headend.results.seal import SEALS, find_damage, read_seals, seal, seal_page
 from headend.sweeps.store import PointStore
 
 LINE = """

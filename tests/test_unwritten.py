@@ -18,7 +18,7 @@ from click.testing import Result as Answer
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.result import Result
+from headend.results.result import Result
 from headend.sweeps.job import Job
 
 
@@ -112,7 +112,7 @@ def fault(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
         raise error
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headend.report.write_page", fail)
+        patch.setattr("headend.report.page.write_page", fail)
         yield said, code
 
 
@@ -199,7 +199,7 @@ def test_the_report_is_made_later_as_it_would_have_been(
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr("headend.report.render_page", fail)
+        patch.setattr("headend.report.page.render_page", fail)
         assert call(*command, "--out", "out").exit_code == 2
     assert not Path("out/report.html").exists()
     assert call("report", "out").exit_code == 0
@@ -229,7 +229,7 @@ def test_a_study_is_completed_without_running_a_point_again(
 
 def test_of_several_studies_the_others_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Path("document/one"), Path("document/two")]
-    monkeypatch.setattr("headend.library.find_studies", lambda _name: found)
+    monkeypatch.setattr("headend.scenario.library.find_studies", lambda _name: found)
     Path("out/one/report.html/full").mkdir(parents=True)
     Path("out/one/points").mkdir()
     answer = call("study", "run", "document", "--out", "out")
@@ -326,7 +326,7 @@ def test_an_interruption_of_the_report_costs_the_report_only(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("headend.report.write_page", interrupt)
+        patch.setattr("headend.report.page.write_page", interrupt)
         answer = call(*command, "--out", "out")
     assert answer.exit_code == 130
     assert answer.output.endswith(told)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headend import vega
+from headend.report import vega
 
 if TYPE_CHECKING:
     import pytest

@@ -10,23 +10,20 @@ from typing import Any
 import polars as pl
 
 import headend
-from headend.bottleneck import (
+from headend.cli.tables import draw_people, draw_queues, explain_people
+from headend.engine.columns import TABLES
+from headend.figures.experience import draw_voice
+from headend.figures.over_time import draw_internals
+from headend.judging.bottleneck import (
     QueueParty,
     find_shared_bottleneck,
     gather_queues,
     name_queue_key,
     weigh_queues,
 )
-from headend.cli.tables import draw_people, draw_queues, explain_people
-from headend.columns import TABLES
-from headend.experiment import compare
-from headend.figures.experience import draw_voice
-from headend.figures.over_time import draw_internals
-from headend.grading import Finding, Grade
-from headend.quantity import format_quantity
-from headend.result import Result
-from headend.throttling import Throttled, find_throttled
-from headend.verdict import (
+from headend.judging.grading import Finding, Grade
+from headend.judging.throttling import Throttled, find_throttled
+from headend.judging.verdict import (
     LOSSES,
     _advise,
     _explain_queue,
@@ -36,6 +33,9 @@ from headend.verdict import (
     judge,
     summarise_comparison,
 )
+from headend.results.result import Result
+from headend.running.experiment import compare
+from headend.text.quantity import format_quantity
 from street import make_street
 
 

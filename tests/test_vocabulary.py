@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headend.vocabulary import Parameter, read_choices
+from headend.engine.vocabulary import Parameter, read_choices
 
 LIMIT = {
     "type": "string",

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headend._engine import ScenarioError
     from headend.errors import InputError
-    from headend.experiment import compare, run
-    from headend.export import export_tables
-    from headend.lookup import Finding, find
-    from headend.result import Result
+    from headend.results.export import export_tables
+    from headend.results.result import Result
+    from headend.results.verification import verify
+    from headend.running.experiment import compare, run
+    from headend.scenario.lookup import Finding, find
     from headend.sweeps.experiment import sweep
-    from headend.verification import verify
 
 __all__ = [
     "Finding",
@@ -40,16 +40,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Finding": "headend.lookup",
+    "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
-    "Result": "headend.result",
+    "Result": "headend.results.result",
     "ScenarioError": "headend._engine",
-    "compare": "headend.experiment",
-    "export_tables": "headend.export",
-    "find": "headend.lookup",
-    "run": "headend.experiment",
+    "compare": "headend.running.experiment",
+    "export_tables": "headend.results.export",
+    "find": "headend.scenario.lookup",
+    "run": "headend.running.experiment",
     "sweep": "headend.sweeps.experiment",
-    "verify": "headend.verification",
+    "verify": "headend.results.verification",
 }
 
 

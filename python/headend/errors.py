@@ -8,7 +8,7 @@ import reprlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.reveal import reveal_line
+from headend.text.reveal import reveal_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,12 +9,12 @@ import polars as pl
 import vl_convert
 
 import headend
+from headend.engine.vocabulary import list_choices
 from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, configure, make_chart, mark_across
-from headend.vocabulary import list_choices
 
 if TYPE_CHECKING:
-    from headend.result import Result
+    from headend.results.result import Result
 
 HERE = Path(__file__).parent
 

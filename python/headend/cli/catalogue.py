@@ -65,9 +65,9 @@ def schema() -> None:
 
 
 def _list(kind: str, name: str | None, as_json: bool) -> None:
+    from headend.engine.vocabulary import list_choices
     from headend.errors import InputError
-    from headend.lookup import suggest_name
-    from headend.vocabulary import list_choices
+    from headend.scenario.lookup import suggest_name
 
     choices = list_choices(kind)
     if name is not None:
@@ -105,8 +105,8 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
 
 def _point_to_system(name: str) -> None:
     """Say where an end system is written that somebody looks for among the congestion controls."""
+    from headend.engine.vocabulary import list_choices
     from headend.errors import InputError
-    from headend.vocabulary import list_choices
 
     for system in list_choices("system"):
         if system.name == name:

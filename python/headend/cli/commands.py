@@ -170,7 +170,7 @@ class Commands(click.Group):
         """Refuse the name of an unknown command."""
         if name not in self.lazy_commands and name not in self.commands:
             from headend.errors import suggest
-            from headend.lookup import suggest_name
+            from headend.scenario.lookup import suggest_name
 
             known = self.list_commands(ctx)
             hint = suggest(name, known) if ctx.parent else suggest_name(name, "command", known)

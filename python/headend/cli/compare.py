@@ -49,10 +49,10 @@ from headend.cli.wanted import Wanted
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.comparison import Comparison, Variant
-    from headend.expect import Outcome
-    from headend.experiment import Plan, Run
-    from headend.result import Result
+    from headend.judging.comparison import Comparison, Variant
+    from headend.judging.expect import Outcome
+    from headend.results.result import Result
+    from headend.running.experiment import Plan, Run
     from headend.sweeps.crew import Progress
 
 
@@ -127,8 +127,8 @@ def compare(
     interrupted (runs that came to their end are kept, and of a setting without a
     whole run, what it had simulated), not for a folder that is partial.
     """
-    from headend.experiment import plan_comparison
-    from headend.scenario import parse_override
+    from headend.running.experiment import plan_comparison
+    from headend.scenario.source import parse_override
 
     wanted = Wanted(not no_report, junit, csv, force)
     wanted.check()
@@ -157,7 +157,7 @@ def compare(
         stopped = False
     interrupted = stopped or any(one.is_interruption for one in lacking)
     if as_json:
-        from headend.comparison import describe_figures
+        from headend.judging.comparison import describe_figures
 
         print_json(
             {
@@ -189,9 +189,9 @@ def _run_varied(
     hidden: bool,
 ) -> tuple[Comparison, bool, list[Unwritten]]:
     """Run everything and keep it; say also whether that was stopped, and what of it could not be written."""
-    from headend.comparison import Comparison
-    from headend.execution import stop_on_interrupt
-    from headend.folder import choose_folder, create_folder
+    from headend.judging.comparison import Comparison
+    from headend.results.folder import choose_folder, create_folder
+    from headend.running.execution import stop_on_interrupt
 
     first = plans[0].loaded
     target = out or choose_folder(f"{first.name}-compared", force=force)
@@ -237,7 +237,7 @@ def _carry_out(
     hidden: bool,
 ) -> dict[Run, Result]:
     """Run everything, with a bar for each run, or one over all where there are many."""
-    from headend.experiment import MOST_RUNS, carry_out_all
+    from headend.running.experiment import MOST_RUNS, carry_out_all
 
     if len(plans) > MOST_RUNS:
         with show_points(plans[0].loaded.name, hidden=hidden) as on_point:
@@ -251,7 +251,7 @@ def _carry_out(
 
 
 def _count(done: int, total: int) -> Progress:
-    from headend.execution import count_cores
+    from headend.running.execution import count_cores
     from headend.sweeps.crew import Progress
 
     return Progress(done, total, 0, min(count_cores(), total - done))
@@ -292,7 +292,7 @@ def _load_finished(
     wanted: Wanted,
 ) -> tuple[Comparison, list[Unwritten]]:
     """Keep runs that are finished side by side; say also what of them could not be written."""
-    from headend.comparison import (
+    from headend.judging.comparison import (
         Comparison,
         check_labels,
         gather_variants,
@@ -300,7 +300,7 @@ def _load_finished(
         load_results,
         load_unfinished,
     )
-    from headend.folder import MANIFEST, choose_folder
+    from headend.results.folder import MANIFEST, choose_folder
 
     if len(sources) == 1 and not (Path(sources[0]) / MANIFEST).is_file():
         raise InputError(
@@ -329,7 +329,7 @@ def _load_finished(
 
 def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
     """Say why there is nothing to compare where all runs are of one choice, and what to do instead."""
-    from headend.caveats import write_seeds
+    from headend.judging.caveats import write_seeds
 
     folders = shlex.join(sources)
     if len(variant.seeds) < 2:
@@ -343,7 +343,7 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
 
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     """Read ``5`` as so many seeds, and ``1,2,5`` as those."""
-    from headend.experiment import choose_seeds
+    from headend.running.experiment import choose_seeds
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
@@ -368,8 +368,8 @@ def _collect_vary(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _parse_vary(text: str) -> tuple[str, list[str]]:
-    from headend.experiment import split_values
-    from headend.scenario import check_value
+    from headend.running.experiment import split_values
+    from headend.scenario.source import check_value
 
     path, equals, after = text.partition("=")
     values = split_values(after)
@@ -383,10 +383,10 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 
 def _print_comparison(comparison: Comparison) -> None:
-    from headend.caveats import tell_unfinished
     from headend.cli.tables import draw_board, draw_comparison, fit
-    from headend.comparison import compare_figures, explain_board, name_shown_seed
-    from headend.verdict import judge, summarise_comparison
+    from headend.judging.caveats import tell_unfinished
+    from headend.judging.comparison import compare_figures, explain_board, name_shown_seed
+    from headend.judging.verdict import judge, summarise_comparison
 
     console = make_output()
     console.print()
@@ -418,7 +418,7 @@ def _print_comparison(comparison: Comparison) -> None:
 
 def _print_interrupted(comparison: Comparison) -> None:
     """Say on standard error, in one line, what an interruption left, and what it cost."""
-    from headend.caveats import tell_unfinished
+    from headend.judging.caveats import tell_unfinished
 
     lacks = tell_unfinished(comparison.unfinished)
     told = f"interrupted: kept in {comparison.folder}. {lacks}".rstrip()
@@ -427,7 +427,7 @@ def _print_interrupted(comparison: Comparison) -> None:
 
 def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Give each expectation that a variant missed, with the variant's name: a line each, over all its seeds."""
-    from headend.caveats import write_seeds
+    from headend.judging.caveats import write_seeds
 
     for variant in comparison.variants:
         count = len(variant.results)

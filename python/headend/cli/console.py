@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.segment import Segment
 
 from headend.cli.terminal import close_output
-from headend.reveal import reveal
+from headend.text.reveal import reveal
 
 if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType

@@ -10,7 +10,7 @@ from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders
 from headend.cli.options import RESULTS_HINT, json_option, read_path
 from headend.cli.terminal import make_output, print_json, write_line
-from headend.folder import refuse_link
+from headend.results.folder import refuse_link
 
 
 @click.command("export", cls=Command)
@@ -57,7 +57,7 @@ def export(
 
     The tables of a comparison hold the rows of all its runs, with the columns label and seed in front.
     """
-    from headend.export import export_tables
+    from headend.results.export import export_tables
 
     targets = {kind: path for kind, path in (("csv", csv), ("jsonl", jsonl)) if path}
     if not targets:

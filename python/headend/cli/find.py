@@ -12,7 +12,7 @@ from headend.cli.options import json_option
 from headend.cli.terminal import ExitCode, make_messages, make_output, print_json, write_line
 
 if TYPE_CHECKING:
-    from headend.lookup import Finding
+    from headend.scenario.lookup import Finding
 
 #: Findings that are shown without --all.
 MOST_SHOWN = 8
@@ -36,8 +36,8 @@ def find(words: tuple[str, ...], is_all: bool, as_json: bool) -> None:
 
     Exit code 1 when nothing is found.
     """
-    from headend.lookup import find as look
-    from headend.lookup import tell_nothing
+    from headend.scenario.lookup import find as look
+    from headend.scenario.lookup import tell_nothing
 
     query = " ".join(words)
     found = look(query)
@@ -54,7 +54,7 @@ def find(words: tuple[str, ...], is_all: bool, as_json: bool) -> None:
 def _print_found(found: list[Finding], query: str, *, is_all: bool) -> None:
     from rich.text import Text
 
-    from headend.lookup import ABSENT, TERM, take_first_sentence
+    from headend.scenario.lookup import ABSENT, TERM, take_first_sentence
 
     console = make_output()
     shown = found if is_all else found[:MOST_SHOWN]

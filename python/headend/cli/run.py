@@ -41,14 +41,14 @@ from headend.cli.terminal import (
 from headend.cli.unwritten import Unwritten, attempt, tell_in_json
 from headend.cli.wanted import Wanted
 from headend.errors import InputError
-from headend.folder import REPORT
-from headend.quantity import format_quantity
+from headend.results.folder import REPORT
+from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from headend.expect import Outcome
-    from headend.result import Result
+    from headend.judging.expect import Outcome
+    from headend.results.result import Result
 
 
 @click.command("run", cls=Command)
@@ -106,10 +106,10 @@ def run(
     results are kept and printed), 130 when interrupted (what was simulated until then is kept, marked partial if it is
     not all; the report is left out).
     """
-    from headend.execution import stop_on_interrupt
-    from headend.experiment import plan_run
-    from headend.folder import choose_folder, create_folder
-    from headend.scenario import parse_override
+    from headend.results.folder import choose_folder, create_folder
+    from headend.running.execution import stop_on_interrupt
+    from headend.running.experiment import plan_run
+    from headend.scenario.source import parse_override
 
     if len(explain) > 1:
         raise InputError(
@@ -215,8 +215,8 @@ def conclude(
 
 def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: verdict, tables with a row per flow, queue and measure, expectations."""
-    from headend.fairness import measure_fairness
-    from headend.verdict import judge
+    from headend.judging.fairness import measure_fairness
+    from headend.judging.verdict import judge
 
     keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
     return {
@@ -240,7 +240,6 @@ def describe_result(result: Result) -> dict[str, object]:
 
 def print_result(result: Result, *, detail: bool = False) -> None:
     """Print the answer: people, queue, paragraph, expectations, where the rest is."""
-    from headend.capture import FOLDER
     from headend.cli.tables import (
         draw_expectations,
         draw_members,
@@ -249,7 +248,8 @@ def print_result(result: Result, *, detail: bool = False) -> None:
         explain_people,
         fit,
     )
-    from headend.verdict import judge
+    from headend.judging.verdict import judge
+    from headend.results.capture import FOLDER
 
     console = make_output()
     verdict = judge(result)

@@ -20,7 +20,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.errors import InputError, tell_system
-from headend.library import list_scenarios
+from headend.scenario.library import list_scenarios
 
 name_argument = argument(
     "name",
@@ -105,7 +105,7 @@ def copy(name: str, target: Path | None, as_json: bool) -> None:
 
 
 def _find(name: str) -> Path:
-    from headend.lookup import suggest_name
+    from headend.scenario.lookup import suggest_name
 
     shipped = list_scenarios()
     if name not in shipped:

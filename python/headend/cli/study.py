@@ -37,10 +37,10 @@ from headend.cli.terminal import (
 )
 from headend.cli.unwritten import Unwritten, explain_unwritten, tell_in_json
 from headend.errors import InputError
-from headend.folder import REPORT
+from headend.results.folder import REPORT
 
 if TYPE_CHECKING:
-    from headend.memory import Allowance
+    from headend.running.memory import Allowance
     from headend.study import Judgement, Study
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
@@ -59,7 +59,7 @@ def app() -> None:
 @json_option
 def list_all(as_json: bool) -> None:
     """List the shipped studies."""
-    from headend.library import list_studies
+    from headend.scenario.library import list_studies
     from headend.study import read_study
 
     studies = [read_study(name, folder) for name, folder in list_studies().items()]
@@ -89,7 +89,7 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Say what a study varies, measures and claims; of a document, which studies it has."""
-    from headend.library import find_studies
+    from headend.scenario.library import find_studies
 
     studies = [_read(folder) for folder in find_studies(name)]
     if len(studies) > 1:
@@ -151,10 +151,10 @@ def run(
     for bad input or a report that cannot be written (what was found is printed), 130 when interrupted.
     """
     from headend.cli.compare import read_seeds
-    from headend.execution import interrupt_at_once
-    from headend.library import find_studies
-    from headend.memory import read_allowance
-    from headend.reach import read_allowed
+    from headend.running.execution import interrupt_at_once
+    from headend.running.memory import read_allowance
+    from headend.scenario.library import find_studies
+    from headend.scenario.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
     from headend.sweeps.cluster import open_crew
@@ -221,7 +221,7 @@ def _carry_out(
     as_json: bool,
 ) -> None:
     """Run studies and tell what became of each; whenever they are interrupted, say what is kept."""
-    from headend.execution import stop_on_interrupt
+    from headend.running.execution import stop_on_interrupt
     from headend.study.running import run_studies
 
     alone = len(orders) == 1
@@ -419,7 +419,7 @@ def _print_counts(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> None:
 
 def _announce_program(study: Study) -> None:
     """Say that a study which does not ship with headend brings a program, before it is executed."""
-    from headend.library import list_studies
+    from headend.scenario.library import list_studies
     from headend.study.analysis import ANALYSIS
 
     if study.folder not in list_studies().values():
@@ -432,7 +432,7 @@ def _announce_program(study: Study) -> None:
 
 
 def _read(folder: Path, allowed: tuple[Path, ...] = ()) -> Study:
-    from headend.library import list_studies
+    from headend.scenario.library import list_studies
     from headend.study import read_study
 
     names = {path: key for key, path in list_studies().items()}

@@ -101,15 +101,15 @@ def sweep(
     and printed), 130 when interrupted.
     """
     from headend.cli.compare import read_seeds
-    from headend.execution import stop_on_interrupt
-    from headend.scenario import parse_override
+    from headend.running.execution import stop_on_interrupt
+    from headend.scenario.source import parse_override
     from headend.sweeps import sweep as carry_out
     from headend.sweeps.loading import RESULTS
     from headend.sweeps.outcome import SUMMARY, choose_sweep_folder
 
     wanted = read_seeds(seeds) if seeds is not None else None
     if csv:
-        from headend.export import check_target
+        from headend.results.export import check_target
 
         check_target(csv, [Path(RESULTS).stem, Path(SUMMARY).stem], force=force)
     folder = out or choose_sweep_folder(file.stem)
@@ -163,7 +163,7 @@ def _make(
 
     lacking = []
     if csv:
-        from headend.export import export_tables
+        from headend.results.export import export_tables
 
         later = f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables"
         lacking.append(attempt(lambda: export_tables(folder, csv, force=force), csv, later))

@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from headend.bottleneck import gather_queues
-from headend.channels import gather_channels
 from headend.cli.terminal import write_line
-from headend.estimate import format_estimate
-from headend.groups import MOST_LISTED
-from headend.quantity import format_quantity
-from headend.reveal import reveal
-from headend.verdict import describe_shared_queue, pair_parties
+from headend.judging.bottleneck import gather_queues
+from headend.judging.channels import gather_channels
+from headend.judging.estimate import format_estimate
+from headend.judging.verdict import describe_shared_queue, pair_parties
+from headend.scenario.groups import MOST_LISTED
+from headend.text.quantity import format_quantity
+from headend.text.reveal import reveal
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Column
 
-    from headend.channels import ChannelState
-    from headend.comparison import Cell, Row, Variant
-    from headend.grading import Finding
-    from headend.quantity import Kind
-    from headend.result import Result
+    from headend.engine.vocabulary import Choice
+    from headend.judging.channels import ChannelState
+    from headend.judging.comparison import Cell, Row, Variant
+    from headend.judging.grading import Finding
+    from headend.judging.verdict import Party, Verdict
+    from headend.results.result import Result
     from headend.study import Judgement
     from headend.study import Verdict as ClaimVerdict
     from headend.sweeps import Sweep
     from headend.sweeps.outcome import Row as SweepRow
     from headend.sweeps.outcome import Shown
-    from headend.verdict import Party, Verdict
-    from headend.vocabulary import Choice
+    from headend.text.quantity import Kind
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
 NARROW = 100

@@ -24,8 +24,8 @@ from click.exceptions import Abort, ClickException, Exit
 
 from headend.errors import InputError, refuse_unwritable, tell_system
 from headend.interruption import INTERRUPTED, hear_as_exception
-from headend.quantity import format_quantity
-from headend.reveal import (
+from headend.text.quantity import format_quantity
+from headend.text.reveal import (
     escape_in_json,
     reveal_line,
 )
@@ -97,7 +97,7 @@ def print_notices() -> None:
 
 def announce_reading(source: str) -> None:
     """Say that the command waits for a scenario to be typed."""
-    from headend.library import STANDARD_INPUT
+    from headend.scenario.library import STANDARD_INPUT
 
     if source == STANDARD_INPUT and is_input_terminal():
         told = "reading a scenario from the terminal; Ctrl-D ends it"
@@ -362,7 +362,7 @@ def _tell_left(now: PointProgress, seconds: float) -> str:
 
 
 def _advance(progress: Any, task: Any, duration_ns: int, began: list[float], now: int) -> None:
-    from headend.execution import SLICE_SECONDS
+    from headend.running.execution import SLICE_SECONDS
 
     if not began:
         began.append(time.monotonic() - SLICE_SECONDS)

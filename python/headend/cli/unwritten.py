@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headend.cli.terminal import ExitCode, quote_path, tell_fault
 from headend.errors import InputError, tell_system
-from headend.folder import REPORT
+from headend.results.folder import REPORT
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def explain_unwritten(error: BaseException, path: Path, later: str) -> Unwritten
 
 def make_report(write: Callable[[Path], object], folder: Path) -> Unwritten | None:
     """Write the report of results that are in their folder; whatever goes wrong costs only the report, an interruption too."""
-    from headend.execution import interrupt_at_once
+    from headend.running.execution import interrupt_at_once
 
     path = folder / REPORT
     later = f"the results are kept, and headend report {quote_path(folder)} makes it of them"

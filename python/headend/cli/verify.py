@@ -28,7 +28,7 @@ def verify(folder: Path, as_json: bool) -> None:
 
     Each file is held against the SHA-256 that was noted when it was written. Exit code 1 when something is damaged.
     """
-    from headend.verification import verify as look
+    from headend.results.verification import verify as look
 
     found = look(folder)
     if as_json:

@@ -12,7 +12,7 @@ from headend.cli.unwritten import Unwritten, attempt, make_report
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.result import Result
+    from headend.results.result import Result
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Wanted:
     def check(self) -> None:
         """Refuse targets that cannot be written, before anything is run, and remove the outcomes of an earlier run."""
         if self.csv:
-            from headend.columns import TABLES
-            from headend.export import check_target
+            from headend.engine.columns import TABLES
+            from headend.results.export import check_target
 
             check_target(self.csv, list(TABLES), force=self.force)
         if self.junit:
-            from headend.junit import check_junit
+            from headend.judging.junit import check_junit
 
             check_junit(self.junit)
 
@@ -84,7 +84,7 @@ class Wanted:
         junit, csv, force = self.junit, self.csv, self.force
         lacking = []
         if junit:
-            from headend.junit import write_junit
+            from headend.judging.junit import write_junit
 
             lacking.append(
                 attempt(
@@ -94,7 +94,7 @@ class Wanted:
                 )
             )
         if csv:
-            from headend.export import export_results
+            from headend.results.export import export_results
 
             lacking.append(
                 attempt(

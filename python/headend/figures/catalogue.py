@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from headend.comparison import compare_figures, gather_variants
 from headend.figures import delay, differences, experience, life, over_time
+from headend.judging.comparison import compare_figures, gather_variants
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
-    from headend.result import Result
+    from headend.results.result import Result
 
 
 def draw_figures(results: Sequence[Result]) -> list[Figure]:

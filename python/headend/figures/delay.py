@@ -22,11 +22,11 @@ from headend.figures.selection import (
 from headend.figures.spread import NOTE
 from headend.figures.theme import colour, dash, fade, highlight, log_axis, make_chart, mark_along
 from headend.figures.thinning import merge_distributions, thin_distributions
-from headend.groups import label_member
+from headend.scenario.groups import label_member
 
 if TYPE_CHECKING:
-    from headend.groups import Group
-    from headend.result import Result
+    from headend.results.result import Result
+    from headend.scenario.groups import Group
 
 
 def draw_flow_delay(results: Sequence[Result]) -> Figure | None:

@@ -11,10 +11,10 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, make_chart
-from headend.quantity import format_quantity
+from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from headend.comparison import Row, Variant
+    from headend.judging.comparison import Row, Variant
 
 #: A figure that becomes less than this of what it was, or more than its inverse, has no point; an interval may reach further.
 FURTHEST = 1000.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.description import Chart, Measure, describe
+from headend.engine.description import Chart, Measure, describe
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_labels
 from headend.figures.members import NOTE as MEMBERS_NOTE
@@ -28,12 +28,12 @@ from headend.figures.theme import (
     shape,
     time_axis,
 )
-from headend.grading import describe_de_jitter
-from headend.quantity import parse_quantity
+from headend.judging.grading import describe_de_jitter
+from headend.text.quantity import parse_quantity
 
 if TYPE_CHECKING:
-    from headend.groups import Group
-    from headend.result import Result
+    from headend.results.result import Result
+    from headend.scenario.groups import Group
 
 #: Samples drawn per flow; of more, evenly chosen ones.
 MOST_SAMPLES = 400

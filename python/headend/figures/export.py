@@ -13,12 +13,12 @@ from headend.errors import InputError, suggest, tell_system
 from headend.extras import PAPER
 from headend.figures.catalogue import draw_figures
 from headend.figures.theme import HEIGHT, WIDTH, configure
-from headend.folder import make_folder, name_folders, write_file
-from headend.reveal import picture_in_json
+from headend.results.folder import make_folder, name_folders, write_file
+from headend.text.reveal import picture_in_json
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure, Panel
-    from headend.result import Result
+    from headend.results.result import Result
 
 FORMATS = ("svg", "pdf", "png")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headend.wording import list_names
+from headend.text.wording import list_names
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,10 +13,10 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.life import FIRST_STEPS, LAST_STEPS, Gap, Lane, Leg, Life, Moment, trace_life
+from headend.results.life import FIRST_STEPS, LAST_STEPS, Gap, Lane, Leg, Life, Moment, trace_life
 
 if TYPE_CHECKING:
-    from headend.result import Result
+    from headend.results.result import Result
 
 #: A lane takes as much height as so many rows of text; a row takes so many pixels.
 LANE_ROWS, ROW_HEIGHT = 2.6, 17

@@ -14,7 +14,7 @@ from headend.figures.selection import find_flow_groups, order_flows
 from headend.figures.theme import colour, fade, highlight, make_chart, shape
 
 if TYPE_CHECKING:
-    from headend.result import Result
+    from headend.results.result import Result
 
 #: Members drawn of one group; of more, evenly chosen ones, with the best and the worst.
 MOST_MEMBERS = 250

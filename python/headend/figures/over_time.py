@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.bottleneck import find_shared_bottleneck
-from headend.description import list_applications
+from headend.engine.description import list_applications
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Order, Panel, lay_out
 from headend.figures.selection import (
@@ -32,12 +31,13 @@ from headend.figures.theme import (
     time_axis,
 )
 from headend.figures.thinning import thin_series
-from headend.groups import label_member, name_group
-from headend.wording import list_names
+from headend.judging.bottleneck import find_shared_bottleneck
+from headend.scenario.groups import label_member, name_group
+from headend.text.wording import list_names
 
 if TYPE_CHECKING:
-    from headend.groups import Group
-    from headend.result import Result
+    from headend.results.result import Result
+    from headend.scenario.groups import Group
 
 #: What a discipline may tell of itself: column, title, factor to the unit in the title.
 INTERNALS = (

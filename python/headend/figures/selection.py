@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from headend.description import describe, list_applications
+from headend.engine.description import describe, list_applications
 from headend.figures.figure import Order
 from headend.figures.theme import PALETTE
-from headend.groups import Group, find_groups, label_member, name_group, order_naturally
+from headend.scenario.groups import Group, find_groups, label_member, name_group, order_naturally
 
 if TYPE_CHECKING:
-    from headend.result import Result
+    from headend.results.result import Result
 
 
 #: What answers to a person stands first: calls, then what somebody watches or waits for.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.description import describe
+from headend.engine.description import describe
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
 from headend.figures.theme import (
@@ -19,8 +19,8 @@ from headend.figures.theme import (
     make_chart,
     shape,
 )
-from headend.quantity import Kind
-from headend.wording import list_names
+from headend.text.quantity import Kind
+from headend.text.wording import list_names
 
 if TYPE_CHECKING:
     from headend.sweeps.definition import Axis, Sweep

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from headend.conflicts import check_shared
 from headend.errors import InputError, suggest
-from headend.library import list_scenarios
-from headend.reach import Reach
-from headend.scenario import read_text
+from headend.scenario.conflicts import check_shared
+from headend.scenario.library import list_scenarios
+from headend.scenario.reach import Reach
+from headend.scenario.source import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_keys, check_texts
 from headend.sweeps.conflicts import BY_AXIS

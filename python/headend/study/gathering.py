@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError
-from headend.folder import read_json, read_kind
-from headend.library import list_studies
-from headend.result import read_manifest
-from headend.seal import check_whole
+from headend.results.folder import read_json, read_kind
+from headend.results.result import read_manifest
+from headend.results.seal import check_whole
+from headend.scenario.library import list_studies
 from headend.study.claims import Judgement
 from headend.study.definition import Study, read_study
 from headend.study.outcome import CLAIMS, FIGURES, check_pictures, choose_study_folder

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, tell_system
 from headend.figures.figure import Figure, Panel
-from headend.folder import (
+from headend.results.folder import (
     MANIFEST,
     REPORT,
     check_kind,
@@ -26,9 +26,9 @@ from headend.folder import (
     refuse_link,
     write_file,
 )
-from headend.result import RESULT_FORMAT, read_manifest
-from headend.scratch import sweep_up
-from headend.seal import SEALS, check_whole, find_damage, is_page_of, seal
+from headend.results.result import RESULT_FORMAT, read_manifest
+from headend.results.scratch import sweep_up
+from headend.results.seal import SEALS, check_whole, find_damage, is_page_of, seal
 from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import Judgement
 from headend.study.definition import Study
@@ -75,7 +75,7 @@ class StudyOutcome:
         """
         from headend import __version__
         from headend.figures.export import name_panels
-        from headend.report import render_page, write_page
+        from headend.report.page import render_page, write_page
         from headend.study.counting import tell_counts
 
         page = render_page(
@@ -139,7 +139,7 @@ class StudyOutcome:
 
 def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:
     """Tell what a report and its figures show, and what draws them."""
-    from headend.report import fingerprint_drawing
+    from headend.report.page import fingerprint_drawing
 
     parts = [fingerprint_drawing(), json.dumps(figures), page]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

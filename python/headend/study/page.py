@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headend.folder import write_file
-from headend.reveal import reveal
+from headend.results.folder import write_file
 from headend.study.claims import Judgement, Kind, Verdict
 from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
 from headend.study.exhibits import Exhibit, list_exhibits
 from headend.study.gathering import Gathered, tell_seeds
+from headend.text.reveal import reveal
 
 TITLE = "Receipts: what five documents say, and what headend measures"
 
@@ -77,7 +77,7 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
     path
         The HTML file.
     """
-    from headend.report import render_page, write_page
+    from headend.report.page import render_page, write_page
 
     judged = list_judged(gathered)
     page = render_page(

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError, suggest
-from headend.expect import Quantity, Vocabulary, parse_quantity_name
-from headend.memory import Allowance
-from headend.scenario import read_scenario
+from headend.judging.expect import Quantity, Vocabulary, parse_quantity_name
+from headend.running.memory import Allowance
+from headend.scenario.source import read_scenario
 from headend.study.definition import Point, Study
 from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
 from headend.sweeps.job import Job, prepare
@@ -222,7 +222,7 @@ def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> 
     shown_as
         How an error names the text.
     """
-    from headend.columns import TABLES
+    from headend.engine.columns import TABLES
 
     subject, _, column = text.rpartition(".")
     flow, _, direction = subject.rpartition(".")

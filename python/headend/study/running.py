@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from headend.execution import interrupt_at_once
 from headend.extras import STUDIES
-from headend.memory import Allowance
+from headend.running.execution import interrupt_at_once
+from headend.running.memory import Allowance
 from headend.study.claims import judge_claims
 from headend.study.definition import Study
 from headend.study.outcome import StudyOutcome, draw_study_figures

@@ -22,7 +22,7 @@ from headend.sweeps.job import OtherBuildError
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.memory import Allowance
+    from headend.running.memory import Allowance
     from headend.sweeps.job import Parcel
 
 #: Where nobody has configured logging, a warning is a line on standard error.

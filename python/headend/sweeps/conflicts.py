@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headend.conflicts import check_shared, spell_out
 from headend.errors import InputError
+from headend.scenario.conflicts import check_shared, spell_out
 
 if TYPE_CHECKING:
     from headend.sweeps.definition import Sweep

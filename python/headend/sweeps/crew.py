@@ -9,8 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from headend.execution import count_cores, execute_all
-from headend.memory import Allowance, Room, read_allowance
+from headend.running.execution import count_cores, execute_all
+from headend.running.memory import Allowance, Room, read_allowance
 
 if TYPE_CHECKING:
     import polars as pl

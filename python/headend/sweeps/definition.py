@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, suggest
-from headend.experiment import choose_seeds
-from headend.library import find_sweep, list_scenarios
-from headend.quantity import UNITS, Kind, parse_quantity, shorten_value
-from headend.reach import Reach
-from headend.scenario import Overrides, Source, read_text, write_overrides, write_value
+from headend.running.experiment import choose_seeds
+from headend.scenario.library import find_sweep, list_scenarios
+from headend.scenario.reach import Reach
+from headend.scenario.source import Overrides, Source, read_text, write_overrides, write_value
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.place import add_line, find_second
+from headend.text.quantity import UNITS, Kind, parse_quantity, shorten_value
 
 _KEYS = {
     "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures", "compare",

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.conflicts import check_settings
 from headend.errors import InputError, refuse_argument, take_path
-from headend.library import find_scenario, list_scenarios, refuse_standard_input
-from headend.memory import Allowance, read_allowance
-from headend.reach import Reach, read_allowed
-from headend.scenario import Text, check_source, read_scenario, write_overrides
-from headend.scratch import open_scratch, sweep_up
+from headend.results.scratch import open_scratch, sweep_up
+from headend.running.memory import Allowance, read_allowance
+from headend.scenario.conflicts import check_settings
+from headend.scenario.library import find_scenario, list_scenarios, refuse_standard_input
+from headend.scenario.reach import Reach, read_allowed
+from headend.scenario.source import Text, check_source, read_scenario, write_overrides
 from headend.sweeps.cluster import open_crew
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from headend.errors import InputError
-from headend.execution import execute
-from headend.expect import Vocabulary
-from headend.memory import Allowance, check_memory, read_allowance
-from headend.scenario import Overrides, Text
+from headend.judging.expect import Vocabulary
+from headend.running.execution import execute
+from headend.running.memory import Allowance, check_memory, read_allowance
+from headend.scenario.source import Overrides, Text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -187,7 +187,7 @@ def _name_build(version: str, fingerprint: str) -> str:
 def _measure(
     scenario: Scenario, seed: int, selection: Selection, stop: threading.Event | None
 ) -> pl.DataFrame | None:
-    from headend.columns import Frames
+    from headend.engine.columns import Frames
 
     execution = execute(scenario, seed=seed, stop=stop)
     if not execution.finished:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError
-from headend.folder import MANIFEST, read_table
-from headend.result import read_manifest
+from headend.results.folder import MANIFEST, read_table
+from headend.results.result import read_manifest
 from headend.sweeps.definition import Axis, Sweep
 from headend.sweeps.experiment import SweepResult
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError
-from headend.expect import (
+from headend.judging.expect import (
     FLOW_METRICS,
     QUEUE_METRICS,
     Metric,
@@ -18,8 +18,8 @@ from headend.expect import (
     list_measures,
     parse_quantity_name,
 )
-from headend.groups import name_group
-from headend.quantity import Kind
+from headend.scenario.groups import name_group
+from headend.text.quantity import Kind
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headend.conflicts import is_name, note_replaced
+from headend.scenario.conflicts import is_name, note_replaced
 from headend.sweeps.job import Job
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, tell_system
-from headend.folder import (
+from headend.results.folder import (
     MANIFEST,
     REPORT,
     check_kind,
@@ -20,14 +20,14 @@ from headend.folder import (
     read_own_manifest,
     write_file,
 )
-from headend.quantity import Kind
-from headend.result import RESULT_FORMAT
-from headend.seal import is_page_of, seal
+from headend.results.result import RESULT_FORMAT
+from headend.results.seal import is_page_of, seal
 from headend.sweeps.definition import Sweep
 from headend.sweeps.experiment import SweepResult
 from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
 from headend.sweeps.measuring import BASE_UNITS
 from headend.sweeps.store import POINT_FOLDER
+from headend.text.quantity import Kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,7 +139,7 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
     """Write the self-contained report, unless the one that is there was made of the same."""
     if is_page_of(path, fingerprint):
         return
-    from headend.report import render_page, write_page
+    from headend.report.page import render_page, write_page
 
     shown = choose_shown(result)
     rows = list_rows(result, shown)
@@ -176,7 +176,7 @@ def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
 
 def _fingerprint(result: SweepResult, folder: Path) -> str:
     """Tell what a report is made of: its numbers, its words, and how it is drawn; not what its axes write to scenarios."""
-    from headend.report import fingerprint_drawing
+    from headend.report.page import fingerprint_drawing
 
     drawn = tuple(
         tuple(replace(axis, values=axis.labels, spaced=False) for axis in dimension)
@@ -275,7 +275,7 @@ def choose_shown(result: SweepResult) -> list[Shown]:
 
 def _find_kind(row: dict[str, Any], kinds: dict[str, Kind]) -> Kind:
     """Say what a figure measures; shares and plain numbers have the same unit."""
-    from headend.expect import FLOW_METRICS, QUEUE_METRICS, list_measures
+    from headend.judging.expect import FLOW_METRICS, QUEUE_METRICS, list_measures
 
     words = row["metric"].split(".")
     known = FLOW_METRICS | list_measures() | QUEUE_METRICS
@@ -287,8 +287,8 @@ def _find_kind(row: dict[str, Any], kinds: dict[str, Kind]) -> Kind:
 
 def _choose_first(found: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
     """Give for each flow or group what its application reports first, or its goodput."""
-    from headend.expect import list_measures
-    from headend.groups import name_group
+    from headend.judging.expect import list_measures
+    from headend.scenario.groups import name_group
 
     order = {f"{name}.mean": number for number, name in enumerate(list_measures())}
     goodputs: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -331,7 +331,7 @@ def has_differences(rows: Iterable[Row]) -> bool:
 
 
 def _write_cell(row: dict[str, Any] | None, kind: Kind) -> tuple[str, str]:
-    from headend.estimate import Estimate, format_estimate
+    from headend.judging.estimate import Estimate, format_estimate
 
     if row is None or row["mean"] is None:
         return "–", ""

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError, tell_system
-from headend.folder import decode_table, encode_table, refuse_link
-from headend.scratch import sweep_up, write_whole
+from headend.results.folder import decode_table, encode_table, refuse_link
+from headend.results.scratch import sweep_up, write_whole
 
 if TYPE_CHECKING:
     import polars as pl

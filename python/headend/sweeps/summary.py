@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headend.estimate import find_quantile
+from headend.judging.estimate import find_quantile
 from headend.sweeps.definition import Sweep
 
 if TYPE_CHECKING:

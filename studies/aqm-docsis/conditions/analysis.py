@@ -13,8 +13,8 @@ from headend.errors import InputError
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, make_chart, mark_across
-from headend.library import find_study, list_scenarios
-from headend.scenario import read_scenario
+from headend.scenario.library import find_study, list_scenarios
+from headend.scenario.source import read_scenario
 from headend.study.claims import Finding, Verdict, decide
 from headend.study.definition import read_study
 
@@ -272,7 +272,7 @@ def check_options(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
 
 def check_counter(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Look for a counter of drops by a law in the tables of results."""
-    from headend.columns import TABLES
+    from headend.engine.columns import TABLES
 
     reasons = sorted(name for name in TABLES["queues"] if name.startswith("discarded_"))
     agrees = {"discarded_congested", "discarded_overlimit"} <= set(reasons)

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.quantity import format_quantity
 from headend.study import decide_over_seeds
 from headend.study.buffers import draw_over_buffers
 from headend.study.claims import Finding, decide
+from headend.text.quantity import format_quantity
 
 #: Choices that differ in how the modem counts alone.
 COUNTS = ("blocks", "packets", "bytes")

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from headend.experiment import run
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
+from headend.running.experiment import run
 from headend.study.airtime import Airtime
 from headend.study.claims import Finding, Verdict, decide
 

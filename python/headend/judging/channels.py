@@ -1,0 +1,111 @@
+"""The channels that the queues of a cable line or of a cell share: how much of each was used, and whether it was full."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.text.quantity import format_quantity
+
+if TYPE_CHECKING:
+    from headend.results.result import Result
+
+#: Share of the time in which somebody waited for a channel, and share of it that was used, from which it is called full: in single MAPs more
+#: is asked for than there is on any busy channel.
+FULL_TIME = 0.5
+FULL_USE = 0.95
+
+#: The same of a cell, where much of the time on the air is lost between frames: share of the time in which somebody had a frame to send.
+FULL_CELL = 0.95
+
+
+@dataclass(frozen=True)
+class ChannelState:
+    """What went over a channel. Rates in bit/s.
+
+    Parameters
+    ----------
+    queues
+        How many queues share it.
+    full_ratio
+        Share of the time in which it had less to give than was asked for; in a cell, in which somebody had a frame to send.
+    granted_maps_ratio
+        Of a cable upstream: share of MAPs that carried a grant; NaN elsewhere.
+    is_cell
+        Whether it is a cell's, which all its queues share both ways.
+    """
+
+    channel: str
+    link: str
+    direction: str
+    queues: int
+    capacity_bps: float
+    used_bps: float
+    neighbours_bps: float
+    utilisation: float
+    full_ratio: float
+    granted_maps_ratio: float = math.nan
+    is_cell: bool = False
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        if self.is_cell:
+            return f"channel of {self.channel}"
+        return f"{self.direction}stream channel {self.channel}"
+
+    def serves(self, link: str, direction: str) -> bool:
+        """Whether a queue of this link and direction waits for it."""
+        return self.link == link and (self.is_cell or self.direction == direction)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is what those wait for whose queues share it."""
+        if self.is_cell:
+            return self.full_ratio > FULL_CELL
+        return self.full_ratio > FULL_TIME and self.utilisation > FULL_USE
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others have a part of it too."""
+        return self.queues > 1 or self.neighbours_bps > 0
+
+    @property
+    def sharing(self) -> str:
+        """Who shares it, in words."""
+        queues = f"{self.queues} queue{'s' if self.queues > 1 else ''}"
+        return f"{queues} and neighbours" if self.neighbours_bps > 0 else queues
+
+
+def gather_channels(result: Result) -> list[ChannelState]:
+    """Give the channels that are shared or full."""
+    links = result.manifest.get("scenario", {}).get("link", {})
+    states = []
+    for row in result.channels.filter(result.channels["utilisation"].is_not_nan()).to_dicts():
+        queues = result.queues.filter(link=row["link"])
+        if "dot11b" in links.get(row["link"], {}):
+            row |= {"channel": row["link"], "is_cell": True}
+        else:
+            queues = queues.filter(direction=row["direction"])
+        states.append(ChannelState(queues=queues.height, **row))
+    return [state for state in states if state.is_shared or state.is_full]
+
+
+def tell_channel(state: ChannelState) -> str:
+    """Say that a channel is full, and by how much."""
+    asked = format_quantity(state.full_ratio, "ratio")
+    if state.is_cell:
+        air = format_quantity(state.utilisation, "ratio")
+        return (
+            f"The {state.title} ({state.sharing}) is full: {asked} of the time somebody has a frame to send, and"
+            f" frames are on the air {air} of the time: what lies between them is what there is no more of."
+        )
+    used = format_quantity(state.used_bps, "rate")
+    if state.neighbours_bps > 0:
+        used += f" used and {format_quantity(state.neighbours_bps, 'rate')} taken by neighbours"
+    return (
+        f"The {state.title} ({state.sharing}) is full: {used} of"
+        f" {format_quantity(state.capacity_bps, 'rate')}, and {asked} of the time more"
+        " was asked for than it has."
+    )

@@ -1,0 +1,457 @@
+"""Runs side by side: variants, each run with the same seeds, and what sets them apart."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError, refuse_unwritable, take_path
+from headend.judging.estimate import Estimate, estimate_difference, estimate_mean
+from headend.judging.scores import Figure, Mark, mark_values, score_runs
+from headend.results.folder import MANIFEST, REPORT, encode_json, name_folders
+from headend.results.result import RESULT_FORMAT, Result, read_manifest
+from headend.results.scratch import write_bytes
+from headend.results.seal import SEALS, read_sealed
+from headend.text.quantity import shorten_value
+from headend.text.wording import list_names
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One setting, run once with each seed.
+
+    Parameters
+    ----------
+    label
+        What sets it apart from the others.
+    results
+        Its runs, by seed in the order they were asked for.
+    """
+
+    label: str
+    results: list[Result]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds it was run with."""
+        return [result.manifest["seed"] for result in self.results]
+
+    def pool(self) -> Result:
+        """Give the run of the first seed, with the delay distributions of all seeds in it."""
+        first = self.results[0]
+        if len(self.results) == 1:
+            return first
+        histograms = pool_histograms([result.histograms for result in self.results])
+        return replace(first, tables={**first.tables, "histograms": histograms})
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of one variant: over its seeds, beside the others, and against the first."""
+
+    estimate: Estimate
+    mark: Mark
+    difference: Estimate | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of all variants; None where one has not got it."""
+
+    figure: Figure
+    cells: list[Cell | None]
+
+
+#: How runs of one seed get intervals: those that a comparison makes, and those that were finished before.
+ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs, run again with --seed 2, 3, … and compare all folders."
+
+#: Why runs that were stopped are not set against others.
+UNEVEN = "No best, worst or differences: some of these runs were stopped before their end, so they were not measured over the same time."
+
+#: Flows that one error names at most.
+MOST_NAMED = 6
+
+#: What a comparison's folder holds besides those of its runs.
+TAKEN = (MANIFEST, SEALS, REPORT, "figures")
+
+
+@dataclass
+class Comparison:
+    """Several runs side by side."""
+
+    results: list[Result]
+    name: str
+    title: str = ""
+    folder: Path | None = field(default=None, compare=False)
+    #: Runs asked for that did not come to their end, by what they are called.
+    unfinished: list[str] = field(default_factory=list)
+    #: The seeds that these were to have, by the label of their setting.
+    missing_seeds: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def variants(self) -> list[Variant]:
+        """The settings, each with its runs."""
+        return gather_variants(self.results)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to read before the comparison is trusted, beside what its runs say of themselves."""
+        from headend.judging.caveats import warn_of_variants
+
+        return warn_of_variants(self.variants, self.missing_seeds)
+
+    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
+        """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
+        from headend.results.folder import create_folder
+
+        folder = take_path(folder, "folder")
+        with create_folder(folder, force=force) as fresh:
+            self.write_into(fresh)
+        self.folder = folder
+        if report:
+            self.report(folder / REPORT)
+        return folder
+
+    def report(self, path: str | Path) -> Path:
+        """Write the self-contained report over all runs."""
+        from headend.report.page import write_report
+
+        return write_report(
+            self.results,
+            take_path(path, "path"),
+            title=self.title,
+            unfinished=self.unfinished,
+            missing_seeds=self.missing_seeds,
+        )
+
+    def write_into(self, folder: Path) -> None:
+        """Write runs and manifest into a folder that exists."""
+        from headend import __version__
+
+        variants = self.variants
+        names = []
+        for variant, stem in zip(
+            variants, name_folders([variant.label for variant in variants], TAKEN), strict=True
+        ):
+            for result in variant.results:
+                several = len(variant.results) > 1
+                names.append(f"{stem}/seed-{result.manifest['seed']}" if several else stem)
+                (folder / names[-1]).mkdir(parents=True)
+                result.write_into(folder / names[-1])
+        manifest = {
+            "headend": __version__,
+            "format": RESULT_FORMAT,
+            "kind": "comparison",
+            "name": self.name,
+            "title": self.title,
+            "runs": names,
+            "unfinished": self.unfinished,
+            "missing_seeds": self.missing_seeds,
+        }
+        write_bytes(folder / MANIFEST, encode_json(manifest))
+
+
+def load_results(folders: Sequence[str | Path]) -> list[Result]:
+    """Read the runs of results folders; a comparison's folder stands for all its runs."""
+    results: list[Result] = []
+    found: set[Path] = set()
+    for folder in map(Path, folders):
+        manifest = read_manifest(folder)
+        is_run = manifest.get("kind") != "comparison"
+        for run in [folder] if is_run else _list_runs(folder, manifest):
+            if run.resolve() in found:
+                raise InputError(f"{run}: given twice")
+            found.add(run.resolve())
+            results.append(Result.load(run))
+    label_distinctly(results)
+    if len(folders) > 1:
+        _refuse_unrelated(results)
+    return results
+
+
+def _refuse_unrelated(results: Sequence[Result]) -> None:
+    """Refuse runs of which one has no flow that any other has: nothing of it can be set beside anything."""
+    flows = [list_names_of(result, "flow") for result in results]
+    for number, own in enumerate(flows):
+        others = set().union(*(other for at, other in enumerate(flows) if at != number))
+        if others and not own & others:
+            raise InputError(
+                f"{results[number].folder}: nothing to compare: none of its flows"
+                f" ({list_names(sorted(own), MOST_NAMED)}) is in the other runs"
+                f" ({list_names(sorted(others), MOST_NAMED)}); compare runs of one scenario"
+            )
+
+
+def list_names_of(result: Result, kind: str) -> set[str]:
+    """Give what the flows (``flow``) or links (``link``) of a run's scenario are called."""
+    return set(result.manifest["scenario"].get(kind, {}))
+
+
+def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:
+    """List the folders of a comparison's runs, whose seals are sealed by its own: no other run can take the place of one."""
+    names = manifest.get("runs")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f'{folder / MANIFEST}: damaged: expected a list of folders in "runs"')
+    for name in names:
+        refuse_unwritable(name)
+        read_sealed(folder, f"{name}/{SEALS}")
+    return [folder / name for name in names]
+
+
+def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
+    """Read which runs those comparisons lack that are among some results folders: of several folders, with the folder."""
+    found = []
+    for folder in map(Path, folders):
+        names = map(str, read_manifest(folder).get("unfinished", []))
+        found += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
+    return found
+
+
+def load_missing_seeds(
+    folders: Sequence[str | Path], results: Sequence[Result]
+) -> dict[str, list[int]]:
+    """Read which seeds the settings of those comparisons lack, by what their runs are called among these."""
+    found: dict[str, list[int]] = {}
+    for folder in map(Path, folders):
+        missing = read_manifest(folder).get("missing_seeds", {})
+        for result in results:
+            if result.folder and folder in result.folder.parents:
+                own = found.setdefault(result.label, [])
+                own += [
+                    seed for seed in missing.get(result.manifest["label"], []) if seed not in own
+                ]
+    return {label: seeds for label, seeds in found.items() if seeds}
+
+
+def gather_variants(results: Sequence[Result]) -> list[Variant]:
+    """Put together the runs that are called the same: one setting with several seeds.
+
+    What is shown of one seed is of the first: if there is one that all have, that.
+    """
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.label, []).append(result)
+    variants = [Variant(label, own) for label, own in found.items()]
+    common = _find_common_seed(variants)
+    for variant in variants:
+        variant.results.sort(key=lambda result: result.manifest["seed"] != common)
+    return variants
+
+
+def _find_common_seed(variants: Sequence[Variant]) -> int | None:
+    """Find the first seed that all variants have."""
+    first = variants[0].seeds if variants else []
+    return next((s for s in first if all(s in variant.seeds for variant in variants)), None)
+
+
+def name_shown_seed(variants: Sequence[Variant]) -> str:
+    """Say of which seed that is which is shown of one run of each variant."""
+    common = _find_common_seed(variants)
+    return "the first seed of each run" if common is None else f"seed {common}"
+
+
+def share_seeds(variants: Sequence[Variant]) -> bool:
+    """Say whether all variants were run with the same seeds."""
+    return len({frozenset(variant.seeds) for variant in variants}) < 2
+
+
+def is_uneven(variants: Sequence[Variant]) -> bool:
+    """Say whether runs were stopped, and so measured over another time than others; lengths that were chosen are a choice."""
+    runs = [result for variant in variants for result in variant.results]
+    lengths = {(run.manifest["simulated_ns"], run.manifest["warmup_ns"]) for run in runs}
+    return len(lengths) > 1 and any(run.is_partial for run in runs)
+
+
+def check_labels(labels: Sequence[str], count: int) -> None:
+    """Refuse labels for so many runs that are not one for each, or do not tell them apart; none are no mistake."""
+    if labels and len(labels) != count:
+        given = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
+        of = "1 run" if count == 1 else f"{count} runs"
+        raise InputError(f"{given} for {of}: give one for each, or none")
+    refuse_alike(labels)
+
+
+def refuse_alike(labels: Sequence[str]) -> None:
+    """Refuse labels that do not tell runs apart."""
+    for number, label in enumerate(labels):
+        if label in labels[:number]:
+            raise InputError(f'two runs would both be called "{label}": give each a --label')
+
+
+def label_distinctly(results: Sequence[Result]) -> None:
+    """Call settings by names of their own: where several are called the same, by what was changed, by folder, or by number.
+
+    Runs of one setting with different seeds keep one name.
+    """
+    for label in dict.fromkeys(result.label for result in results):
+        alike = [result for result in results if result.label == label]
+        settings: list[list[Result]] = []
+        for result in alike:
+            own = next((s for s in settings if _is_same_setting(s, result)), None)
+            if own is None:
+                settings.append([result])
+            else:
+                own.append(result)
+        if len(settings) > 1:
+            names = _name_settings(label, settings)
+            for setting, name in zip(settings, names, strict=True):
+                for result in setting:
+                    result.label = name
+
+
+def _is_same_setting(setting: Sequence[Result], result: Result) -> bool:
+    seeds = {other.manifest["seed"] for other in setting}
+    return result.manifest["seed"] not in seeds and _describe(setting[0]) == _describe(result)
+
+
+def _describe(result: Result) -> dict[str, Any]:
+    return {key: value for key, value in result.manifest["scenario"].items() if key != "seed"}
+
+
+def _name_settings(label: str, settings: Sequence[Sequence[Result]]) -> list[str]:
+    folders = [setting[0].folder.name if setting[0].folder else "" for setting in settings]
+    changes = [
+        label_values(setting[0].manifest.get("overrides", [])) or f"{label} as written"
+        for setting in settings
+    ]
+    chosen = [not re.fullmatch(rf"{re.escape(label)}(-\d+)?", folder) for folder in folders]
+    for names in (folders, changes) if any(chosen) else (changes, folders):
+        if all(names) and len(set(names)) == len(names):
+            return names
+    return [f"{label} ({number})" for number in range(1, len(settings) + 1)]
+
+
+def label_values(pairs: Sequence[tuple[str, str]]) -> str:
+    """Say what a run has that others have not: its values, each after its key where there are several.
+
+    Examples
+    --------
+    >>> label_values([("queue", "codel")])
+    'codel'
+    >>> label_values([("flow.near.tcp.congestion", "reno"), ("flow.far.tcp.congestion", "cubic")])
+    'near=reno, far=cubic'
+    >>> label_values([("queue", "codel"), ("flow.call.rtt", "40 ms")])
+    'queue=codel, rtt=40 ms'
+    """
+    values = [shorten_value(value) for _, value in pairs]
+    if len(values) < 2:
+        return "".join(values)
+    keys = _shorten_paths([path for path, _ in pairs])
+    return ", ".join(f"{key}={value}" for key, value in zip(keys, values, strict=True))
+
+
+def _shorten_paths(paths: Sequence[str]) -> list[str]:
+    """Give each path by its last key, or where those are alike, by the keys in which it differs."""
+    keys = [path.split(".") for path in paths]
+    lasts = [own[-1] for own in keys]
+    if len(set(lasts)) == len(lasts):
+        return lasts
+    while all(own and own[-1] == keys[0][-1] for own in keys):
+        keys = [own[:-1] for own in keys]
+    while all(own and own[0] == keys[0][0] for own in keys):
+        keys = [own[1:] for own in keys]
+    short = [".".join(own) for own in keys]
+    return short if all(short) else list(paths)
+
+
+def compare_figures(variants: Sequence[Variant]) -> list[Row]:
+    """Compare variants figure by figure: means over seeds, best and worst, differences to the first by common seeds.
+
+    Runs that were stopped and measured over another time than the others are not set against them: there are only the means.
+    """
+    uneven = is_uneven(variants)
+    runs = [result for variant in variants for result in variant.results]
+    scores = iter(score_runs(runs))
+    scored = [{seed: next(scores) for seed in variant.seeds} for variant in variants]
+    figures = dict.fromkeys(
+        figure for by_seed in scored for score in by_seed.values() for figure in score
+    )
+    rows = []
+    for figure in figures:
+        values = [
+            {seed: score[figure] for seed, score in by_seed.items() if figure in score}
+            for by_seed in scored
+        ]
+        estimates = [estimate_mean(list(own.values())) if own else None for own in values]
+        means = [estimate.mean if estimate else math.nan for estimate in estimates]
+        if all(map(math.isnan, means)):
+            continue
+        marks: list[Mark] = (
+            [""] * len(means) if uneven else mark_values(means, rising=figure.rising)
+        )
+        cells = [
+            Cell(estimate, mark, None if uneven else _compare_with_first(values, number))
+            if estimate
+            else None
+            for number, (estimate, mark) in enumerate(zip(estimates, marks, strict=True))
+        ]
+        rows.append(Row(figure, cells))
+    order = list(dict.fromkeys(row.figure.subject for row in rows))
+    return sorted(rows, key=lambda row: order.index(row.figure.subject))
+
+
+def _compare_with_first(values: Sequence[dict[int, float]], number: int) -> Estimate | None:
+    """Give the paired difference to the first variant; None for itself and where no seed is common."""
+    seeds = [seed for seed in values[number] if seed in values[0]]
+    if number == 0 or not seeds:
+        return None
+    difference = estimate_difference(
+        [values[number][seed] for seed in seeds], [values[0][seed] for seed in seeds]
+    )
+    return None if math.isnan(difference.mean) else difference
+
+
+def explain_board(variants: Sequence[Variant]) -> str:
+    """Say how the figures of variants, or over the seeds of one, are to be read."""
+    if len(variants) < 2:
+        return f"{_tell_means(variants)}."
+    if is_uneven(variants):
+        several = any(len(variant.results) > 1 for variant in variants)
+        return f"{_tell_means(variants)}. {UNEVEN}" if several else UNEVEN
+    marks = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
+    base = variants[0]
+    is_paired = any(set(base.seeds) & set(variant.seeds) for variant in variants[1:])
+    delta = f" Δ is the difference to {base.label}"
+    if max(len(variant.results) for variant in variants) < 2:
+        return f"{marks}{f'{delta}.' if is_paired else ''} {ONE_SEED}"
+    paired = f"{delta}, paired by seed, with its own interval; * where that leaves out zero."
+    return f"{_tell_means(variants)}. {marks}{paired if is_paired else ''}"
+
+
+def _tell_means(variants: Sequence[Variant]) -> str:
+    seeds = variants[0].seeds
+    own = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
+    over = own if share_seeds(variants) else "the seeds of each run"
+    return f"Means over {over} with the half width of their 95 % interval"
+
+
+def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:
+    """Give the figures of variants as JSON can hold them."""
+    return [
+        {
+            "subject": row.figure.subject,
+            "figure": row.figure.name,
+            "more_is_better": row.figure.rising,
+            "runs": {
+                variant.label: cell and asdict(cell)
+                for variant, cell in zip(variants, row.cells, strict=True)
+            },
+        }
+        for row in compare_figures(variants)
+    ]
+
+
+def pool_histograms(histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Give the distributions of several runs as one."""
+    import polars as pl
+
+    keys = ["kind", "name", "direction", "lower_ns", "upper_ns"]
+    pooled = pl.concat(histograms).group_by(keys, maintain_order=True).agg(pl.col("count").sum())
+    return pooled.sort("kind", "name", "direction", "lower_ns")

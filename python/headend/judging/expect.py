@@ -1,0 +1,510 @@
+"""The language of ``[expect]``: what a scenario asks of its own results.
+
+::
+
+    expectation = quantity [ "/" quantity ] operator bound
+    quantity    = subject "." metric [ "." statistic ]
+    subject     = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | LINK ".up.channel" | LINK ".down.channel" | "run"
+    operator    = ">=" | ">" | "<=" | "<"
+    bound       = a number with a unit of what the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
+
+Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
+``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application
+reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
+Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
+Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
+counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
+``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``.
+Metrics of a channel that queues share: ``utilisation``, ``full``, ``capacity``, ``used``, ``neighbours``, of a cable upstream
+``granted_maps_ratio``.
+Metric of the run: ``jain_index``.
+
+A flow without a direction means the directions that carry its data. Where there are several, by direction or because the
+flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …), the worst counts; rates and numbers of
+the members add up. What an application measures in each direction is that of the worse one too (the lower score, the longer delay), a
+direction in which nothing succeeded being the worst; ``FLOW.up.mos`` and ``FLOW.down.mos`` name one, and ``FLOW.mos_down`` is another name of the latter.
+Of two quantities of one kind the ratio is taken. The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the
+delay of nothing) misses every expectation.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from headend.engine.description import Measure, describe, name_measure
+from headend.errors import InputError, suggest
+from headend.judging.fairness import compute_jain
+from headend.scenario.groups import name_group
+from headend.text.quantity import Kind, format_quantity, parse_quantity
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from headend._engine import Scenario
+
+
+_DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
+_SAMPLE_STATISTICS = ("mean", "min", "p5", "p25", "p50", "p75", "p90", "p95", "p99", "max", "count")
+
+
+#: Between which values anything measured lies, and a share, in base units.
+_ANY, _SHARE = (0.0, math.inf), (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Where a metric is found: its column, what it measures, which statistics it has."""
+
+    column: str
+    kind: Kind
+    statistics: tuple[str, ...] = ()
+    adds_up: bool = False
+    #: What becomes of the values of a flow's members, where they neither add up nor the worst counts.
+    of_members: Callable[[Sequence[float]], float | None] | None = None
+    #: Of what is measured in each direction, the value of the worse of two.
+    worse: Callable[[float, float], float] | None = None
+    #: The least and the largest value there can be, where they are not those of all that is of its kind.
+    range: tuple[float, float] | None = None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest value there can be."""
+        return self.range or (_SHARE if self.kind == "ratio" else _ANY)
+
+
+FLOW_METRICS: dict[str, Metric] = {
+    "goodput": Metric("goodput_bps", "rate", adds_up=True),
+    "mean_goodput": Metric("goodput_bps", "rate", of_members=fmean),
+    "jain_index": Metric("goodput_bps", "number", of_members=compute_jain, range=_SHARE),
+    "throughput": Metric("throughput_bps", "rate", adds_up=True),
+    "loss": Metric("loss_ratio", "ratio"),
+    "jitter": Metric("jitter_ns", "time"),
+    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
+    "sent": Metric("packets_sent", "number", adds_up=True),
+    "delivered": Metric("packets_delivered", "number", adds_up=True),
+    "discarded": Metric("discarded", "number", adds_up=True),
+    "marked": Metric("marked", "number", adds_up=True),
+    "retransmitted": Metric("retransmitted", "number", adds_up=True),
+}
+
+
+@functools.cache
+def list_measures() -> dict[str, Metric]:
+    """List what applications report.
+
+    What has a ``worse`` is measured in each direction, and has two names in tables.
+    """
+    return {kind.name: _make_metric(kind) for kind in describe().measures.values()}
+
+
+def _make_metric(kind: Measure) -> Metric:
+    worse = (min if kind.is_rising else max) if kind.has_directions else None
+    return Metric("{}", kind.quantity, _SAMPLE_STATISTICS, worse=worse, range=kind.range)
+
+
+def list_measure_names() -> frozenset[str]:
+    """List all names that tables have for measures."""
+    return frozenset(name for kind in describe().measures.values() for name in kind.names)
+
+
+QUEUE_METRICS: dict[str, Metric] = {
+    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
+    "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max")),
+    "utilisation": Metric("utilisation", "ratio"),
+    "discarded": Metric("discarded", "number", adds_up=True),
+    "marked": Metric("marked", "number", adds_up=True),
+    **{
+        name: Metric(name, "number", adds_up=True)
+        for name in (
+            "requests_contention",
+            "requests_piggyback",
+            "collisions",
+            "request_retries",
+            "requests_exceeded",
+            "grants",
+            "maps",
+        )
+    },
+    "granted": Metric("granted_bytes", "size", adds_up=True),
+    "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
+    "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True),
+}
+
+CHANNEL_METRICS: dict[str, Metric] = {
+    "utilisation": Metric("utilisation", "ratio"),
+    "full": Metric("full_ratio", "ratio"),
+    "capacity": Metric("capacity_bps", "rate"),
+    "used": Metric("used_bps", "rate"),
+    "neighbours": Metric("neighbours_bps", "rate"),
+    "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
+}
+
+RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number", range=_SHARE)}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What an expectation may speak of.
+
+    Parameters
+    ----------
+    flows
+        Flows and their members, each with its application.
+    queues
+        Queues, and groups of them such as ``cable.home.*.up``.
+    members
+        The members of each flow, and of each group of queues, of which there are several.
+    channels
+        What queues share: ``cable.up``, for which an expectation says ``cable.up.channel``.
+    """
+
+    flows: Mapping[str, str]
+    queues: Sequence[str]
+    members: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    channels: Sequence[str] = ()
+
+    @property
+    def subjects(self) -> list[str]:
+        """All that has something measured."""
+        return [*self.flows, *self.queues, *map(call_channel, self.channels), "run"]
+
+    @classmethod
+    def from_scenario(cls, scenario: Scenario) -> Vocabulary:
+        """Take the names from a checked scenario; what members have in common stands for all of them."""
+        flows: dict[str, str] = {}
+        members: dict[str, list[str]] = {}
+        for name, application in scenario.flows:
+            stem = name_group(name)
+            if stem:
+                members.setdefault(stem, []).append(name)
+                flows[stem] = application
+            flows[name] = application
+        for name in scenario.queues:
+            if stem := name_group(name):
+                members.setdefault(stem, []).append(name)
+        groups = {name_group(name) for name in scenario.queues} - {""}
+        channels = list(_list_channels(json.loads(scenario.resolved_json())))
+        return cls(flows, sorted({*scenario.queues, *groups}), members, channels)
+
+
+def call_channel(channel: str) -> str:
+    """Give the subject that means a channel: on a line with one modem its queue has the name that tables have for both."""
+    return f"{channel}.channel"
+
+
+def _list_channels(content: Mapping[str, Any]) -> Iterator[str]:
+    """Give the channels of a scenario as tables name them: a cable line has two, and all stations of a cell share the access point's."""
+    for name, link in content.get("link", {}).items():
+        if "docsis" in link:
+            yield f"{name}.up"
+        if "docsis" in link or "dot11b" in link:
+            yield f"{name}.down"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something measured that an expression names, such as ``ping.rtt.p95``."""
+
+    text: str
+    table: str
+    subject: str
+    members: tuple[str, ...]
+    direction: str | None
+    metric: str
+    statistic: str | None
+    kind: Kind
+    #: The least and the largest value there can be.
+    limits: tuple[float, float] = _ANY
+
+    def read(self, tables: Mapping[str, pl.DataFrame]) -> list[float]:
+        """Give the values in base units: one, or one for each direction and member; none if not measured."""
+        rows = tables[self.table]
+        if self.table == "summary":
+            return _finite(rows[self.metric].to_list())
+        if self.table == "queues":
+            of_queues = _finite(self._take(rows, queue=self.members))
+            adds_up = QUEUE_METRICS[self.metric].adds_up and len(of_queues) > 1
+            return [sum(of_queues)] if adds_up else of_queues
+        if self.table == "channels":
+            return _finite(self._take(rows, channel=self.members))
+        if self.table == "measures":
+            return self._read_measures(rows)
+        wanted = {"flow": self.members}
+        if not self.direction:
+            wanted["carries"] = ("data",)
+        directions = [self.direction] if self.direction else ["up", "down"]
+        values = [
+            _finite(self._take(rows, **wanted, direction=[direction])) for direction in directions
+        ]
+        metric = FLOW_METRICS[self.metric]
+        if metric.adds_up:
+            return [sum(own) for own in values if own]
+        if metric.of_members:
+            return _finite(metric.of_members(own) for own in values if own)
+        return [value for own in values for value in own]
+
+    def _read_measures(self, rows: pl.DataFrame) -> list[float]:
+        """Give a value for each member; of both directions that of the worse, which is none where nothing succeeded in one."""
+        worse = list_measures()[self.metric].worse
+        if worse is None:
+            return _finite(self._take(rows, flow=self.members, measure=[self.metric]))
+        ways = (self.direction,) if self.direction else ("up", "down")
+        names = [name_measure(self.metric, way) for way in ways]
+        places = _find_rows(rows, flow=self.members, measure=names)
+        if self.statistic == "count":
+            worse = min
+        flows, column = rows["flow"].to_list(), self._column(rows)
+        found: dict[str, float] = {}
+        for place in places:
+            flow, value = flows[place], column[place]
+            found[flow] = _take_worse(worse, found.get(flow, value), value)
+        return _finite(found.values())
+
+    def _take(self, rows: pl.DataFrame, **wanted: Collection[str]) -> list[float]:
+        """Give the values of the rows that hold one of the wanted texts in each of these columns."""
+        column = self._column(rows)
+        return [column[place] for place in _find_rows(rows, **wanted)]
+
+    def _column(self, rows: pl.DataFrame) -> list[float]:
+        metrics = list_measures() if self.table == "measures" else _METRICS[self.table]
+        column = metrics[self.metric].column.format(self.statistic)
+        if column == "discarded":
+            import polars.selectors as cs
+
+            return rows.select(cs.starts_with("discarded_")).sum_horizontal().to_list()
+        return rows[column].cast(float).to_list()
+
+
+_METRICS: dict[str, dict[str, Metric]] = {
+    "queues": QUEUE_METRICS,
+    "channels": CHANNEL_METRICS,
+    "flows": FLOW_METRICS,
+}
+
+
+def _find_rows(rows: pl.DataFrame, **wanted: Collection[str]) -> list[int]:
+    """Find the rows that hold one of the wanted texts in each column: of so few, faster than by a query."""
+    places: Iterable[int] = range(rows.height)
+    for name, texts in wanted.items():
+        column, known = rows[name].to_list(), set(texts)
+        places = [place for place in places if column[place] in known]
+    return list(places)
+
+
+def _take_worse(worse: Callable[[float, float], float], first: float, second: float) -> float:
+    return math.nan if math.isnan(first) or math.isnan(second) else worse(first, second)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One line of ``[expect]``, understood."""
+
+    name: str
+    text: str
+    quantity: Quantity
+    operator: str
+    bound: float
+    divisor: Quantity | None = None
+
+    def check(self, tables: Mapping[str, pl.DataFrame]) -> Outcome:
+        """Compare with what was measured."""
+        values = self.quantity.read(tables)
+        if self.divisor:
+            others = self.divisor.read(tables)
+            values = [value / other for value in values for other in others if other]
+        if not values:
+            return Outcome(self.name, self.text, None, "nothing measured", met=False)
+        measured = min(values) if self.operator.startswith(">") else max(values)
+        met = {
+            ">=": measured >= self.bound,
+            ">": measured > self.bound,
+            "<=": measured <= self.bound,
+            "<": measured < self.bound,
+        }[self.operator]
+        kind: Kind = "number" if self.divisor else self.quantity.kind
+        return Outcome(self.name, self.text, measured, format_quantity(measured, kind), met=met)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an expectation asked and what was found.
+
+    ``measured`` is in base units (ns, bit/s, bytes, ratio), None where nothing was measured.
+    """
+
+    name: str
+    expected: str
+    measured: float | None
+    measured_text: str
+    met: bool = field(kw_only=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        return asdict(self)
+
+
+_OPERATOR = re.compile(r"(>=|<=|==|!=|=|>|<)")
+
+
+def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectation:
+    """Understand one expectation.
+
+    Raises
+    ------
+    InputError
+        Naming the expectation, what was found and what is known.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary({"call": "voice"}, ["cable.up"])
+    >>> parse_expectation("call", "call.mos.p5 >= 4.0", vocabulary).bound
+    4.0
+    """
+    parts = _OPERATOR.split(text)
+    if len(parts) != 3 or parts[1] in ("==", "!=", "="):
+        raise InputError(
+            f'expect.{name}: expected QUANTITY, one of >= > <= <, and a bound, such as "call.mos.p5 >= 4.0",'
+            f' found "{text}"'
+        )
+    try:
+        left, slash, right = parts[0].partition("/")
+        quantity = parse_quantity_name(left.strip(), vocabulary)
+        divisor = parse_quantity_name(right.strip(), vocabulary) if slash else None
+        if divisor and divisor.kind != quantity.kind:
+            raise InputError(
+                f'"{parts[0].strip()}": a ratio of a {quantity.kind} and a {divisor.kind}'
+            )
+        bound = parse_quantity(parts[2].strip(), "ratio" if divisor else quantity.kind).value
+        if not divisor:
+            _check_bound(quantity, parts[1], bound, parts[2].strip())
+    except ValueError as error:
+        raise InputError(f"expect.{name}: {error}") from error
+    return Expectation(name, text, quantity, parts[1], bound, divisor)
+
+
+def _check_bound(quantity: Quantity, operator: str, bound: float, text: str) -> None:
+    """Refuse a share in whole numbers that was meant as percent, and a bound that every value meets or none."""
+    if quantity.kind == "ratio" and bound >= 1 and not text.endswith("%"):
+        raise InputError(
+            f'expected a share below 1 or one with %, such as "{text} %", found "{text}"'
+        )
+    low, high = quantity.limits
+    rising = operator.startswith(">")
+    if bound < low or (bound == low and operator in ("<", ">=")):
+        met_by = "every" if rising else "no"
+    elif bound > high or (bound == high and operator in (">", "<=")):
+        met_by = "no" if rising else "every"
+    else:
+        return
+    least = format_quantity(low, quantity.kind)
+    span = (
+        f"{least} or more"
+        if math.isinf(high)
+        else f"from {least} to {format_quantity(high, quantity.kind)}"
+    )
+    name = f"a {quantity.statistic}" if quantity.statistic == "count" else quantity.metric
+    raise InputError(f'{met_by} value meets "{operator} {text}": {name} is {span}')
+
+
+def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
+    """Understand what to measure, such as ``call.mos.p5`` or ``cable.up.delay.p99``."""
+    subject, rest = _split_subject(text, vocabulary)
+    if subject is None:
+        found = ".".join(text.split(".")[:1])
+        raise InputError(
+            f'no flow or queue is called "{found}"{suggest(found, vocabulary.subjects)}'
+        )
+    direction = None
+    members = tuple(vocabulary.members.get(subject, (subject,)))
+    if subject in vocabulary.queues:
+        table, metrics = "queues", QUEUE_METRICS
+    elif subject in vocabulary.flows:
+        if rest and rest[0] in ("up", "down"):
+            direction, rest = rest[0], rest[1:]
+        table = "flows"
+        metrics = FLOW_METRICS | _list_measures(vocabulary.flows[subject], direction)
+    elif subject == "run":
+        table, metrics = "summary", RUN_METRICS
+    else:
+        table, metrics = "channels", CHANNEL_METRICS
+        members = (subject.removesuffix(".channel"),)
+    metric = rest[0] if rest else ""
+    if metric not in metrics:
+        from headend.scenario.lookup import suggest_name
+
+        known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
+        hint = suggest_name(metric, "measure", known)
+        raise InputError(
+            f'"{text}": {subject} has no metric "{metric}"{hint}'
+            if metric
+            else f'"{text}": expected a metric of {subject} ({", ".join(metrics)})'
+        )
+    definition = metrics[metric]
+    if table == "flows" and metric not in FLOW_METRICS:
+        table = "measures"
+        if metric not in list_measures():
+            metric, direction = metric.removesuffix("_down"), "down"
+    statistic = rest[1] if len(rest) > 1 else None
+    if definition.statistics and statistic not in definition.statistics:
+        hint = suggest(statistic or "", definition.statistics)
+        found_text = (
+            f'found "{statistic}"{hint}' if statistic else f"such as {subject}.{metric}.p50"
+        )
+        raise InputError(
+            f'"{text}": expected a statistic of {metric} ({", ".join(definition.statistics)}), {found_text}'
+        )
+    surplus = rest[2 if definition.statistics else 1 :]
+    if surplus:
+        raise InputError(f'"{text}": {metric} has nothing called "{".".join(surplus)}"')
+    is_count = statistic == "count"
+    kind: Kind = "number" if is_count else definition.kind
+    limits = _ANY if is_count else definition.limits
+    if definition.of_members and len(members) < 2:
+        raise InputError(f'"{text}": {subject} has no members to take the {metric} of (count = …)')
+    return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits)
+
+
+def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:
+    """Give what an application measures in a direction; without one, all of it, what is measured downstream by its second name too."""
+    about = describe().applications.get(application)
+    measures = list_measures()
+    if about is None:
+        # What another engine's application reports is not known: anything.
+        reported = [(name, way) for name in measures for way in ("up", "down")]
+    else:
+        reported = [(kind.name, way or "up") for kind, way in about.measures]
+    found = {}
+    for name in dict.fromkeys(name for name, _ in reported):
+        metric = measures[name]
+        if metric.worse is None:
+            if direction is None:
+                found[name] = metric
+            continue
+        ways = {way for own, way in reported if own == name}
+        if direction is None or direction in ways:
+            found[name] = metric
+        if direction is None and "down" in ways:
+            found[name_measure(name, "down")] = metric
+    return found
+
+
+def _split_subject(text: str, vocabulary: Vocabulary) -> tuple[str | None, list[str]]:
+    """Find the longest known name that the text begins with; queue names hold dots themselves."""
+    parts = text.split(".")
+    known = set(vocabulary.subjects)
+    for length in range(len(parts), 0, -1):
+        subject = ".".join(parts[:length])
+        if subject in known:
+            return subject, parts[length:]
+    return None, parts
+
+
+def _finite(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None and not math.isnan(value)]

@@ -1,0 +1,111 @@
+"""How evenly transfers of one direction share a line: within each group of them, and between groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from headend.engine.description import list_applications
+from headend.scenario.groups import name_group
+
+if TYPE_CHECKING:
+    from headend.results.result import Result
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """What a group of bulk flows got.
+
+    Parameters
+    ----------
+    group
+        The flow's name in the scenario.
+    direction
+        Which way they go: ``up`` or ``down``.
+    members
+        How many there are of it.
+    mean_bps
+        Goodput of a member on average, bit/s.
+    jain_index
+        Jain's index over the members' goodputs, 1/n to 1; None of one alone, and where nobody got anything.
+    ratio
+        Their mean over that of the group of their direction whose members got most.
+    """
+
+    group: str
+    direction: str
+    members: int
+    mean_bps: float
+    jain_index: float | None
+    ratio: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        return asdict(self)
+
+
+def measure_fairness(result: Result) -> list[GroupShare]:
+    """Measure each group of bulk flows, in the order of the tables; nothing where a single such flow goes that way.
+
+    Up and down are apart: what goes one way leaves what goes the other its line.
+    """
+    return [
+        share
+        for direction, groups in _gather_goodputs(result).items()
+        if sum(len(own) for own in groups.values()) > 1
+        for share in _share_out(direction, groups)
+    ]
+
+
+def measure_evenness(result: Result) -> dict[str, float]:
+    """Give Jain's index over all bulk flows of each direction in which there are several; NaN where nobody got anything."""
+    indices = {}
+    for direction, groups in _gather_goodputs(result).items():
+        goodputs = [goodput for own in groups.values() for goodput in own]
+        if len(goodputs) > 1:
+            index = compute_jain(goodputs)
+            indices[direction] = math.nan if index is None else index
+    return indices
+
+
+def _gather_goodputs(result: Result) -> dict[str, dict[str, list[float]]]:
+    """Give the goodputs of bulk flows by direction and group, bit/s."""
+    import polars as pl
+
+    is_bulk = pl.col("application").is_in(list_applications("bulk"))
+    data = result.flows.filter((pl.col("carries") == "data") & is_bulk)
+    goodputs: dict[str, dict[str, list[float]]] = {}
+    for flow, direction, goodput in data.select("flow", "direction", "goodput_bps").iter_rows():
+        groups = goodputs.setdefault(direction, {})
+        groups.setdefault(name_group(flow) or flow, []).append(float(goodput))
+    return goodputs
+
+
+def _share_out(direction: str, goodputs: Mapping[str, Sequence[float]]) -> list[GroupShare]:
+    means = {group: sum(own) / len(own) for group, own in goodputs.items()}
+    most = max(means.values())
+    return [
+        GroupShare(
+            group,
+            direction,
+            len(own),
+            means[group],
+            compute_jain(own),
+            means[group] / most if most else None,
+        )
+        for group, own in goodputs.items()
+    ]
+
+
+def compute_jain(values: Sequence[float]) -> float | None:
+    """Compute Jain's index; None of fewer than two values, and where all are 0.
+
+    Examples
+    --------
+    >>> compute_jain([3.0, 3.0, 3.0]), compute_jain([6.0, 0.0]), compute_jain([1.0])
+    (1.0, 0.5, None)
+    """
+    squares = len(values) * sum(value * value for value in values)
+    return sum(values) ** 2 / squares if len(values) > 1 and squares else None

@@ -1,0 +1,802 @@
+"""The answer first: who suffered, how much, and where the queue stood, in numbers and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from headend.engine.description import find_queue
+from headend.judging.bottleneck import (
+    FULL,
+    LONG_WAIT,
+    LOSSY_SHARE,
+    OWN_RATE,
+    SHORT_WAIT,
+    STANDING_TIME,
+    STOOD_AT_TIMES,
+    find_shared_bottleneck,
+    locate_key,
+    name_queue_key,
+)
+from headend.judging.channels import ChannelState, gather_channels, tell_channel
+from headend.judging.collisions import tell_meetings
+from headend.judging.grading import ORDER, Finding, Grade, read_number, write_quantity
+from headend.judging.throttling import Throttled, find_throttled
+from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
+from headend.scenario.parameters import find_value
+from headend.text.wording import join_names, list_names
+
+if TYPE_CHECKING:
+    from headend.results.result import Result
+
+#: Flows that a sentence names at most.
+MOST_NAMED = 4
+
+#: Up to so many runs, a comparison tells how each flow fared in each.
+FEW_RUNS = 3
+
+#: What to look at where a queue loses much, by the reason that most of its losses have.
+LOSSES = {
+    "overlimit": "look at its limit and at the rates asked for",
+    "congested": "its AQM means to, and what comes does not slow down for that: look at the rates asked for",
+    "forced": "its average queue stood at the law's upper threshold, from which every arrival costs a packet: look at max_threshold and at the rates asked for",
+    "flow_limit": "each flow or class has a share of it: look at their limits and at the rates asked for",
+    "unresponsive": "its law takes them for flows that do not slow down: look at the rates asked for",
+    "filtered": "a classifier forbids those packets",
+    "not_registered": "they came before the modem was registered",
+    "retry_limit": "the medium gave up after too many tries: look at how many send at once",
+    "service_flow_deleted": "their service flow was deleted while they waited in it",
+}
+
+#: The same where those packets are TCP's, which slows down for it.
+LOSSES_OF_TCP = {
+    "overlimit": "it overran the buffer, as it does at the start of a transfer and whenever it has grown that far",
+    "congested": "that is how its AQM tells it to slow down",
+    "forced": "its average queue stood at the law's upper threshold, from which every arrival costs a packet, whoever slows down",
+}
+
+#: Share of its buffer up to which DOCSIS-PIE sleeps (RFC 8034).
+SLEEPS_TO = 1 / 3
+
+#: Share of its limit from which that is what ends a queue's growth.
+AT_ITS_LIMIT = 0.8
+
+#: Flows told of in a comparison; with the queue, that makes four sentences.
+MOST_TOLD = 3
+
+
+@dataclass(frozen=True)
+class Party:
+    """A flow, or all members of a group of flows as one.
+
+    Parameters
+    ----------
+    name
+        Of the flow, or what the members have in common.
+    label
+        What to call it: ``call``, or ``web ×100``.
+    findings
+        How each member fared, from the worst to the best.
+    """
+
+    name: str
+    label: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it stands for several flows."""
+        return len(self.findings) > 1
+
+    @property
+    def worst(self) -> Finding:
+        """The member that suffers most."""
+        return self.findings[0]
+
+    @property
+    def middle(self) -> Finding:
+        """The member in the middle; of two, the one that fares worse."""
+        return self.findings[(len(self.findings) - 1) // 2]
+
+    @property
+    def grades(self) -> dict[Grade, int]:
+        """How many members have each grade that there is to have, the worst first."""
+        counts = dict.fromkeys(reversed(ORDER), 0)
+        for finding in self.findings:
+            counts[finding.grade] += 1
+        return {grade: count for grade, count in counts.items() if count and grade != Grade.NONE}
+
+    @property
+    def goodput_bps(self) -> float:
+        """What all members get together."""
+        return sum(finding.goodput_bps or 0.0 for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class QueueState:
+    """Where a queue stood. Delays in ns.
+
+    Parameters
+    ----------
+    alike
+        How many queues there are of its group, itself included.
+    reason
+        Why most of those packets were discarded that were.
+    standing_ratio
+        Share of the time in which it stood: in which a packet in it had waited for more than 50 ms.
+    standing
+        How many of them stood for most of the time.
+    room_ns
+        How long its limit in bytes takes at its rate; None where it has none.
+    filled_ratio
+        Share of that limit which its longest backlog took; None where it has none.
+    is_tcps
+        Whether most of what was discarded or marked for its reasons, in its direction, was TCP's.
+    """
+
+    queue: str
+    link: str
+    direction: str
+    discipline: str
+    rate_bps: float
+    delay_p50_ns: float | None
+    delay_p99_ns: float | None
+    standing_ratio: float
+    utilisation: float | None
+    discarded: int
+    lost_ratio: float
+    marked: int
+    reason: str = ""
+    alike: int = 1
+    standing: int = 0
+    room_ns: float | None = None
+    filled_ratio: float | None = None
+    is_tcps: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All findings of a run and a paragraph that says them; and the channels that were full."""
+
+    findings: list[Finding]
+    queue: QueueState | None
+    paragraph: str
+    channels: list[ChannelState]
+
+    @property
+    def parties(self) -> list[Party]:
+        """Flows, and groups of flows as one, those with the worst member first."""
+        return gather_parties(self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        return asdict(self)
+
+
+def judge(result: Result) -> Verdict:
+    """Judge a run."""
+    findings = sorted(result.findings, key=lambda finding: -ORDER.index(finding.grade))
+    name = result.harmful_queue
+    queue = describe_queue(result, name) if name else None
+    channels = [state for state in gather_channels(result) if state.is_full]
+    return Verdict(findings, queue, _write_paragraph(result, findings, queue, channels), channels)
+
+
+def gather_parties(findings: Sequence[Finding]) -> list[Party]:
+    """Put members of a group together, each with the worst first."""
+    groups = find_groups([finding.flow for finding in findings])
+    gathered: dict[str, list[Finding]] = {}
+    for finding in findings:
+        gathered.setdefault(label_member(finding.flow, groups), []).append(finding)
+    return [
+        Party(
+            name_group(members[0].flow) if len(members) > 1 else members[0].flow,
+            label,
+            tuple(
+                sorted(
+                    members,
+                    key=lambda member: (
+                        -ORDER.index(member.grade),
+                        -member.strain,
+                        # A scale has an end: among those at it, who loses more is worse off.
+                        -(member.loss_ratio or 0.0),
+                        order_naturally(member.flow),
+                    ),
+                )
+            ),
+        )
+        for label, members in gathered.items()
+    ]
+
+
+def pair_parties(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Party | None]]]:
+    """Give each flow or group, by what to call it, with how it fared in each run; None where it is not."""
+    runs = [{party.name: party for party in verdict.parties} for verdict in verdicts]
+    pairs = []
+    for name in dict.fromkeys(name for parties in runs for name in parties):
+        found = [parties.get(name) for parties in runs]
+        labels = {party.label for party in found if party}
+        pairs.append((labels.pop() if len(labels) == 1 else name, found))
+    return pairs
+
+
+def describe_queue(result: Result, name: str) -> QueueState | None:
+    """Describe a queue, if it had packets."""
+    import polars as pl
+
+    queues = result.weighed_queues
+    rows = queues.filter(pl.col("queue") == name)
+    if rows.is_empty():
+        return None
+    row = rows.row(0, named=True)
+    group = find_groups(queues["queue"]).get(name)
+    # Of its tier: others of its group have another rate.
+    tier = pl.col("rate_bps") == row["rate_bps"]
+    alike = queues.filter(pl.col("queue").is_in(group.members) & tier) if group else rows
+    return QueueState(
+        queue=row["queue"],
+        link=row["link"],
+        direction=row["direction"],
+        discipline=row["discipline"],
+        rate_bps=row["rate_bps"],
+        delay_p50_ns=read_number(row["delay_p50_ns"]),
+        delay_p99_ns=read_number(row["delay_p99_ns"]),
+        standing_ratio=row["standing_ratio"],
+        utilisation=read_number(row["utilisation"]),
+        discarded=row["lost"],
+        lost_ratio=row["lost_ratio"],
+        marked=row["marked"],
+        reason=_find_reason(row),
+        alike=alike.height,
+        standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
+        room_ns=_measure_room(row),
+        filled_ratio=_measure_fill(row),
+        is_tcps=_is_tcps(result, row),
+    )
+
+
+def _measure_room(row: Mapping[str, Any]) -> float | None:
+    limit, rate = read_number(row["limit_bytes"]), read_number(row["rate_bps"])
+    if limit is None or not rate or math.isinf(limit):
+        return None
+    return limit * 8e9 / rate
+
+
+def _measure_fill(row: Mapping[str, Any]) -> float | None:
+    limit, longest = read_number(row["limit_bytes"]), read_number(row["backlog_max_bytes"])
+    if not limit or longest is None or math.isinf(limit):
+        return None
+    return longest / limit
+
+
+def _is_tcps(result: Result, row: Mapping[str, Any]) -> bool:
+    """Say whether it is TCP that loses packets, or has them marked, as this queue's do: which queue did that to a flow is not known."""
+    import polars as pl
+
+    reasons = [f"discarded_{reason}" for reason in LOSSES if row[f"discarded_{reason}"]]
+    reasons += ["marked"] if row["marked"] else []
+    if not reasons:
+        return False
+    counts = result.flows.filter(pl.col("direction") == row["direction"]).select(
+        "transport", count=pl.sum_horizontal(reasons)
+    )
+    tcp = counts.filter(pl.col("transport") == "tcp")["count"].sum()
+    return bool(2 * tcp > counts["count"].sum())
+
+
+def _find_reason(row: Mapping[str, Any]) -> str:
+    """Find the reason for most of a queue's losses, as LOSSES has it; none where it lost nothing."""
+    counts = {reason: row[f"discarded_{reason}"] for reason in LOSSES}
+    reason = max(counts, key=counts.__getitem__)
+    return reason if counts[reason] else ""
+
+
+def describe_shared_queue(results: Sequence[Result]) -> list[QueueState | None]:
+    """Describe the one queue that runs are compared by, in each of them."""
+    name = find_shared_bottleneck(results)
+    return [describe_queue(result, name) if name else None for result in results]
+
+
+def summarise_comparison(
+    results: Sequence[Result], verdicts: Sequence[Verdict] | None = None
+) -> list[str]:
+    """Say in a few sentences what the choice between several runs does to each flow and to the queue, and whom no choice helps.
+
+    Of one run, which is all that is left of some comparisons, it is the verdict.
+    """
+    verdicts = verdicts or [judge(result) for result in results]
+    if len(results) == 1:
+        return [verdicts[0].paragraph]
+    labels = [result.label for result in results]
+    changes, helpless = [], []
+    for name, parties in pair_parties(verdicts):
+        fates = [(label, party) for label, party in zip(labels, parties, strict=True) if party]
+        if any(party.grades != fates[0][1].grades for _, party in fates):
+            changes.append((name, _tell_fates(fates)))
+        if len(fates) == len(labels) and all(party.worst.suffers for _, party in fates):
+            is_group = any(party.is_group for _, party in fates)
+            helpless.append(f"some of {name}" if is_group else name)
+    told = len(changes) if len(changes) <= MOST_TOLD else MOST_TOLD - 1
+    lines = [f"{name}: {fates}." for name, fates in changes[:told]]
+    if len(changes) > told:
+        lines.append(
+            f"The grades of {list_names([name for name, _ in changes[told:]], MOST_NAMED)} change too."
+        )
+    if not lines:
+        lines.append("The choice changes nobody's grade.")
+    if helpless:
+        culprits = _tell_culprits(labels, verdicts)
+        lines.append(f"Badly off in every run: {list_names(helpless, MOST_NAMED)}.{culprits}")
+    lines += _tell_full_channels(labels, verdicts)
+    lines += _tell_shared_queue(results)
+    partial = [result.label for result in results if result.is_partial]
+    return (
+        [*lines, f"Partial, stopped before its end: {join_names(partial)}."] if partial else lines
+    )
+
+
+def _tell_culprits(labels: Sequence[str], verdicts: Sequence[Verdict]) -> str:
+    """Say which queue does the harm in each run, where one does."""
+    names: dict[tuple[str, float], str] = {}
+    blamed: dict[str, list[str]] = {}
+    for label, verdict in zip(labels, verdicts, strict=True):
+        queue = verdict.queue
+        if queue and _does_harm(queue):
+            # Of the many of a tier it is now one, now another that is the worst.
+            kind = (name_group(queue.queue) or queue.queue, queue.rate_bps)
+            name = f"queues like {queue.queue}" if queue.alike > 1 else f"the queue {queue.queue}"
+            blamed.setdefault(names.setdefault(kind, name), []).append(label)
+    if not blamed:
+        return ""
+    if list(map(len, blamed.values())) == [len(labels)]:
+        return f" That is the doing of {next(iter(blamed))}."
+    return f" That is the doing of {join_names([f'{name} under {join_names(where)}' for name, where in blamed.items()])}."
+
+
+def _does_harm(queue: QueueState) -> bool:
+    """Say whether a queue is long or lossy enough to be felt."""
+    is_long = queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p99_ns or 0.0) > LONG_WAIT
+    return is_long or queue.lost_ratio > LOSSY_SHARE
+
+
+def _tell_fates(fates: list[tuple[str, Party]]) -> str:
+    """Say how a flow or a group fared in each run, or for many runs, in which it fared alike."""
+    if len(fates) <= FEW_RUNS:
+        return ", ".join(
+            f"{_name_fate(party)} under {label} ({_give_example(party)})" for label, party in fates
+        )
+    alike: dict[str, list[str]] = {}
+    for label, party in sorted(fates, key=lambda fate: _rank(fate[1]), reverse=True):
+        alike.setdefault(_name_fate(party), []).append(label)
+    return ", ".join(f"{fate} under {join_names(labels)}" for fate, labels in alike.items())
+
+
+def _rank(party: Party) -> tuple[int, int]:
+    return _count_suffering(party), ORDER.index(party.worst.grade)
+
+
+def _name_fate(party: Party) -> str:
+    if not party.is_group:
+        return "well" if party.worst.grade is Grade.NONE else str(party.worst.grade)
+    suffering = _count_suffering(party)
+    return f"{suffering or 'none'} of {len(party.findings)} suffer{'s' if suffering < 2 else ''}"
+
+
+def _give_example(party: Party) -> str:
+    if not party.is_group:
+        return party.worst.experience
+    return f"in the middle {party.middle.experience}; worst, {party.worst.flow}, {party.worst.experience}"
+
+
+def _count_suffering(party: Party) -> int:
+    return sum(finding.suffers for finding in party.findings)
+
+
+def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> list[str]:
+    full: dict[str, list[str]] = {}
+    for label, verdict in zip(labels, verdicts, strict=True):
+        for state in verdict.channels:
+            full.setdefault(state.title, []).append(label)
+    return [f"The {name} is full under {join_names(where)}." for name, where in full.items()]
+
+
+def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
+    states = [
+        (result.label, queue)
+        for result, queue in zip(results, describe_shared_queue(results), strict=True)
+        if queue and queue.delay_p50_ns is not None
+    ]
+    if not states:
+        return []
+    name = states[0][1].queue
+    alike = max(queue.alike for _, queue in states)
+    name += f" (the worst of {alike} like it)" if alike > 1 else ""
+    if len(states) <= FEW_RUNS:
+        told = ", ".join(
+            f"{write_quantity(queue.delay_p50_ns)} under {label} (99th percentile {write_quantity(queue.delay_p99_ns)},"
+            f" line {write_quantity(queue.utilisation, 'ratio')} used)"
+            for label, queue in states
+        )
+        return [f"Median delay in the queue {name}: {told}."]
+    ordered = sorted(states, key=lambda state: state[1].delay_p50_ns or 0.0)
+    ends = (ordered[0], ordered[-1])
+    least, most = (f"{write_quantity(queue.delay_p50_ns)} under {label}" for label, queue in ends)
+    return [f"Median delay in the queue {name}: from {least} to {most}."]
+
+
+def _write_paragraph(
+    result: Result,
+    findings: list[Finding],
+    queue: QueueState | None,
+    channels: list[ChannelState],
+) -> str:
+    sentences = []
+    if result.is_partial:
+        stopped, asked = result.manifest["simulated_ns"], result.manifest["duration_ns"]
+        sentences.append(
+            f"Partial: stopped at {write_quantity(stopped)} of {write_quantity(asked)}."
+        )
+    sentences += _tell_nothing(result)
+    is_behind = queue is not None and _waits_for_channel(queue, channels)
+    throttled = find_throttled(result, queue.queue) if queue and not is_behind else None
+    parties = gather_parties(findings)
+    judged = [party for party in parties if party.grades]
+    suffering = [party for party in judged if party.worst.suffers]
+    if suffering:
+        is_bad = suffering[0].worst.grade is Grade.BAD
+        told = list_names([_tell_suffering(party) for party in suffering], MOST_NAMED, "; ")
+        sentences.append(f"{'Badly off' if is_bad else 'Poorly off'}: {told}.")
+        fine = [_name_fine(party) for party in judged if not party.findings[-1].suffers]
+        if fine:
+            sentences.append(f"Well enough: {list_names(fine, MOST_NAMED)}.")
+    elif judged:
+        less = (
+            f", but {list_names(list(throttled.flows), MOST_NAMED)} got less than the line has"
+            if throttled
+            else ""
+        )
+        fair = [party for party in judged if party.worst.grade is Grade.FAIR]
+        told = list_names([_tell_suffering(party) for party in fair or judged], MOST_NAMED, "; ")
+        sentences.append(
+            f"{'Nobody suffered, but not all is good' if fair else f'Nobody suffered{less}'}: {told}."
+        )
+    transfers = [party for party in parties if not party.grades and party.goodput_bps]
+    if transfers:
+        sentences.append(
+            f"Goodput: {list_names([_tell_goodput(party) for party in transfers], MOST_NAMED)}."
+        )
+    sentences += _tell_path(parties)
+    sentences += map(tell_channel, channels)
+    if queue:
+        sentences.append(_tell_queue(queue))
+        sentences += tell_meetings(result, queue.queue, queue.discipline)
+        if is_behind:
+            sentences += _explain_shortage(result, queue)
+        else:
+            harm = _gather_harm(suffering)
+            sentences += _explain_queue(result, queue, throttled, harm, suffers=bool(suffering))
+        sentences += _tell_other_bottleneck(result, queue)
+    return " ".join(sentences)
+
+
+def _waits_for_channel(queue: QueueState, channels: Sequence[ChannelState]) -> bool:
+    """Say whether a full channel is what a queue waits for: one that has all of its own rate waits for that, whatever the channel is like."""
+    is_behind = any(state.serves(queue.link, queue.direction) for state in channels)
+    return is_behind and (queue.utilisation or 0.0) <= OWN_RATE
+
+
+def _tell_nothing(result: Result) -> list[str]:
+    """Say so where nothing arrived, and whether that is for want of packets."""
+    if result.summary["packets_delivered"][0]:
+        return []
+    sent = int(result.flows["packets_sent"].sum())
+    if not sent:
+        return [
+            "Nothing was sent in the measured part, so there is nothing to judge: look at when flows start and stop, at"
+            " warmup and duration."
+        ]
+    import polars.selectors as cs
+
+    lost = int(result.flows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum())
+    few = _count(sent, "packet")
+    return [
+        f"Nothing was delivered in the measured part: {few} sent, {write_quantity(lost, 'number')} lost, the rest still on"
+        " the way at its end."
+    ]
+
+
+def _tell_path(parties: Sequence[Party]) -> list[str]:
+    """Say whose packets the path beyond the links lost: no queue did that."""
+    lossy = [
+        (party, worst)
+        for party in parties
+        if (worst := max(finding.path_loss_ratio for finding in party.findings))
+    ]
+    if not lossy:
+        return []
+    shares = [
+        f"{write_quantity(worst, 'ratio')} of {party.label}{' at most' if party.is_group else ''}"
+        for party, worst in lossy
+    ]
+    return [
+        f"The path beyond the line (path.loss) lost packets, and no queue did: {list_names(shares, MOST_NAMED)}."
+    ]
+
+
+def _tell_queue(queue: QueueState) -> str:
+    lost = ""
+    if queue.lost_ratio > LOSSY_SHARE:
+        lost = f" and discarded {write_quantity(queue.lost_ratio, 'ratio')} of its packets"
+    alike = ""
+    if queue.alike > 1:
+        stood = f", {queue.standing or 'none'} of them standing"
+        alike = f", the worst of {queue.alike} like it{stood},"
+    if queue.delay_p50_ns is None:
+        return f"The queue {queue.queue} ({queue.discipline}){alike} let no packet through."
+    return (
+        f"The queue {queue.queue} ({queue.discipline}){alike} held packets {write_quantity(queue.delay_p50_ns)} at the median"
+        f" and {write_quantity(queue.delay_p99_ns)} at the 99th percentile{lost}, with"
+        f" {write_quantity(queue.utilisation, 'ratio')} of its rate used."
+    )
+
+
+def _tell_other_bottleneck(result: Result, queue: QueueState) -> list[str]:
+    """Say so where the scenario is about another queue."""
+    if result.bottleneck in (None, queue.queue):
+        return []
+    named = describe_queue(result, str(result.bottleneck))
+    held = (
+        f"held packets {write_quantity(named.delay_p50_ns)} at the median"
+        if named and named.delay_p50_ns is not None
+        else "held none"
+    )
+    return [f"The scenario calls {result.bottleneck} its bottleneck, which {held}."]
+
+
+def _tell_suffering(party: Party) -> str:
+    """Say how a flow fares, or how many of a group fare as badly as its worst, and how badly."""
+    worst = party.worst
+    if not party.is_group:
+        return f"{worst.flow} ({worst.experience})"
+    count = _count_suffering(party) or sum(f.grade is worst.grade for f in party.findings)
+    return (
+        f"{count} of {len(party.findings)} {party.name} (worst, {worst.flow}: {worst.experience})"
+    )
+
+
+def _name_fine(party: Party) -> str:
+    if not party.is_group:
+        return party.name
+    fine = len(party.findings) - _count_suffering(party)
+    return f"{'the other ' if fine < len(party.findings) else 'all '}{fine} {party.name}"
+
+
+def _tell_goodput(party: Party) -> str:
+    ways = ", up and down together" if any(f.is_both_ways for f in party.findings) else ""
+    total = write_quantity(party.goodput_bps, "rate") + ways
+    if not party.is_group:
+        return f"{party.name} {total}"
+    least, most = (
+        write_quantity(end.goodput_bps, "rate") for end in (party.worst, party.findings[-1])
+    )
+    return f"{party.label} {total} in all, each from {least} to {most}"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    """Write how many there are of something: ``1 packet``, ``2 packets``."""
+    return f"{write_quantity(number, 'number')} {one if number == 1 else many or f'{one}s'}"
+
+
+def _explain_shortage(result: Result, queue: QueueState) -> list[str]:
+    """Say what a queue can and cannot do about the full channel that it waits for."""
+    cause = "It waits for the full channel: only more capacity, or less load, gives everyone their rate."
+    if queue.standing_ratio <= STANDING_TIME:
+        return [cause]
+    return [cause, f"How long packets wait there is its own doing. {_advise(result, queue)}"]
+
+
+def _gather_harm(suffering: Sequence[Party]) -> set[str]:
+    """Give what those who suffer suffer from, as far as that can be told."""
+    return {own.harm for party in suffering for own in party.findings if own.suffers and own.harm}
+
+
+def _explain_queue(
+    result: Result,
+    queue: QueueState,
+    throttled: Throttled | None,
+    harm: set[str],
+    *,
+    suffers: bool,
+) -> list[str]:
+    """Say what the queue had to do with what those felt who suffer; advice is for the kind of queue that is there."""
+    stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
+    is_short = (queue.delay_p50_ns or 0.0) <= SHORT_WAIT
+    passing = _tell_passing(result, queue)
+    if queue.standing_ratio > STANDING_TIME:
+        if passing:
+            told = f"Packets stand in it {stood}{passing}"
+            return [told, _advise(result, queue)] if suffers else [told]
+        advice = _advise(result, queue)
+        return [
+            f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
+        ]
+    slowed = [_tell_throttled(queue, throttled)] if throttled else []
+    if queue.lost_ratio > LOSSY_SHARE and harm != {"late"}:
+        return [_tell_losses(queue, is_felt="lost" in harm), *slowed]
+    if queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p50_ns or 0.0) > LONG_WAIT:
+        waits = suffers and harm != {"lost"}
+        felt = "that is what those feel who suffer" if waits else "who sends while it stands waits"
+        told = f"It stood {stood}{', and was short otherwise' if is_short else ''}: {felt}."
+        if passing:
+            told = f"Packets stood in it {stood}{passing}"
+        return [told, _advise(result, queue)] if waits else [told]
+    if (queue.utilisation or 0.0) > FULL:
+        return _explain_full_line(result, queue, suffers=suffers)
+    if "late" in harm and (queue.delay_p99_ns or 0.0) > LONG_WAIT:
+        rare = f"1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}"
+        told = f"It stood {stood} only, but {rare}: that is what those feel who suffer."
+        if passing:
+            told = f"It stood {stood} only. {rare}{passing}"
+        return [told, _advise(result, queue)]
+    if slowed:
+        return slowed
+    if suffers:
+        return ["No queue stood: look at loss, wide-area delay and the rates asked for."]
+    return ["The line had room to spare."]
+
+
+def _tell_passing(result: Result, queue: QueueState) -> str:
+    """Say that not everybody waits as long as a queue's delays say, and end the sentence; nothing where everybody does."""
+    passing = find_queue(queue.discipline).lets_pass
+    if not passing or _is_one_band(result, queue):
+        return ""
+    return f", but not everybody's: {queue.discipline} {passing}."
+
+
+def _is_one_band(result: Result, queue: QueueState) -> bool:
+    """Say whether all packets of a queue with strict priorities are in one of its bands, so that none passes another."""
+    key = locate_key(result, queue.queue)
+    if queue.discipline != "strict_priority" or key is None:
+        return False
+    scenario = result.manifest["scenario"]
+    own = f"{key}.strict_priority.bands"
+    bands = find_value(scenario, own)
+    if not bands:
+        return False
+    dscps = {flow.get("dscp", 0) for flow in scenario.get("flow", {}).values()}
+    # The empty band takes what no other names.
+    rest = bands.index([])
+    used = {
+        next((place for place, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
+    }
+    # What flows of other lines say of themselves is left out: the engine warns of bands to which nothing comes here.
+    warned = [
+        place
+        for place in used - {rest}
+        if any(text.startswith((f"{own}: ", f"{own}[{place}]: ")) for text in result.warnings)
+    ]
+    return len(used.difference(warned)) <= 1
+
+
+def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
+    """Say what a queue's losses mean: TCP sends again what it lost, and slows down for it."""
+    if not queue.is_tcps or queue.reason not in LOSSES_OF_TCP:
+        return f"What it throws away is what is missing: {LOSSES[queue.reason]}."
+    why = LOSSES_OF_TCP[queue.reason]
+    told = f"Most of what it throws away is TCP's, which sends it again: {why}."
+    if not is_felt:
+        return told
+    return (
+        f"{told} Of what shares the queue with it, packets are missing too: a queue for each flow (fq_codel) spares those who"
+        " send little."
+    )
+
+
+def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
+    """Say what a full line costs in a queue that is none of those that stand."""
+    passing = _tell_passing(result, queue)
+    if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
+        told = (
+            "The line was full at the price of a queue: half of the packets waited more than"
+            f" {write_quantity(queue.delay_p50_ns)}{_tell_room(queue)}"
+        )
+        if passing:
+            return [f"{told}{passing}"]
+        return [f"{told}, and so did what came with them.", _advise(result, queue)]
+    if (queue.delay_p99_ns or 0.0) > LONG_WAIT:
+        felt = "that is what those feel who suffer" if suffers else "calls and games feel that"
+        short = "The line was full and the queue short at the median"
+        rare = f"1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}"
+        told = f"{short}. {rare}{passing}" if passing else f"{short}, but {rare}: {felt}."
+        return [told, _advise(result, queue)] if suffers else [told]
+    if suffers:
+        return [
+            "The line was full and the queue stayed short: look at loss, wide-area delay and the rates asked for."
+        ]
+    return ["The line was full and the queue stayed short, which is what a good queue does."]
+
+
+def _tell_room(queue: QueueState) -> str:
+    """Say how long a queue without a law can get: laws keep away from their limits."""
+    if find_queue(queue.discipline).bound != "buffer" or not queue.room_ns:
+        return ""
+    return f" of the {write_quantity(queue.room_ns)} that it can hold"
+
+
+def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
+    """Say that the line was idle for what its queue told senders that had more to send, and why."""
+    idle = write_quantity(throttled.idle_ratio, "ratio")
+    flows = list_names(list(throttled.flows), MOST_NAMED)
+    told = f"{idle} of the line was idle although {flows} had more to send"
+    if throttled.by_limit:
+        lost = _count(queue.discarded, "loss", "losses")
+        each = "after its" if queue.discarded == 1 else "after each of its"
+        if queue.room_ns and queue.room_ns < throttled.rtt_ns:
+            return (
+                f"{told}: with room for {write_quantity(queue.room_ns)} where a round trip takes"
+                f" {write_quantity(throttled.rtt_ns)}, the queue runs empty {each} {lost}. A larger limit fills"
+                " the line."
+            )
+        return f"{told}: after its {lost} the senders were slow to grow back to the line's rate."
+    did = "marked" if queue.marked > queue.discarded else "dropped"
+    waits = (
+        " On a cable upstream, request and grant alone take milliseconds, which a law takes for a queue."
+        if throttled.asks_for_grants
+        else ""
+    )
+    return (
+        f"{told}: its law ({queue.discipline}) {did} {_count(max(queue.marked, queue.discarded), 'packet')},"
+        f" too early for this line.{waits} A higher target or threshold fills it."
+    )
+
+
+def _advise(result: Result, queue: QueueState) -> str:
+    key = name_queue_key(result, queue.queue)
+    tries = f"; --set {key}=… tries one." if key else "."
+    about = find_queue(queue.discipline)
+    if about.governor == "chosen_law":
+        own = about.law_key
+        tries = f"; --set {key}.{queue.discipline}.{own}=codel tries one." if key and own else "."
+        return f"A smaller limit, or an AQM for the queues in it, shortens that{tries}"
+    if about.governor == "nothing":
+        return f"A limit or an AQM shortens it{tries}"
+    if about.governor == "bound":
+        return f"A smaller {about.bound} or an AQM shortens it{tries}"
+    counted = queue.discarded + queue.marked
+    if not counted and _sleeps(queue):
+        return _tell_asleep(queue, key)
+    if not counted:
+        return (
+            f"Its AQM ({queue.discipline}) dropped nothing: it reckons with a rate that the line does not give,"
+            " or its parameters allow this delay."
+        )
+    did = f"Its AQM ({queue.discipline}) dropped or marked {_count(counted, 'packet')} and could not shorten it"
+    if not queue.is_tcps:
+        return f"{did}: what comes does not slow down for that, or its parameters allow this delay."
+    told = f"{did}: its parameters allow this delay, or transfers that begin fill it before they hear of that."
+    room = queue.room_ns or math.inf
+    # One that does not get its rate holds packets for longer than its limit takes at that rate.
+    if not AT_ITS_LIMIT <= (queue.delay_p99_ns or 0.0) / room <= 1 / AT_ITS_LIMIT:
+        return told
+    limit = f"; --set {key}.{queue.discipline}.limit=… tries one." if key else "."
+    return (
+        f"{told} It holds {write_quantity(room)} at most; a smaller limit shortens the worst{limit}"
+    )
+
+
+def _sleeps(queue: QueueState) -> bool:
+    """Say whether a queue's law did nothing because it begins only once its buffer is filled so far."""
+    is_low = queue.filled_ratio is not None and queue.filled_ratio < SLEEPS_TO
+    return queue.discipline == "docsis_pie" and is_low
+
+
+def _tell_asleep(queue: QueueState, key: str | None) -> str:
+    longest = (queue.room_ns or 0.0) * (queue.filled_ratio or 0.0)
+    tries = f"; --set {key}.docsis_pie.limit=… tries one." if key else "."
+    return (
+        "Its AQM (docsis_pie) never woke: it drops nothing while less than a third of its buffer is filled (RFC 8034), and of"
+        f" the {write_quantity(queue.room_ns)} that this one holds {write_quantity(longest)} were the most. A smaller buffer"
+        f" wakes it sooner{tries}"
+    )

@@ -1,0 +1,1 @@
+"""Pages: one HTML file that holds all it needs and opens without a network."""

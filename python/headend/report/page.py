@@ -1,0 +1,244 @@
+"""The report: one HTML page that holds all it needs and opens without a network."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from headend.figures import draw_figures
+from headend.figures.theme import HEIGHT, configure
+from headend.judging.bottleneck import gather_queues
+from headend.judging.caveats import MissingSeeds, tell_unfinished, warn_of_variants
+from headend.judging.channels import gather_channels
+from headend.judging.comparison import (
+    compare_figures,
+    explain_board,
+    gather_variants,
+    name_shown_seed,
+)
+from headend.judging.estimate import format_estimate
+from headend.judging.verdict import (
+    Verdict,
+    describe_shared_queue,
+    judge,
+    pair_parties,
+    summarise_comparison,
+)
+from headend.report.vega import read_script
+from headend.results.folder import write_file
+from headend.results.seal import seal_page
+from headend.scenario.groups import MOST_LISTED
+from headend.text.quantity import format_quantity
+from headend.text.reveal import picture_in_json, reveal
+
+if TYPE_CHECKING:
+    import jinja2
+    import markupsafe
+
+    from headend.figures import Figure, Panel
+    from headend.results.result import Result
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One run as the page shows it."""
+
+    result: Result
+    verdict: Verdict
+
+
+def write_report(
+    results: Sequence[Result],
+    path: Path,
+    *,
+    title: str = "",
+    unfinished: Sequence[str] = (),
+    missing_seeds: MissingSeeds = MappingProxyType({}),
+) -> Path:
+    """Write the report over one run, or over several side by side.
+
+    Parameters
+    ----------
+    results
+        The runs; their labels tell them apart. Runs of one label are of one setting, with different seeds.
+    path
+        The HTML file.
+    title
+        What to call the page; by default what the first scenario calls itself.
+    unfinished
+        Runs that were asked for too and did not come to their end.
+    missing_seeds
+        The seeds that these were to have, by the label of their setting.
+    """
+    figures, variants = draw_figures(results), gather_variants(results)
+    has_board = len(results) > 1
+    results = [variant.results[0] for variant in variants]
+    verdicts = [judge(result) for result in results]
+    of_runs = (text for result in results for text in result.warnings)
+    warnings = [*warn_of_variants(variants, missing_seeds), *of_runs]
+    shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
+    page = render_page(
+        "report.html.j2",
+        figures,
+        title=title or results[0].title,
+        shown=shown,
+        unfinished=tell_unfinished(unfinished),
+        warnings=list(dict.fromkeys(warnings)),
+        summary=summarise_comparison(results, verdicts) if len(results) > 1 else [],
+        people=pair_parties(verdicts),
+        channels=gather_channels(results[0]) if len(results) == 1 else [],
+        parties_of_queues=gather_queues(results[0]) if len(results) == 1 else [],
+        most_listed=MOST_LISTED,
+        variants=variants,
+        shown_seed=name_shown_seed(variants),
+        board=compare_figures(variants) if has_board else [],
+        reading=explain_board(variants) if has_board else "",
+        queues=describe_shared_queue(results),
+        differences=find_differences([result.manifest["scenario"] for result in results]),
+    )
+    return write_page(page, path)
+
+
+def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str:
+    """Fill a template with figures and other content; libraries, styles and data are put inside."""
+    return (
+        _make_environment()
+        .get_template(template)
+        .render(
+            figures=figures,
+            data=embed_charts(figures),
+            themes=embed_json({"light": configure(), "dark": configure(dark=True)}),
+            libraries=bundle_libraries() if figures else "",
+            **content,
+        )
+    )
+
+
+def write_page(page: str, path: Path, made_of: str = "") -> Path:
+    """Write a page with its seal, whole or not at all.
+
+    Parameters
+    ----------
+    page
+        The HTML.
+    path
+        The file.
+    made_of
+        A fingerprint of what the page shows, by which it need not be made again.
+    """
+    write_file(seal_page(page, made_of), path)
+    return path
+
+
+@functools.cache
+def fingerprint_drawing() -> str:
+    """Tell what draws pages and figures from every other release of it.
+
+    That is headend's own code and templates, what its engine says of measures, and Jinja.
+    """
+    from headend import __version__, _engine
+
+    digest = hashlib.sha256(f"{__version__}\njinja2 {version('jinja2')}".encode())
+    package = Path(__file__).parents[1]
+    for path in sorted([*package.rglob("*.py"), *package.glob("report/templates/*")]):
+        digest.update(path.read_bytes())
+    digest.update(_engine.describe().encode())
+    return digest.hexdigest()
+
+
+def shape_for_page(panel: Panel) -> dict[str, Any]:
+    """Give a panel's Vega-Lite specification, as wide as the page allows."""
+    specification = panel.specify()
+    specification["width"] = "container"
+    specification.setdefault("height", HEIGHT)
+    specification["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return specification
+
+
+@functools.cache
+def bundle_libraries() -> str:
+    """Give Vega, Vega-Lite and vega-embed as one script that can be put into a page."""
+    return read_script()
+
+
+def embed_charts(figures: Sequence[Figure]) -> str:
+    """Write the specifications of all charts by their names on the page, one after the other: a chart takes ten times its text in memory."""
+    charts = (
+        f"{embed_json(f'{figure.name}-{number}')}:{embed_json(shape_for_page(panel))}"
+        for figure in figures
+        for number, panel in enumerate(figure.panels)
+    )
+    return f"{{{','.join(charts)}}}"
+
+
+def embed_json(content: Any) -> str:
+    """Write JSON that cannot end the script element it is put in."""
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return picture_in_json(text).replace("<", "\\u003c")
+
+
+def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Find what differs between resolved scenarios: the path, and its value in each."""
+    flat = [dict(_flatten(scenario)) for scenario in scenarios]
+    paths = list(dict.fromkeys(path for item in flat for path in item))
+    rows = [(path, [str(item.get(path, "–")) for item in flat]) for path in paths]
+    return [(path, values) for path, values in rows if len(set(values)) > 1]
+
+
+def _flatten(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        return [
+            pair
+            for key, item in value.items()
+            for pair in _flatten(item, f"{path}.{key}" if path else key)
+        ]
+    return [(path, value)]
+
+
+def mark_code(text: str) -> markupsafe.Markup:
+    """Show what stands between backticks as code; everything else is escaped.
+
+    Examples
+    --------
+    >>> mark_code("try `--set x=<1>`")
+    Markup('try <code>--set x=&lt;1&gt;</code>')
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reveal(text)))))
+
+
+def _reveal_text(value: Any) -> Any:
+    """Make control characters in texts of others visible; what is HTML already is ours."""
+    return reveal(value) if type(value) is str else value
+
+
+@functools.cache
+def _make_environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("headend.report"),
+        autoescape=jinja2.select_autoescape(["html", "html.j2"]),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_reveal_text,
+    )
+    environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
+    environment.filters["estimate"] = format_estimate
+    environment.filters["groupby_subject"] = lambda rows: [
+        (subject, list(own)) for subject, own in itertools.groupby(rows, lambda r: r.figure.subject)
+    ]
+    environment.filters["code"] = mark_code
+    environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
+    return environment

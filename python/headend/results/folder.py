@@ -1,0 +1,276 @@
+"""Results folders appear whole or not at all, and are sealed: filled in a scratch folder beside, then moved to their place."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError, tell_system
+from headend.results.scratch import open_scratch, put_in_place, sweep_up, write_whole
+from headend.results.seal import SEALS, read_sealed, seal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MANIFEST = "manifest.json"
+REPORT = "report.html"
+
+#: Bytes that a folder's name is cut to; file systems take 255, and a number or an ending comes after it.
+LONGEST_NAME = 160
+
+#: Kinds of results whose finished points are worth keeping: they are gone on with, never replaced.
+RESUMABLE = ("sweep", "study")
+
+
+def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = False) -> Path:
+    """Give the first of ``results/NAME``, ``results/NAME-2``, … that does not exist; with ``force`` the first."""
+    candidate, number = parent / name, 2
+    while not force and candidate.exists():
+        candidate, number = parent / f"{name}-{number}", number + 1
+    return candidate
+
+
+def name_folders(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """Give each label a folder name of its own, which is none of those that are taken.
+
+    Examples
+    --------
+    >>> name_folders(["drop tail, 1 s", "drop tail; 1 s"])
+    ['drop-tail-1-s', 'drop-tail-1-s-2']
+    >>> name_folders(["Codel", "codel"])
+    ['Codel', 'codel-2']
+    >>> name_folders(["figures"], taken=["figures"])
+    ['figures-2']
+    >>> [len(name) for name in name_folders(["x" * 300, "x" * 301])]
+    [160, 162]
+    """
+    names: list[str] = []
+    # Some file systems take names that differ only in case for one.
+    used = {name.casefold() for name in taken}
+    for label in labels:
+        stem = re.sub(r"[^\w.]+", "-", label).strip("-.") or "run"
+        stem = stem.encode()[:LONGEST_NAME].decode(errors="ignore").rstrip("-.")
+        name, number = stem, 2
+        while name.casefold() in used:
+            name, number = f"{stem}-{number}", number + 1
+        used.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def encode_table(frame: pl.DataFrame) -> bytes:
+    """Give a table as the bytes of a Parquet file."""
+    content = io.BytesIO()
+    frame.write_parquet(content, compression="zstd", statistics=False)
+    return content.getvalue()
+
+
+def encode_json(content: Mapping[str, Any]) -> bytes:
+    """Give a document as the bytes of a JSON file."""
+    return (json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n").encode()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, with those above it, if it is not there; what a killed run left in it is swept up.
+
+    Raises
+    ------
+    InputError
+        When it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
+    sweep_up(folder)
+
+
+def refuse_link(folder: Path) -> None:
+    """Refuse a folder of results that is a link: what is written there would be elsewhere.
+
+    Raises
+    ------
+    InputError
+        For a link.
+    """
+    if folder.is_symlink():
+        raise InputError(f"{folder}: expected a folder of the results, found a link")
+
+
+def write_file(content: bytes, path: Path) -> None:
+    """Write a file, whole or as it was.
+
+    Raises
+    ------
+    InputError
+        When it cannot be written.
+    """
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+
+
+def read_table(folder: Path, name: str) -> pl.DataFrame:
+    """Read a table of a results folder; nothing is decoded that is not what was written.
+
+    Raises
+    ------
+    InputError
+        When it is not there, or damaged.
+    """
+    return decode_table(read_sealed(folder, name), folder / name)
+
+
+def decode_table(content: bytes, path: Path) -> pl.DataFrame:
+    """Read the bytes of a Parquet file, whose path an error names."""
+    import polars as pl
+
+    try:
+        return pl.read_parquet(io.BytesIO(content))
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{path}: damaged: {str(error).splitlines()[0]}") from error
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """Read a document of a results folder, which is what was written.
+
+    Raises
+    ------
+    InputError
+        When it is not there, or damaged.
+    """
+    text = read_sealed(folder, name)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{folder / name}: damaged: not JSON; run it again") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{folder / name}: damaged: expected an object, found something else")
+    return content
+
+
+@contextmanager
+def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
+    """Give a fresh folder to fill; it takes the target's place when the block ends well.
+
+    Parameters
+    ----------
+    target
+        The folder to be.
+    force
+        Replace what is there, if it is the results of runs; an empty folder is filled in any case.
+
+    Raises
+    ------
+    InputError
+        At once, before any work is done, when the target holds something or cannot be written.
+    """
+    # Of a link, what it leads to is replaced, and not the link.
+    target = Path(os.path.realpath(target) if target.is_symlink() else os.path.normpath(target))
+    if target.exists():
+        _check_replaceable(target, force=force)
+    refuse_below_file(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sweep_up(target.parent)
+        with open_scratch(target.parent) as scratch:
+            fresh = scratch / target.name
+            fresh.mkdir()
+            yield fresh
+            _seal_tree(fresh)
+            if force:
+                put_in_place(fresh, target, scratch)
+            else:
+                _put_where_free(fresh, target)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {tell_system(error)}") from error
+
+
+def _put_where_free(fresh: Path, target: Path) -> None:
+    """Move a folder to its place, unless another run has taken that meanwhile: then beside it, and that is an error."""
+    if not target.exists() or not any(target.iterdir()):
+        os.rename(fresh, target)  # noqa: PTH104
+        return
+    beside = choose_folder(target.name, target.parent)
+    os.rename(fresh, beside)  # noqa: PTH104
+    raise InputError(
+        f"{target}: another run has put its results there meanwhile; these are kept in {beside}"
+    )
+
+
+def _seal_tree(folder: Path) -> None:
+    """Seal all files of a folder that was just filled; a folder of results within it has seals of its own."""
+    inner = {path.parent for path in folder.rglob(MANIFEST)} - {folder}
+    for own in inner:
+        _seal_tree(own)
+    files = (path for path in folder.rglob("*") if path.is_file())
+    seal(
+        folder,
+        [
+            path.relative_to(folder).as_posix()
+            for path in files
+            # Of a folder within, its seals stand for the rest.
+            if path.name == SEALS or inner.isdisjoint(path.parents)
+        ],
+    )
+
+
+def read_own_manifest(path: Path) -> dict[str, Any] | None:
+    """Give what headend noted of a folder of results; None where the folder is not headend's."""
+    try:
+        manifest = (
+            json.loads((path / MANIFEST).read_bytes()) if (path / MANIFEST).is_file() else None
+        )
+    except (OSError, ValueError, RecursionError):
+        return None
+    return manifest if isinstance(manifest, dict) and "headend" in manifest else None
+
+
+def read_kind(path: Path) -> str | None:
+    """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None where it is not headend's."""
+    manifest = read_own_manifest(path)
+    return None if manifest is None else str(manifest.get("kind", "run"))
+
+
+def refuse_below_file(path: Path) -> None:
+    """Refuse a path that leads through a file."""
+    for parent in path.parents:
+        if parent.exists() and not parent.is_dir():
+            raise InputError(f"{path}: cannot be written: {parent} is a file")
+
+
+def is_results_folder(path: Path) -> bool:
+    """Say whether headend wrote this folder."""
+    return read_kind(path) is not None
+
+
+def check_kind(folder: Path, own: str) -> None:
+    """Refuse a folder with another kind of results than those that are to go there."""
+    kind = read_kind(folder)
+    if kind not in (None, own):
+        raise InputError(f"{folder}: holds the results of a {kind}; choose another folder")
+
+
+def _check_replaceable(target: Path, *, force: bool) -> None:
+    if not target.is_dir():
+        raise InputError(f"{target}: expected a folder to write results to, found a file")
+    if not any(target.iterdir()):
+        return
+    if not force:
+        raise InputError(
+            f"{target}: exists; choose another folder, or replace it with --force (from Python, force=True)"
+        )
+    kind = read_kind(target)
+    if kind is None:
+        raise InputError(f"{target}: not a results folder, so it is not replaced")
+    if kind in RESUMABLE:
+        raise InputError(
+            f"{target}: holds the points of a {kind}, so it is not replaced; choose another folder"
+        )

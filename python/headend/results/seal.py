@@ -1,0 +1,194 @@
+"""Seals: the SHA-256 of every file of a results folder, in ``SHA256SUMS``, checked before anything of it is decoded.
+
+The file is in the format of ``sha256sum``, so ``sha256sum --check SHA256SUMS`` reads it too. A seal detects damage, not forgery: whoever can
+write to the folder can write the seal too. Reports are not among the files, as they are made again from the others; a page bears a seal of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from headend.errors import InputError, tell_system
+from headend.results.scratch import write_whole
+
+SEALS = "SHA256SUMS"
+
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+#: The last line of a page.
+_MARK = re.compile(rb"<!-- made of ([0-9a-f]*), SHA-256 of the page [0-9a-f]{64} -->\n\Z")
+
+#: How much of a file is in memory while it is hashed, in bytes.
+_PIECE = 1 << 20
+
+_AGAIN = "run it again"
+
+
+def seal(folder: Path, names: Iterable[str]) -> None:
+    """Write the seals of files that were just written; they count from now on.
+
+    Raises
+    ------
+    InputError
+        When that cannot be done.
+    """
+    try:
+        lines = [f"{hash_file(folder / name)}  {name}\n" for name in sorted(names)]
+        write_whole(folder / SEALS, "".join(lines).encode())
+    except OSError as error:
+        raise InputError(f"{folder / SEALS}: cannot be written: {tell_system(error)}") from error
+
+
+def read_sealed(folder: Path, name: str) -> bytes:
+    """Give a file of a results folder as it was written.
+
+    Raises
+    ------
+    InputError
+        When it is not there, cannot be read, or is not what was written.
+    """
+    path = folder / name
+    expected = read_seals(folder).get(name)
+    if expected is None:
+        raise InputError(f"{path}: damaged: it is not listed in {SEALS}; {_AGAIN}")
+    if why := _find_obstacle(folder, name):
+        raise InputError(f"{path}: damaged: it {why}; {_AGAIN}")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {tell_system(error)}") from error
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise InputError(
+            f"{path}: damaged: it is not what was written (its SHA-256 is another); {_AGAIN}"
+        )
+    return content
+
+
+def check_whole(folder: Path) -> dict[str, str]:
+    """Give the seals of a results folder, each of whose files is what was written.
+
+    Raises
+    ------
+    InputError
+        When one of them is not.
+    """
+    for damage in find_damage(folder):
+        raise InputError(f"{damage}; {_AGAIN}")
+    return read_seals(folder)
+
+
+def read_seals(folder: Path) -> dict[str, str]:
+    """Give the seals of a results folder: SHA-256 by name.
+
+    Raises
+    ------
+    InputError
+        When there are none, or they are damaged themselves.
+    """
+    path = folder / SEALS
+    if why := _find_obstacle(folder, SEALS):
+        raise InputError(f"{path}: {why}, so the results may be damaged; {_AGAIN}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {tell_system(error)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: damaged: not a text file; {_AGAIN}") from error
+    found = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        parts = _LINE.fullmatch(line)
+        if parts is None:
+            raise InputError(f"{path}: damaged in line {number}; {_AGAIN}")
+        found[parts[2]] = parts[1]
+    return found
+
+
+def find_damage(folder: Path) -> Iterator[str]:
+    """Say of each file of a results folder that is not what was written what is wrong with it."""
+    for name, expected in read_seals(folder).items():
+        path = folder / name
+        if why := _find_obstacle(folder, name):
+            yield f"{path}: {why}"
+            continue
+        try:
+            if hash_file(path) != expected:
+                yield f"{path}: not what was written (its SHA-256 is another)"
+        except OSError as error:
+            yield f"{path}: {tell_system(error)}"
+
+
+def _find_obstacle(folder: Path, name: str) -> str | None:
+    """Say why a file is not read, if it is no regular file of the folder: strangers' results may name anything, and a pipe never ends."""
+    path = folder / name
+    try:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            return "leads out of the results folder"
+        return None if stat.S_ISREG(path.stat().st_mode) else "is no file"
+    except FileNotFoundError:
+        return "is gone"
+    except (OSError, RuntimeError) as error:  # such as links that lead round
+        return tell_system(error)
+
+
+def hash_file(path: Path) -> str:
+    """Give the SHA-256 of a file, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def seal_page(page: str, made_of: str = "") -> bytes:
+    """Give a page as it is written: its last line holds the SHA-256 of what is before, and what the page was made of.
+
+    Parameters
+    ----------
+    page
+        The HTML.
+    made_of
+        A fingerprint of all that the page shows, where equal ones mean equal pages.
+    """
+    content = page.encode()
+    if not content.endswith(b"\n"):
+        content += b"\n"
+    return content + _mark(content, made_of)
+
+
+def is_page_of(path: Path, made_of: str) -> bool:
+    """Say whether a whole page of this is there."""
+    content = _read_page(path) or b""
+    before = content[: content.rstrip(b"\n").rfind(b"\n") + 1]
+    return content == before + _mark(before, made_of)
+
+
+def is_sealed_page(path: Path) -> bool:
+    """Say whether headend wrote a page, whole or not any more."""
+    return _MARK.search(_read_page(path) or b"") is not None
+
+
+def find_page_damage(path: Path) -> str | None:
+    """Say what is wrong with a page, if anything is."""
+    content = _read_page(path)
+    if content is None:
+        return f"{path}: no file that can be read; make the report again"
+    found = _MARK.search(content)
+    if found is None or not is_page_of(path, found[1].decode()):
+        return f"{path}: not what was written; make the report again"
+    return None
+
+
+def _read_page(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
+    except OSError:
+        return None
+
+
+def _mark(content: bytes, made_of: str) -> bytes:
+    digest = hashlib.sha256(content).hexdigest()
+    return f"<!-- made of {made_of}, SHA-256 of the page {digest} -->\n".encode()

@@ -1,0 +1,106 @@
+"""Whether results are what was written: every sealed file, finished point and page in a folder of any kind and below it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headend.errors import InputError, take_path
+from headend.results.folder import MANIFEST, REPORT
+from headend.results.result import OtherFormatError, check_format
+from headend.results.scratch import PREFIX
+from headend.results.seal import SEALS, find_damage, find_page_damage, is_sealed_page, read_seals
+from headend.sweeps.store import POINT_FOLDER, PointStore, is_point
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was looked at, and what is wrong.
+
+    Parameters
+    ----------
+    folders
+        Results folders.
+    files
+        Files in them, finished points and pages included.
+    damage
+        A line for each that is not what was written.
+    """
+
+    folders: int
+    files: int
+    damage: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        return {"folders": self.folders, "files": self.files, "damage": self.damage}
+
+
+def verify(folder: str | Path) -> Verification:
+    """Check all results in a folder and below it.
+
+    Parameters
+    ----------
+    folder
+        Of a run, a comparison, a sweep or a study, or of several such folders.
+
+    Raises
+    ------
+    InputError
+        When there are no results.
+    """
+    folder = take_path(folder, "folder")
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing"
+        raise InputError(f"{folder}: expected a results folder, found {found}")
+    folders = sorted(_find_results(folder))
+    if not folders:
+        raise InputError(f"{folder}: no results are here (nothing below has a {MANIFEST})")
+    files = sum(_count(one) for one in folders)
+    return Verification(len(folders), files, [line for one in folders for line in _check(one)])
+
+
+def _find_results(folder: Path) -> set[Path]:
+    """Find the folders of results, also of sweeps that were not run to their end; scratch folders are none."""
+    found = set()
+    for path in folder.rglob("*"):
+        is_results = path.name in (MANIFEST, SEALS) or is_point(path)
+        is_page = path.name == REPORT and path.is_file() and is_sealed_page(path)
+        below = path.relative_to(folder).parts
+        if (is_results or is_page) and not any(part.startswith(PREFIX) for part in below):
+            found.add(path.parent.parent if is_point(path) else path.parent)
+    return found
+
+
+def _count(folder: Path) -> int:
+    try:
+        sealed = len(read_seals(folder))
+    except InputError:
+        sealed = 0
+    return sealed + PointStore(folder / POINT_FOLDER).count() + (folder / REPORT).is_file()
+
+
+def _check(folder: Path) -> Iterator[str]:
+    """Say what is wrong with one folder's own files."""
+    if (folder / MANIFEST).exists() or (folder / SEALS).exists():
+        told: Path | None = None
+        try:
+            check_format(folder)
+        except OtherFormatError as error:
+            yield str(error)  # the rest is of other forms too
+            return
+        except InputError as error:
+            yield str(error)
+            told = folder / MANIFEST
+        try:
+            for line in find_damage(folder):
+                if told is None or not line.startswith(f"{told}:"):
+                    yield line
+        except InputError as error:
+            yield str(error)
+    yield from PointStore(folder / POINT_FOLDER).find_damage()
+    if os.path.lexists(folder / REPORT) and (damage := find_page_damage(folder / REPORT)):
+        yield damage

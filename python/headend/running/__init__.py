@@ -1,0 +1,1 @@
+"""Running scenarios: one, or several side by side with equal traffic and seeds."""

@@ -1,0 +1,174 @@
+"""Driving the engine through one run: progress, stopping early, several runs at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from headend._engine import Columns, Run, Scenario
+    from headend.results.capture import Capture
+
+#: How long the engine runs before it is asked again whether to go on; Ctrl-C is answered within it.
+SLICE_SECONDS = 0.1
+
+Progress = Callable[[int], None]
+Job = TypeVar("Job")
+Outcome = TypeVar("Outcome")
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What one run gave."""
+
+    tables: dict[str, Columns]
+    simulated_ns: int
+    finished: bool
+    wall_seconds: float
+    engine_version: str
+    capture: Capture | None = None
+
+
+def execute(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    follow: tuple[str, int] | None = None,
+    on_progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> Execution:
+    """Run a scenario to its end, or until ``stop`` is set.
+
+    Parameters
+    ----------
+    scenario
+        A parsed scenario.
+    seed
+        In place of the scenario's own.
+    follow
+        A flow, and a time in ns from which on its next packet is followed.
+    on_progress
+        Called with the simulated time so far, in ns.
+    stop
+        Setting it ends the run early; what was measured so far is given, with ``finished`` False.
+    """
+    from headend._engine import Run
+
+    started = time.monotonic()
+    run = Run(scenario, seed, follow)
+    simulated_ns, finished = 0, False
+    capture = _begin_capture(run)
+    while not finished and not (stop and stop.is_set()):
+        simulated_ns, finished = run.advance(SLICE_SECONDS)
+        if capture:
+            capture.append(run.take_capture())
+        if on_progress:
+            on_progress(simulated_ns)
+    return Execution(
+        tables=run.finish(),
+        simulated_ns=simulated_ns,
+        finished=finished,
+        wall_seconds=time.monotonic() - started,
+        engine_version=run.engine_version,
+        capture=capture,
+    )
+
+
+def _begin_capture(run: Run) -> Capture | None:
+    """Write the beginning of what the run captures, if it captures anything."""
+    pieces = run.take_capture()
+    if not pieces:
+        return None
+    from headend.results.capture import Capture
+
+    capture = Capture()
+    capture.append(pieces)
+    return capture
+
+
+def execute_all(
+    jobs: Iterable[Job], work: Callable[[Job], Outcome | None], stop: threading.Event
+) -> Generator[tuple[Job, Outcome], None, None]:
+    """Do the work for every job on all cores, giving each as it is done.
+
+    The engine lets go of Python's lock while it runs, so threads are enough. The first jobs are begun while later ones are
+    still being made, and the others go on while the one who asked looks at an outcome. After ``stop`` is set no further
+    job is begun. Work that gives None was not finished and is left out.
+    """
+
+    def attempt(job: Job) -> Outcome | None:
+        return None if stop.is_set() else work(job)
+
+    with ThreadPoolExecutor(max_workers=count_cores()) as pool:
+        try:
+            futures = {pool.submit(attempt, job): job for job in jobs}
+            for future in as_completed(futures):
+                outcome = future.result()
+                if outcome is not None:
+                    yield futures[future], outcome
+        except BaseException:
+            stop.set()
+            raise
+
+
+def count_cores() -> int:
+    """Count the processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def stop_on_interrupt() -> Iterator[threading.Event]:
+    """Turn Ctrl-C and SIGTERM into a request to stop; the second one interrupts at once.
+
+    Yields
+    ------
+    threading.Event
+        Set when the person asked to stop.
+    """
+    stop = threading.Event()
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    with _handle_interrupts(ask):
+        yield stop
+
+
+@contextmanager
+def interrupt_at_once() -> Iterator[None]:
+    """Within `stop_on_interrupt`, let Ctrl-C and SIGTERM interrupt a block that does not ask whether to stop."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    with _handle_interrupts(interrupt):
+        yield
+
+
+@contextmanager
+def _handle_interrupts(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Give Ctrl-C and SIGTERM to a handler; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = {
+        number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, before in previous.items():
+            signal.signal(number, before)

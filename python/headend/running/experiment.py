@@ -1,0 +1,623 @@
+"""Running scenarios from Python: one run, or several side by side with equal traffic and seeds."""
+
+from __future__ import annotations
+
+import itertools
+import reprlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
+from headend.judging.expect import Expectation, Vocabulary, parse_expectation
+from headend.results.folder import REPORT, create_folder
+from headend.results.result import RESULT_FORMAT, Result
+from headend.running.execution import Execution, execute, execute_all
+from headend.running.memory import Allowance, Room, check_kept, check_memory, read_allowance
+from headend.scenario.conflicts import check_settings, check_shared, note_replaced, spell_out
+from headend.scenario.reach import Reach, read_allowed
+from headend.scenario.source import (
+    STANDARD_INPUT_SHOWN,
+    Loaded,
+    Overrides,
+    Source,
+    Text,
+    read_scenario,
+    write_overrides,
+    write_value,
+)
+from headend.text.quantity import format_quantity, read_integer
+
+if TYPE_CHECKING:
+    from headend.judging.comparison import Comparison
+
+#: Seeds are 64 bits.
+LARGEST_SEED = 2**64 - 1
+
+#: The largest comparison that one report can show.
+MOST_RUNS = 12
+
+#: How many seeds each of them can have.
+MOST_SEEDS = 100
+
+
+#: A setting's label and a seed: what tells a run from the others of a comparison.
+Run = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run to be: a checked scenario, its expectations, and what to call it."""
+
+    loaded: Loaded
+    expectations: list[Expectation]
+    label: str
+    overrides: Overrides
+    seed: int
+    follow: tuple[str, int] | None = None
+    #: What to read before its results are trusted, beside what the engine says of the scenario.
+    notes: tuple[str, ...] = ()
+    #: Bytes that it can need.
+    memory: int = 0
+
+    @property
+    def run(self) -> Run:
+        """What tells it from the other runs of a comparison."""
+        return self.label, self.seed
+
+    @property
+    def duration_ns(self) -> int:
+        """How long it simulates, in ns."""
+        return self.loaded.scenario.duration_ns
+
+    def carry_out(
+        self,
+        on_progress: Callable[[int], None] | None = None,
+        stop: threading.Event | None = None,
+    ) -> Result:
+        """Run it and judge its expectations."""
+        import headend.engine.columns  # noqa: F401 - now, so that an interrupted run is kept without delay
+
+        execution = execute(
+            self.loaded.scenario,
+            seed=self.seed,
+            follow=self.follow,
+            on_progress=on_progress,
+            stop=stop,
+        )
+        return self._complete(execution)
+
+    def _complete(self, execution: Execution) -> Result:
+        from headend import __version__
+
+        scenario = self.loaded.scenario
+        from headend.engine.columns import build_frames
+
+        tables = build_frames(execution.tables)
+        outcomes = [expectation.check(tables).to_dict() for expectation in self.expectations]
+        manifest: dict[str, Any] = {
+            "headend": __version__,
+            "format": RESULT_FORMAT,
+            "kind": "run",
+            "engine": execution.engine_version,
+            "name": self.loaded.name,
+            "label": self.label,
+            "title": scenario.title,
+            "description": scenario.description,
+            "seed": self.seed,
+            "duration_ns": scenario.duration_ns,
+            "warmup_ns": scenario.warmup_ns,
+            "simulated_ns": execution.simulated_ns,
+            "partial": not execution.finished,
+            "bottleneck": scenario.bottleneck,
+            "overrides": [list(pair) for pair in self.overrides],
+            "expectations": outcomes,
+            "warnings": [*scenario.warnings, *self.notes],
+            # With the seed it ran with: what is shown can be run again as it stands.
+            "scenario": {**self.loaded.resolved, "seed": self.seed},
+        }
+        if self.follow:
+            manifest["explain"] = list(self.follow)
+            if tables["steps"].is_empty():
+                flow, since = self.follow
+                at = format_quantity(since, "time")
+                manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
+        if not execution.finished and execution.simulated_ns <= scenario.warmup_ns:
+            stopped = format_quantity(execution.simulated_ns, "time")
+            warmup = format_quantity(scenario.warmup_ns, "time")
+            manifest["warnings"].append(
+                f"stopped at {stopped}, before the warm-up of {warmup} was over: all figures are of the warm-up,"
+                " which a run that ends leaves out"
+            )
+        return Result(
+            tables,
+            manifest,
+            self.label,
+            wall_seconds=execution.wall_seconds,
+            capture=execution.capture,
+        )
+
+
+def plan_run(
+    source: Source | Text,
+    overrides: Overrides = (),
+    *,
+    varied: Overrides = (),
+    seed: int | None = None,
+    label: str = "",
+    explain: str | None = None,
+    allow_files: Sequence[str | Path] = (),
+    memory: str | int | Allowance | None = None,
+) -> Plan:
+    """Check everything that can be checked before running; what is varied comes after what all runs share.
+
+    Parameters
+    ----------
+    source
+        Path of a file, name of a shipped scenario, ``-`` for standard input, a dictionary, or a text that was read before.
+    overrides
+        What is set, by path.
+    varied
+        What is set besides, in this run of several.
+    seed
+        In place of the scenario's own.
+    label
+        What to call the run; by default, what the scenario is called.
+    explain
+        ``FLOW@TIME``, the packet that is followed.
+    allow_files
+        From where files may be read besides; of a text, as it was read.
+    memory
+        What it may take.
+    """
+    allowance = read_allowance(memory)
+    if seed is not None:
+        seed = read_seed(seed)
+        _check_seed_alone(overrides, "--seed")
+    text = source if isinstance(source, Text) else _read(source, allow_files)
+    shared, overrides = overrides, [*overrides, *varied]
+    loaded = _load(text, overrides)
+    queue_path = loaded.scenario.queue_path or ""
+    _check_varied([path for path, _ in varied], queue_path)
+    by = "--vary {} sets it in every run"
+    check_shared([(path, path) for path, _ in varied], shared, queue_path, "--set {}", by)
+    shown = {path: f"--vary {path}" for path, _ in varied}
+    check_settings(text, overrides, queue_path, shown=shown)
+    vocabulary = Vocabulary.from_scenario(loaded.scenario)
+    expectations = []
+    for name, wanted in loaded.scenario.expect:
+        try:
+            expectations.append(parse_expectation(name, wanted, vocabulary))
+        except InputError as error:
+            path = f"expect.{name}"
+            raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
+    needed = check_memory(loaded.scenario, allowance, text.shown_as)
+    chosen = loaded.scenario.seed if seed is None else seed
+    follow = None
+    if explain is not None:
+        from headend.results.life import parse_follow
+
+        follow = parse_follow(explain, vocabulary, loaded.scenario.duration_ns)
+    notes = note_replaced(text, loaded, overrides, queue_path)
+    name = label or loaded.name
+    return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes), needed)
+
+
+def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
+    return read_scenario(source, Reach(allowed=read_allowed(allow_files)))
+
+
+def _load(text: Text, overrides: Overrides) -> Loaded:
+    """Check a scenario; a sweep's file is pointed to where it is run."""
+    try:
+        return text.load(overrides)
+    except InputError as error:
+        from headend.sweeps.definition import is_sweep
+
+        file = Path(text.shown_as)
+        if text.format != "toml" or not is_sweep(text.content):
+            raise
+        if text.shown_as == STANDARD_INPUT_SHOWN:
+            raise InputError(
+                f"{text.shown_as}: this is a sweep or a study, not a scenario; write it to a file:"
+                " headend sweep FILE runs a sweep, headend study run FOLDER a study"
+            ) from error
+        # A study's file has a scenario and a grid too.
+        kind, command = ("study", "study run") if file.name == "study.toml" else ("sweep", "sweep")
+        place = file.parent if kind == "study" else file
+        raise InputError(
+            f"{file}: this is a {kind}, not a scenario; headend {command} {place} runs it"
+        ) from error
+
+
+def read_seed(seed: Any) -> int:
+    """Give a seed as Python's own number, and refuse what is none."""
+    number = read_integer(seed)
+    if number is None or not 0 <= number <= LARGEST_SEED:
+        raise InputError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {seed!r}")
+    return number
+
+
+def choose_seeds(wanted: int | Sequence[int], first: int) -> list[int]:
+    """Give the seeds of a comparison: so many from the first on, or those that are listed.
+
+    Examples
+    --------
+    >>> choose_seeds(3, first=7), choose_seeds([4, 2], first=7)
+    ([7, 8, 9], [4, 2])
+    """
+    count = read_integer(wanted)
+    if count is None:
+        if isinstance(wanted, bool | str) or not isinstance(wanted, Iterable):
+            raise InputError(f"seeds: expected how many, or a list of them, found {wanted!r}")
+        seeds = list(wanted)
+        count = len(seeds)
+    else:
+        # Not more than are too many: nobody waits for a list of a billion.
+        seeds = list(range(first, first + min(count, MOST_SEEDS)))
+    if not 1 <= count <= MOST_SEEDS:
+        raise InputError(f"seeds: expected 1 to {MOST_SEEDS} of them, found {count}")
+    seeds = [read_seed(seed) for seed in seeds]
+    for seed in seeds:
+        if seeds.count(seed) > 1:
+            raise InputError(f"seeds: {seed} is given twice")
+    return seeds
+
+
+def run(
+    scenario: Source,
+    *,
+    set: Mapping[str, Any] | Overrides = (),  # noqa: A002 - the word of the command line
+    seed: int | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    report: bool = True,
+    progress: bool = False,
+    explain: str | None = None,
+    allow_files: Sequence[str | Path] = (),
+    memory: str | int | None = None,
+) -> Result:
+    """Run a scenario.
+
+    Parameters
+    ----------
+    scenario
+        Path of a file, name of a shipped scenario, ``-`` for standard input, or a dictionary.
+    set
+        Overrides by path, such as ``{"queue": "docsis_pie", "flow.call.rtt": "80 ms"}``; ``queue`` means the
+        bottleneck's queue.
+    seed
+        In place of the scenario's own.
+    out
+        Folder to write results and report to; none by default.
+    force
+        Replace a results folder that is there.
+    report
+        Also write ``report.html`` to the folder.
+    progress
+        Show a progress bar on standard error.
+    explain
+        ``FLOW@TIME``: the life of that flow's next packet becomes the table ``steps`` and a figure of the report.
+    allow_files
+        Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
+        where the program runs.
+    memory
+        What it may take: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or bytes. Half of
+        the machine's by default.
+
+    Returns
+    -------
+    Result
+        Tables as Polars frames.
+
+    Raises
+    ------
+    InputError
+        When the scenario or the folder is not usable, in one line; or when the report cannot be written: then the results are kept in
+        the folder.
+    """
+    plan = plan_run(
+        scenario,
+        write_overrides(set),
+        seed=seed,
+        explain=explain,
+        allow_files=allow_files,
+        memory=memory,
+    )
+    if out is None:
+        return _watch(plan, progress)
+    folder = take_path(out, "out")
+    with create_folder(folder, force=force) as fresh:
+        result = _watch(plan, progress)
+        result.write_into(fresh)
+    result.folder = folder
+    if report:
+        _report_what_is_kept(result.report, folder)
+    return result
+
+
+def _report_what_is_kept(write: Callable[[Path], object], folder: Path) -> None:
+    """Write the report of results that are in their folder; where that fails, the error says that they are kept."""
+    try:
+        write(folder / REPORT)
+    except InputError as error:
+        raise InputError(f"{error}; the results are kept in {folder}") from error
+
+
+def _watch(plan: Plan, progress: bool) -> Result:
+    if not progress:
+        return plan.carry_out()
+    from headend.cli.terminal import show_progress
+
+    with show_progress([plan.label], plan.duration_ns) as bars:
+        return plan.carry_out(on_progress=bars[plan.label])
+
+
+def _check_seed_alone(overrides: Overrides, by: str) -> None:
+    """Refuse a seed among the overrides where the seed is chosen otherwise."""
+    if any(path == "seed" for path, _ in overrides):
+        raise InputError(f"--set seed: has no effect, since {by} chooses it; leave out one of them")
+
+
+def _check_texts(labels: Any) -> None:
+    """Refuse labels that are no list of texts; a text is a sequence too, of its letters."""
+    is_list = isinstance(labels, Sequence) and not isinstance(labels, str | bytes)
+    if not is_list or not all(isinstance(label, str) for label in labels):
+        raise refuse_argument("labels", "a list of texts", labels)
+    for label in labels:
+        refuse_unwritable(label)
+
+
+def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
+    """Refuse what would be called one thing and run as another."""
+    if "seed" in paths:
+        raise InputError(
+            "--vary seed: a seed is no setting; --seeds 1,2,3 runs every one with each"
+        )
+    whole = {path: spell_out(path, queue_path) for path in paths}
+    for number, path in enumerate(paths):
+        same = next((other for other in paths[:number] if whole[other] == whole[path]), None)
+        if same:
+            raise InputError(f"--vary {path}: --vary {same} is the same setting; vary one of them")
+        above = next((other for other in paths if whole[path].startswith(f"{whole[other]}.")), None)
+        if above:
+            raise InputError(
+                f"--vary {path}: it would take the place of what --vary {above} chose; say it in one, such as"
+                f' --vary \'{above}={{codel={{target="5 ms"}}}},{{codel={{target="20 ms"}}}}\''
+            )
+
+
+def plan_comparison(
+    source: Source,
+    vary: Mapping[str, Sequence[str]],
+    *,
+    overrides: Overrides = (),
+    labels: Sequence[str] = (),
+    seed: int | None = None,
+    seeds: int | Sequence[int] = 1,
+    allow_files: Sequence[str | Path] = (),
+    memory: str | int | Allowance | None = None,
+) -> list[Plan]:
+    """Make a plan for every combination of the varied values and every seed; those of one seed share its traffic.
+
+    Parameters
+    ----------
+    source
+        The scenario.
+    vary
+        TOML texts of the values to take, by path.
+    overrides
+        What all runs share.
+    labels
+        What to call the combinations, in order; by default, their values.
+    seed
+        In place of the scenario's own.
+    seeds
+        How many, from that one on; or which.
+    allow_files
+        From where files may be read besides.
+    memory
+        What all of them together may take; each alone is checked against it.
+    """
+    from headend.judging.comparison import check_labels, label_values, refuse_alike
+
+    allowance = read_allowance(memory)
+    _check_varied(list(vary))
+    if read_integer(seeds) is None:
+        if seed is not None:
+            raise InputError("seed: with a list of seeds, there is no first one to choose")
+        _check_seed_alone(overrides, "a list of seeds")
+    _check_texts(labels)
+    combinations = list(itertools.product(*vary.values()))
+    if len(combinations) > MOST_RUNS:
+        raise InputError(
+            f"--vary asks for {len(combinations)} runs; one report shows at most {MOST_RUNS}"
+        )
+    check_labels(labels, len(combinations))
+    # Once: standard input cannot be read again.
+    text = _read(source, allow_files)
+    plans = []
+    for number, combination in enumerate(combinations):
+        varied = list(zip(vary, combination, strict=True))
+        label = labels[number] if labels else label_values(varied)
+        try:
+            plan = plan_run(
+                text, overrides, varied=varied, seed=seed, label=label, memory=allowance
+            )
+            plans.append(plan)
+        except InputError as error:
+            raise InputError(_echo_vary(str(error), varied)) from error
+    _refuse_same(plans)
+    refuse_alike([plan.label for plan in plans])
+    chosen = choose_seeds(seeds, first=plans[0].seed)
+    if len(plans) == len(chosen) == 1:
+        raise InputError(
+            f"--vary asks for one run ({plans[0].label}), which is nothing to compare: give several values, such as"
+            " queue=drop_tail,codel; or several seeds (--seeds 10), for means with intervals"
+        )
+    check_kept([plan.loaded.scenario for plan in plans for _ in chosen], allowance)
+    return [replace(plan, seed=seed) for plan in plans for seed in chosen]
+
+
+def _refuse_same(plans: Sequence[Plan]) -> None:
+    """Refuse values that are written in two ways, such as ``40ms`` and ``40 ms``: their runs would be equal."""
+    labels: dict[str, str] = {}
+    for plan in plans:
+        before = labels.get(content := plan.loaded.scenario.resolved_json())
+        if before is not None:
+            raise InputError(
+                f'--vary: "{before}" and "{plan.label}" are the same setting; leave out one of them'
+            )
+        labels[content] = plan.label
+
+
+def carry_out_all(
+    plans: Sequence[Plan],
+    on_progress: Mapping[Run, Callable[[int], None]],
+    stop: threading.Event,
+    on_done: Callable[[int], None] | None = None,
+    memory: str | int | None = None,
+) -> dict[Run, Result]:
+    """Run all plans on all cores, or as many at a time as there is memory for, keeping their order. Plans not begun before a stop are left out."""
+    done = {}
+    allowance = read_allowance(memory)
+    kept = check_kept([plan.loaded.scenario for plan in plans], allowance)
+    room = Room(allowance.size - kept)
+
+    def carry_out(plan: Plan) -> Result | None:
+        with room.take(plan.memory):
+            return None if stop.is_set() else plan.carry_out(on_progress.get(plan.run), stop)
+
+    for plan, result in execute_all(plans, carry_out, stop):
+        done[plan.run] = result
+        if on_done:
+            on_done(len(done))
+    return {plan.run: done[plan.run] for plan in plans if plan.run in done}
+
+
+def compare(
+    scenario: Source,
+    vary: Mapping[str, Sequence[Any]],
+    *,
+    set: Mapping[str, Any] | Overrides = (),  # noqa: A002 - the word of the command line
+    labels: Sequence[str] = (),
+    seed: int | None = None,
+    seeds: int | Sequence[int] = 1,
+    out: str | Path | None = None,
+    force: bool = False,
+    report: bool = True,
+    allow_files: Sequence[str | Path] = (),
+    memory: str | int | None = None,
+) -> Comparison:
+    """Run a scenario with every combination of some values, and give the runs side by side.
+
+    Parameters
+    ----------
+    scenario
+        Path of a file, name of a shipped scenario, ``-`` for standard input, or a dictionary.
+    vary
+        Values by path, such as ``{"queue": ["drop_tail", "docsis_pie"]}``.
+    set
+        Overrides that all runs share.
+    labels
+        What to call the combinations.
+    seed
+        In place of the scenario's own; the same for all.
+    seeds
+        How many seeds each combination is run with, from that one on; or a list of them. With several, the report has
+        intervals.
+    out
+        Folder to write to; none by default.
+    force
+        Replace a results folder that is there.
+    report
+        Also write ``report.html`` to the folder.
+    allow_files
+        Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
+        where the program runs.
+    memory
+        What all runs together may take: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or
+        bytes. Half of the machine's by default; where it is short, fewer runs go side by side.
+    """
+    plans = plan_comparison(
+        scenario,
+        _write_varied(vary),
+        overrides=write_overrides(set),
+        labels=labels,
+        seed=seed,
+        seeds=seeds,
+        allow_files=allow_files,
+        memory=memory,
+    )
+    if out is None:
+        return _carry_out_comparison(plans, memory)
+    folder = take_path(out, "out")
+    with create_folder(folder, force=force) as fresh:
+        comparison = _carry_out_comparison(plans, memory)
+        comparison.write_into(fresh)
+    comparison.folder = folder
+    if report:
+        _report_what_is_kept(comparison.report, folder)
+    return comparison
+
+
+def _carry_out_comparison(plans: Sequence[Plan], memory: str | int | None) -> Comparison:
+    from headend.judging.comparison import Comparison
+
+    first = plans[0].loaded
+    results = carry_out_all(plans, {}, threading.Event(), memory=memory)
+    return Comparison(list(results.values()), first.name, first.scenario.title)
+
+
+def _write_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """Give what is varied as TOML texts by path."""
+    if not isinstance(vary, Mapping) or not all(isinstance(path, str) for path in vary):
+        raise refuse_argument(
+            "vary",
+            'a mapping of paths to lists of values, such as {"queue": ["drop_tail", "codel"]}',
+            vary,
+        )
+    texts = {}
+    for path, values in vary.items():
+        # A text is a sequence too: of its letters.
+        is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+        texts[path] = [write_value(value, f"vary.{path}") for value in values] if is_list else []
+        if not texts[path]:
+            found = "an empty list" if is_list else reprlib.repr(values)
+            raise InputError(
+                f'vary.{path}: expected a list of values, such as ["drop_tail", "codel"], found {found}'
+            )
+    return texts
+
+
+def split_values(text: str) -> list[str]:
+    """Split ``A,B,C`` at the commas outside quotes, brackets and braces.
+
+    Examples
+    --------
+    >>> split_values('drop_tail, {codel = {target = "5 ms", interval = "100 ms"}}')
+    ['drop_tail', '{codel = {target = "5 ms", interval = "100 ms"}}']
+    """
+    values, depth, quote, start = [], 0, "", 0
+    for position, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            values.append(text[start:position])
+            start = position + 1
+    return [value.strip() for value in [*values, text[start:]]]
+
+
+def _echo_vary(message: str, varied: Sequence[tuple[str, str]]) -> str:
+    """Name the option that was typed: to the engine, all that is changed is set."""
+    for path, value in varied:
+        message = message.replace(f"(from --set {path}={value})", f"(from --vary {path}={value})")
+    return message

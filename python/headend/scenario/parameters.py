@@ -1,0 +1,35 @@
+"""Looking things up in a scenario: what stands at a path, and what a flow's application was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from headend.scenario.groups import name_group
+
+if TYPE_CHECKING:
+    from headend.results.result import Result
+
+
+def read_parameters(result: Result, flow: str, application: str) -> Mapping[str, Any]:
+    """Give the parameters of a flow's application, or of the group it is a member of; nothing where it has another."""
+    flows = result.manifest["scenario"].get("flow", {})
+    definition = flows.get(flow) or flows.get(name_group(flow)) or {}
+    chosen = definition.get("application")
+    parameters = chosen.get(application) if isinstance(chosen, Mapping) else None
+    return parameters if isinstance(parameters, Mapping) else {}
+
+
+def find_value(table: Any, path: str) -> Any:
+    """Give what stands at a path such as ``link.cable.docsis``; None where nothing does.
+
+    Examples
+    --------
+    >>> find_value({"link": {"cable": {"docsis": 1}}}, "link.cable.docsis")
+    1
+    """
+    for key in path.split("."):
+        if not isinstance(table, Mapping) or key not in table:
+            return None
+        table = table[key]
+    return table

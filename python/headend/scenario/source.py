@@ -1,0 +1,401 @@
+"""Turning what a person names (a file, a shipped scenario, standard input, a dictionary) into a scenario the engine accepts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError, refuse_argument, refuse_unwritable, tell_system
+from headend.scenario.library import STANDARD_INPUT, find_scenario
+from headend.scenario.reach import HERE, Reach
+from headend.text.quantity import read_integer
+
+if TYPE_CHECKING:
+    from headend._engine import Scenario, ScenarioError
+
+#: A scenario larger than this is somebody's disk image, not a scenario.
+LARGEST_SCENARIO_BYTES = 16 * 2**20
+
+#: The files that a scenario names, such as captures to replay, are held in memory, all of them together.
+LARGEST_FILE_BYTES = 512 * 2**20
+
+#: The names that there are, in an error about an unknown one.
+_LIST = re.compile(r'; expected (one of )?"[^()]*(?= \(|$)')
+
+#: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
+QUEUE_ALIAS = "queue"
+
+#: What errors call standard input, and what results are called that come from it.
+STANDARD_INPUT_SHOWN, STANDARD_INPUT_NAME = "standard input", "stdin"
+
+Overrides = Sequence[tuple[str, str]]
+Source = str | Path | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A scenario ready to run, and the name its results go by."""
+
+    name: str
+    scenario: Scenario
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The scenario with every default filled in."""
+        content: dict[str, Any] = json.loads(self.scenario.resolved_json())
+        return content
+
+
+@dataclass(frozen=True)
+class Text:
+    """A scenario's text before the engine has looked at it."""
+
+    name: str
+    shown_as: str
+    content: str
+    format: str
+    reach: Reach
+
+    def load(self, overrides: Overrides = (), files: Mapping[str, bytes] | None = None) -> Loaded:
+        """Let the engine check the text with the overrides applied.
+
+        Parameters
+        ----------
+        overrides
+            Values by path.
+        files
+            The files that the scenario names, by name, where they were read before.
+
+        Raises
+        ------
+        InputError
+            With the file's name, the key's path, line and column in one line.
+        """
+        from headend import _engine
+        from headend.engine.build import check_engine
+
+        check_engine()
+        try:
+            scenario = self._parse(overrides, files)
+        except _engine.ScenarioError as error:
+            raise InputError(f"{self.shown_as}: {_explain_unknown(error)}") from error
+        return Loaded(self.name, scenario)
+
+    def parse(self) -> dict[str, Any]:
+        """Give the tables as they are written, unchecked; a ValueError where the text is not of its format."""
+        content: dict[str, Any] = (
+            tomllib.loads(self.content) if self.format == "toml" else json.loads(self.content)
+        )
+        return content
+
+    def read_files(self, overrides: Overrides = ()) -> dict[str, bytes]:
+        """Read the files that the scenario names, such as a capture to replay, by name; one that cannot be read is left out."""
+        return self._read_files(overrides)[0]
+
+    def refuse(self, path: str, why: str, overrides: Overrides = ()) -> InputError:
+        """Give the error of a value that the engine takes and headend does not, with the place where it was written."""
+        from headend import _engine
+
+        line = _engine.refuse(
+            self.content, path, why, format=self.format, overrides=list(overrides)
+        )
+        return InputError(f"{self.shown_as}: {line}")
+
+    def _parse(self, overrides: Overrides, files: Mapping[str, bytes] | None) -> Scenario:
+        from headend import _engine
+
+        self._check_alias(overrides)
+        missing: dict[str, str] = {}
+        if files is None:
+            files, missing = self._read_files(overrides)
+        try:
+            return _engine.parse(
+                self.content, format=self.format, overrides=list(overrides), files=files
+            )
+        except _engine.ScenarioError as error:
+            # The engine knows where the file was named, and we know what is wrong with it.
+            why = next(
+                (f": {why}" for name, why in missing.items() if f'"{name}"' in str(error)), ""
+            )
+            raise InputError(f"{self.shown_as}: {_explain_unknown(error)}{why}") from error
+
+    def _read_files(self, overrides: Overrides) -> tuple[dict[str, bytes], dict[str, str]]:
+        """Give the files that can be read, and what is wrong with those that cannot, by name."""
+        from headend import _engine
+
+        needed = _engine.required_files(self.content, format=self.format, overrides=list(overrides))
+        files: dict[str, bytes] = {}
+        missing: dict[str, str] = {}
+        found: dict[str, Path] = {}
+        for name, set_by in needed:
+            what = f"file besides {', '.join(files)}" if files else "file"
+            left = LARGEST_FILE_BYTES - sum(map(len, files.values()))
+            try:
+                path = self.reach.locate(name, set_by)
+                if found.setdefault(name, path) != path:
+                    raise InputError(
+                        f"there are two of this name, {found[name]} and {path}; write one of them ./{name}"
+                    )
+                files[name] = _read_bytes(path, left, what)
+            except InputError as error:
+                files.pop(name, None)
+                missing.setdefault(name, str(error))
+        return files, missing
+
+    def _check_alias(self, overrides: Overrides) -> None:
+        """Say it before the engine does when ``queue`` means nothing, in words about the command line."""
+        if not any(path.split(".")[0] == QUEUE_ALIAS for path, _ in overrides):
+            return
+        try:
+            content = self.parse()
+            links = content.get("link", {})
+            named = "bottleneck" in content or any(path == "bottleneck" for path, _ in overrides)
+        except (AttributeError, ValueError):
+            return  # the engine says what is wrong with it
+        if not named and len(links) != 1:
+            raise InputError(
+                f'{self.shown_as}: "{QUEUE_ALIAS}" means the bottleneck\'s queue, but the scenario'
+                ' names no bottleneck: add bottleneck = "LINK.up", or give the whole path'
+            )
+
+
+def _explain_unknown(error: ScenarioError) -> str:
+    """Write the engine's error; that of an unknown name with what headend calls it, unless the name is of somebody's own."""
+    told = str(error)
+    word, meant = error.unknown, error.meant
+    if word is None:
+        return told
+    from headend.scenario.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
+
+    kind = find_kind(error.known)
+    end = suggest_own_name(word, kind, meant) if kind else lead_to_key(word, error.known)
+    if is_answer(end):  # more than a list of all that there is
+        told = _LIST.sub("", told)
+    # Where the table knows the word, what is spelled like it is something else.
+    return told.replace(f'; did you mean "{meant}"?', "", 1) + end if end else told
+
+
+def read_scenario(source: Source, reach: Reach = HERE) -> Text:
+    """Read a scenario without checking more than that it is text.
+
+    Parameters
+    ----------
+    source
+        Path of a file, name of a shipped scenario, ``-`` for standard input, or the scenario as a dictionary.
+    reach
+        From where the files may be read that overrides name; those that the scenario names are of its own folder, or where the
+        program runs for a dictionary and for standard input.
+    """
+    if isinstance(source, Mapping):
+        return Text("scenario", "scenario", _write_json(source), "json", reach)
+    if source == STANDARD_INPUT:
+        return _read_standard_input(reach)
+    check_source(source, "a path or the name of a scenario", "scenario")
+    name, path = find_scenario(str(source))
+    content = read_text(path)
+    if not content.strip():
+        raise InputError(
+            f"{source}: the file is empty; a scenario needs at least a link and a flow"
+        )
+    format_ = "json" if path.suffix == ".json" else "toml"
+    return Text(name, str(source), content, format_, replace(reach, scenario=path.parent))
+
+
+def _read_standard_input(reach: Reach) -> Text:
+    """Read a scenario from standard input, to its end; the files that it names are where the program runs."""
+    shown_as = STANDARD_INPUT_SHOWN
+    try:
+        stream = getattr(sys.stdin, "buffer", sys.stdin)
+        content = stream.read(LARGEST_SCENARIO_BYTES + 1) if stream else b""
+    except (OSError, ValueError) as error:  # a ValueError where it is closed
+        raise InputError(f"{shown_as}: cannot be read: {tell_system(error).rstrip('.')}") from error
+    if len(content) > LARGEST_SCENARIO_BYTES:
+        most = LARGEST_SCENARIO_BYTES // 2**20
+        raise InputError(f"{shown_as}: too large for a scenario (more than {most} MiB)")
+    text = content if isinstance(content, str) else _decode(content, shown_as, "scenario")
+    if not text.strip():
+        raise InputError(f"{shown_as}: empty; a scenario needs at least a link and a flow")
+    # No TOML begins with a brace.
+    form = "json" if text.lstrip().startswith("{") else "toml"
+    return Text(STANDARD_INPUT_NAME, shown_as, text, form, replace(reach, scenario=Path()))
+
+
+def _write_json(source: Mapping[str, Any]) -> str:
+    """Write a dictionary as the text of a scenario, and refuse what such a text cannot hold."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return dict(value)
+        if (number := read_integer(value)) is not None:
+            return number
+        raise TypeError(f"found {type(value).__name__}")
+
+    try:
+        return json.dumps(source, default=convert)
+    except (TypeError, ValueError) as error:  # such as for a key that is no text
+        raise InputError(
+            f"scenario: expected a dictionary of texts, numbers, lists and tables: {error}"
+        ) from error
+
+
+def check_source(source: Any, expected: str, what: str) -> None:
+    """Refuse what neither names a file nor is a dictionary."""
+    if not isinstance(source, str | os.PathLike):
+        raise refuse_argument(what, f"{expected}, or a dictionary", source)
+    refuse_unwritable(str(source))
+
+
+def parse_override(text: str) -> tuple[str, str]:
+    """Split ``PATH=VALUE``.
+
+    Examples
+    --------
+    >>> parse_override("flow.call.rtt = 40 ms")
+    ('flow.call.rtt', '40 ms')
+    """
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise InputError(
+            f'--set {text}: expected PATH=VALUE, such as --set "flow.upload.rtt=80 ms"'
+        )
+    return path.strip(), check_value(value.strip(), f"--set {text}")
+
+
+def check_value(text: str, typed: str) -> str:
+    """Refuse a value that begins as TOML and is none, echoing what was typed; plain words need no quotes.
+
+    Examples
+    --------
+    >>> check_value("40 ms", "--set x=40 ms")
+    '40 ms'
+    >>> check_value("{codel}", "--set x={codel}")
+    Traceback (most recent call last):
+    ...
+    headend.errors.InputError: --set x={codel}: not valid TOML; a table is written {name = "value"}, a text in quotes
+    """
+    if text[:1] in ("{", "[", '"', "'"):
+        try:
+            tomllib.loads(f"value = {text}")
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(
+                f'{typed}: not valid TOML; a table is written {{name = "value"}}, a text in quotes'
+            ) from error
+    return text
+
+
+def write_overrides(values: Mapping[str, Any] | Overrides) -> list[tuple[str, str]]:
+    """Give overrides as path and TOML text, from a dictionary of Python values or as they are.
+
+    Examples
+    --------
+    >>> write_overrides({"seed": 3, "queue": {"drop_tail": {"limit": "1 s"}}})
+    [('seed', '3'), ('queue', '{drop_tail = {limit = "1 s"}}')]
+    """
+    if isinstance(values, Mapping):
+        if not all(isinstance(path, str) for path in values):
+            raise _refuse_overrides(values)
+        return [(path, write_value(value, f"set.{path}")) for path, value in values.items()]
+    given: Any = values
+    pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not all(_is_override(pair) for pair in pairs):
+        raise _refuse_overrides(given)
+    return pairs
+
+
+def _is_override(pair: Any) -> bool:
+    """Say whether it is a path and a TOML text, as the command line gives them."""
+    return (
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and all(isinstance(part, str) for part in pair)
+    )
+
+
+def _refuse_overrides(found: Any) -> InputError:
+    return refuse_argument("set", 'a mapping of paths to values, such as {"queue": "codel"}', found)
+
+
+def write_value(value: Any, where: str) -> str:
+    """Write a Python value as TOML.
+
+    Parameters
+    ----------
+    value
+        Text, a number, a list or a table, each of such.
+    where
+        What an error begins with, such as ``set.queue``.
+
+    Examples
+    --------
+    >>> write_value({"codel": {"target": "5 ms"}}, "set.queue")
+    '{codel = {target = "5 ms"}}'
+    """
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{key} = {write_value(item, where)}" for key, item in value.items())
+        return "{" + inner + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(write_value(item, where) for item in value) + "]"
+    if isinstance(
+        value, str | int | float
+    ):  # booleans are integers, and JSON writes them as TOML does
+        return json.dumps(value)
+    if (number := read_integer(value)) is not None:
+        return str(number)
+    found = "None" if value is None else type(value).__name__
+    raise InputError(f"{where}: expected text, a number, a list or a table, found {found}")
+
+
+def read_text(path: Path, what: str = "scenario") -> str:
+    """Read a file of text, as far as one may be long.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it is expected to be, for the error.
+
+    Raises
+    ------
+    InputError
+        In one line that begins with the path.
+    """
+    return _decode(_read_bytes(path, LARGEST_SCENARIO_BYTES, what), str(path), what)
+
+
+def _decode(content: bytes, shown_as: str, what: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{shown_as}: not a text file (byte {error.start} is not UTF-8); a {what} is TOML"
+        ) from error
+
+
+def _read_bytes(path: Path, most: int, what: str) -> bytes:
+    """Read a file of at most so many bytes; nothing that never ends or waits is opened."""
+    refuse_unwritable(str(path))
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise InputError(f"{path}: expected a file, found a directory")
+        if not stat.S_ISREG(kind):
+            raise InputError(f"{path}: expected a file, found a pipe or a device")
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+        if len(content) > most:
+            raise InputError(
+                f"{path}: {path.stat().st_size / 2**20:.0f} MiB is too large for a {what}"
+                f" (at most {most // 2**20} MiB)"
+            )
+        return content
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error

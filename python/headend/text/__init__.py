@@ -1,0 +1,1 @@
+"""How numbers, lists and foreign text are written."""
