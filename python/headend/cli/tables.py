@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.table import Column
 
     from headend.engine.vocabulary import Choice
+    from headend.judging.answer import Cell as AnswerCell
+    from headend.judging.answer import Matrix
     from headend.judging.channels import ChannelState
     from headend.judging.comparison import Cell, Row, Variant
     from headend.judging.grading import Finding
@@ -51,6 +53,22 @@ _STYLES = {
 _UNBROKEN = ("flow", "grade", "discipline", "claim", "verdict", "name", "parameter")
 
 _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ bad", "none": ""}
+
+
+def draw_matrix(matrix: Matrix) -> Table:
+    """Draw people by choices: a sign, a word and one number to a cell."""
+    table = _new_table(matrix.corner, *matrix.choices)
+    for row in matrix.rows:
+        table.add_row(row.label, *(_draw_answer(cell) for cell in row.cells))
+    return table
+
+
+def _draw_answer(cell: AnswerCell | None) -> Text:
+    if cell is None:
+        return Text("–")
+    sign = _SIGNS[cell.grade].partition(" ")[0]
+    text = Text(" ".join(filter(None, [sign, cell.word, cell.number])), style=_STYLES[cell.grade])
+    return text.append(f"\n{cell.note}", style="dim") if cell.note else text
 
 
 def draw_people(verdict: Verdict) -> Table:
