@@ -812,7 +812,7 @@ def test_what_would_be_called_one_thing_and_run_as_another_is_refused(
 def test_a_stopped_seed_is_left_out_of_the_means_and_named(
     fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carry_out_all = headend.experiment.carry_out_all
+    carry_out_all = headend.running.experiment.carry_out_all
 
     def stop_at_the_last(*args: Any) -> Any:
         results = carry_out_all(*args)
@@ -834,7 +834,7 @@ def test_a_stopped_seed_is_left_out_of_the_means_and_named(
 
 def stop_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a comparison be stopped when so many runs are done: the others are not begun."""
-    carry_out_all = headend.experiment.carry_out_all
+    carry_out_all = headend.running.experiment.carry_out_all
     monkeypatch.setattr(
         "headend.running.experiment.carry_out_all",
         lambda plans, *rest: carry_out_all(plans[:count], *rest),

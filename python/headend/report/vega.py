@@ -1,6 +1,6 @@
 """Vega, Vega-Lite and vega-embed as one script, which pages draw their figures with.
 
-It ships as a file. ``python -m headend.vega [--check]`` puts it together anew: where vl-convert-python has other releases of the libraries,
+It ships as a file. ``python -m headend.report.vega [--check]`` puts it together anew: where vl-convert-python has other releases of the libraries,
 or the notices of their licences are others.
 """
 
