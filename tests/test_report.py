@@ -20,7 +20,8 @@ from headend.figures.export import write_figures
 from headend.figures.figure import Figure, Panel
 from headend.figures.sweep import _name_measure
 from headend.figures.thinning import thin_distributions
-from headend.report.page import bundle_libraries, embed_json, find_differences
+from headend.report.comparison import find_differences
+from headend.report.page import bundle_libraries, embed_json
 from headend.results.result import Result
 from headend.running.experiment import compare
 from headend.sweeps.outcome import Shown

@@ -8,7 +8,6 @@ import itertools
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -16,27 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from headend.figures import draw_figures
 from headend.figures.theme import HEIGHT, configure
-from headend.judging.bottleneck import gather_queues
-from headend.judging.caveats import MissingSeeds, tell_unfinished, warn_of_variants
-from headend.judging.channels import gather_channels
-from headend.judging.comparison import (
-    compare_figures,
-    explain_board,
-    gather_variants,
-    name_shown_seed,
-)
+from headend.judging.caveats import MissingSeeds
 from headend.judging.estimate import format_estimate
-from headend.judging.verdict import (
-    Verdict,
-    describe_shared_queue,
-    judge,
-    pair_parties,
-    summarise_comparison,
-)
+from headend.report.comparison import describe_comparison
+from headend.report.run import describe_run
 from headend.report.vega import read_script
 from headend.results.folder import write_file
 from headend.results.seal import seal_page
-from headend.scenario.groups import MOST_LISTED
 from headend.text.quantity import format_quantity
 from headend.text.reveal import picture_in_json, reveal
 
@@ -46,14 +31,6 @@ if TYPE_CHECKING:
 
     from headend.figures import Figure, Panel
     from headend.results.result import Result
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One run as the page shows it."""
-
-    result: Result
-    verdict: Verdict
 
 
 def write_report(
@@ -79,32 +56,14 @@ def write_report(
     missing_seeds
         The seeds that these were to have, by the label of their setting.
     """
-    figures, variants = draw_figures(results), gather_variants(results)
-    has_board = len(results) > 1
-    results = [variant.results[0] for variant in variants]
-    verdicts = [judge(result) for result in results]
-    of_runs = (text for result in results for text in result.warnings)
-    warnings = [*warn_of_variants(variants, missing_seeds), *of_runs]
-    shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
-    page = render_page(
-        "report.html.j2",
-        figures,
-        title=title or results[0].title,
-        shown=shown,
-        unfinished=tell_unfinished(unfinished),
-        warnings=list(dict.fromkeys(warnings)),
-        summary=summarise_comparison(results, verdicts) if len(results) > 1 else [],
-        people=pair_parties(verdicts),
-        channels=gather_channels(results[0]) if len(results) == 1 else [],
-        parties_of_queues=gather_queues(results[0]) if len(results) == 1 else [],
-        most_listed=MOST_LISTED,
-        variants=variants,
-        shown_seed=name_shown_seed(variants),
-        board=compare_figures(variants) if has_board else [],
-        reading=explain_board(variants) if has_board else "",
-        queues=describe_shared_queue(results),
-        differences=find_differences([result.manifest["scenario"] for result in results]),
-    )
+    is_alone = len(results) == 1 and not unfinished and not missing_seeds
+    if is_alone:
+        template, content = "report.html.j2", describe_run(results[0])
+    else:
+        content = describe_comparison(results, unfinished, missing_seeds)
+        template = "compare.html.j2"
+    figures = draw_figures(results)
+    page = render_page(template, figures, title=title or results[0].title, **content)
     return write_page(page, path)
 
 
@@ -184,24 +143,6 @@ def embed_json(content: Any) -> str:
     """Write JSON that cannot end the script element it is put in."""
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
     return picture_in_json(text).replace("<", "\\u003c")
-
-
-def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Find what differs between resolved scenarios: the path, and its value in each."""
-    flat = [dict(_flatten(scenario)) for scenario in scenarios]
-    paths = list(dict.fromkeys(path for item in flat for path in item))
-    rows = [(path, [str(item.get(path, "–")) for item in flat]) for path in paths]
-    return [(path, values) for path, values in rows if len(set(values)) > 1]
-
-
-def _flatten(value: Any, path: str = "") -> list[tuple[str, Any]]:
-    if isinstance(value, dict) and value:
-        return [
-            pair
-            for key, item in value.items()
-            for pair in _flatten(item, f"{path}.{key}" if path else key)
-        ]
-    return [(path, value)]
 
 
 def mark_code(text: str) -> markupsafe.Markup:

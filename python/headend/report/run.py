@@ -1,0 +1,25 @@
+"""What the page of one run shows, for its template ``report.html.j2``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headend.judging.bottleneck import gather_queues
+from headend.judging.channels import gather_channels
+from headend.judging.verdict import judge
+from headend.scenario.groups import MOST_LISTED
+
+if TYPE_CHECKING:
+    from headend.results.result import Result
+
+
+def describe_run(result: Result) -> dict[str, Any]:
+    """Gather what the template of one run needs, besides the title and the figures."""
+    return {
+        "result": result,
+        "verdict": judge(result),
+        "warnings": list(dict.fromkeys(result.warnings)),
+        "channels": gather_channels(result),
+        "parties_of_queues": gather_queues(result),
+        "most_listed": MOST_LISTED,
+    }
