@@ -69,7 +69,7 @@ def test_a_group_is_one_row_with_its_middle_and_its_worst() -> None:
 
 def test_the_verdict_says_how_many_suffer_and_who_most() -> None:
     verdict = judge(make_street(100))
-    assert "51 of 100 web (worst, web.100: pages in 7 s" in verdict.paragraph
+    assert "51 of 100 web (worst, web.100: pages load in 7 s" in verdict.paragraph
     assert "the other 49 web" in verdict.paragraph
     assert verdict.queue is not None
     assert (verdict.queue.alike, verdict.queue.standing) == (100, 77)

@@ -150,7 +150,7 @@ def test_who_gets_nothing_through_is_badly_off() -> None:
     assert {own.harm for own in verdict.findings if own.flow != "call"} == {""}
     assert told == {
         "put": "nothing got through",
-        "call": "MOS 1, 1 in bad spells: no packet arrived",
+        "call": "MOS 1 in bad spells, 1 at the median: no packet arrived",
         "ping": "no answer",
         "page": "no page finished in 15 s",
     }
@@ -322,7 +322,7 @@ def test_a_goodput_of_both_directions_says_so() -> None:
 def test_a_bad_call_is_told_why() -> None:
     call = {"call": {"application": "voice"}}
     late = judge(headend.run(make_line(TEN, TEN, flow={"get": GET, **call}))).findings[0]
-    assert "of its packets came too late to be played, 1 in 20 takes over" in late.experience
+    assert "of its packets arrived too late for a de-jitter buffer of 40 ms" in late.experience
     call["call"]["path"] = {"loss": "20 %"}  # type: ignore[assignment]
     lost = judge(headend.run(make_line(TEN, TEN, flow=call))).findings[0]
     assert "of its packets were lost" in lost.experience
@@ -343,9 +343,9 @@ def test_the_grade_of_a_call_names_its_de_jitter_buffer() -> None:
     }
     result = headend.run(make_line(TEN, TEN, flow=flow))
     told = {finding.flow: finding.experience for finding in judge(result).findings}
-    assert "in bad spells with a de-jitter buffer of 40 ms: " in told["call"]
-    assert "in bad spells with a de-jitter buffer of 60 ms: " in told["deep"]
-    assert "in bad spells with an adaptive de-jitter buffer" in told["clever.2"]
+    assert "too late for a de-jitter buffer of 40 ms" in told["call"]
+    assert "too late for a de-jitter buffer of 60 ms" in told["deep"]
+    assert "an adaptive de-jitter buffer" in told["clever.2"]
     figure = draw_voice([result])
     assert figure is not None
     for buffer in ("a de-jitter buffer of 40 ms", "of 60 ms", "an adaptive de-jitter buffer"):

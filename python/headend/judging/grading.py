@@ -16,13 +16,17 @@ Marks, and where they come from:
 - a video: the same until the first picture, and 0.1, 1 and 5 % of the time standing still, ours;
 - responsiveness: 1000, 500 and 200 round trips per minute (60, 120 and 300 ms), ours;
 - whatever sent and got nothing through is bad.
+
+The word for a grade is the grade itself, but for the far end of bad, which is called unusable: where nothing came
+through, a call below MOS 2.6 (G.107 Annex B recommends against it), and of games and videos those of which three
+quarters were late, lost or frozen.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +61,13 @@ PLAY_MARKS = (0.05, 0.2, 0.5)
 #: Frames that were late or never whole, and time in which the picture stood still, as shares.
 FRAME_MARKS = (0.01, 0.05, 0.2)
 FREEZE_MARKS = (0.005, 0.02, 0.05)
+
+#: The far end of bad: a call's MOS below this one, and shares above this one of what a game or a video shows.
+UNUSABLE_SCORE = 2.6
+UNUSABLE_SHARE = 0.75
+
+#: The word for it.
+UNUSABLE = "unusable"
 
 #: Share of a call's packets, lost or late, from which they are named as what spoils it.
 AUDIBLE_LOSS = 0.005
@@ -93,6 +104,7 @@ class Finding:
     flow: str
     application: str
     grade: Grade
+    #: What its user notices, in full.
     experience: str
     delay_p50_ns: float | None
     delay_p95_ns: float | None
@@ -107,6 +119,14 @@ class Finding:
     #: What one that suffers suffers most from, where that can be told: ``late`` or ``lost`` packets; and which way they went, or neither if both did.
     harm: str = ""
     way: str = ""
+    #: The one word for it, from ``good`` to ``unusable``; empty where there is nothing to judge.
+    word: str = ""
+    #: The one number that the word is by, with its unit; of what has no grade, its rate.
+    number: str = ""
+    #: What that number is.
+    about: str = ""
+    #: Share of a call's packets that came too late to be played, in the direction that the grade is by.
+    late_ratio: float | None = None
 
     @property
     def suffers(self) -> bool:
@@ -235,13 +255,14 @@ def _split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _judge_flow(evidence: _Evidence) -> Finding:
-    grade, experience, strain = _grade(evidence)
+    judged = _grade(evidence)
+    grade, strain = judged.grade, judged.strain
     harm, way = _find_harm(evidence) if grade in (Grade.POOR, Grade.BAD) else ("", "")
     return Finding(
         flow=str(evidence.rows["flow"][0]),
         application=evidence.application,
         grade=grade,
-        experience=experience,
+        experience=judged.experience,
         # Where nothing of one way arrived, the delay of the other is not the worse one.
         delay_p50_ns=None if evidence.is_one_way_dead else _worst(evidence.data["delay_p50_ns"]),
         delay_p95_ns=None if evidence.is_one_way_dead else evidence.delay_p95,
@@ -252,7 +273,43 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         is_both_ways=bool((evidence.data["packets_sent"] > 0).sum() > 1),
         harm=harm,
         way=way,
+        word="" if grade is Grade.NONE else judged.word or str(grade),
+        number=judged.number,
+        about=judged.about,
+        late_ratio=_read_statistic(evidence, "late_down" if way == "down" else "late", "mean"),
     )
+
+
+@dataclass(frozen=True)
+class _Judgement:
+    """A grade with the words and the number for it.
+
+    Parameters
+    ----------
+    strain
+        What the grade is by, larger is worse; None where it was not measured.
+    number, about
+        The one number that the grade is by, and what it is.
+    word
+        Where it is another than the grade.
+    """
+
+    grade: Grade
+    experience: str
+    strain: float | None
+    number: str = ""
+    about: str = ""
+    word: str = ""
+
+
+def _judge_silence(told: str = NOTHING_ARRIVED) -> _Judgement:
+    """Judge what sent and got nothing through."""
+    return _Judgement(Grade.BAD, told, math.inf, told, word=UNUSABLE)
+
+
+def _name_word(share: float | None) -> str:
+    """Give the word for the far end of bad, where a share is there."""
+    return UNUSABLE if (share or 0.0) > UNUSABLE_SHARE else ""
 
 
 def _find_harm(evidence: _Evidence) -> tuple[str, str]:
@@ -293,7 +350,7 @@ def _find_worse_way(evidence: _Evidence) -> str:
     return str(ways[0]) if len(ways) == 1 else ""
 
 
-def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade(evidence: _Evidence) -> _Judgement:
     if evidence.application == "voice" or evidence.has("mos") or evidence.has("mos_down"):
         return _grade_call(evidence)
     if evidence.application == "web" or evidence.has("page_load_time"):
@@ -309,8 +366,9 @@ def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.has("missed") or evidence.has("missed_down"):
         return _grade_game(evidence)
     is_udp = evidence.rows["transport"][0] == "udp"
-    grade, text, strain = _grade_datagrams(evidence) if is_udp else _grade_transfer(evidence)
-    return grade, "; ".join([text, *_tell_reports(evidence)]), strain
+    judged = _grade_datagrams(evidence) if is_udp else _grade_transfer(evidence)
+    told = "; ".join([judged.experience, *_tell_reports(evidence)])
+    return replace(judged, experience=told)
 
 
 def _tell_reports(evidence: _Evidence) -> Iterator[str]:
@@ -329,23 +387,27 @@ def _tell_reports(evidence: _Evidence) -> Iterator[str]:
                 yield f"{title} {write_quantity(worst, kind.quantity)}"
 
 
-def _grade_call(evidence: _Evidence) -> tuple[Grade, str, float | None]:
-    grade, text, strain = _grade_sound(evidence)
+def _grade_call(evidence: _Evidence) -> _Judgement:
+    judged = _grade_sound(evidence)
     failed = (
         read_number(evidence.stats["call_failed"]["mean"])
         if "call_failed" in evidence.stats
         else None
     )
     if evidence.has("set_up_time"):
-        text = f"{text}; answered in {write_quantity(evidence.stats['set_up_time']['p50'])}"
+        answered = write_quantity(evidence.stats["set_up_time"]["p50"])
+        judged = replace(judged, experience=f"{judged.experience}; answered in {answered}")
     if not failed:
-        return grade, text, strain
+        return judged
     count = int(evidence.stats["call_failed"]["count"])
     lost = f"{round(failed * count)} of {count} calls could not be set up"
+    number, about = f"{write_quantity(failed, 'ratio')} failed", "share of calls that failed"
     if failed == 1.0:
-        return Grade.BAD, lost, math.inf
-    worse = max(grade, _grade_falling(failed, LOSS_MARKS), key=ORDER.index)
-    return worse, f"{lost}; {text}", strain
+        return _Judgement(Grade.BAD, lost, math.inf, number, about, UNUSABLE)
+    told, by_failures = f"{lost}; {judged.experience}", _grade_falling(failed, LOSS_MARKS)
+    if ORDER.index(by_failures) <= ORDER.index(judged.grade):
+        return replace(judged, experience=told)
+    return _Judgement(by_failures, told, judged.strain, number, about)
 
 
 def _list_scored(evidence: _Evidence) -> list[str]:
@@ -358,79 +420,83 @@ def _find_worse_score(evidence: _Evidence, scored: Sequence[str]) -> str:
     return min(scored, key=lambda name: read_number(evidence.stats[name]["p5"]) or 0.0)
 
 
-def _grade_sound(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade_sound(evidence: _Evidence) -> _Judgement:
     scored = _list_scored(evidence)
     if not scored:
-        return (
-            (Grade.BAD, NOTHING_ARRIVED, math.inf)
-            if evidence.is_cut_off()
-            else _grade_datagrams(evidence)
-        )
+        return _judge_silence() if evidence.is_cut_off() else _grade_datagrams(evidence)
     worst = _find_worse_score(evidence, scored)
     row = evidence.stats[worst]
     score = read_number(row["p5"])
     grade = _grade_rising(score, (4.0, 3.6, 3.1))
-    strain = None if score is None else -score
-    text = f"MOS {write_quantity(row['p50'], 'number')}, {write_quantity(row['p5'], 'number')} in bad spells"
-    why = _explain_call(evidence, "down" if worst == "mos_down" else "up")
-    if grade is Grade.GOOD:
-        return grade, text, strain
-    # Another buffer would give it another grade, if there is anything to hold in one.
-    is_held = evidence.de_jitter and why != NOTHING_ARRIVED
-    played = f" with {evidence.de_jitter}" if is_held else ""
-    return grade, f"{text}{played}{f': {why}' if why else ''}", strain
+    middle, low = write_quantity(row["p50"], "number"), write_quantity(row["p5"], "number")
+    text = f"MOS {low} in bad spells, {middle} at the median"
+    why = "" if grade is Grade.GOOD else _explain_call(evidence, worst)
+    return _Judgement(
+        grade,
+        f"{text}: {why}" if why else text,
+        None if score is None else -score,
+        "" if score is None else f"MOS {score:.1f}",
+        "MOS of bad spells (5 % of them are worse)",
+        UNUSABLE if score is not None and score < UNUSABLE_SCORE else "",
+    )
 
 
-def _explain_call(evidence: _Evidence, direction: str) -> str:
+def _explain_call(evidence: _Evidence, score: str) -> str:
     """Say what spoiled a call: packets too late for its de-jitter buffer, packets lost, or delay."""
     import polars as pl
 
+    direction = "down" if score == "mos_down" else "up"
     rows = evidence.rows.filter(pl.col("direction") == direction)
     if rows.is_empty():
         return ""
     row = rows.row(0, named=True)
     if row["packets_sent"] and not row["packets_delivered"]:
         return NOTHING_ARRIVED
-    late = evidence.stats.get("late_down" if direction == "down" else "late")
-    lateness = (read_number(late["mean"]) if late else None) or 0.0
+    lateness = _read_statistic(evidence, "late_down" if direction == "down" else "late", "mean")
     loss = read_number(row["loss_ratio"]) or 0.0
     reasons = []
-    if lateness >= AUDIBLE_LOSS:
-        reasons.append(
-            f"{write_quantity(lateness, 'ratio')} of its packets came too late to be played, 1 in 20 takes over"
-            f" {write_quantity(row['delay_p95_ns'])}"
-        )
+    if (lateness or 0.0) >= AUDIBLE_LOSS:
+        # Another buffer would give the call another grade.
+        held = f" for {evidence.de_jitter}" if evidence.de_jitter else ""
+        reasons.append(f"{write_quantity(lateness, 'ratio')} of its packets arrived too late{held}")
     if loss >= AUDIBLE_LOSS:
-        reasons.append(
-            f"{write_quantity(loss, 'ratio')} {'' if reasons else 'of its packets '}were lost"
-        )
+        of = "" if reasons else " of its packets"
+        reasons.append(f"{write_quantity(loss, 'ratio')}{of} were lost")
     delay = read_number(row["delay_p50_ns"]) or 0.0
     if not reasons and delay > 150e6:
-        reasons.append(f"each way takes {write_quantity(delay)}")
+        held = f" ({evidence.de_jitter})" if evidence.de_jitter else ""
+        reasons.append(f"each way takes {write_quantity(delay)}{held}")
     return " and ".join(reasons)
 
 
-def _grade_pages(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade_pages(evidence: _Evidence) -> _Judgement:
     if evidence.has("page_load_time"):
         row = evidence.stats["page_load_time"]
-        text = f"pages in {write_quantity(row['p50'])}, 1 in 20 over {write_quantity(row['p95'])}"
+        number, slow = write_quantity(row["p50"]), write_quantity(row["p95"])
+        text = f"pages load in {number} at the median, {slow} at the 95th percentile"
         median = read_number(row["p50"])
-        return _grade_falling(median, WAIT_MARKS), text, median
+        return _Judgement(
+            _grade_falling(median, WAIT_MARKS), text, median, number, "median page load time"
+        )
     if not (evidence.rows["packets_sent"] > 0).any():
-        return Grade.NONE, "no page asked for", 0.0
-    waited = evidence.waited_ns
-    text = f"no page finished in {write_quantity(waited)}"
-    return _grade_falling(waited, WAIT_MARKS), text, waited
+        return _Judgement(Grade.NONE, "no page asked for", 0.0, "no page asked for")
+    return _judge_wait(evidence.waited_ns, "no page finished")
 
 
-def _grade_stream(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _judge_wait(waited_ns: float, told: str) -> _Judgement:
+    """Judge what never came by the time waited for it."""
+    text = f"{told} in {write_quantity(waited_ns)}"
+    grade = _grade_falling(waited_ns, WAIT_MARKS)
+    return _Judgement(grade, text, waited_ns, text, word=UNUSABLE if grade is Grade.BAD else "")
+
+
+def _grade_stream(evidence: _Evidence) -> _Judgement:
     delay = _read_statistic(evidence, "startup_delay", "p50")
     stood = _read_statistic(evidence, "stalled", "mean")
     if delay is None and stood is None:
         if not (evidence.rows["packets_sent"] > 0).any():
-            return Grade.NONE, "no video asked for", 0.0
-        waited = evidence.waited_ns
-        return _grade_falling(waited, WAIT_MARKS), f"no picture in {write_quantity(waited)}", waited
+            return _Judgement(Grade.NONE, "no video asked for", 0.0, "no video asked for")
+        return _judge_wait(evidence.waited_ns, "no picture")
     by_start, by_stalls = _grade_falling(delay, WAIT_MARKS), _grade_falling(stood, STALL_MARKS)
     parts = [] if delay is None else [f"starts in {write_quantity(delay)}"]
     rate = _read_statistic(evidence, "segment_rate", "mean")
@@ -438,10 +504,15 @@ def _grade_stream(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         parts.append(write_quantity(rate, "rate"))
     if stood:
         parts.append(f"stands still {write_quantity(stood, 'ratio')} of the time")
-    return max(by_start, by_stalls, key=ORDER.index), ", ".join(parts), stood or 0.0
+    if ORDER.index(by_stalls) > ORDER.index(by_start):
+        number = f"{write_quantity(stood, 'ratio')} frozen"
+        about, grade = "share of the time in which the picture stood still", by_stalls
+    else:
+        number, about, grade = write_quantity(delay), "time to the first picture", by_start
+    return _Judgement(grade, ", ".join(parts), stood or 0.0, number, about, _name_word(stood))
 
 
-def _grade_responsiveness(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade_responsiveness(evidence: _Evidence) -> _Judgement:
     found = {
         direction: rpm
         for direction, name in (("up", "rpm"), ("down", "rpm_down"))
@@ -449,14 +520,15 @@ def _grade_responsiveness(evidence: _Evidence) -> tuple[Grade, str, float | None
     }
     if not found:
         if evidence.is_cut_off():
-            return Grade.BAD, "no probe was answered", math.inf
-        return Grade.NONE, "no test finished with answers", 0.0
+            return _judge_silence("no probe was answered")
+        return _Judgement(Grade.NONE, "no test finished with answers", 0.0, "no test finished")
     worst = min(found.values())
     each = ", ".join(
         f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items()
     )
     text = f"round trips a minute: {each} (one takes {write_quantity(60e9 / worst)})"
-    return _grade_rising(worst, RPM_MARKS), text, -worst
+    number, about = f"{write_quantity(worst, 'number')} RPM", "round trips a minute"
+    return _Judgement(_grade_rising(worst, RPM_MARKS), text, -worst, number, about)
 
 
 def _read_statistic(evidence: _Evidence, measure: str, statistic: str) -> float | None:
@@ -464,25 +536,59 @@ def _read_statistic(evidence: _Evidence, measure: str, statistic: str) -> float 
     return read_number(row[statistic]) if row else None
 
 
-def _grade_ping(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade_ping(evidence: _Evidence) -> _Judgement:
     loss = evidence.loss
     if not evidence.has("rtt"):
-        return Grade.BAD, "no answer", math.inf
+        return _judge_silence("no answer")
     row = evidence.stats["rtt"]
     slow = read_number(row["p95"])
     by_time = _grade_falling(slow, PING_MARKS)
     # The round-trip times are those of the answers: who gets none is not well off.
     by_loss = _grade_falling(loss, LOSS_MARKS)
     lost = f", {write_quantity(loss, 'ratio')} lost" if loss else ""
-    text = f"{write_quantity(row['p50'])}, 1 in 20 over {write_quantity(slow)}{lost}"
-    return max(by_time, by_loss, key=ORDER.index), text, slow
+    text = f"{write_quantity(row['p50'])} at the median, {write_quantity(slow)} at the 95th percentile{lost}"
+    number = write_quantity(slow), "95th percentile of the round trip"
+    return _choose_worse(text, slow, (by_time, *number), (by_loss, *_write_loss(loss)))
 
 
-def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _write_loss(loss: float | None) -> tuple[str, str]:
+    """Give the number for what is graded by its loss, and what it is."""
+    return f"{write_quantity(loss, 'ratio')} lost", "share of packets lost"
+
+
+def _choose_worse(
+    text: str,
+    strain: float | None,
+    *marks: tuple[Grade, str, str],
+    share: float | None = None,
+) -> _Judgement:
+    """Judge by the worst of several grades, each with its number; of equals, by the first.
+
+    Parameters
+    ----------
+    share
+        What makes it unusable where it is large.
+    """
+    grade, number, about = max(marks, key=lambda mark: ORDER.index(mark[0]))
+    return _Judgement(grade, text, strain, number, about, _name_word(share))
+
+
+def _grade_video(evidence: _Evidence) -> _Judgement:
     way = _find_worse(evidence, "frames_late")
     late = _read_statistic(evidence, f"frames_late{way}", "mean")
     frozen = _read_statistic(evidence, f"frozen{way}", "mean")
-    grades = [_grade_falling(late, FRAME_MARKS), _grade_falling(frozen, FREEZE_MARKS)]
+    marks = [
+        (
+            _grade_falling(late, FRAME_MARKS),
+            f"{write_quantity(late, 'ratio')} late",
+            "share of frames late or lost",
+        ),
+        (
+            _grade_falling(frozen, FREEZE_MARKS),
+            f"{write_quantity(frozen, 'ratio')} frozen",
+            "share of the time in which the picture stood still",
+        ),
+    ]
     rate = _read_statistic(evidence, f"video_rate{way}", "mean")
     parts = [f"{write_quantity(rate, 'rate')} of video"]
     delay = _read_statistic(evidence, f"frame_delay{way}", "mean")
@@ -491,27 +597,37 @@ def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     parts.append(f"{write_quantity(late, 'ratio')} late or lost")
     if frozen:
         parts.append(f"picture still {write_quantity(frozen, 'ratio')} of the time")
+    missed = None
     if evidence.has("missed"):
         missed = _read_statistic(evidence, "missed", "mean")
-        grades.append(_grade_falling(missed, PLAY_MARKS))
+        share = write_quantity(missed, "ratio")
+        about = "share of input packets late or lost"
+        marks.append((_grade_falling(missed, PLAY_MARKS), f"{share} of input late", about))
         if missed:
             up = evidence.rows.filter(direction="up")
+            slow = write_quantity(_worst(up["delay_p95_ns"]))
             parts.append(
-                f"{write_quantity(missed, 'ratio')} of the input late or lost, 1 packet in 20 over"
-                f" {write_quantity(_worst(up['delay_p95_ns']))}"
+                f"{share} of the input late or lost, its delay {slow} at the 95th percentile"
             )
     # Among those whose frames are as late, who sees a still picture suffers more.
-    return max(grades, key=ORDER.index), ", ".join(parts), (late or 0.0) + (frozen or 0.0)
+    strain = (late or 0.0) + (frozen or 0.0)
+    shares = (late or 0.0, frozen or 0.0, missed or 0.0)
+    return _choose_worse(", ".join(parts), strain, *marks, share=max(shares))
 
 
-def _grade_game(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade_game(evidence: _Evidence) -> _Judgement:
     if evidence.is_cut_off():
-        return Grade.BAD, NOTHING_ARRIVED, math.inf
+        return _judge_silence()
     missed = _read_statistic(evidence, f"missed{_find_worse(evidence, 'missed')}", "mean")
-    by_deadline = _grade_falling(missed, PLAY_MARKS)
-    by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
-    text = f"1 packet in 20 over {write_quantity(evidence.delay_p95)}, {write_quantity(missed, 'ratio')} lost or too late"
-    return max(by_deadline, by_loss, key=ORDER.index), text, evidence.delay_p95
+    slow, share = write_quantity(evidence.delay_p95), write_quantity(missed, "ratio")
+    text = f"{share} lost or too late, delay {slow} at the 95th percentile"
+    by_deadline = (
+        _grade_falling(missed, PLAY_MARKS),
+        f"{share} late",
+        "share of packets late or lost",
+    )
+    by_loss = (_grade_falling(evidence.loss, LOSS_MARKS), *_write_loss(evidence.loss))
+    return _choose_worse(text, evidence.delay_p95, by_deadline, by_loss, share=missed)
 
 
 def _find_worse(evidence: _Evidence, measure: str) -> str:
@@ -521,46 +637,53 @@ def _find_worse(evidence: _Evidence, measure: str) -> str:
     return max(known, key=known.__getitem__, default="")
 
 
-def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade_datagrams(evidence: _Evidence) -> _Judgement:
     if evidence.is_cut_off():
-        return Grade.BAD, NOTHING_ARRIVED, math.inf
+        return _judge_silence()
     if evidence.delay_p95 is None:
-        return Grade.NONE, "nothing arrived", 0.0
+        return _Judgement(Grade.NONE, "nothing arrived", 0.0, "nothing arrived")
     application = find_application(evidence.application)
     is_game = "game" in application.properties
     marks = (65e6, 125e6, 200e6) if is_game else (150e6, 275e6, 400e6)
-    by_delay = _grade_falling(evidence.delay_p95, marks)
-    by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
-    text = f"1 packet in 20 over {write_quantity(evidence.delay_p95)}, {write_quantity(evidence.loss, 'ratio')} lost"
+    slow = write_quantity(evidence.delay_p95)
+    text = f"delay {slow} at the 95th percentile, {write_quantity(evidence.loss, 'ratio')} lost"
     if application.is_scored:
         text += "; graded by that, as no scoring period was measured whole"
-    return max(by_delay, by_loss, key=ORDER.index), text, evidence.delay_p95
+    by_delay = (
+        _grade_falling(evidence.delay_p95, marks),
+        slow,
+        "95th percentile of the one-way delay",
+    )
+    by_loss = (_grade_falling(evidence.loss, LOSS_MARKS), *_write_loss(evidence.loss))
+    return _choose_worse(text, evidence.delay_p95, by_delay, by_loss, share=evidence.loss)
 
 
-def _grade_transfer(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade_transfer(evidence: _Evidence) -> _Judgement:
     if evidence.is_cut_off():
-        return Grade.BAD, "nothing got through", math.inf
+        return _judge_silence("nothing got through")
     if not evidence.goodput and evidence.is_under_way:
         return _grade_wait(evidence.waited_ns)
     rate, strain = write_quantity(evidence.goodput, "rate"), -(evidence.goodput or 0.0)
     if evidence.has("completion_time"):
         file = write_quantity(evidence.stats["completion_time"]["p50"])
-        return Grade.NONE, f"{rate}, a file in {file}", strain
+        return _Judgement(Grade.NONE, f"{rate}, a file in {file}", strain, rate, "goodput")
     if evidence.has("speed"):
         shown = read_number(evidence.stats["speed"]["p50"]) or 0.0
-        return Grade.NONE, f"a test shows {write_quantity(shown, 'rate')}", -shown
-    return Grade.NONE, rate, strain
+        speed = write_quantity(shown, "rate")
+        text, about = f"a test shows {speed}", "what a speed test shows"
+        return _Judgement(Grade.NONE, text, -shown, speed, about)
+    return _Judgement(Grade.NONE, rate, strain, rate, "goodput")
 
 
-def _grade_wait(waited_ns: float) -> tuple[Grade, str, float | None]:
+def _grade_wait(waited_ns: float) -> _Judgement:
     """Grade a transfer of which nothing came yet: who has not waited for long is neither well nor badly off."""
     if not waited_ns:
         # It began after the last sample but one.
-        return Grade.NONE, "nothing read yet", 0.0
-    text = f"nothing read in {write_quantity(waited_ns)}"
+        return _Judgement(Grade.NONE, "nothing read yet", 0.0, "nothing read yet")
     if waited_ns <= WAIT_MARKS[0]:
-        return Grade.NONE, text, 0.0
-    return _grade_falling(waited_ns, WAIT_MARKS), text, waited_ns
+        text = f"nothing read in {write_quantity(waited_ns)}"
+        return _Judgement(Grade.NONE, text, 0.0, text)
+    return _judge_wait(waited_ns, "nothing read")
 
 
 def _grade_falling(value: float | None, marks: tuple[float, float, float]) -> Grade:
