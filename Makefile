@@ -64,7 +64,7 @@ test-python: build ## The Python tests
 	$(BIN)/python -m pytest -m 'not slow'
 
 .PHONY: test-python-slow
-test-python-slow: build
+test-python-slow: build target/docs-env/.built
 	$(BIN)/python -m pytest -m slow
 
 .PHONY: lint
@@ -95,6 +95,15 @@ lock: ## Note the versions of the Python packages that are installed, which `mak
 	$(BIN)/python -m pip freeze --disable-pip-version-check --exclude headend --exclude setuptools --exclude ziglang; } > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
+.PHONY: docs-lock
+docs-lock: ## Take the newest Sphinx, MyST and Furo that the oldest supported Python can install, and note their versions
+	@rm -rf target/docs-env
+	@$(PYTHON) -m venv target/docs-env
+	target/docs-env/bin/python -m pip install --quiet --disable-pip-version-check 'furo>=2025.12' 'myst-parser>=5,<6' 'sphinx>=9,<10'
+	@{ echo '# The versions that make docs installs; make docs-lock writes them. The oldest Python that headend supports must install them.'; \
+	target/docs-env/bin/python -m pip freeze --disable-pip-version-check --exclude setuptools; } > docs/requirements.txt
+	@touch target/docs-env/.built
+
 .PHONY: generate
 generate: build vega ## Write the schema and the reference pages from the engine's own description, and the script that draws figures in pages
 	$(BIN)/python -m headend.engine.reference
@@ -121,6 +130,18 @@ receipts: build ## Run all studies with their own seeds and write docs/receipts.
 .PHONY: figures
 figures: build ## Draw the figure of every queue in docs/models
 	$(BIN)/python docs/models/figures/draw.py
+
+# Sphinx has an environment of its own: nothing but the site needs it.
+.PHONY: docs
+docs: target/docs-env/.built ## The documentation as a site that is read without a network: target/docs/index.html
+	@rm -rf target/docs
+	@target/docs-env/bin/sphinx-build --quiet --fresh-env --fail-on-warning --keep-going --jobs 2 --conf-dir docs --doctree-dir target/docs-state . target/docs
+	@echo 'target/docs/index.html'
+
+target/docs-env/.built: docs/requirements.txt | tools
+	@$(PYTHON) -m venv target/docs-env
+	target/docs-env/bin/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
+	@touch $@
 
 .PHONY: bench
 bench: tools ## What a packet costs, beside the least any simulator must do (also target/bench.json)
