@@ -82,7 +82,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setitem(sys.modules, "headend._engine", fake_engine)
     monkeypatch.setitem(headend.__dict__, "_engine", fake_engine)
-    monkeypatch.setitem(headend.__dict__, "__version__", "0.0.0")
+    monkeypatch.setattr("headend.version._ask_installation", lambda: "0.0.0")
     monkeypatch.setattr(fake_engine.Run, "slow", False)
     return fake_engine
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from headend.engine.columns import TABLES
-from headend.results.result import Result
+from headend.running.result import Result
 
 SECOND = 1_000_000_000
 DURATION = 60 * SECOND

@@ -19,8 +19,8 @@ import headend.running.experiment
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.interruption import leave_at_once
-from headend.judging.comparison import load_results
-from headend.results.result import Result as RunResult
+from headend.running.comparison import load_results
+from headend.running.result import Result as RunResult
 
 
 @pytest.mark.parametrize("module", ["headend.cli.main", "headend.cli.catalogue"])

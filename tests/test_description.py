@@ -22,7 +22,7 @@ from headend.figures import draw_figures
 from headend.judging import expect
 from headend.judging.grading import judge_flows
 from headend.judging.scores import score_runs
-from headend.results.result import Result
+from headend.running.result import Result
 from headend.scenario import lookup
 
 

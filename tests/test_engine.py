@@ -32,8 +32,8 @@ from headend.judging.expect import (
     list_measure_names,
     parse_quantity_name,
 )
-from headend.results.result import Result
 from headend.running.experiment import compare
+from headend.running.result import Result
 from headend.scenario.library import list_scenarios
 from headend.scenario.source import parse_override, read_scenario
 

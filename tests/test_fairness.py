@@ -10,7 +10,7 @@ import pytest
 from headend.figures.over_time import draw_class_rates
 from headend.judging.fairness import measure_evenness, measure_fairness
 from headend.judging.scores import score_runs
-from headend.results.result import Result
+from headend.running.result import Result
 
 
 def make_result(goodputs: dict[str, float], down: tuple[str, ...] = ()) -> Result:

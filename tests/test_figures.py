@@ -21,8 +21,8 @@ from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
 from headend.figures.selection import order_flows
 from headend.figures.sweep import MOST_PANELS
 from headend.figures.theme import log_axis, make_chart
-from headend.results.result import Result
 from headend.results.seal import seal
+from headend.running.result import Result
 from headend.scenario.library import list_studies
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome

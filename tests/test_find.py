@@ -16,7 +16,7 @@ from headend.engine import description
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
 from headend.judging import expect
-from headend.results.result import read_manifest
+from headend.results.record import read_manifest
 from headend.scenario import lookup
 from headend.scenario.library import find_scenario, find_study, find_sweep
 from headend.scenario.lookup import (

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 import headend
 from headend.cli.main import app
-from headend.judging.comparison import load_results
 from headend.judging.expect import Vocabulary, parse_quantity_name
-from headend.results.result import Result
+from headend.running.comparison import load_results
+from headend.running.result import Result
 from headend.scenario.library import list_scenarios
 from headend.scenario.source import read_scenario
 

@@ -20,7 +20,7 @@ from headend.engine.columns import OPTIONAL_TABLES
 from headend.figures import draw_figures
 from headend.figures.life import KINDS, draw_life
 from headend.results.life import FIRST_STEPS, LAST_STEPS, Lane, trace_life
-from headend.results.result import Result as RunResult
+from headend.running.result import Result as RunResult
 from vega_lite import check_panel
 
 

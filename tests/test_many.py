@@ -19,7 +19,8 @@ from headend.cli.tables import draw_members, draw_people, draw_queues, fit
 from headend.figures import draw_figures
 from headend.figures.spread import merge_members
 from headend.figures.thinning import merge_distributions, thin_distributions
-from headend.judging.bottleneck import gather_queues, name_queue_key
+from headend.judging.bottleneck import gather_queues
+from headend.judging.queues import name_queue_key
 from headend.judging.verdict import judge, summarise_comparison
 from headend.report.page import write_report
 from headend.scenario.groups import find_groups, label_member, order_naturally

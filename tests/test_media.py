@@ -12,7 +12,7 @@ from headend.engine.description import find_application
 from headend.figures.catalogue import draw_figures
 from headend.judging.grading import Finding, Grade, judge_flows
 from headend.judging.scores import score_runs
-from headend.results.result import Result
+from headend.running.result import Result
 
 LINE = """
 duration = "30 s"

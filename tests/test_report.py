@@ -22,8 +22,8 @@ from headend.figures.sweep import _name_measure
 from headend.figures.thinning import thin_distributions
 from headend.report.comparison import find_differences
 from headend.report.page import bundle_libraries, embed_json
-from headend.results.result import Result
 from headend.running.experiment import compare
+from headend.running.result import Result
 from headend.sweeps.outcome import Shown
 from vega_lite import check_panel
 

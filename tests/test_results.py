@@ -18,8 +18,8 @@ from headend.cli.main import app
 from headend.engine.columns import TABLES
 from headend.errors import InputError
 from headend.results.folder import choose_folder, create_folder
-from headend.results.result import Result
 from headend.results.seal import read_seals, seal
+from headend.running.result import Result
 from headend.sweeps.definition import list_seeds
 
 
@@ -270,7 +270,7 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_nothing(
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("headend.results.result.write_bytes", fail)
+    monkeypatch.setattr("headend.results.record.write_bytes", fail)
     with pytest.raises(InputError, match=r"out: cannot be written: no space left on device$"):
         headend.run(home_line, out=tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["home-line.toml"]

@@ -24,7 +24,7 @@ from headend.cli.main import app
 from headend.errors import InputError
 from headend.judging.expect import Vocabulary
 from headend.results.folder import encode_json, write_file
-from headend.results.result import read_manifest
+from headend.results.record import read_manifest
 from headend.results.scratch import write_whole
 from headend.results.seal import read_seals, seal, seal_page
 from headend.sweeps import Sweep, SweepResult, read_sweep

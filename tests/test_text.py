@@ -25,11 +25,11 @@ import headend
 from headend.cli import main
 from headend.cli.terminal import make_messages, make_output, show_points, show_progress
 from headend.errors import InputError
-from headend.judging.comparison import Comparison
 from headend.report.page import write_report
-from headend.results.result import Result
+from headend.running.comparison import Comparison
 from headend.running.execution import count_cores
 from headend.running.experiment import compare as compare_settings
+from headend.running.result import Result
 from headend.scenario.source import read_scenario
 from headend.sweeps.crew import Progress
 from headend.text.reveal import reveal_line

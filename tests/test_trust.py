@@ -23,9 +23,9 @@ from headend.cli.main import app
 from headend.errors import InputError
 from headend.results.capture import Capture
 from headend.results.folder import create_folder
-from headend.results.result import Result
 from headend.results.scratch import PREFIX, Scratch, open_scratch, sweep_up
 from headend.results.seal import SEALS, find_damage, read_seals, seal, seal_page
+from headend.running.result import Result
 from headend.sweeps.store import PointStore
 
 LINE = """

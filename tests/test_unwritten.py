@@ -18,7 +18,7 @@ from click.testing import Result as Answer
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.results.result import Result
+from headend.running.result import Result
 from headend.sweeps.job import Job
 
 

@@ -14,14 +14,9 @@ from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.engine.columns import TABLES
 from headend.figures.experience import draw_voice
 from headend.figures.over_time import draw_internals
-from headend.judging.bottleneck import (
-    QueueParty,
-    find_shared_bottleneck,
-    gather_queues,
-    name_queue_key,
-    weigh_queues,
-)
+from headend.judging.bottleneck import QueueParty, find_shared_bottleneck, gather_queues
 from headend.judging.grading import Finding, Grade
+from headend.judging.queues import name_queue_key, weigh_queues
 from headend.judging.throttling import Throttled, find_throttled
 from headend.judging.verdict import (
     LOSSES,
@@ -33,8 +28,8 @@ from headend.judging.verdict import (
     judge,
     summarise_comparison,
 )
-from headend.results.result import Result
 from headend.running.experiment import compare
+from headend.running.result import Result
 from headend.text.quantity import format_quantity
 from street import make_street
 

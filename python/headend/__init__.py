@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from headend._engine import ScenarioError
     from headend.errors import InputError
     from headend.results.export import export_tables
-    from headend.results.result import Result
     from headend.results.verification import verify
     from headend.running.experiment import compare, run
+    from headend.running.result import Result
     from headend.scenario.lookup import Finding, find
     from headend.sweeps.experiment import sweep
 
@@ -42,7 +42,7 @@ __all__ = [
 _HOMES = {
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
-    "Result": "headend.results.result",
+    "Result": "headend.running.result",
     "ScenarioError": "headend._engine",
     "compare": "headend.running.experiment",
     "export_tables": "headend.results.export",
@@ -55,10 +55,11 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
-    from importlib.metadata import version
+
+    from headend.version import read_version
 
     if name == "__version__":
-        return version("headend")
+        return read_version()
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'headend' has no attribute {name!r}")

@@ -14,7 +14,7 @@ from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, configure, make_chart, mark_across
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.running.result import Result
 
 HERE = Path(__file__).parent
 

@@ -49,10 +49,11 @@ from headend.cli.wanted import Wanted
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.judging.comparison import Comparison, Variant
-    from headend.judging.expect import Outcome
-    from headend.results.result import Result
+    from headend.judging.comparison import Variant
+    from headend.results.outcome import Outcome
+    from headend.running.comparison import Comparison
     from headend.running.experiment import Plan, Run
+    from headend.running.result import Result
     from headend.sweeps.crew import Progress
 
 
@@ -189,8 +190,8 @@ def _run_varied(
     hidden: bool,
 ) -> tuple[Comparison, bool, list[Unwritten]]:
     """Run everything and keep it; say also whether that was stopped, and what of it could not be written."""
-    from headend.judging.comparison import Comparison
     from headend.results.folder import choose_folder, create_folder
+    from headend.running.comparison import Comparison
     from headend.running.execution import stop_on_interrupt
 
     first = plans[0].loaded
@@ -292,15 +293,14 @@ def _load_finished(
     wanted: Wanted,
 ) -> tuple[Comparison, list[Unwritten]]:
     """Keep runs that are finished side by side; say also what of them could not be written."""
-    from headend.judging.comparison import (
+    from headend.judging.comparison import check_labels, gather_variants
+    from headend.results.folder import MANIFEST, choose_folder
+    from headend.running.comparison import (
         Comparison,
-        check_labels,
-        gather_variants,
         load_missing_seeds,
         load_results,
         load_unfinished,
     )
-    from headend.results.folder import MANIFEST, choose_folder
 
     if len(sources) == 1 and not (Path(sources[0]) / MANIFEST).is_file():
         raise InputError(

@@ -45,9 +45,9 @@ folders_argument = argument(
 @json_option
 def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
     """Make the report of a run, a comparison or a sweep again from its folder, or one over several runs."""
-    from headend.judging.comparison import load_missing_seeds, load_results, load_unfinished
     from headend.report.page import write_report
-    from headend.results.result import read_manifest
+    from headend.results.record import read_manifest
+    from headend.running.comparison import load_missing_seeds, load_results, load_unfinished
 
     if out is None and len(folders) > 1:
         raise InputError(
@@ -149,7 +149,7 @@ def _export(folders: Sequence[str], target: Path, formats: Sequence[str]) -> lis
         from headend.sweeps.outcome import draw_sweep_figures
 
         return write_figures(draw_sweep_figures(load_sweep(first)), target, formats)
-    from headend.judging.comparison import load_results
+    from headend.running.comparison import load_results
 
     return export_figures(load_results(folders), target, formats)
 

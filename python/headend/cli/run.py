@@ -47,8 +47,8 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from headend.judging.expect import Outcome
-    from headend.results.result import Result
+    from headend.results.outcome import Outcome
+    from headend.running.result import Result
 
 
 @click.command("run", cls=Command)

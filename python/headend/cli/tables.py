@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headend.judging.comparison import Cell, Row, Variant
     from headend.judging.grading import Finding
     from headend.judging.verdict import Party, Verdict
-    from headend.results.result import Result
+    from headend.results.record import Record
     from headend.study import Judgement
     from headend.study import Verdict as ClaimVerdict
     from headend.sweeps import Sweep
@@ -147,7 +147,7 @@ def _draw_grades(party: Party) -> Text:
     return Text("\n").join(lines)
 
 
-def draw_queues(result: Result, bottleneck: str | None, *, detail: bool = False) -> Table:
+def draw_queues(result: Record, bottleneck: str | None, *, detail: bool = False) -> Table:
     """Draw a row for each shared channel and each queue that had packets; of a group, the queue in the middle and the worst.
 
     Parameters
@@ -194,7 +194,7 @@ def _write_queue(row: Mapping[str, Any], marks: bool) -> list[str]:
     ]
 
 
-def draw_expectations(result: Result) -> Table:
+def draw_expectations(result: Record) -> Table:
     """Draw what the scenario asked of itself and what was found."""
     table = _new_table("", "expected", "measured")
     for outcome in result.expectations:
@@ -203,7 +203,7 @@ def draw_expectations(result: Result) -> Table:
     return table
 
 
-def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> Table:
+def draw_comparison(results: Sequence[Record], verdicts: Sequence[Verdict]) -> Table:
     """Draw a row for each flow and a column for each run, then the bottleneck's queue."""
     table = _new_table("")
     for result in results:

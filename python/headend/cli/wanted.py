@@ -12,7 +12,7 @@ from headend.cli.unwritten import Unwritten, attempt, make_report
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.running.result import Result
 
 
 @dataclass(frozen=True)

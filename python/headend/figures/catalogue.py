@@ -10,10 +10,10 @@ from headend.judging.comparison import compare_figures, gather_variants
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 
-def draw_figures(results: Sequence[Result]) -> list[Figure]:
+def draw_figures(results: Sequence[Record]) -> list[Figure]:
     """Draw every figure that these results have something for.
 
     Runs of one setting with different seeds are drawn as one: distributions over all, the rest of the first seed.
@@ -26,7 +26,7 @@ def draw_figures(results: Sequence[Result]) -> list[Figure]:
     return [figure for figure in drawn if figure is not None]
 
 
-def _draw_all(results: Sequence[Result]) -> Iterator[Figure | None]:
+def _draw_all(results: Sequence[Record]) -> Iterator[Figure | None]:
     yield life.draw_life(results)
     yield experience.draw_voice(results)
     yield from experience.draw_measures(results, after_queues=False)

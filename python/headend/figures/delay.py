@@ -25,11 +25,11 @@ from headend.figures.thinning import merge_distributions, thin_distributions
 from headend.scenario.groups import label_member
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
     from headend.scenario.groups import Group
 
 
-def draw_flow_delay(results: Sequence[Result]) -> Figure | None:
+def draw_flow_delay(results: Sequence[Record]) -> Figure | None:
     """Draw how many packets of each flow took longer than a given delay, host to host."""
     groups = find_flow_groups(results)
     frames = {
@@ -54,7 +54,7 @@ def draw_flow_delay(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_queue_delay(results: Sequence[Result]) -> Figure | None:
+def draw_queue_delay(results: Sequence[Record]) -> Figure | None:
     """Draw how many packets waited longer than a given time in a queue."""
     groups = find_queue_groups(results)
     frames = {
@@ -75,13 +75,13 @@ def draw_queue_delay(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def _name_queue_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[str, str], str]:
+def _name_queue_keys(result: Record, groups: Mapping[str, Group]) -> dict[tuple[str, str], str]:
     ways = dict(result.queues.select("queue", "direction").iter_rows())
     return {(name, ways[name]): label_member(name, groups) for name in choose_queues(result)}
 
 
 def _gather(
-    result: Result, kind: str, keys: Mapping[tuple[str, str], str], groups: Mapping[str, Group]
+    result: Record, kind: str, keys: Mapping[tuple[str, str], str], groups: Mapping[str, Group]
 ) -> pl.DataFrame:
     """Give the distribution of each key, and those of a group's members as one."""
     tails = thin_distributions(result.histograms.filter(pl.col("kind") == kind))

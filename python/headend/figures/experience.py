@@ -32,7 +32,7 @@ from headend.judging.grading import describe_de_jitter
 from headend.text.quantity import parse_quantity
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
     from headend.scenario.groups import Group
 
 #: Samples drawn per flow; of more, evenly chosen ones.
@@ -63,7 +63,7 @@ REASONS = {
 _REASON_TONES = (*PALETTE, "#3B3B3B", "#B8A200")
 
 
-def draw_voice(results: Sequence[Result]) -> Figure | None:
+def draw_voice(results: Sequence[Record]) -> Figure | None:
     """Draw each call's MOS over time."""
     arrows = {"mos": " ↑", "mos_down": " ↓"}
     title, scale = "voice quality (MOS)", vl.Scale(domain=[1, 4.5], nice=False)
@@ -87,7 +87,7 @@ def draw_voice(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def _tell_de_jitter(results: Sequence[Result]) -> str:
+def _tell_de_jitter(results: Sequence[Record]) -> str:
     """Say which de-jitter buffers the scores are reckoned with."""
     buffers = {
         buffer: None
@@ -103,7 +103,7 @@ def _tell_de_jitter(results: Sequence[Result]) -> str:
     )
 
 
-def draw_ping(results: Sequence[Result]) -> Figure | None:
+def draw_ping(results: Sequence[Record]) -> Figure | None:
     """Draw round-trip times over time."""
     frames = {
         result.label: _gather(_date_pings(result), {"rtt": ""}, 1e-6, lost=True)
@@ -138,7 +138,7 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_measures(results: Sequence[Result], *, after_queues: bool) -> list[Figure]:
+def draw_measures(results: Sequence[Record], *, after_queues: bool) -> list[Figure]:
     """Draw what applications report, as the engine says.
 
     Parameters
@@ -156,7 +156,7 @@ def draw_measures(results: Sequence[Result], *, after_queues: bool) -> list[Figu
     return [figure for figure in drawn if figure is not None]
 
 
-def _draw_measure(results: Sequence[Result], kind: Measure, chart: Chart) -> Figure | None:
+def _draw_measure(results: Sequence[Record], kind: Measure, chart: Chart) -> Figure | None:
     arrows = dict(zip(kind.names, (" ↑", " ↓") if kind.has_directions else ("",), strict=True))
     panels, over_time, note, left_out = _draw_reports(
         results,
@@ -173,7 +173,7 @@ def _draw_measure(results: Sequence[Result], kind: Measure, chart: Chart) -> Fig
     return Figure(chart.name, title, chart.explanation + note, panels, left_out)
 
 
-def draw_segments(results: Sequence[Result]) -> Figure | None:
+def draw_segments(results: Sequence[Record]) -> Figure | None:
     """Draw the rate of each segment of a video over time."""
     title, scale = "rate of the segment (Mbit/s)", vl.Scale(zero=True)
     kept = _leave_groups_out(results)
@@ -197,7 +197,7 @@ def draw_segments(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_speed(results: Sequence[Result]) -> Figure | None:
+def draw_speed(results: Sequence[Record]) -> Figure | None:
     """Draw what a speed test shows against how long it has run."""
     frames = {result.label: _gather_speeds(result) for result in _leave_groups_out(results)}
     title, scale = "throughput seen (Mbit/s)", vl.Scale(zero=True)
@@ -220,7 +220,7 @@ def draw_speed(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def _gather_speeds(result: Result) -> pl.DataFrame:
+def _gather_speeds(result: Record) -> pl.DataFrame:
     """Take what tests show in the middle, by the seconds they have run."""
     seconds = pl.col("measure").str.extract(r"^speed_(\d+)s$").cast(pl.Float64)
     rows = result.measures.with_columns(time_s=seconds).filter(
@@ -232,7 +232,7 @@ def _gather_speeds(result: Result) -> pl.DataFrame:
     return rows.select("time_s", value=value, key="flow").sort("key", "time_s")
 
 
-def draw_loss(results: Sequence[Result]) -> Figure | None:
+def draw_loss(results: Sequence[Record]) -> Figure | None:
     """Draw which share of each flow's packets was lost, by reason."""
     groups = find_flow_groups(results)
     parts = [row for result in results for row in _count_losses(result, groups)]
@@ -264,7 +264,7 @@ def draw_loss(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def _count_losses(result: Result, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
+def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
     """Count what each flow or group lost, by reason."""
     rows, _ = join_keys(result.flows, name_flow_keys(result, groups), groups)
     reasons = [name for name in REASONS if name in rows.columns]
@@ -284,7 +284,7 @@ def _count_losses(result: Result, groups: Mapping[str, Group]) -> Iterator[dict[
                 }
 
 
-def _leave_groups_out(results: Sequence[Result]) -> list[Result]:
+def _leave_groups_out(results: Sequence[Record]) -> list[Record]:
     """Give results without the samples of flows of which there are many."""
     groups = find_flow_groups(results)
     return [
@@ -307,7 +307,7 @@ def _join_panels(
 
 
 def _draw_reports(
-    results: Sequence[Result],
+    results: Sequence[Record],
     suffixes: Mapping[str, str],
     factor: float,
     title: str,
@@ -341,7 +341,7 @@ def _draw_reports(
 
 
 def _gather(
-    result: Result, suffixes: Mapping[str, str], factor: float, *, lost: bool = False
+    result: Record, suffixes: Mapping[str, str], factor: float, *, lost: bool = False
 ) -> pl.DataFrame:
     """Take samples of some measures; a suffix tells them apart where a flow has several.
 
@@ -369,7 +369,7 @@ def _gather(
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
-def _date_pings(result: Result) -> Result:
+def _date_pings(result: Record) -> Record:
     """Put each ping at the time it was sent: one without an answer is recorded only when it is given up."""
     waits = {flow: _find_timeout(result, flow) for flow in result.samples["flow"].unique()}
     waited = (
@@ -383,7 +383,7 @@ def _date_pings(result: Result) -> Result:
     return replace(result, tables={**result.tables, "samples": pings.sort("time_ns")})
 
 
-def _find_timeout(result: Result, flow: str) -> float:
+def _find_timeout(result: Record, flow: str) -> float:
     flows = result.manifest["scenario"].get("flow", {})
     application = flows.get(flow, flows.get(flow.rpartition(".")[0], {})).get("application")
     try:

@@ -18,7 +18,7 @@ from headend.text.reveal import picture_in_json
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure, Panel
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 FORMATS = ("svg", "pdf", "png")
 
@@ -29,7 +29,7 @@ DRAWING = "a picture as SVG, PDF or PNG"
 NOTE_LETTERS = 105
 
 
-def export_figures(results: Sequence[Result], folder: Path, formats: Sequence[str]) -> list[Path]:
+def export_figures(results: Sequence[Record], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write every figure of some runs; a figure of several panels gives several files."""
     return write_figures(draw_figures(results), folder, formats)
 

@@ -16,7 +16,7 @@ from headend.figures.theme import PALETTE, make_chart
 from headend.results.life import FIRST_STEPS, LAST_STEPS, Gap, Lane, Leg, Life, Moment, trace_life
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 #: A lane takes as much height as so many rows of text; a row takes so many pixels.
 LANE_ROWS, ROW_HEIGHT = 2.6, 17
@@ -49,7 +49,7 @@ KINDS = {
 ARROWS = {True: "triangle-down", False: "triangle-up"}
 
 
-def draw_life(results: Sequence[Result]) -> Figure | None:
+def draw_life(results: Sequence[Record]) -> Figure | None:
     """Draw the life of the packet that a run followed."""
     lives = [(result.label, life) for result in results if (life := trace_life(result))]
     if not lives:

@@ -14,7 +14,7 @@ from headend.figures.selection import find_flow_groups, order_flows
 from headend.figures.theme import colour, fade, highlight, make_chart, shape
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 #: Members drawn of one group; of more, evenly chosen ones, with the best and the worst.
 MOST_MEMBERS = 250
@@ -27,7 +27,7 @@ NOTE = (
 
 
 def draw_members(
-    results: Sequence[Result],
+    results: Sequence[Record],
     suffixes: Mapping[str, str],
     factor: float,
     title: str,
@@ -64,8 +64,8 @@ def draw_members(
 
 
 def _gather(
-    results: Sequence[Result],
-    result: Result,
+    results: Sequence[Record],
+    result: Record,
     suffixes: Mapping[str, str],
     factor: float,
     rising: bool,

@@ -36,7 +36,7 @@ from headend.scenario.groups import label_member, name_group
 from headend.text.wording import list_names
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
     from headend.scenario.groups import Group
 
 #: What a discipline may tell of itself: column, title, factor to the unit in the title.
@@ -62,7 +62,7 @@ TOPS = {
 }
 
 
-def draw_rates(results: Sequence[Result]) -> Figure | None:
+def draw_rates(results: Sequence[Record]) -> Figure | None:
     """Draw what each flow takes of the line over time, and for one run what its application reads."""
     panels, note, left_out = _draw_flow_rates(results, "throughput_bps", "throughput (Mbit/s)")
     if not panels:
@@ -82,7 +82,7 @@ def draw_rates(results: Sequence[Result]) -> Figure | None:
     return Figure("rates", "Rates over time", text + note, panels, left_out)
 
 
-def draw_class_rates(results: Sequence[Result]) -> Figure | None:
+def draw_class_rates(results: Sequence[Record]) -> Figure | None:
     """Draw what the members of each flow take together over time, where flows have several."""
     frames = {}
     for result in results:
@@ -114,7 +114,7 @@ def draw_class_rates(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_line_rate(results: Sequence[Result]) -> Figure | None:
+def draw_line_rate(results: Sequence[Record]) -> Figure | None:
     """Draw what left the bottleneck over time, against its nominal rate."""
     frames, queue = {}, find_shared_bottleneck(results)
     for result in results:
@@ -146,7 +146,7 @@ def draw_line_rate(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_queue_over_time(results: Sequence[Result]) -> Figure | None:
+def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
     """Draw delay and backlog of the bottleneck's queue over time."""
     delays: dict[str, pl.DataFrame] = {}
     backlogs: dict[str, pl.DataFrame] = {}
@@ -204,7 +204,7 @@ def _beside_its_like(rows: pl.DataFrame, queue: str | None, group: Group | None)
     return pl.concat([worst, like], how="diagonal")
 
 
-def draw_internals(results: Sequence[Result]) -> Figure | None:
+def draw_internals(results: Sequence[Record]) -> Figure | None:
     """Draw what the bottleneck's discipline knows of itself: drop probability, tokens, allowance."""
     panels, queue = [], find_shared_bottleneck(results)
     for column, title, factor in INTERNALS:
@@ -237,7 +237,7 @@ def draw_internals(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_windows(results: Sequence[Result]) -> Figure | None:
+def draw_windows(results: Sequence[Record]) -> Figure | None:
     """Draw the congestion windows of the flows' connections."""
     frames, groups = {}, find_flow_groups(results)
     names = [flow for result in results for flow, _ in name_flow_keys(result, groups)]
@@ -328,7 +328,7 @@ def _order_connections(frames: Mapping[str, pl.DataFrame], flows: Order) -> Orde
 
 
 def _draw_flow_rates(
-    results: Sequence[Result], column: str, title: str, *, most: float | None = None
+    results: Sequence[Record], column: str, title: str, *, most: float | None = None
 ) -> tuple[list[Panel], str, str]:
     """Give the panels, what the explanation ends with, and what of that names what is not drawn."""
     frames, groups = {}, find_flow_groups(results)
@@ -360,11 +360,11 @@ def _note_groups(frames: Mapping[str, pl.DataFrame]) -> str:
     return NOTE if any(has_band(rows) for rows in frames.values()) else ""
 
 
-def _bottleneck_rows(result: Result, queue: str | None) -> pl.DataFrame:
+def _bottleneck_rows(result: Record, queue: str | None) -> pl.DataFrame:
     return result.queue_series.filter(pl.col("queue") == pl.lit(queue))
 
 
-def _nominal_rates(results: Sequence[Result], queue: str | None) -> set[float]:
+def _nominal_rates(results: Sequence[Record], queue: str | None) -> set[float]:
     return {
         rate
         for result in results
@@ -397,7 +397,7 @@ def _scale(most: float | None) -> vl.Scale:
 def _draw_lines(
     rows: pl.DataFrame,
     title: str,
-    results: Sequence[Result],
+    results: Sequence[Record],
     most: float | None = None,
     *,
     scale: vl.Scale | None = None,
@@ -414,7 +414,7 @@ def _draw_lines(
     return _with_warmup(lines, results)
 
 
-def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Result]) -> vl.Chart:
+def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Record]) -> vl.Chart:
     lines = _draw_lines(rows, title, results)
     if rows["series"].n_unique() > 1 or "top" not in rows.columns:
         return lines
@@ -426,7 +426,7 @@ def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Result]) ->
     return vl.layer(shade, lines)
 
 
-def _with_warmup(chart: vl.Chart, results: Sequence[Result]) -> vl.Chart:
+def _with_warmup(chart: vl.Chart, results: Sequence[Record]) -> vl.Chart:
     ends = {result.manifest.get("warmup_ns", 0) for result in results}
     end = ends.pop() / 1e9 if len(ends) == 1 else 0
     if not end:

@@ -11,10 +11,11 @@ import polars as pl
 from headend.engine.description import describe, list_applications
 from headend.figures.figure import Order
 from headend.figures.theme import PALETTE
+from headend.judging.bottleneck import find_bottleneck
 from headend.scenario.groups import Group, find_groups, label_member, name_group, order_naturally
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 
 #: What answers to a person stands first: calls, then what somebody watches or waits for.
@@ -24,17 +25,17 @@ RANKS = {"at_once": 0, "as_waiting": 1}
 REQUESTS = 0.1
 
 
-def find_flow_groups(results: Sequence[Result]) -> dict[str, Group]:
+def find_flow_groups(results: Sequence[Record]) -> dict[str, Group]:
     """Find the flows that are drawn together because there are many of their kind."""
     return find_groups(*(result.flows["flow"].unique() for result in results))
 
 
-def find_queue_groups(results: Sequence[Result]) -> dict[str, Group]:
+def find_queue_groups(results: Sequence[Record]) -> dict[str, Group]:
     """Find the queues that are drawn together because there are many of their kind."""
     return find_groups(*(result.queues["queue"].unique() for result in results))
 
 
-def name_flow_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[str, str], str]:
+def name_flow_keys(result: Record, groups: Mapping[str, Group]) -> dict[tuple[str, str], str]:
     """Name the directions that carry data: by flow or group, with an arrow where both directions do.
 
     Calls come first, then what else answers to a person, then transfers; among equals, what sent most.
@@ -74,13 +75,13 @@ def name_flow_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[st
     }
 
 
-def order_flows(results: Sequence[Result]) -> Order:
+def order_flows(results: Sequence[Record]) -> Order:
     """Give flows (and each direction of them) the same colours in every figure, and say which are drawn where not all can be."""
     ranks = _rank_flows(results)
     return Order(_place_flows(results, ranks), ranks)
 
 
-def _place_flows(results: Sequence[Result], ranks: Mapping[str, int]) -> dict[str, int]:
+def _place_flows(results: Sequence[Record], ranks: Mapping[str, int]) -> dict[str, int]:
     """Give each its place in the palette.
 
     Where the colours do not suffice, those have one of their own that are drawn where not all are.
@@ -93,7 +94,7 @@ def _place_flows(results: Sequence[Result], ranks: Mapping[str, int]) -> dict[st
     return _spread({name: number for number, name in enumerate(names)}, ranks, keys, groups)
 
 
-def _rank_flows(results: Sequence[Result]) -> dict[str, int]:
+def _rank_flows(results: Sequence[Record]) -> dict[str, int]:
     """Say which flows (and directions) are drawn where not all can be: the least first.
 
     Those that load the line most and those that answer to a person take turns; after them come the ways of requests, and probes last.
@@ -163,13 +164,13 @@ def join_keys(
     return joined, {key for (flow, _), key in keys.items() if flow in groups}
 
 
-def choose_queues(result: Result) -> list[str]:
+def choose_queues(result: Record) -> list[str]:
     """Choose the queue that did the harm, and after it the others whose packets waited, longest first."""
     rows = result.queues.filter(pl.col("packets_dequeued") > 0).sort(
         pl.col("delay_mean_ns").fill_nan(0), descending=True
     )
     names: list[str] = rows["queue"].to_list()
-    worst = result.harmful_queue
+    worst = find_bottleneck(result)
     if worst in names:
         names.remove(worst)
         names.insert(0, worst)

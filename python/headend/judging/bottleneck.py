@@ -8,6 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headend.judging.grading import judge_flows
+from headend.judging.queues import (
+    LONG_WAIT,
+    LOSSY_SHARE,
+    SHORT_WAIT,
+    STANDING_TIME,
+    STOOD_AT_TIMES,
+    find_key,
+    weigh_queues,
+)
+from headend.results.record import Record, once
 from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
 from headend.scenario.parameters import find_value
 from headend.text.quantity import format_quantity
@@ -15,33 +26,8 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.results.result import Result
-
-#: Share of the time, in which a packet in a queue had waited for more than 50 ms, from which it is called a standing queue.
-STANDING_TIME = 0.5
-
-#: The same share, from which it is the trouble of those who suffer.
-STOOD_AT_TIMES = 0.05
-
-#: Median delay from which a queue stood while it was used, however seldom that was, ns: what it takes to be called standing.
-LONG_WAIT = 50e6
-
-#: Median delay up to which the queue of a full line is short, ns: 15 ms is the longest that a standard's law aims at (PIE, DualPI2), and
-#: the median of one that keeps to it swings about that by a third.
-SHORT_WAIT = 20e6
-
-#: Share of its rate from which a line is full. A single sender that halves its window uses 75 % with no buffer at all and 100 % with one of a
-#: round trip; by that sawtooth 85 % take a seventh of it.
-FULL = 0.85
-
 #: Of so many rates in a group, each has rows of its own; of more, the group is one.
 MOST_TIERS = 6
-
-#: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its rate.
-LOSSY_SHARE = 0.05
-
-#: Share of its own rate from which a queue waits for nothing else.
-OWN_RATE = 0.95
 
 
 @dataclass(frozen=True)
@@ -81,9 +67,9 @@ class QueueParty:
         return names.pop() if len(names) == 1 else f"{len(names)} kinds"
 
 
-def gather_queues(result: Result) -> list[QueueParty]:
+def gather_queues(result: Record) -> list[QueueParty]:
     """Give the queues that had packets; those that differ in a number only are put together, those of each tier apart."""
-    rows = result.weighed_queues.to_dicts()
+    rows = weigh_queues(result).to_dicts()
     groups = find_groups([row["queue"] for row in rows])
     pooled: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
@@ -119,7 +105,8 @@ def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
     return math.inf if is_blocked else row["median"], row["lost_ratio"]
 
 
-def find_bottleneck(result: Result) -> str | None:
+@once
+def find_bottleneck(result: Record) -> str | None:
     """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most.
 
     Harm does a queue that stands, then one that loses much, then one that stands at times, then one that is long now and then. Whose packets are
@@ -128,7 +115,7 @@ def find_bottleneck(result: Result) -> str | None:
     """
     import polars as pl
 
-    queues = result.weighed_queues
+    queues = weigh_queues(result)
     kinds = [
         (queues.filter(pl.col("standing_ratio") > STANDING_TIME), "median"),
         (queues.filter(pl.col("lost_ratio") > LOSSY_SHARE), "lost"),
@@ -143,7 +130,7 @@ def find_bottleneck(result: Result) -> str | None:
     slow = (queues.filter(pl.col("delay_p99_ns").fill_nan(0) > LONG_WAIT), "delay_p99_ns")
     ways: set[str] = set()
     if not _is_clear(kinds, slow):
-        hurt = [own for own in result.findings if own.suffers and own.harm]
+        hurt = [own for own in judge_flows(result) if own.suffers and own.harm]
         harms = {own.harm for own in hurt}
         ways = {way for own in hurt for way in ([own.way] if own.way else ["up", "down"])}
         if harms == {"late"}:
@@ -174,14 +161,14 @@ def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFram
     return lossy.is_empty() and long.is_empty()
 
 
-def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
+def find_shared_bottleneck(results: Sequence[Record]) -> str | None:
     """Find the one queue that several runs are compared by: of those that are not the same in all of them, or else of those that did harm, the worst."""
     changed = _find_changed(results)
-    named, chosen = results[0].bottleneck, [result.harmful_queue for result in results]
+    named, chosen = results[0].bottleneck, [find_bottleneck(result) for result in results]
     for is_meant in (lambda _, row: row["queue"] in changed and _is_long(row), _is_blamed(chosen)):
         worst: dict[str, tuple[bool, float]] = {}
         for number, result in enumerate(results):
-            for row in result.weighed_queues.iter_rows(named=True):
+            for row in weigh_queues(result).iter_rows(named=True):
                 if is_meant(number, row):
                     harm = (
                         row["standing_ratio"] > STANDING_TIME,
@@ -205,78 +192,14 @@ def _is_long(row: Mapping[str, Any]) -> bool:
     return (row["delay_p99_ns"] or 0.0) > SHORT_WAIT or row["lost_ratio"] > LOSSY_SHARE
 
 
-def _find_changed(results: Sequence[Result]) -> set[str]:
+def _find_changed(results: Sequence[Record]) -> set[str]:
     """Find the queues that are not the same in all runs: by what the tables say of them, or by their keys in the scenario."""
     seen: dict[str, set[str]] = {}
     for result in results if len(results) > 1 else ():
         scenario = result.manifest["scenario"]
         columns = ("queue", "discipline", "rate_bps", "limit_bytes")
         for queue, *own in result.queues.select(columns).iter_rows():
-            key = _locate_key(scenario.get("link", {}), queue)
+            key = find_key(scenario.get("link", {}), queue)
             parameters = find_value(scenario, key) if key else None
             seen.setdefault(queue, set()).add(json.dumps([own, parameters], sort_keys=True))
     return {queue for queue, settings in seen.items() if len(settings) > 1}
-
-
-def weigh_queues(result: Result) -> pl.DataFrame:
-    """Give the queues that had packets, with their ``median`` delay, ``waited`` in all, ``lost``, and ``lost_ratio``.
-
-    Of what was offered, every packet left or was lost, on arrival or later; a thinned acknowledgement is no loss, and what the path lost is none of a queue's.
-    """
-    import polars as pl
-    import polars.selectors as cs
-
-    # Results of older engines count what the path lost as the sending queue's.
-    others = cs.by_name("discarded_ack_thinned", "discarded_corrupted")
-    lost = pl.sum_horizontal(cs.starts_with("discarded_") - others)
-    offered = pl.col("packets_dequeued") + lost
-    return (
-        result.queues.with_columns(lost=lost)
-        .filter(pl.col("packets_enqueued") + pl.col("lost") > 0)
-        .with_columns(
-            median=pl.col("delay_p50_ns").fill_nan(0),
-            waited=pl.col("delay_mean_ns").fill_nan(0) * pl.col("packets_dequeued"),
-            lost_ratio=(pl.col("lost") / offered.clip(1)).clip(0, 1),
-        )
-    )
-
-
-def name_queue_key(result: Result, queue: str) -> str | None:
-    """Give what stands for a queue in ``--set``: ``queue`` for the bottleneck's, or the path of its key."""
-    link, _, direction = queue.rpartition(".")
-    links = result.manifest["scenario"].get("link", {})
-    if queue == result.bottleneck or (
-        result.bottleneck is None and list(links) == [link] and direction == "up"
-    ):
-        return "queue"
-    return locate_key(result, queue)
-
-
-def locate_key(result: Result, queue: str) -> str | None:
-    """Give the path of a queue's key in the scenario, where its name tells it."""
-    return _locate_key(result.manifest["scenario"].get("link", {}), queue)
-
-
-def _locate_key(links: Mapping[str, Any], queue: str) -> str | None:
-    """Give the path of a queue's key, where its name tells it."""
-    link, _, direction = queue.rpartition(".")
-    if link not in links:
-        return _name_end_key(links, link, direction)
-    kind = next(iter(links[link]))
-    if kind == "dot11b":
-        return f"link.{link}.dot11b.access_point.queue"
-    if direction not in ("up", "down"):
-        return f"link.{link}.{kind}.service_flow.{direction}.queue"
-    return f"link.{link}.{kind}.{direction}{'stream' if kind == 'docsis' else ''}.queue"
-
-
-def _name_end_key(links: Mapping[str, Any], place: str, direction: str) -> str | None:
-    """Give the key of a modem's or station's own queue; the queues of a modem's other service flows have keys that the name does not tell."""
-    link, _, end = place.partition(".")
-    stem = name_group(end) or end
-    line = links.get(link, {})
-    if stem in line.get("docsis", {}).get("modem", {}) and direction in ("up", "down"):
-        return f"link.{link}.docsis.modem.{stem}.{direction}stream.queue"
-    if stem in line.get("dot11b", {}).get("station", {}):
-        return f"link.{link}.dot11b.station.{stem}.queue"
-    return None

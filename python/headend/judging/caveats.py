@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from headend.results.record import list_names_of
 from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
 
@@ -37,8 +38,6 @@ def warn_of_variants(
 
 def _warn_of_others(variants: Sequence[Variant]) -> list[str]:
     """Say so where variants do not have the same flows or links, so that they are of different scenarios."""
-    from headend.judging.comparison import list_names_of
-
     found = []
     for kind in ("flow", "link"):
         labels: dict[tuple[str, ...], list[str]] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 #: Share of the time in which somebody waited for a channel, and share of it that was used, from which it is called full: in single MAPs more
 #: is asked for than there is on any busy channel.
@@ -78,7 +78,7 @@ class ChannelState:
         return f"{queues} and neighbours" if self.neighbours_bps > 0 else queues
 
 
-def gather_channels(result: Result) -> list[ChannelState]:
+def gather_channels(result: Record) -> list[ChannelState]:
     """Give the channels that are shared or full."""
     links = result.manifest.get("scenario", {}).get("link", {})
     states = []

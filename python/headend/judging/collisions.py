@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.engine.description import list_applications
-from headend.judging.bottleneck import name_queue_key
 from headend.judging.grading import read_number, write_quantity
+from headend.judging.queues import name_queue_key
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 #: Share of a flow's packets that must have joined a queue with others' for that to be told: below, it is no matter of the run.
 MET = 0.1
@@ -38,7 +38,7 @@ class Meeting:
     share: float
 
 
-def find_meetings(result: Result, queue: str) -> list[Meeting]:
+def find_meetings(result: Record, queue: str) -> list[Meeting]:
     """Find the flows that a hash put together in the queues of a scheduler, for a good part of their packets."""
     import polars as pl
 
@@ -60,7 +60,7 @@ def find_meetings(result: Result, queue: str) -> list[Meeting]:
     return meetings
 
 
-def tell_meetings(result: Result, queue: str, discipline: str) -> list[str]:
+def tell_meetings(result: Record, queue: str, discipline: str) -> list[str]:
     """Say which flows share a queue inside a scheduler's, what they have there, and what others have that are alone."""
     meetings = find_meetings(result, queue)
     if not meetings:
@@ -87,7 +87,7 @@ def tell_meetings(result: Result, queue: str, discipline: str) -> list[str]:
     return told
 
 
-def _tell_costs(result: Result, meeting: Meeting, met: set[str]) -> list[str]:
+def _tell_costs(result: Record, meeting: Meeting, met: set[str]) -> list[str]:
     """Say what those get that share a queue, transfers first, and what others of their kind get that are alone."""
     import polars as pl
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, refuse_unwritable, take_path
+from headend.errors import InputError
 from headend.judging.estimate import Estimate, estimate_difference, estimate_mean
 from headend.judging.scores import Figure, Mark, mark_values, score_runs
-from headend.results.folder import MANIFEST, REPORT, encode_json, name_folders
-from headend.results.result import RESULT_FORMAT, Result, read_manifest
-from headend.results.scratch import write_bytes
-from headend.results.seal import SEALS, read_sealed
+from headend.results.record import Record
 from headend.text.quantity import shorten_value
-from headend.text.wording import list_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,14 +31,14 @@ class Variant:
     """
 
     label: str
-    results: list[Result]
+    results: list[Record]
 
     @property
     def seeds(self) -> list[int]:
         """The seeds it was run with."""
         return [result.manifest["seed"] for result in self.results]
 
-    def pool(self) -> Result:
+    def pool(self) -> Record:
         """Give the run of the first seed, with the delay distributions of all seeds in it."""
         first = self.results[0]
         if len(self.results) == 1:
@@ -75,167 +70,13 @@ ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs
 #: Why runs that were stopped are not set against others.
 UNEVEN = "No best, worst or differences: some of these runs were stopped before their end, so they were not measured over the same time."
 
-#: Flows that one error names at most.
-MOST_NAMED = 6
 
-#: What a comparison's folder holds besides those of its runs.
-TAKEN = (MANIFEST, SEALS, REPORT, "figures")
-
-
-@dataclass
-class Comparison:
-    """Several runs side by side."""
-
-    results: list[Result]
-    name: str
-    title: str = ""
-    folder: Path | None = field(default=None, compare=False)
-    #: Runs asked for that did not come to their end, by what they are called.
-    unfinished: list[str] = field(default_factory=list)
-    #: The seeds that these were to have, by the label of their setting.
-    missing_seeds: dict[str, list[int]] = field(default_factory=dict)
-
-    @property
-    def variants(self) -> list[Variant]:
-        """The settings, each with its runs."""
-        return gather_variants(self.results)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What to read before the comparison is trusted, beside what its runs say of themselves."""
-        from headend.judging.caveats import warn_of_variants
-
-        return warn_of_variants(self.variants, self.missing_seeds)
-
-    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
-        """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
-        from headend.results.folder import create_folder
-
-        folder = take_path(folder, "folder")
-        with create_folder(folder, force=force) as fresh:
-            self.write_into(fresh)
-        self.folder = folder
-        if report:
-            self.report(folder / REPORT)
-        return folder
-
-    def report(self, path: str | Path) -> Path:
-        """Write the self-contained report over all runs."""
-        from headend.report.page import write_report
-
-        return write_report(
-            self.results,
-            take_path(path, "path"),
-            title=self.title,
-            unfinished=self.unfinished,
-            missing_seeds=self.missing_seeds,
-        )
-
-    def write_into(self, folder: Path) -> None:
-        """Write runs and manifest into a folder that exists."""
-        from headend import __version__
-
-        variants = self.variants
-        names = []
-        for variant, stem in zip(
-            variants, name_folders([variant.label for variant in variants], TAKEN), strict=True
-        ):
-            for result in variant.results:
-                several = len(variant.results) > 1
-                names.append(f"{stem}/seed-{result.manifest['seed']}" if several else stem)
-                (folder / names[-1]).mkdir(parents=True)
-                result.write_into(folder / names[-1])
-        manifest = {
-            "headend": __version__,
-            "format": RESULT_FORMAT,
-            "kind": "comparison",
-            "name": self.name,
-            "title": self.title,
-            "runs": names,
-            "unfinished": self.unfinished,
-            "missing_seeds": self.missing_seeds,
-        }
-        write_bytes(folder / MANIFEST, encode_json(manifest))
-
-
-def load_results(folders: Sequence[str | Path]) -> list[Result]:
-    """Read the runs of results folders; a comparison's folder stands for all its runs."""
-    results: list[Result] = []
-    found: set[Path] = set()
-    for folder in map(Path, folders):
-        manifest = read_manifest(folder)
-        is_run = manifest.get("kind") != "comparison"
-        for run in [folder] if is_run else _list_runs(folder, manifest):
-            if run.resolve() in found:
-                raise InputError(f"{run}: given twice")
-            found.add(run.resolve())
-            results.append(Result.load(run))
-    label_distinctly(results)
-    if len(folders) > 1:
-        _refuse_unrelated(results)
-    return results
-
-
-def _refuse_unrelated(results: Sequence[Result]) -> None:
-    """Refuse runs of which one has no flow that any other has: nothing of it can be set beside anything."""
-    flows = [list_names_of(result, "flow") for result in results]
-    for number, own in enumerate(flows):
-        others = set().union(*(other for at, other in enumerate(flows) if at != number))
-        if others and not own & others:
-            raise InputError(
-                f"{results[number].folder}: nothing to compare: none of its flows"
-                f" ({list_names(sorted(own), MOST_NAMED)}) is in the other runs"
-                f" ({list_names(sorted(others), MOST_NAMED)}); compare runs of one scenario"
-            )
-
-
-def list_names_of(result: Result, kind: str) -> set[str]:
-    """Give what the flows (``flow``) or links (``link``) of a run's scenario are called."""
-    return set(result.manifest["scenario"].get(kind, {}))
-
-
-def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:
-    """List the folders of a comparison's runs, whose seals are sealed by its own: no other run can take the place of one."""
-    names = manifest.get("runs")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f'{folder / MANIFEST}: damaged: expected a list of folders in "runs"')
-    for name in names:
-        refuse_unwritable(name)
-        read_sealed(folder, f"{name}/{SEALS}")
-    return [folder / name for name in names]
-
-
-def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
-    """Read which runs those comparisons lack that are among some results folders: of several folders, with the folder."""
-    found = []
-    for folder in map(Path, folders):
-        names = map(str, read_manifest(folder).get("unfinished", []))
-        found += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
-    return found
-
-
-def load_missing_seeds(
-    folders: Sequence[str | Path], results: Sequence[Result]
-) -> dict[str, list[int]]:
-    """Read which seeds the settings of those comparisons lack, by what their runs are called among these."""
-    found: dict[str, list[int]] = {}
-    for folder in map(Path, folders):
-        missing = read_manifest(folder).get("missing_seeds", {})
-        for result in results:
-            if result.folder and folder in result.folder.parents:
-                own = found.setdefault(result.label, [])
-                own += [
-                    seed for seed in missing.get(result.manifest["label"], []) if seed not in own
-                ]
-    return {label: seeds for label, seeds in found.items() if seeds}
-
-
-def gather_variants(results: Sequence[Result]) -> list[Variant]:
+def gather_variants(results: Sequence[Record]) -> list[Variant]:
     """Put together the runs that are called the same: one setting with several seeds.
 
     What is shown of one seed is of the first: if there is one that all have, that.
     """
-    found: dict[str, list[Result]] = {}
+    found: dict[str, list[Record]] = {}
     for result in results:
         found.setdefault(result.label, []).append(result)
     variants = [Variant(label, own) for label, own in found.items()]
@@ -285,14 +126,14 @@ def refuse_alike(labels: Sequence[str]) -> None:
             raise InputError(f'two runs would both be called "{label}": give each a --label')
 
 
-def label_distinctly(results: Sequence[Result]) -> None:
+def label_distinctly(results: Sequence[Record]) -> None:
     """Call settings by names of their own: where several are called the same, by what was changed, by folder, or by number.
 
     Runs of one setting with different seeds keep one name.
     """
     for label in dict.fromkeys(result.label for result in results):
         alike = [result for result in results if result.label == label]
-        settings: list[list[Result]] = []
+        settings: list[list[Record]] = []
         for result in alike:
             own = next((s for s in settings if _is_same_setting(s, result)), None)
             if own is None:
@@ -306,16 +147,16 @@ def label_distinctly(results: Sequence[Result]) -> None:
                     result.label = name
 
 
-def _is_same_setting(setting: Sequence[Result], result: Result) -> bool:
+def _is_same_setting(setting: Sequence[Record], result: Record) -> bool:
     seeds = {other.manifest["seed"] for other in setting}
     return result.manifest["seed"] not in seeds and _describe(setting[0]) == _describe(result)
 
 
-def _describe(result: Result) -> dict[str, Any]:
+def _describe(result: Record) -> dict[str, Any]:
     return {key: value for key, value in result.manifest["scenario"].items() if key != "seed"}
 
 
-def _name_settings(label: str, settings: Sequence[Sequence[Result]]) -> list[str]:
+def _name_settings(label: str, settings: Sequence[Sequence[Record]]) -> list[str]:
     folders = [setting[0].folder.name if setting[0].folder else "" for setting in settings]
     changes = [
         label_values(setting[0].manifest.get("overrides", [])) or f"{label} as written"

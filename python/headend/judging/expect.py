@@ -34,13 +34,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from headend.engine.description import Measure, describe, name_measure
 from headend.errors import InputError, suggest
 from headend.judging.fairness import compute_jain
+from headend.results.outcome import Outcome
 from headend.scenario.groups import name_group
 from headend.text.quantity import Kind, format_quantity, parse_quantity
 
@@ -330,24 +331,6 @@ class Expectation:
         }[self.operator]
         kind: Kind = "number" if self.divisor else self.quantity.kind
         return Outcome(self.name, self.text, measured, format_quantity(measured, kind), met=met)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an expectation asked and what was found.
-
-    ``measured`` is in base units (ns, bit/s, bytes, ratio), None where nothing was measured.
-    """
-
-    name: str
-    expected: str
-    measured: float | None
-    measured_text: str
-    met: bool = field(kw_only=True)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
-        return asdict(self)
 
 
 _OPERATOR = re.compile(r"(>=|<=|==|!=|=|>|<)")

@@ -11,7 +11,7 @@ from headend.engine.description import list_applications
 from headend.scenario.groups import name_group
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class GroupShare:
         return asdict(self)
 
 
-def measure_fairness(result: Result) -> list[GroupShare]:
+def measure_fairness(result: Record) -> list[GroupShare]:
     """Measure each group of bulk flows, in the order of the tables; nothing where a single such flow goes that way.
 
     Up and down are apart: what goes one way leaves what goes the other its line.
@@ -59,7 +59,7 @@ def measure_fairness(result: Result) -> list[GroupShare]:
     ]
 
 
-def measure_evenness(result: Result) -> dict[str, float]:
+def measure_evenness(result: Record) -> dict[str, float]:
     """Give Jain's index over all bulk flows of each direction in which there are several; NaN where nobody got anything."""
     indices = {}
     for direction, groups in _gather_goodputs(result).items():
@@ -70,7 +70,7 @@ def measure_evenness(result: Result) -> dict[str, float]:
     return indices
 
 
-def _gather_goodputs(result: Result) -> dict[str, dict[str, list[float]]]:
+def _gather_goodputs(result: Record) -> dict[str, dict[str, list[float]]]:
     """Give the goodputs of bulk flows by direction and group, bit/s."""
     import polars as pl
 

@@ -31,14 +31,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from headend.engine.description import find_application
-from headend.judging.bottleneck import LONG_WAIT
+from headend.judging.queues import LONG_WAIT
+from headend.results.record import Record, once
 from headend.scenario.parameters import read_parameters
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from headend.results.result import Result
 
 #: Time until a page is there, or the first picture of a video, ns.
 WAIT_MARKS = (2e9, 4e9, 10e9)
@@ -134,7 +133,8 @@ class Finding:
         return self.grade in (Grade.POOR, Grade.BAD)
 
 
-def judge_flows(result: Result) -> list[Finding]:
+@once
+def judge_flows(result: Record) -> list[Finding]:
     """Judge every flow of a run, in the order of the tables."""
     return [_judge_flow(evidence) for evidence in _gather_evidence(result)]
 
@@ -200,7 +200,7 @@ class _Evidence:
         return row is not None and read_number(row["p50"]) is not None
 
 
-def _gather_evidence(result: Result) -> Iterator[_Evidence]:
+def _gather_evidence(result: Record) -> Iterator[_Evidence]:
     """Gather what was measured of each flow, looking at every table once, however many flows there are."""
     import polars as pl
 
@@ -236,9 +236,9 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
         )
 
 
-def describe_de_jitter(result: Result, flow: str) -> str:
+def describe_de_jitter(result: Record, flow: str) -> str:
     """Say what de-jitter buffer a call's receiver has: its grade hangs on that; empty of what is no call."""
-    scoring = read_parameters(result, flow, "voice").get("scoring", {})
+    scoring = read_parameters(result.manifest["scenario"], flow, "voice").get("scoring", {})
     buffer = scoring.get("de_jitter")
     if isinstance(buffer, Mapping):
         return f"a de-jitter buffer of {buffer['fixed']}"

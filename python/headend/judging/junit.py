@@ -15,8 +15,8 @@ from headend.text.reveal import reveal_line
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from headend.judging.expect import Outcome
-    from headend.results.result import Result
+    from headend.results.outcome import Outcome
+    from headend.results.record import Record
 
 #: Characters that XML 1.0 has no way to write, besides the control characters and surrogates of :mod:`headend.text.reveal`.
 _NO_CHARACTERS = re.compile("[\ufffe\uffff]")
@@ -71,7 +71,7 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def write_junit(
-    path: str | Path, results: Sequence[Result], *, unfinished: Sequence[str] = ()
+    path: str | Path, results: Sequence[Record], *, unfinished: Sequence[str] = ()
 ) -> Path:
     """Write the expectations of runs as JUnit XML, which GitLab, GitHub's test reporters and Jenkins read.
 
@@ -106,7 +106,7 @@ def write_junit(
     return path
 
 
-def write_suites(results: Sequence[Result], unfinished: Sequence[str] = ()) -> bytes:
+def write_suites(results: Sequence[Record], unfinished: Sequence[str] = ()) -> bytes:
     """Give the XML document of `write_junit`."""
     from xml.etree import ElementTree
 
@@ -128,7 +128,7 @@ def write_suites(results: Sequence[Result], unfinished: Sequence[str] = ()) -> b
     return text + b"\n"
 
 
-def _name_suites(results: Sequence[Result]) -> list[str]:
+def _name_suites(results: Sequence[Record]) -> list[str]:
     """Name each run by its label, and by its seed where runs are called the same."""
     labels = [result.label or result.title for result in results]
     return [
@@ -137,7 +137,7 @@ def _name_suites(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _make_suite(name: str, result: Result) -> Element:
+def _make_suite(name: str, result: Record) -> Element:
     from xml.etree import ElementTree
 
     name = _clean(name)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Literal
 from headend.engine.description import describe, list_applications
 from headend.judging.bottleneck import find_shared_bottleneck
 from headend.judging.fairness import measure_evenness, measure_fairness
+from headend.judging.queues import weigh_queues
 from headend.scenario.groups import Group, find_groups, label_member
 from headend.text.quantity import Kind
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ _OF_QUEUE: tuple[tuple[str, str, Kind, bool], ...] = (
 )
 
 
-def score_runs(results: Sequence[Result]) -> list[dict[Figure, float]]:
+def score_runs(results: Sequence[Record]) -> list[dict[Figure, float]]:
     """Give the figures of each run; what was not measured is NaN, what was not asked for is not there."""
     groups = find_groups(*(result.flows["flow"].unique() for result in results))
     queue = find_shared_bottleneck(results)
@@ -50,7 +51,7 @@ def score_runs(results: Sequence[Result]) -> list[dict[Figure, float]]:
 
 
 def _score(
-    result: Result, groups: Mapping[str, Group], queue: str | None
+    result: Record, groups: Mapping[str, Group], queue: str | None
 ) -> Iterator[tuple[Figure, float]]:
     import polars as pl
 
@@ -127,10 +128,10 @@ def _known(value: float) -> float:
     return value if math.isfinite(value) else math.nan
 
 
-def _score_queue(result: Result, queue: str | None) -> Iterator[tuple[Figure, float]]:
+def _score_queue(result: Record, queue: str | None) -> Iterator[tuple[Figure, float]]:
     import polars as pl
 
-    rows = result.weighed_queues.filter(pl.col("queue") == pl.lit(queue)).to_dicts()
+    rows = weigh_queues(result).filter(pl.col("queue") == pl.lit(queue)).to_dicts()
     for row in rows:
         for name, column, kind, rising in _OF_QUEUE:
             yield Figure(f"queue {queue}", name, kind, rising), float(row[column])

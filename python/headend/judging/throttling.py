@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.engine.description import list_applications
-from headend.judging.bottleneck import FULL
+from headend.judging.queues import FULL
 from headend.scenario.parameters import read_parameters
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 #: What a queue does to slow senders down: for want of room, and because its law says so.
 BY_LIMIT = ("discarded_overlimit", "discarded_flow_limit")
@@ -45,7 +45,7 @@ class Throttled:
     idle_ratio: float
 
 
-def find_throttled(result: Result, queue: str) -> Throttled | None:
+def find_throttled(result: Record, queue: str) -> Throttled | None:
     """Find the senders that a queue slowed down while they were most of the time under way and its line was not full.
 
     One that sends files is left out: their ends, pauses and beginnings leave a line idle too. Told only where all that slowed anybody in the queue's direction happened in this queue: else it is not known whose it was.
@@ -84,12 +84,12 @@ def find_throttled(result: Result, queue: str) -> Throttled | None:
     )
 
 
-def _sends_files(result: Result, flow: str) -> bool:
+def _sends_files(result: Record, flow: str) -> bool:
     """Say whether a flow sends files, and is not one transfer that never ends."""
-    return "size" in read_parameters(result, flow, "bulk")
+    return "size" in read_parameters(result.manifest["scenario"], flow, "bulk")
 
 
-def _measure_time_under_way(result: Result, flows: list[str]) -> float:
+def _measure_time_under_way(result: Record, flows: list[str]) -> float:
     """Give the share of the measured time in which some of these flows had data under way."""
     import polars as pl
 

@@ -8,7 +8,18 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.engine.description import find_queue
-from headend.judging.bottleneck import (
+from headend.judging.bottleneck import find_bottleneck, find_shared_bottleneck
+from headend.judging.channels import ChannelState, gather_channels, tell_channel
+from headend.judging.collisions import tell_meetings
+from headend.judging.grading import (
+    ORDER,
+    Finding,
+    Grade,
+    judge_flows,
+    read_number,
+    write_quantity,
+)
+from headend.judging.queues import (
     FULL,
     LONG_WAIT,
     LOSSY_SHARE,
@@ -16,20 +27,17 @@ from headend.judging.bottleneck import (
     SHORT_WAIT,
     STANDING_TIME,
     STOOD_AT_TIMES,
-    find_shared_bottleneck,
     locate_key,
     name_queue_key,
+    weigh_queues,
 )
-from headend.judging.channels import ChannelState, gather_channels, tell_channel
-from headend.judging.collisions import tell_meetings
-from headend.judging.grading import ORDER, Finding, Grade, read_number, write_quantity
 from headend.judging.throttling import Throttled, find_throttled
 from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
 from headend.scenario.parameters import find_value
 from headend.text.wording import join_names, list_names
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 #: Flows that a sentence names at most.
 MOST_NAMED = 4
@@ -175,10 +183,10 @@ class Verdict:
         return asdict(self)
 
 
-def judge(result: Result) -> Verdict:
+def judge(result: Record) -> Verdict:
     """Judge a run."""
-    findings = sorted(result.findings, key=lambda finding: -ORDER.index(finding.grade))
-    name = result.harmful_queue
+    findings = sorted(judge_flows(result), key=lambda finding: -ORDER.index(finding.grade))
+    name = find_bottleneck(result)
     queue = describe_queue(result, name) if name else None
     channels = [state for state in gather_channels(result) if state.is_full]
     return Verdict(findings, queue, _write_paragraph(result, findings, queue, channels), channels)
@@ -222,11 +230,11 @@ def pair_parties(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Party | No
     return pairs
 
 
-def describe_queue(result: Result, name: str) -> QueueState | None:
+def describe_queue(result: Record, name: str) -> QueueState | None:
     """Describe a queue, if it had packets."""
     import polars as pl
 
-    queues = result.weighed_queues
+    queues = weigh_queues(result)
     rows = queues.filter(pl.col("queue") == name)
     if rows.is_empty():
         return None
@@ -271,7 +279,7 @@ def _measure_fill(row: Mapping[str, Any]) -> float | None:
     return longest / limit
 
 
-def _is_tcps(result: Result, row: Mapping[str, Any]) -> bool:
+def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
     """Say whether it is TCP that loses packets, or has them marked, as this queue's do: which queue did that to a flow is not known."""
     import polars as pl
 
@@ -293,14 +301,14 @@ def _find_reason(row: Mapping[str, Any]) -> str:
     return reason if counts[reason] else ""
 
 
-def describe_shared_queue(results: Sequence[Result]) -> list[QueueState | None]:
+def describe_shared_queue(results: Sequence[Record]) -> list[QueueState | None]:
     """Describe the one queue that runs are compared by, in each of them."""
     name = find_shared_bottleneck(results)
     return [describe_queue(result, name) if name else None for result in results]
 
 
 def summarise_comparison(
-    results: Sequence[Result], verdicts: Sequence[Verdict] | None = None
+    results: Sequence[Record], verdicts: Sequence[Verdict] | None = None
 ) -> list[str]:
     """Say in a few sentences what the choice between several runs does to each flow and to the queue, and whom no choice helps.
 
@@ -402,7 +410,7 @@ def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> l
     return [f"The {name} is full under {join_names(where)}." for name, where in full.items()]
 
 
-def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
+def _tell_shared_queue(results: Sequence[Record]) -> list[str]:
     states = [
         (result.label, queue)
         for result, queue in zip(results, describe_shared_queue(results), strict=True)
@@ -427,7 +435,7 @@ def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
 
 
 def _write_paragraph(
-    result: Result,
+    result: Record,
     findings: list[Finding],
     queue: QueueState | None,
     channels: list[ChannelState],
@@ -487,7 +495,7 @@ def _waits_for_channel(queue: QueueState, channels: Sequence[ChannelState]) -> b
     return is_behind and (queue.utilisation or 0.0) <= OWN_RATE
 
 
-def _tell_nothing(result: Result) -> list[str]:
+def _tell_nothing(result: Record) -> list[str]:
     """Say so where nothing arrived, and whether that is for want of packets."""
     if result.summary["packets_delivered"][0]:
         return []
@@ -542,7 +550,7 @@ def _tell_queue(queue: QueueState) -> str:
     )
 
 
-def _tell_other_bottleneck(result: Result, queue: QueueState) -> list[str]:
+def _tell_other_bottleneck(result: Record, queue: QueueState) -> list[str]:
     """Say so where the scenario is about another queue."""
     if result.bottleneck in (None, queue.queue):
         return []
@@ -589,7 +597,7 @@ def _count(number: int, one: str, many: str = "") -> str:
     return f"{write_quantity(number, 'number')} {one if number == 1 else many or f'{one}s'}"
 
 
-def _explain_shortage(result: Result, queue: QueueState) -> list[str]:
+def _explain_shortage(result: Record, queue: QueueState) -> list[str]:
     """Say what a queue can and cannot do about the full channel that it waits for."""
     cause = "It waits for the full channel: only more capacity, or less load, gives everyone their rate."
     if queue.standing_ratio <= STANDING_TIME:
@@ -603,7 +611,7 @@ def _gather_harm(suffering: Sequence[Party]) -> set[str]:
 
 
 def _explain_queue(
-    result: Result,
+    result: Record,
     queue: QueueState,
     throttled: Throttled | None,
     harm: set[str],
@@ -647,7 +655,7 @@ def _explain_queue(
     return ["The line had room to spare."]
 
 
-def _tell_passing(result: Result, queue: QueueState) -> str:
+def _tell_passing(result: Record, queue: QueueState) -> str:
     """Say that not everybody waits as long as a queue's delays say, and end the sentence; nothing where everybody does."""
     passing = find_queue(queue.discipline).lets_pass
     if not passing or _is_one_band(result, queue):
@@ -655,7 +663,7 @@ def _tell_passing(result: Result, queue: QueueState) -> str:
     return f", but not everybody's: {queue.discipline} {passing}."
 
 
-def _is_one_band(result: Result, queue: QueueState) -> bool:
+def _is_one_band(result: Record, queue: QueueState) -> bool:
     """Say whether all packets of a queue with strict priorities are in one of its bands, so that none passes another."""
     key = locate_key(result, queue.queue)
     if queue.discipline != "strict_priority" or key is None:
@@ -694,7 +702,7 @@ def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
     )
 
 
-def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
+def _explain_full_line(result: Record, queue: QueueState, *, suffers: bool) -> list[str]:
     """Say what a full line costs in a queue that is none of those that stand."""
     passing = _tell_passing(result, queue)
     if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
@@ -752,7 +760,7 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
     )
 
 
-def _advise(result: Result, queue: QueueState) -> str:
+def _advise(result: Record, queue: QueueState) -> str:
     key = name_queue_key(result, queue.queue)
     tries = f"; --set {key}=… tries one." if key else "."
     about = find_queue(queue.discipline)

@@ -25,19 +25,19 @@ from headend.judging.verdict import (
 from headend.scenario.groups import MOST_LISTED
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 
 @dataclass(frozen=True)
 class Shown:
     """One run as the page shows it."""
 
-    result: Result
+    result: Record
     verdict: Verdict
 
 
 def describe_comparison(
-    results: Sequence[Result], unfinished: Sequence[str], missing_seeds: MissingSeeds
+    results: Sequence[Record], unfinished: Sequence[str], missing_seeds: MissingSeeds
 ) -> dict[str, Any]:
     """Gather what the template of several runs needs, besides the title and the figures.
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     import markupsafe
 
     from headend.figures import Figure, Panel
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 
 def write_report(
-    results: Sequence[Result],
+    results: Sequence[Record],
     path: Path,
     *,
     title: str = "",
@@ -104,9 +104,10 @@ def fingerprint_drawing() -> str:
 
     That is headend's own code and templates, what its engine says of measures, and Jinja.
     """
-    from headend import __version__, _engine
+    from headend import _engine
+    from headend.version import read_version
 
-    digest = hashlib.sha256(f"{__version__}\njinja2 {version('jinja2')}".encode())
+    digest = hashlib.sha256(f"{read_version()}\njinja2 {version('jinja2')}".encode())
     package = Path(__file__).parents[1]
     for path in sorted([*package.rglob("*.py"), *package.glob("report/templates/*")]):
         digest.update(path.read_bytes())

@@ -10,10 +10,10 @@ from headend.judging.verdict import judge
 from headend.scenario.groups import MOST_LISTED
 
 if TYPE_CHECKING:
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 
-def describe_run(result: Result) -> dict[str, Any]:
+def describe_run(result: Record) -> dict[str, Any]:
     """Gather what the template of one run needs, besides the title and the figures."""
     return {
         "result": result,

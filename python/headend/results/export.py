@@ -16,13 +16,13 @@ from headend.results.folder import (
     refuse_below_file,
     write_file,
 )
-from headend.results.result import read_manifest
+from headend.results.record import read_manifest
 from headend.text.wording import list_names
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def export_tables(
 
 
 def export_results(
-    results: Sequence[Result],
+    results: Sequence[Record],
     target: str | Path,
     *,
     kind: str = "csv",
@@ -152,13 +152,13 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
     manifest = read_manifest(folder)
     kind = manifest.get("kind", "run")
     if kind == "run":
-        from headend.results.result import Result
+        from headend.results.record import Record
 
-        result = Result.load(folder)
+        result = Record.load(folder)
         return dict(result.tables), _tell_partial([result])
     if kind == "comparison":
         from headend.judging.caveats import tell_unfinished
-        from headend.judging.comparison import load_results
+        from headend.running.comparison import load_results
 
         results = load_results([folder])
         lacking = tell_unfinished([str(name) for name in manifest.get("unfinished", [])])
@@ -178,7 +178,7 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
     raise InputError(f"{folder}: expected results with tables, found a {kind}")
 
 
-def _tell_partial(results: Sequence[Result]) -> list[str]:
+def _tell_partial(results: Sequence[Record]) -> list[str]:
     """Say which runs were stopped before their end, and so measured over less time than was asked for."""
     from headend.text.quantity import format_quantity
 
@@ -220,7 +220,7 @@ def _flatten(value: Any) -> Any:
     return value
 
 
-def _gather(results: Sequence[Result]) -> dict[str, pl.DataFrame]:
+def _gather(results: Sequence[Record]) -> dict[str, pl.DataFrame]:
     """Put the tables of runs one below the other, with the label and the seed of each in front."""
     import polars as pl
 

@@ -18,7 +18,7 @@ from headend.text.quantity import format_quantity, parse_quantity
 
 if TYPE_CHECKING:
     from headend.judging.expect import Vocabulary
-    from headend.results.result import Result
+    from headend.results.record import Record
 
 #: Of a long wait, so many of the steps at its beginning and its end are drawn.
 FIRST_STEPS, LAST_STEPS = 6, 10
@@ -158,7 +158,7 @@ def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[s
     return vocabulary.members.get(flow, (flow,))[0], int(nanoseconds)
 
 
-def trace_life(result: Result) -> Life | None:
+def trace_life(result: Record) -> Life | None:
     """Put together the life that a run was asked to follow; None where it followed none, or the packet never came."""
     steps = result.tables.get("steps")
     if steps is None or steps.is_empty():
@@ -369,7 +369,7 @@ class _Passage:
             yield Leg("packet", ends, ends, Lane.CHANNEL, Lane.CMTS)
 
 
-def _find_passages(result: Result, rows: Sequence[Mapping[str, Any]]) -> dict[int, _Passage]:
+def _find_passages(result: Record, rows: Sequence[Mapping[str, Any]]) -> dict[int, _Passage]:
     """Find the way of the packet over each channel, by the place of the step with which it left its queue.
 
     Where the steps do not tell, there is none.
@@ -409,7 +409,7 @@ def _find_loaded(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
     return None
 
 
-def _is_stream(result: Result, queue: str) -> bool:
+def _is_stream(result: Record, queue: str) -> bool:
     """Whether a modem cuts what its queue holds into grants that are there (DOCSIS 3.0 and later), and asks for no burst as such."""
     table = result.manifest.get("scenario", {})
     for key in ("link", queue.partition(".")[0], "docsis", "plant", "mac"):

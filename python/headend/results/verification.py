@@ -10,7 +10,7 @@ from typing import Any
 
 from headend.errors import InputError, take_path
 from headend.results.folder import MANIFEST, REPORT
-from headend.results.result import OtherFormatError, check_format
+from headend.results.record import OtherFormatError, check_format
 from headend.results.scratch import PREFIX
 from headend.results.seal import SEALS, find_damage, find_page_damage, is_sealed_page, read_seals
 from headend.sweeps.store import POINT_FOLDER, PointStore, is_point

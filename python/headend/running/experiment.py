@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
 from headend.judging.expect import Expectation, Vocabulary, parse_expectation
 from headend.results.folder import REPORT, create_folder
-from headend.results.result import RESULT_FORMAT, Result
+from headend.results.record import RESULT_FORMAT
 from headend.running.execution import Execution, execute, execute_all
 from headend.running.memory import Allowance, Room, check_kept, check_memory, read_allowance
+from headend.running.result import Result
 from headend.scenario.conflicts import check_settings, check_shared, note_replaced, spell_out
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import (
@@ -31,7 +32,7 @@ from headend.scenario.source import (
 from headend.text.quantity import format_quantity, read_integer
 
 if TYPE_CHECKING:
-    from headend.judging.comparison import Comparison
+    from headend.running.comparison import Comparison
 
 #: Seeds are 64 bits.
 LARGEST_SEED = 2**64 - 1
@@ -90,7 +91,7 @@ class Plan:
         return self._complete(execution)
 
     def _complete(self, execution: Execution) -> Result:
-        from headend import __version__
+        from headend.version import read_version
 
         scenario = self.loaded.scenario
         from headend.engine.columns import build_frames
@@ -98,7 +99,7 @@ class Plan:
         tables = build_frames(execution.tables)
         outcomes = [expectation.check(tables).to_dict() for expectation in self.expectations]
         manifest: dict[str, Any] = {
-            "headend": __version__,
+            "headend": read_version(),
             "format": RESULT_FORMAT,
             "kind": "run",
             "engine": execution.engine_version,
@@ -564,7 +565,7 @@ def compare(
 
 
 def _carry_out_comparison(plans: Sequence[Plan], memory: str | int | None) -> Comparison:
-    from headend.judging.comparison import Comparison
+    from headend.running.comparison import Comparison
 
     first = plans[0].loaded
     results = carry_out_all(plans, {}, threading.Event(), memory=memory)

@@ -11,7 +11,7 @@ from typing import Any
 
 from headend.errors import InputError
 from headend.results.folder import read_json, read_kind
-from headend.results.result import read_manifest
+from headend.results.record import read_manifest
 from headend.results.seal import check_whole
 from headend.scenario.library import list_studies
 from headend.study.claims import Judgement

@@ -26,7 +26,7 @@ from headend.results.folder import (
     refuse_link,
     write_file,
 )
-from headend.results.result import RESULT_FORMAT, read_manifest
+from headend.results.record import RESULT_FORMAT, read_manifest
 from headend.results.scratch import sweep_up
 from headend.results.seal import SEALS, check_whole, find_damage, is_page_of, seal
 from headend.study.analysis import call, refuse_answer, refuse_chart
@@ -73,10 +73,10 @@ class StudyOutcome:
 
         Figures and report are left as they are where they would be the same.
         """
-        from headend import __version__
         from headend.figures.export import name_panels
         from headend.report.page import render_page, write_page
         from headend.study.counting import tell_counts
+        from headend.version import read_version
 
         page = render_page(
             "study.html.j2",
@@ -107,7 +107,7 @@ class StudyOutcome:
         if not is_drawn:
             self._draw_into(folder)
         manifest = {
-            "headend": __version__,
+            "headend": read_version(),
             "format": RESULT_FORMAT,
             "kind": "study",
             "study": self.study.name,

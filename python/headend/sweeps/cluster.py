@@ -205,11 +205,11 @@ class Cluster:
         except KilledWorker:
             return _DIED
         except (ImportError, AttributeError) as error:
-            from headend import __version__
+            from headend.version import read_version
 
             raise InputError(
                 f"--scheduler {self.address}: a worker has no headend, or another version of it"
-                f" ({tell(error)}); install headend {__version__} there, restart the worker, and run again to go on"
+                f" ({tell(error)}); install headend {read_version()} there, restart the worker, and run again to go on"
             ) from error
         except Exception as error:
             if future.cancelled():

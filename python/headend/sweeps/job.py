@@ -78,7 +78,7 @@ class Job:
 
     def pack(self) -> Parcel:
         """Give all that another machine needs to run it."""
-        from headend import __version__
+        from headend.version import read_version
 
         files = self._read_files()
         return Parcel(
@@ -88,7 +88,7 @@ class Job:
             files,
             self.seed,
             self.selection,
-            __version__,
+            read_version(),
             fingerprint_engine(),
         )
 
@@ -118,12 +118,13 @@ class Parcel:
         OtherBuildError
             When this machine has another build of the engine, also of the same version: its numbers could be others.
         """
-        from headend import __version__, _engine
+        from headend import _engine
+        from headend.version import read_version
 
         here = fingerprint_engine()
         if here != self.fingerprint:
             raise OtherBuildError(
-                f"another build of headend's engine: found {_name_build(__version__, here)},"
+                f"another build of headend's engine: found {_name_build(read_version(), here)},"
                 f" expected {_name_build(self.version, self.fingerprint)};"
                 " install the same build as here, restart the worker, and run again to go on"
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 from headend.errors import InputError
 from headend.results.folder import MANIFEST, read_table
-from headend.results.result import read_manifest
+from headend.results.record import read_manifest
 from headend.sweeps.definition import Axis, Sweep
 from headend.sweeps.experiment import SweepResult
 

@@ -20,7 +20,7 @@ from headend.results.folder import (
     read_own_manifest,
     write_file,
 )
-from headend.results.result import RESULT_FORMAT
+from headend.results.record import RESULT_FORMAT
 from headend.results.seal import is_page_of, seal
 from headend.sweeps.definition import Sweep
 from headend.sweeps.experiment import SweepResult
@@ -96,10 +96,10 @@ def _tell_sweep(name: str, scenarios: Sequence[str]) -> str:
 
 def write_outcome(result: SweepResult, folder: Path, *, report: bool = True) -> None:
     """Write tables, manifest, their seals and the report; each file is whole or as it was."""
-    from headend import __version__
+    from headend.version import read_version
 
     manifest = {
-        "headend": __version__,
+        "headend": read_version(),
         "format": RESULT_FORMAT,
         "kind": "sweep",
         "name": result.sweep.name,

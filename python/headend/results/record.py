@@ -1,35 +1,36 @@
-"""The result of one run: its tables as Polars frames, its manifest, and the folder they are kept in."""
+"""What a run left: its tables as Polars frames, its manifest, and the folder they are kept in.
+
+What is found out about a record, such as how each flow fared, stands in wings above this one; `once`
+keeps it beside the record, as several of them ask for it.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headend.errors import InputError, take_path, tell_system
 from headend.results.folder import (
     MANIFEST,
-    REPORT,
-    create_folder,
     encode_json,
     encode_table,
     read_json,
     read_table,
 )
+from headend.results.outcome import Outcome
 from headend.results.scratch import write_bytes
 from headend.scenario.library import guide_to_results
-from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.judging.expect import Outcome
-    from headend.judging.grading import Finding
-    from headend.judging.verdict import Verdict
     from headend.results.capture import Capture
+
+Found = TypeVar("Found")
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
 RESULT_FORMAT = 4
@@ -39,8 +40,8 @@ class OtherFormatError(InputError):
     """Results that another headend wrote."""
 
 
-@dataclass(repr=False)
-class Result:
+@dataclass
+class Record:
     """Tables and manifest of one run; docs/reference/results.md says what each column means.
 
     Parameters
@@ -63,29 +64,8 @@ class Result:
     folder: Path | None = None
     wall_seconds: float | None = field(default=None, compare=False)
     capture: Capture | None = field(default=None, compare=False)
-
-    def __repr__(self) -> str:
-        """Say in one line what was run; tables and manifest are attributes."""
-        duration = format_quantity(self.manifest.get("duration_ns"), "time")
-        told = [repr(self.label or self.title), f"seed {self.manifest.get('seed')}", duration]
-        told += [
-            f"{count} {name if count != 1 else name.removesuffix('s')}"
-            for name, column in (("flows", "flow"), ("queues", "queue"))
-            if name in self.tables
-            for count in [self.tables[name][column].n_unique()]
-        ]
-        return f"<Result {', '.join(told)}{', partial' if self.is_partial else ''}>"
-
-    def _repr_html_(self) -> str:
-        """Give a notebook the title and the verdict."""
-        from html import escape
-
-        duration = format_quantity(self.manifest.get("duration_ns"), "time")
-        partial = ", partial" if self.is_partial else ""
-        return (
-            f"<p><b>{escape(self.title)}</b> ({escape(self.label)}, seed {self.manifest.get('seed')}, {duration}{partial})</p>"
-            f"<p>{escape(self.verdict.paragraph)}</p>"
-        )
+    #: What was found out about it, by the function that did; see `once`.
+    found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -142,34 +122,6 @@ class Result:
         """One row for the whole run."""
         return self.tables["summary"]
 
-    @functools.cached_property
-    def findings(self) -> list[Finding]:
-        """How each flow fared, in the order of the tables; judged once, as there may be many flows."""
-        from headend.judging.grading import judge_flows
-
-        return judge_flows(self)
-
-    @functools.cached_property
-    def weighed_queues(self) -> pl.DataFrame:
-        """The queues that had packets, with what their delay and loss weigh; weighed once, as most figures ask for it."""
-        from headend.judging.bottleneck import weigh_queues
-
-        return weigh_queues(self)
-
-    @functools.cached_property
-    def harmful_queue(self) -> str | None:
-        """The queue that did the harm, or that the scenario is about; found once, as most figures ask for it."""
-        from headend.judging.bottleneck import find_bottleneck
-
-        return find_bottleneck(self)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Who suffered, how much, where the queue stood: ``paragraph`` says it, ``to_dict()`` gives it as ``run --json`` does."""
-        from headend.judging.verdict import judge
-
-        return judge(self)
-
     @property
     def is_partial(self) -> bool:
         """Whether the run was stopped before its end."""
@@ -188,8 +140,6 @@ class Result:
     @property
     def expectations(self) -> list[Outcome]:
         """What the scenario's ``[expect]`` asked, what was measured, and whether it was met."""
-        from headend.judging.expect import Outcome
-
         return [Outcome(**row) for row in self.manifest.get("expectations", [])]
 
     @property
@@ -198,7 +148,7 @@ class Result:
         return list(self.manifest.get("warnings", []))
 
     @classmethod
-    def load(cls, folder: str | Path) -> Result:
+    def load(cls, folder: str | Path) -> Self:
         """Read a results folder back.
 
         Raises
@@ -229,26 +179,6 @@ class Result:
         label = str(manifest.get("label") or manifest.get("name") or folder.name)
         return cls(tables, manifest, label, folder)
 
-    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
-        """Write a results folder, whole or not at all.
-
-        Parameters
-        ----------
-        folder
-            Where; it must not exist yet.
-        force
-            Replace a results folder that is there.
-        report
-            Also write ``report.html``.
-        """
-        folder = take_path(folder, "folder")
-        with create_folder(folder, force=force) as fresh:
-            self.write_into(fresh)
-        self.folder = folder
-        if report:
-            self.report(folder / REPORT)
-        return folder
-
     def write_into(self, folder: Path) -> None:
         """Write manifest, tables and what was captured into a folder that exists."""
         for name, table in self.tables.items():
@@ -257,11 +187,39 @@ class Result:
             self.capture.write_into(folder)
         write_bytes(folder / MANIFEST, encode_json({**self.manifest, "label": self.label}))
 
-    def report(self, path: str | Path) -> Path:
-        """Write the self-contained report of this run."""
-        from headend.report.page import write_report
 
-        return write_report([self], take_path(path, "path"))
+def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
+    """Find something out about a record once, and keep it beside the record for whoever asks again.
+
+    Parameters
+    ----------
+    find
+        A function of a record that always gives the same. What it gives must not be changed.
+
+    Examples
+    --------
+    >>> @once
+    ... def count_tables(record):
+    ...     print("counted")
+    ...     return len(record.tables)
+    >>> record = Record({}, {})
+    >>> count_tables(record), count_tables(record)
+    counted
+    (0, 0)
+    """
+
+    @functools.wraps(find)
+    def look(record: Record) -> Found:
+        if find not in record.found:
+            record.found[find] = find(record)
+        return record.found[find]  # type: ignore[no-any-return]
+
+    return look
+
+
+def list_names_of(record: Record, kind: str) -> set[str]:
+    """Give what the flows (``flow``) or links (``link``) of a run's scenario are called."""
+    return set(record.manifest["scenario"].get(kind, {}))
 
 
 def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, pl.DataType]) -> None:

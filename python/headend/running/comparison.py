@@ -1,0 +1,162 @@
+"""A comparison, as people have it in Python: its runs, its folder and its report; and how its runs are read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headend.errors import InputError, refuse_unwritable, take_path
+from headend.judging.caveats import warn_of_variants
+from headend.judging.comparison import Variant, gather_variants, label_distinctly
+from headend.results.folder import MANIFEST, REPORT, create_folder, encode_json, name_folders
+from headend.results.record import RESULT_FORMAT, list_names_of, read_manifest
+from headend.results.scratch import write_bytes
+from headend.results.seal import SEALS, read_sealed
+from headend.running.result import Result
+from headend.text.wording import list_names
+from headend.version import read_version
+
+#: Flows that one error names at most.
+MOST_NAMED = 6
+
+#: What a comparison's folder holds besides those of its runs.
+TAKEN = (MANIFEST, SEALS, REPORT, "figures")
+
+
+@dataclass
+class Comparison:
+    """Several runs side by side."""
+
+    results: list[Result]
+    name: str
+    title: str = ""
+    folder: Path | None = field(default=None, compare=False)
+    #: Runs asked for that did not come to their end, by what they are called.
+    unfinished: list[str] = field(default_factory=list)
+    #: The seeds that these were to have, by the label of their setting.
+    missing_seeds: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def variants(self) -> list[Variant]:
+        """The settings, each with its runs."""
+        return gather_variants(self.results)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to read before the comparison is trusted, beside what its runs say of themselves."""
+        return warn_of_variants(self.variants, self.missing_seeds)
+
+    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
+        """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
+        folder = take_path(folder, "folder")
+        with create_folder(folder, force=force) as fresh:
+            self.write_into(fresh)
+        self.folder = folder
+        if report:
+            self.report(folder / REPORT)
+        return folder
+
+    def report(self, path: str | Path) -> Path:
+        """Write the self-contained report over all runs."""
+        from headend.report.page import write_report
+
+        return write_report(
+            self.results,
+            take_path(path, "path"),
+            title=self.title,
+            unfinished=self.unfinished,
+            missing_seeds=self.missing_seeds,
+        )
+
+    def write_into(self, folder: Path) -> None:
+        """Write runs and manifest into a folder that exists."""
+        variants = self.variants
+        names = []
+        for variant, stem in zip(
+            variants, name_folders([variant.label for variant in variants], TAKEN), strict=True
+        ):
+            for result in variant.results:
+                several = len(variant.results) > 1
+                names.append(f"{stem}/seed-{result.manifest['seed']}" if several else stem)
+                (folder / names[-1]).mkdir(parents=True)
+                result.write_into(folder / names[-1])
+        manifest = {
+            "headend": read_version(),
+            "format": RESULT_FORMAT,
+            "kind": "comparison",
+            "name": self.name,
+            "title": self.title,
+            "runs": names,
+            "unfinished": self.unfinished,
+            "missing_seeds": self.missing_seeds,
+        }
+        write_bytes(folder / MANIFEST, encode_json(manifest))
+
+
+def load_results(folders: Sequence[str | Path]) -> list[Result]:
+    """Read the runs of results folders; a comparison's folder stands for all its runs."""
+    results: list[Result] = []
+    found: set[Path] = set()
+    for folder in map(Path, folders):
+        manifest = read_manifest(folder)
+        is_run = manifest.get("kind") != "comparison"
+        for run in [folder] if is_run else _list_runs(folder, manifest):
+            if run.resolve() in found:
+                raise InputError(f"{run}: given twice")
+            found.add(run.resolve())
+            results.append(Result.load(run))
+    label_distinctly(results)
+    if len(folders) > 1:
+        _refuse_unrelated(results)
+    return results
+
+
+def _refuse_unrelated(results: Sequence[Result]) -> None:
+    """Refuse runs of which one has no flow that any other has: nothing of it can be set beside anything."""
+    flows = [list_names_of(result, "flow") for result in results]
+    for number, own in enumerate(flows):
+        others = set().union(*(other for at, other in enumerate(flows) if at != number))
+        if others and not own & others:
+            raise InputError(
+                f"{results[number].folder}: nothing to compare: none of its flows"
+                f" ({list_names(sorted(own), MOST_NAMED)}) is in the other runs"
+                f" ({list_names(sorted(others), MOST_NAMED)}); compare runs of one scenario"
+            )
+
+
+def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:
+    """List the folders of a comparison's runs, whose seals are sealed by its own: no other run can take the place of one."""
+    names = manifest.get("runs")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f'{folder / MANIFEST}: damaged: expected a list of folders in "runs"')
+    for name in names:
+        refuse_unwritable(name)
+        read_sealed(folder, f"{name}/{SEALS}")
+    return [folder / name for name in names]
+
+
+def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
+    """Read which runs those comparisons lack that are among some results folders: of several folders, with the folder."""
+    found = []
+    for folder in map(Path, folders):
+        names = map(str, read_manifest(folder).get("unfinished", []))
+        found += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
+    return found
+
+
+def load_missing_seeds(
+    folders: Sequence[str | Path], results: Sequence[Result]
+) -> dict[str, list[int]]:
+    """Read which seeds the settings of those comparisons lack, by what their runs are called among these."""
+    found: dict[str, list[int]] = {}
+    for folder in map(Path, folders):
+        missing = read_manifest(folder).get("missing_seeds", {})
+        for result in results:
+            if result.folder and folder in result.folder.parents:
+                own = found.setdefault(result.label, [])
+                own += [
+                    seed for seed in missing.get(result.manifest["label"], []) if seed not in own
+                ]
+    return {label: seeds for label, seeds in found.items() if seeds}
