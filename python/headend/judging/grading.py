@@ -31,6 +31,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from headend.engine.description import find_application
+from headend.judging.headline import Headline
 from headend.judging.queues import LONG_WAIT
 from headend.results.record import Record, once
 from headend.scenario.parameters import read_parameters
@@ -126,6 +127,8 @@ class Finding:
     about: str = ""
     #: Share of a call's packets that came too late to be played, in the direction that the grade is by.
     late_ratio: float | None = None
+    #: All numbers that the grade could be by, that first which it is by.
+    headlines: tuple[Headline, ...] = ()
 
     @property
     def suffers(self) -> bool:
@@ -274,9 +277,10 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         harm=harm,
         way=way,
         word="" if grade is Grade.NONE else judged.word or str(grade),
-        number=judged.number,
-        about=judged.about,
+        number=judged.headlines[0].write(),
+        about=judged.headlines[0].about,
         late_ratio=_read_statistic(evidence, "late_down" if way == "down" else "late", "mean"),
+        headlines=judged.headlines,
     )
 
 
@@ -288,8 +292,8 @@ class _Judgement:
     ----------
     strain
         What the grade is by, larger is worse; None where it was not measured.
-    number, about
-        The one number that the grade is by, and what it is.
+    headlines
+        The numbers that the grade could be by, that first which it is by.
     word
         Where it is another than the grade.
     """
@@ -297,14 +301,18 @@ class _Judgement:
     grade: Grade
     experience: str
     strain: float | None
-    number: str = ""
-    about: str = ""
+    headlines: tuple[Headline, ...]
     word: str = ""
 
 
 def _judge_silence(told: str = NOTHING_ARRIVED) -> _Judgement:
     """Judge what sent and got nothing through."""
-    return _Judgement(Grade.BAD, told, math.inf, told, word=UNUSABLE)
+    return _Judgement(Grade.BAD, told, math.inf, _say(told), UNUSABLE)
+
+
+def _say(told: str) -> tuple[Headline]:
+    """Say something in place of a number."""
+    return (Headline("", told=told),)
 
 
 def _name_word(share: float | None) -> str:
@@ -401,13 +409,14 @@ def _grade_call(evidence: _Evidence) -> _Judgement:
         return judged
     count = int(evidence.stats["call_failed"]["count"])
     lost = f"{round(failed * count)} of {count} calls could not be set up"
-    number, about = f"{write_quantity(failed, 'ratio')} failed", "share of calls that failed"
+    share = Headline("share of calls that failed", failed, "ratio", after="failed")
+    headlines = (share, *judged.headlines)
     if failed == 1.0:
-        return _Judgement(Grade.BAD, lost, math.inf, number, about, UNUSABLE)
+        return _Judgement(Grade.BAD, lost, math.inf, headlines, UNUSABLE)
     told, by_failures = f"{lost}; {judged.experience}", _grade_falling(failed, LOSS_MARKS)
     if ORDER.index(by_failures) <= ORDER.index(judged.grade):
         return replace(judged, experience=told)
-    return _Judgement(by_failures, told, judged.strain, number, about)
+    return _Judgement(by_failures, told, judged.strain, headlines)
 
 
 def _list_scored(evidence: _Evidence) -> list[str]:
@@ -435,8 +444,15 @@ def _grade_sound(evidence: _Evidence) -> _Judgement:
         grade,
         f"{text}: {why}" if why else text,
         None if score is None else -score,
-        "" if score is None else f"MOS {score:.1f}",
-        "MOS of bad spells (5 % of them are worse)",
+        (
+            Headline(
+                "MOS of bad spells (5 % of them are worse)",
+                score,
+                "number",
+                before="MOS",
+                is_rising=True,
+            ),
+        ),
         UNUSABLE if score is not None and score < UNUSABLE_SCORE else "",
     )
 
@@ -472,14 +488,13 @@ def _explain_call(evidence: _Evidence, score: str) -> str:
 def _grade_pages(evidence: _Evidence) -> _Judgement:
     if evidence.has("page_load_time"):
         row = evidence.stats["page_load_time"]
-        number, slow = write_quantity(row["p50"]), write_quantity(row["p95"])
-        text = f"pages load in {number} at the median, {slow} at the 95th percentile"
+        typical, slow = write_quantity(row["p50"]), write_quantity(row["p95"])
+        text = f"pages load in {typical} at the median, {slow} at the 95th percentile"
         median = read_number(row["p50"])
-        return _Judgement(
-            _grade_falling(median, WAIT_MARKS), text, median, number, "median page load time"
-        )
+        headline = Headline("median page load time", median)
+        return _Judgement(_grade_falling(median, WAIT_MARKS), text, median, (headline,))
     if not (evidence.rows["packets_sent"] > 0).any():
-        return _Judgement(Grade.NONE, "no page asked for", 0.0, "no page asked for")
+        return _Judgement(Grade.NONE, "no page asked for", 0.0, _say("no page asked for"))
     return _judge_wait(evidence.waited_ns, "no page finished")
 
 
@@ -487,7 +502,7 @@ def _judge_wait(waited_ns: float, told: str) -> _Judgement:
     """Judge what never came by the time waited for it."""
     text = f"{told} in {write_quantity(waited_ns)}"
     grade = _grade_falling(waited_ns, WAIT_MARKS)
-    return _Judgement(grade, text, waited_ns, text, word=UNUSABLE if grade is Grade.BAD else "")
+    return _Judgement(grade, text, waited_ns, _say(text), UNUSABLE if grade is Grade.BAD else "")
 
 
 def _grade_stream(evidence: _Evidence) -> _Judgement:
@@ -495,7 +510,7 @@ def _grade_stream(evidence: _Evidence) -> _Judgement:
     stood = _read_statistic(evidence, "stalled", "mean")
     if delay is None and stood is None:
         if not (evidence.rows["packets_sent"] > 0).any():
-            return _Judgement(Grade.NONE, "no video asked for", 0.0, "no video asked for")
+            return _Judgement(Grade.NONE, "no video asked for", 0.0, _say("no video asked for"))
         return _judge_wait(evidence.waited_ns, "no picture")
     by_start, by_stalls = _grade_falling(delay, WAIT_MARKS), _grade_falling(stood, STALL_MARKS)
     parts = [] if delay is None else [f"starts in {write_quantity(delay)}"]
@@ -504,12 +519,16 @@ def _grade_stream(evidence: _Evidence) -> _Judgement:
         parts.append(write_quantity(rate, "rate"))
     if stood:
         parts.append(f"stands still {write_quantity(stood, 'ratio')} of the time")
-    if ORDER.index(by_stalls) > ORDER.index(by_start):
-        number = f"{write_quantity(stood, 'ratio')} frozen"
-        about, grade = "share of the time in which the picture stood still", by_stalls
-    else:
-        number, about, grade = write_quantity(delay), "time to the first picture", by_start
-    return _Judgement(grade, ", ".join(parts), stood or 0.0, number, about, _name_word(stood))
+    marks = (
+        (by_start, Headline("time to the first picture", delay)),
+        (by_stalls, _write_stills(stood)),
+    )
+    return _choose_worse(", ".join(parts), stood or 0.0, *marks, share=stood)
+
+
+def _write_stills(share: float | None) -> Headline:
+    about = "share of the time in which the picture stood still"
+    return Headline(about, share, "ratio", after="frozen")
 
 
 def _grade_responsiveness(evidence: _Evidence) -> _Judgement:
@@ -521,14 +540,16 @@ def _grade_responsiveness(evidence: _Evidence) -> _Judgement:
     if not found:
         if evidence.is_cut_off():
             return _judge_silence("no probe was answered")
-        return _Judgement(Grade.NONE, "no test finished with answers", 0.0, "no test finished")
+        return _Judgement(
+            Grade.NONE, "no test finished with answers", 0.0, _say("no test finished")
+        )
     worst = min(found.values())
     each = ", ".join(
         f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items()
     )
     text = f"round trips a minute: {each} (one takes {write_quantity(60e9 / worst)})"
-    number, about = f"{write_quantity(worst, 'number')} RPM", "round trips a minute"
-    return _Judgement(_grade_rising(worst, RPM_MARKS), text, -worst, number, about)
+    headline = Headline("round trips a minute", worst, "number", after="RPM", is_rising=True)
+    return _Judgement(_grade_rising(worst, RPM_MARKS), text, -worst, (headline,))
 
 
 def _read_statistic(evidence: _Evidence, measure: str, statistic: str) -> float | None:
@@ -547,19 +568,19 @@ def _grade_ping(evidence: _Evidence) -> _Judgement:
     by_loss = _grade_falling(loss, LOSS_MARKS)
     lost = f", {write_quantity(loss, 'ratio')} lost" if loss else ""
     text = f"{write_quantity(row['p50'])} at the median, {write_quantity(slow)} at the 95th percentile{lost}"
-    number = write_quantity(slow), "95th percentile of the round trip"
-    return _choose_worse(text, slow, (by_time, *number), (by_loss, *_write_loss(loss)))
+    headline = Headline("95th percentile of the round trip", slow)
+    return _choose_worse(text, slow, (by_time, headline), (by_loss, _write_loss(loss)))
 
 
-def _write_loss(loss: float | None) -> tuple[str, str]:
-    """Give the number for what is graded by its loss, and what it is."""
-    return f"{write_quantity(loss, 'ratio')} lost", "share of packets lost"
+def _write_loss(loss: float | None) -> Headline:
+    """Give the number for what is graded by its loss."""
+    return Headline("share of packets lost", loss, "ratio", after="lost")
 
 
 def _choose_worse(
     text: str,
     strain: float | None,
-    *marks: tuple[Grade, str, str],
+    *marks: tuple[Grade, Headline],
     share: float | None = None,
 ) -> _Judgement:
     """Judge by the worst of several grades, each with its number; of equals, by the first.
@@ -569,8 +590,9 @@ def _choose_worse(
     share
         What makes it unusable where it is large.
     """
-    grade, number, about = max(marks, key=lambda mark: ORDER.index(mark[0]))
-    return _Judgement(grade, text, strain, number, about, _name_word(share))
+    ordered = sorted(marks, key=lambda mark: -ORDER.index(mark[0]))
+    headlines = tuple(headline for _, headline in ordered)
+    return _Judgement(ordered[0][0], text, strain, headlines, _name_word(share))
 
 
 def _grade_video(evidence: _Evidence) -> _Judgement:
@@ -580,14 +602,9 @@ def _grade_video(evidence: _Evidence) -> _Judgement:
     marks = [
         (
             _grade_falling(late, FRAME_MARKS),
-            f"{write_quantity(late, 'ratio')} late",
-            "share of frames late or lost",
+            Headline("share of frames late or lost", late, "ratio", after="late"),
         ),
-        (
-            _grade_falling(frozen, FREEZE_MARKS),
-            f"{write_quantity(frozen, 'ratio')} frozen",
-            "share of the time in which the picture stood still",
-        ),
+        (_grade_falling(frozen, FREEZE_MARKS), _write_stills(frozen)),
     ]
     rate = _read_statistic(evidence, f"video_rate{way}", "mean")
     parts = [f"{write_quantity(rate, 'rate')} of video"]
@@ -602,7 +619,8 @@ def _grade_video(evidence: _Evidence) -> _Judgement:
         missed = _read_statistic(evidence, "missed", "mean")
         share = write_quantity(missed, "ratio")
         about = "share of input packets late or lost"
-        marks.append((_grade_falling(missed, PLAY_MARKS), f"{share} of input late", about))
+        headline = Headline(about, missed, "ratio", after="of input late")
+        marks.append((_grade_falling(missed, PLAY_MARKS), headline))
         if missed:
             up = evidence.rows.filter(direction="up")
             slow = write_quantity(_worst(up["delay_p95_ns"]))
@@ -623,10 +641,9 @@ def _grade_game(evidence: _Evidence) -> _Judgement:
     text = f"{share} lost or too late, delay {slow} at the 95th percentile"
     by_deadline = (
         _grade_falling(missed, PLAY_MARKS),
-        f"{share} late",
-        "share of packets late or lost",
+        Headline("share of packets late or lost", missed, "ratio", after="late"),
     )
-    by_loss = (_grade_falling(evidence.loss, LOSS_MARKS), *_write_loss(evidence.loss))
+    by_loss = (_grade_falling(evidence.loss, LOSS_MARKS), _write_loss(evidence.loss))
     return _choose_worse(text, evidence.delay_p95, by_deadline, by_loss, share=missed)
 
 
@@ -641,7 +658,7 @@ def _grade_datagrams(evidence: _Evidence) -> _Judgement:
     if evidence.is_cut_off():
         return _judge_silence()
     if evidence.delay_p95 is None:
-        return _Judgement(Grade.NONE, "nothing arrived", 0.0, "nothing arrived")
+        return _Judgement(Grade.NONE, "nothing arrived", 0.0, _say("nothing arrived"))
     application = find_application(evidence.application)
     is_game = "game" in application.properties
     marks = (65e6, 125e6, 200e6) if is_game else (150e6, 275e6, 400e6)
@@ -651,10 +668,9 @@ def _grade_datagrams(evidence: _Evidence) -> _Judgement:
         text += "; graded by that, as no scoring period was measured whole"
     by_delay = (
         _grade_falling(evidence.delay_p95, marks),
-        slow,
-        "95th percentile of the one-way delay",
+        Headline("95th percentile of the one-way delay", evidence.delay_p95),
     )
-    by_loss = (_grade_falling(evidence.loss, LOSS_MARKS), *_write_loss(evidence.loss))
+    by_loss = (_grade_falling(evidence.loss, LOSS_MARKS), _write_loss(evidence.loss))
     return _choose_worse(text, evidence.delay_p95, by_delay, by_loss, share=evidence.loss)
 
 
@@ -664,25 +680,26 @@ def _grade_transfer(evidence: _Evidence) -> _Judgement:
     if not evidence.goodput and evidence.is_under_way:
         return _grade_wait(evidence.waited_ns)
     rate, strain = write_quantity(evidence.goodput, "rate"), -(evidence.goodput or 0.0)
+    goodput = (Headline("goodput", evidence.goodput, "rate", is_rising=True),)
     if evidence.has("completion_time"):
         file = write_quantity(evidence.stats["completion_time"]["p50"])
-        return _Judgement(Grade.NONE, f"{rate}, a file in {file}", strain, rate, "goodput")
+        return _Judgement(Grade.NONE, f"{rate}, a file in {file}", strain, goodput)
     if evidence.has("speed"):
         shown = read_number(evidence.stats["speed"]["p50"]) or 0.0
         speed = write_quantity(shown, "rate")
-        text, about = f"a test shows {speed}", "what a speed test shows"
-        return _Judgement(Grade.NONE, text, -shown, speed, about)
-    return _Judgement(Grade.NONE, rate, strain, rate, "goodput")
+        headline = Headline("what a speed test shows", shown, "rate", is_rising=True)
+        return _Judgement(Grade.NONE, f"a test shows {speed}", -shown, (headline,))
+    return _Judgement(Grade.NONE, rate, strain, goodput)
 
 
 def _grade_wait(waited_ns: float) -> _Judgement:
     """Grade a transfer of which nothing came yet: who has not waited for long is neither well nor badly off."""
     if not waited_ns:
         # It began after the last sample but one.
-        return _Judgement(Grade.NONE, "nothing read yet", 0.0, "nothing read yet")
+        return _Judgement(Grade.NONE, "nothing read yet", 0.0, _say("nothing read yet"))
     if waited_ns <= WAIT_MARKS[0]:
         text = f"nothing read in {write_quantity(waited_ns)}"
-        return _Judgement(Grade.NONE, text, 0.0, text)
+        return _Judgement(Grade.NONE, text, 0.0, _say(text))
     return _judge_wait(waited_ns, "nothing read")
 
 
