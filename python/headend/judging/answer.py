@@ -35,10 +35,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One of the people, or a group of them, under every choice; None where a choice has not got them."""
+    """One of the people, or a group of them, under every choice; None where a choice has not got them.
+
+    A row that is ``inner`` belongs to the last one above it that is not: to its tier.
+    """
 
     label: str
     cells: tuple[Cell | None, ...]
+    inner: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,158 @@
+"""Which choices of a tier hurt whom, which are best, and what they cost.
+
+A choice is as good as another where the grades of all people under it add up to the same. Of those,
+the ones are best that no other beats in the rate of a transfer. What is left is a tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headend.judging.fates import Fate, TierFates
+
+#: Totals of badness that are as good as each other: those of groups are no whole numbers.
+SAME_BADNESS = 0.15
+
+#: What a transfer loses or gains below this share of its rate is no cost.
+NO_COST = 0.005
+
+#: How somebody fared under each choice; None where a choice has not got them.
+Fates = Sequence[Fate | None]
+
+
+def pick(fates: Fates, places: Sequence[int]) -> list[Fate]:
+    """Give the fates under some choices, where there are any."""
+    return [fate for at in places if (fate := fates[at])]
+
+
+def pick_all(fates: Fates) -> list[Fate]:
+    """Give the fates under all choices."""
+    return [fate for fate in fates if fate]
+
+
+def changes(fates: Fates) -> bool:
+    """Say whether somebody fares better under some choice than under another."""
+    known = pick_all(fates)
+    if len(known) < 2:
+        return False
+    if any(fate.is_count for fate in known):
+        ordered = sorted(known, key=lambda fate: fate.badness)
+        return ordered[-1].differs(ordered[0])
+    return len({fate.grade for fate in known}) > 1
+
+
+def suffers_always(fates: Fates) -> bool:
+    """Say whether somebody suffers under every choice."""
+    return all(fate.suffers for fate in pick_all(fates))
+
+
+def find_main(tiers: Sequence[TierFates]) -> str | None:
+    """Find whom the choice changes most, over some tiers; None where it changes nobody.
+
+    First comes who suffers under some choices and not under others.
+    """
+    ranks: dict[str, tuple[int, float]] = {}
+    for tier in tiers:
+        for name, fates in tier.people.items():
+            if changes(fates):
+                known = pick_all(fates)
+                costs = [fate.badness for fate in known]
+                is_helped = any(fate.suffers for fate in known) and not suffers_always(fates)
+                times, span = ranks.get(name, (0, 0.0))
+                ranks[name] = times + is_helped, span + max(costs) - min(costs)
+    return max(ranks, key=lambda name: ranks[name]) if ranks else None
+
+
+def find_hurt(fates: Fates) -> list[int]:
+    """Find the choices under which somebody suffers, or where that is under all or none, fares worst."""
+    suffering = [at for at, fate in enumerate(fates) if fate and fate.suffers]
+    if suffering and not suffers_always(fates):
+        return suffering
+    most = max((fate.badness for fate in pick_all(fates)), default=0.0)
+    least = most - SAME_BADNESS / 3
+    return [at for at, fate in enumerate(fates) if fate and fate.badness >= least]
+
+
+def find_best(tier: TierFates) -> list[int]:
+    """Find the choices under which people are best off in all; of these, those that cost transfers least."""
+    totals = {
+        at: sum(fate.badness for fates in tier.people.values() if (fate := fates[at]))
+        for at, result in enumerate(tier.results)
+        if result
+    }
+    least = min(totals.values())
+    best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
+    for fates in tier.people.values():
+        rates = {
+            at: (fate, fate.estimate.mean)
+            for at in best
+            if (fate := fates[at]) and fate.is_transfer and fate.estimate
+        }
+        if len(rates) > 1:
+            most, _ = max(rates.values(), key=lambda rate: rate[1])
+            best = [at for at in best if at not in rates or not rates[at][0].differs(most)]
+    return best
+
+
+def find_largest_difference(tier: TierFates) -> tuple[str, int, int] | None:
+    """Find whose number differs most between two choices, as a ratio.
+
+    Returns
+    -------
+    tuple
+        The name, the better choice and the worse one; None where no number differs beyond its
+        interval and 5 %.
+    """
+    found: tuple[float, str, int, int] | None = None
+    for name, fates in tier.people.items():
+        known = [
+            (fate.estimate.mean, at, fate)
+            for at, fate in enumerate(fates)
+            if fate and fate.estimate
+        ]
+        if len(known) < 2:
+            continue
+        low = min(known, key=lambda one: one[0])
+        high = max(known, key=lambda one: one[0])
+        if not high[2].differs(low[2]):
+            continue
+        is_rising = high[2].headline.is_rising and not high[2].is_count
+        better, worse = (high, low) if is_rising else (low, high)
+        ratio = (high[0] - low[0]) / max(abs(high[0]), abs(low[0]))
+        if found is None or ratio > found[0]:
+            found = ratio, name, better[1], worse[1]
+    return found[1:] if found else None
+
+
+def find_costs(
+    tiers: Sequence[tuple[TierFates, Sequence[int]]], best: Sequence[int]
+) -> dict[str, list[float]] | None:
+    """Find by which share of its rate each transfer changes under the best choices.
+
+    Parameters
+    ----------
+    tiers
+        Each with the choices that hurt in it; it is against the first of these.
+    best
+        The best choices of all these tiers.
+
+    Returns
+    -------
+    dict
+        The changes that are known (beyond their interval, where there is one), by the transfer's
+        name; None where there is no transfer.
+    """
+    found: dict[str, list[float]] = {}
+    has_transfers = False
+    for tier, hurt in tiers:
+        for name, fates in tier.people.items():
+            base = fates[hurt[0]] if hurt else None
+            level = base.estimate if base and base.is_transfer else None
+            if base is None or level is None or not level.mean:
+                continue
+            has_transfers = True
+            for fate in pick(fates, best):
+                difference = fate.compare(base)
+                if difference and (difference.count < 2 or difference.is_clear):
+                    found.setdefault(name, []).append(difference.mean / level.mean)
+    return found if has_transfers else None

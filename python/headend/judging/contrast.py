@@ -1,0 +1,183 @@
+"""The answer of a comparison: its question, what the choice does to whom, the matrix, the figure.
+
+The question is made of what is varied, even where the scenario's title is a question: that one is
+about the scenario, and a comparison is about the choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headend.engine.description import find_application
+from headend.judging.answer import Answer, Cell, Matrix, Row
+from headend.judging.choosing import find_main
+from headend.judging.estimate import Estimate, format_estimate
+from headend.judging.fates import Fate, QueueFate, TierFates, judge_tier
+from headend.judging.grading import Grade
+from headend.judging.grid import Grid, find_grid
+from headend.judging.telling import count_seeds, tell_grid, tell_tier
+from headend.scenario.groups import name_group
+from headend.text.quantity import format_quantity
+from headend.text.wording import join_names
+
+if TYPE_CHECKING:
+    from headend.judging.comparison import Variant
+
+#: People named in a question.
+MOST_ASKED = 4
+
+#: Rows that the matrix of a grid has at most; of more, those who are well everywhere are left out.
+MOST_ROWS = 15
+
+#: From this difference between medians, the queue's delay over time is the figure that shows why, ns.
+QUEUE_SHOWS = 20e6
+
+#: The figure that shows all tiers of a grid.
+GRID_FIGURE = "grid"
+
+#: Figures of what is graded by no measure of its own that has one.
+_FIGURES = {"voice": "mos", "ping": "ping"}
+
+
+def answer_comparison(variants: Sequence[Variant]) -> Answer:
+    """Answer which of several settings suits the people on the line.
+
+    Parameters
+    ----------
+    variants
+        The settings, each with its runs; at least two.
+    """
+    grid = find_grid(variants)
+    tiers = [judge_tier(tier) for tier in grid.tiers]
+    if grid.is_several:
+        sentences, matrix = tell_grid(grid, tiers), _tabulate_grid(grid, tiers)
+    else:
+        sentences, matrix = tell_tier(grid, tiers[0]), _tabulate_tier(grid, tiers[0])
+    return Answer(_ask(grid, tiers), sentences, matrix, _explain(grid, tiers))
+
+
+def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
+    """Make the question of the choice, the people, and the line or the tiers."""
+    people = list(dict.fromkeys(name for tier in tiers for name in tier.people))
+    whom = join_names(people) if len(people) <= MOST_ASKED else f"{len(people)} kinds of traffic"
+    if grid.is_several:
+        where = f" at each {join_names([axis.name for axis in grid.given])}"
+    else:
+        where = _tell_rate(tiers[0])
+    which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
+    return f"{which} suits {whom}{where}?"
+
+
+def _tell_rate(tier: TierFates) -> str:
+    """Say what rate the line has, where that is the same under every choice, and there is one line."""
+    is_one_of_many = bool(name_group(tier.queue))
+    rates = {queue.rate_bps for queue in tier.queues if queue and not is_one_of_many}
+    return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
+
+
+def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
+    rows = [
+        Row(name, tuple(_fill(fate, fates[0] if at else None) for at, fate in enumerate(fates)))
+        for name, fates in tier.people.items()
+    ]
+    if any(tier.queues):
+        cells = tuple(_fill_queue(queue) if queue else None for queue in tier.queues)
+        rows.append(Row(f"queue {tier.queue}", cells))
+    return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
+
+
+def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
+    left_out = _find_well(tiers)
+    rows = []
+    for tier in tiers:
+        cells = tuple(_fill_queue_briefly(queue) if queue else None for queue in tier.queues)
+        rows.append(Row(tier.tier.label, cells))
+        rows += [
+            Row(name, tuple(_fill(fate, None) for fate in fates), inner=True)
+            for name, fates in tier.people.items()
+            if name not in left_out
+        ]
+    well = f" Good everywhere, and so left out: {join_names(left_out)}." if left_out else ""
+    return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, tiers) + well)
+
+
+def _find_well(tiers: Sequence[TierFates]) -> list[str]:
+    """Find those who are well everywhere, where there is no room for all and somebody is left."""
+    names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
+    well = [
+        name
+        for name in names
+        if all(
+            fate is None or fate.grade is Grade.GOOD
+            for tier in tiers
+            for fate in tier.people.get(name, ())
+        )
+    ]
+    has_room = (len(names) + 1) * len(tiers) <= MOST_ROWS
+    return [] if has_room or len(well) == len(names) else well
+
+
+def _fill(fate: Fate | None, base: Fate | None) -> Cell | None:
+    if fate is None:
+        return None
+    note = _write_difference(fate, base) if base else ""
+    return Cell(fate.grade, fate.word, fate.write_number(), note)
+
+
+def _write_difference(fate: Fate, base: Fate) -> str:
+    """Write the difference to the first choice where it counts; of rates, in per cent."""
+    difference = fate.compare(base)
+    level = base.estimate
+    if difference is None or level is None or not fate.differs(base):
+        return ""
+    if fate.kind == "rate" and level.mean:
+        change = Estimate(difference.mean / level.mean, math.nan, 1)
+        return f"Δ {format_estimate(change, 'ratio', signed=True)}"
+    change = Estimate(difference.mean, math.nan, 1)
+    return f"Δ {format_estimate(change, fate.kind, signed=True)}"
+
+
+def _fill_queue(queue: QueueFate) -> Cell:
+    delay = format_estimate(queue.delay, "time") if queue.delay else "no packet"
+    used = f"line {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
+    return Cell(Grade.NONE, "", delay, used)
+
+
+def _fill_queue_briefly(queue: QueueFate) -> Cell:
+    delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
+    used = f", {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
+    return Cell(Grade.NONE, "", delay + used)
+
+
+def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
+    count = max(map(count_seeds, tiers))
+    told = [f"Means over {count} seeds ± 95 % interval."] if count > 1 else []
+    if not grid.is_several:
+        beyond = "its interval and 5 %" if count > 1 else "5 %"
+        told.append(f"Δ: difference to {grid.choice.values[0]}, where it is beyond {beyond}.")
+    if any(tier.queue for tier in tiers):
+        own = "At the head of a tier" if grid.is_several else "Queue"
+        told.append(f"{own}: the queue's median delay, and how much of the line was used.")
+    return " ".join(told)
+
+
+def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
+    """Choose the figure: of a grid its own; else the queue's delay where that differs, or who changes most."""
+    if grid.is_several:
+        return GRID_FIGURE
+    tier = tiers[0]
+    delays = [queue.delay.mean for queue in tier.queues if queue and queue.delay]
+    if delays and max(delays) - min(delays) > QUEUE_SHOWS:
+        return "queue"
+    fate = next((own for own in tier.people.get(find_main(tiers) or "", ()) if own), None)
+    if fate is None:
+        return "queue-delay"
+    if fate.is_transfer:
+        return "rates"
+    application = fate.party.worst.application
+    if application in _FIGURES:
+        return _FIGURES[application]
+    measures = find_application(application).measures
+    return next((kind.chart.name for kind, _ in measures if kind.chart), "delay")

@@ -1,0 +1,275 @@
+"""How everybody fared under each choice of a comparison, over all seeds, and what tells choices apart.
+
+A flow's grade and words are those of the means over the seeds (``judging/pooling.py``); its number
+is the mean over the seeds with its interval. Of a group of flows, the number is how many of its
+members suffer, counted in each seed. Differences are paired by seed. A difference counts where it
+is beyond its interval and beyond 5 % of the larger value (`TELLING`); with one seed, which has no
+interval, beyond 5 % alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.judging.bottleneck import find_shared_bottleneck
+from headend.judging.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
+from headend.judging.grading import ORDER, Finding, Grade, judge_flows
+from headend.judging.grid import Tier
+from headend.judging.headline import FEW_DECIMALS, Headline, write_value
+from headend.judging.pooling import list_runs, pool_runs
+from headend.judging.queues import weigh_queues
+from headend.judging.verdict import Party, gather_parties
+from headend.text.quantity import Kind
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+#: A difference tells two choices apart from this share of the larger value,
+TELLING = 0.05
+#: and on a scale with an end, from this step.
+TELLING_STEP: dict[Kind, float] = {"number": 0.1, "ratio": 0.01}
+
+#: Share of a group that suffers, up to which its cell is fair, and up to which it is poor.
+FEW_SUFFER, MANY_SUFFER = 0.1, 0.5
+
+
+@dataclass(frozen=True)
+class Fate:
+    """How a flow or a group of flows fared under one choice.
+
+    Parameters
+    ----------
+    party
+        As the means over the seeds have it.
+    grade
+        Its colour; of a group, by the share of its members who suffer.
+    headline
+        What its number is; of a group, that of its worst member.
+    values
+        The number of each seed, by seed; of a group, how many of its members suffer; NaN where
+        nothing was measured.
+    """
+
+    party: Party
+    grade: Grade
+    headline: Headline
+    values: Mapping[int, float]
+
+    @property
+    def is_transfer(self) -> bool:
+        """Whether there is nothing to judge but a rate."""
+        return self.grade is Grade.NONE
+
+    @property
+    def is_count(self) -> bool:
+        """Whether its number counts those who suffer in a group."""
+        return self.party.is_group and not self.is_transfer
+
+    @property
+    def suffers(self) -> bool:
+        """Whether it is poorly or badly off; of a group, whether more than a few members are."""
+        return self.grade in (Grade.POOR, Grade.BAD)
+
+    @property
+    def badness(self) -> float:
+        """How badly off it is, from 0 to 3; of a group, in the mean over its members."""
+        if self.is_count:
+            suffering = self.estimate
+            return 3 * suffering.mean / len(self.party.findings) if suffering else 0.0
+        return float(max(0, ORDER.index(self.grade) - 1))
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """Its number over the seeds; None where nothing was measured."""
+        known = [value for value in self.values.values() if not math.isnan(value)]
+        return estimate_mean(known) if known else None
+
+    @property
+    def word(self) -> str:
+        """Its grade in a word; nothing of a transfer, and of a group, whose number says it all."""
+        return "" if self.is_transfer or self.is_count else self.party.worst.word
+
+    @property
+    def kind(self) -> Kind:
+        """What its number measures."""
+        return "number" if self.is_count else self.headline.kind
+
+    def write_number(self) -> str:
+        """Write its number with unit and interval; nothing where none was measured."""
+        found = self.estimate
+        if found is None:
+            return "" if self.is_count else self.headline.told
+        if self.is_count:
+            return f"{format_estimate(found, 'number')} of {len(self.party.findings)} suffer"
+        if found.count < 2 and self.kind == "number" and abs(found.mean) < FEW_DECIMALS:
+            return self.headline.surround(write_value(found.mean, self.kind))
+        return self.headline.surround(format_estimate(found, self.kind))
+
+    def compare(self, base: Fate) -> Estimate | None:
+        """Give the difference of its number to that of a base, paired by seed; None where no seed is common."""
+        if (self.kind, self.is_count) != (base.kind, base.is_count):
+            return None
+        if not self.is_count and self.headline.about != base.headline.about:
+            return None
+        seeds = [
+            seed
+            for seed, value in self.values.items()
+            if not math.isnan(value + base.values.get(seed, math.nan))
+        ]
+        if not seeds:
+            return None
+        return estimate_difference(
+            [self.values[seed] for seed in seeds], [base.values[seed] for seed in seeds]
+        )
+
+    def differs(self, base: Fate) -> bool:
+        """Say whether its number is another than that of a base, beyond interval and 5 %."""
+        difference = self.compare(base)
+        if difference is None or (difference.count > 1 and not difference.is_clear):
+            return False
+        if self.is_count:
+            return abs(difference.mean) > max(1.0, TELLING * len(self.party.findings))
+        if self.kind in TELLING_STEP:
+            return abs(difference.mean) >= TELLING_STEP[self.kind]
+        levels = [fate.estimate.mean for fate in (self, base) if fate.estimate]
+        return abs(difference.mean) > TELLING * max(map(abs, levels))
+
+
+@dataclass(frozen=True)
+class QueueFate:
+    """What a queue was like under one choice, over all seeds; None where it held no packet.
+
+    Parameters
+    ----------
+    delay
+        The median delay, ns.
+    used
+        Share of its rate that was used.
+    rate_bps
+        Its rate, bit/s.
+    """
+
+    delay: Estimate | None
+    used: Estimate | None
+    rate_bps: float
+
+
+@dataclass(frozen=True)
+class TierFates:
+    """What everybody fared like under each choice of a tier, and its queue.
+
+    Parameters
+    ----------
+    tier
+        The settings.
+    people
+        By what to call a flow or group: its fate under each choice; None where it has none.
+    queue
+        The queue that the runs are compared by; empty where there is none.
+    queues
+        What that queue was like under each choice.
+    results
+        The result of each choice over its seeds; None where its run is missing.
+    """
+
+    tier: Tier
+    people: Mapping[str, tuple[Fate | None, ...]]
+    queue: str
+    queues: tuple[QueueFate | None, ...]
+    results: tuple[Record | None, ...]
+
+
+def judge_tier(tier: Tier) -> TierFates:
+    """Judge everybody under each choice of a tier."""
+    pooled = tuple(pool_runs(variant.results) if variant else None for variant in tier.variants)
+    found = [_judge_result(result) if result else {} for result in pooled]
+    names = dict.fromkeys(name for own in found for name in own)
+    queue = find_shared_bottleneck([result for result in pooled if result]) or ""
+    return TierFates(
+        tier,
+        {_label(name, found): tuple(own.get(name) for own in found) for name in names},
+        queue,
+        tuple(_describe_queue(result, queue) if result else None for result in pooled),
+        pooled,
+    )
+
+
+def _label(name: str, found: Sequence[Mapping[str, Fate]]) -> str:
+    labels = {own[name].party.label for own in found if name in own}
+    return labels.pop() if len(labels) == 1 else name
+
+
+def _judge_result(result: Record) -> dict[str, Fate]:
+    """Give the fate of each flow or group by its name, in the order of the tables."""
+    by_seed = {
+        run.manifest["seed"]: {party.name: party for party in gather_parties(judge_flows(run))}
+        for run in list_runs(result)
+    }
+    return {
+        party.name: _find_fate(party, {seed: own.get(party.name) for seed, own in by_seed.items()})
+        for party in gather_parties(judge_flows(result))
+    }
+
+
+def _find_fate(party: Party, by_seed: Mapping[int, Party | None]) -> Fate:
+    headline = _choose_headline(party.worst)
+    if not party.grades and party.is_group:
+        rates = {seed: own.goodput_bps if own else math.nan for seed, own in by_seed.items()}
+        goodput = Headline("goodput of all", party.goodput_bps, "rate", is_rising=True)
+        return Fate(party, Grade.NONE, goodput, rates)
+    if party.is_group:
+        counts = {
+            seed: float(sum(one.suffers for one in own.findings)) if own else math.nan
+            for seed, own in by_seed.items()
+        }
+        known = [count for count in counts.values() if not math.isnan(count)]
+        share = sum(known) / max(len(known), 1) / len(party.findings)
+        return Fate(party, _grade_group(party, share), headline, counts)
+    values = {
+        seed: _read(own.worst, headline) if own else math.nan for seed, own in by_seed.items()
+    }
+    return Fate(party, party.worst.grade, headline, values)
+
+
+def _choose_headline(finding: Finding) -> Headline:
+    """Choose the number that is by: the first that was measured."""
+    known = (own for own in finding.headlines if own.value is not None)
+    return next(known, finding.headlines[0])
+
+
+def _read(finding: Finding, headline: Headline) -> float:
+    """Give the value that a seed's run has of some number; NaN where it has none."""
+    own = next((one for one in finding.headlines if one.about == headline.about), None)
+    return math.nan if own is None or own.value is None else own.value
+
+
+def _grade_group(party: Party, share: float) -> Grade:
+    """Grade a group by the share of its members who suffer; where nobody does, as its member in the middle."""
+    if not share:
+        return Grade.GOOD if party.middle.grade in (Grade.GOOD, Grade.NONE) else Grade.FAIR
+    if share <= FEW_SUFFER:
+        return Grade.FAIR
+    return Grade.POOR if share <= MANY_SUFFER else Grade.BAD
+
+
+def _describe_queue(result: Record, queue: str) -> QueueFate | None:
+    rows = [
+        row
+        for run in list_runs(result)
+        for row in weigh_queues(run).iter_rows(named=True)
+        if row["queue"] == queue
+    ]
+    if not rows:
+        return None
+    delays, used = (
+        [row[column] for row in rows if row[column] is not None and not math.isnan(row[column])]
+        for column in ("delay_p50_ns", "utilisation")
+    )
+    return QueueFate(
+        estimate_mean(delays) if delays else None,
+        estimate_mean(used) if used else None,
+        float(rows[0]["rate_bps"]),
+    )

@@ -1,0 +1,217 @@
+"""What a comparison varies: one choice between settings, or a grid of tiers and choices.
+
+A comparison with one axis is one tier. With several, one axis is the choice, and every combination
+of the others is a tier: settings are set against each other within a tier, never across tiers. The
+choice is the last axis whose value somebody can choose (a queue, a target, a congestion control).
+What is given rather than chosen (rates, round-trip times, numbers of homes, loads) makes tiers,
+wherever it stands; see ``GIVEN``. Where all axes are of one sort, the last one is the choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.text.quantity import shorten_value
+
+if TYPE_CHECKING:
+    from headend.judging.comparison import Variant
+
+#: Last keys of paths whose values are given by the line, its distance or its load.
+GIVEN = frozenset(
+    [
+        "capacity",
+        "channels",
+        "count",
+        "distance",
+        "duration",
+        "load",
+        "loss",
+        "mix",
+        "neighbours",
+        "number",
+        "page",
+        "pause",
+        "peak_rate",
+        "preset",
+        "rate",
+        "rtt",
+        "share",
+        "size",
+        "snr",
+        "start",
+        "stop",
+        "trace",
+        "warmup",
+    ]
+)
+
+#: Keys above a path's last one that make it a choice, whatever it is called.
+CHOSEN = frozenset({"queue", "tcp", "congestion"})
+
+#: What some keys are called in sentences.
+_WORDS = {"rtt": "RTT", "congestion": "congestion control", "snr": "SNR"}
+
+#: Keys that tell which way something goes, so that they belong to its name.
+_WAYS = {
+    "upstream": "upstream", "downstream": "downstream", "up": "upstream", "down": "downstream",
+}  # fmt: skip
+
+#: What stands for a value that a finished run left as its scenario has it.
+AS_WRITTEN = "as written"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is varied.
+
+    Parameters
+    ----------
+    path
+        As ``--vary`` takes it; empty where runs differ in more than one way.
+    name
+        What sentences call it, such as ``queue`` or ``upstream rate``.
+    values
+        As labels, in order.
+    """
+
+    path: str
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tier:
+    """The settings that are set against each other.
+
+    Parameters
+    ----------
+    label
+        Such as ``upstream rate 5 Mbit/s``; empty where there is one tier alone.
+    variants
+        One for each choice; None where that run is missing.
+    """
+
+    label: str
+    variants: tuple[Variant | None, ...]
+
+    @property
+    def present(self) -> list[Variant]:
+        """The settings that there are runs of."""
+        return [variant for variant in self.variants if variant]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All settings of a comparison in their order.
+
+    Parameters
+    ----------
+    choice
+        The axis whose values are the columns.
+    given
+        The axes whose combinations are the tiers; empty where there is one tier alone.
+    tiers
+        In the order of the values of their axes, the first axis outermost.
+    """
+
+    choice: Axis
+    given: tuple[Axis, ...]
+    tiers: tuple[Tier, ...]
+
+    @property
+    def is_several(self) -> bool:
+        """Whether there are several tiers."""
+        return len(self.tiers) > 1
+
+
+def find_grid(variants: Sequence[Variant]) -> Grid:
+    """Find the axes of a comparison in what its runs were set to.
+
+    Settings make a grid where no two of them share all values, and more than half of the
+    combinations are there: some may be missing because a run was stopped.
+    """
+    settings = [dict(variant.results[0].manifest.get("overrides", [])) for variant in variants]
+    paths = list(dict.fromkeys(path for own in settings for path in own))
+    varied = {
+        path: tuple(dict.fromkeys(own.get(path, "") for own in settings))
+        for path in paths
+        if len({own.get(path, "") for own in settings}) > 1
+    }
+    labels = tuple(variant.label for variant in variants)
+    places = [tuple(own.get(path, "") for path in varied) for own in settings]
+    combinations = math.prod(map(len, varied.values()))
+    is_grid = len(set(places)) == len(places) and 2 * len(places) > combinations
+    if len(varied) < 2 or not is_grid:
+        (path,) = varied if len(varied) == 1 else ("",)
+        axis = Axis(path, name_axis(path) if path else "setting", labels)
+        return Grid(axis, (), (Tier("", tuple(variants)),))
+    chosen = choose_axis(list(varied))
+    axes = {
+        path: Axis(path, name_axis(path), tuple(_label(value) for value in values))
+        for path, values in varied.items()
+    }
+    given = [path for path in varied if path != chosen]
+    order = list(varied)
+    found: dict[tuple[str, ...], dict[str, Variant]] = {}
+    for place, variant in zip(places, variants, strict=True):
+        tier = tuple(place[order.index(path)] for path in given)
+        found.setdefault(tier, {})[place[order.index(chosen)]] = variant
+    ranked = sorted(
+        found, key=lambda tier: [varied[path].index(tier[at]) for at, path in enumerate(given)]
+    )
+    tiers = (
+        Tier(
+            ", ".join(
+                f"{axes[path].name} {_label(value)}"
+                for path, value in zip(given, tier, strict=True)
+            ),
+            tuple(found[tier].get(value) for value in varied[chosen]),
+        )
+        for tier in ranked
+    )
+    return Grid(axes[chosen], tuple(axes[path] for path in given), tuple(tiers))
+
+
+def choose_axis(paths: Sequence[str]) -> str:
+    """Choose which of several paths is the choice; the others make tiers.
+
+    Examples
+    --------
+    >>> choose_axis(["queue", "link.cable.docsis.upstream.rate"])
+    'queue'
+    >>> choose_axis(["flow.call.scoring.de_jitter", "queue"])
+    'queue'
+    """
+    chosen = [path for path in paths if not _is_given(path)]
+    return (chosen or list(paths))[-1]
+
+
+def _is_given(path: str) -> bool:
+    """Say whether nobody chooses a value: it is the line's, its distance or its load."""
+    keys = path.split(".")
+    return keys[-1] in GIVEN and not CHOSEN & set(keys)
+
+
+def name_axis(path: str) -> str:
+    """Give what sentences call a path.
+
+    Examples
+    --------
+    >>> name_axis("link.cable.docsis.upstream.rate"), name_axis("flow.call.rtt")
+    ('upstream rate', 'RTT of call')
+    >>> name_axis("queue"), name_axis("queue.buffer_control.target")
+    ('queue', 'target')
+    """
+    keys = path.split(".")
+    name = _WORDS.get(keys[-1], keys[-1].replace("_", " "))
+    if keys[0] == "flow" and len(keys) > 2:
+        return f"{name} of {keys[1]}"
+    way = _WAYS.get(keys[-2]) if len(keys) > 1 else None
+    return f"{way} {name}" if way else name
+
+
+def _label(value: str) -> str:
+    return shorten_value(value) or AS_WRITTEN
