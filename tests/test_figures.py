@@ -15,12 +15,14 @@ import pytest
 import headend
 from headend.cli.main import app
 from headend.figures import draw_figures
+from headend.figures import vegalite as vl
 from headend.figures.export import fix_size, write_figures
 from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_keys, lay_out
+from headend.figures.fitting import fit_specification
 from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
 from headend.figures.selection import order_flows
 from headend.figures.sweep import MOST_PANELS
-from headend.figures.theme import log_axis, make_chart
+from headend.figures.theme import colour, log_axis, make_chart
 from headend.results.seal import seal
 from headend.running.result import Result
 from headend.scenario.library import list_studies
@@ -77,6 +79,7 @@ import sys
 sys.modules["altair"] = sys.modules["numpy"] = None
 import headend
 from headend.figures import draw_figures
+from headend.figures import vegalite as vl
 figures = draw_figures([headend.Result.load(sys.argv[1])])
 print(sum(len(panel.specify()["datasets"]) for figure in figures for panel in figure.panels))
 """
@@ -327,3 +330,52 @@ def test_without_a_note_a_picture_has_its_title_alone(crowded: Result) -> None:
     panel = draw_figures([crowded])[0].panels[0]
     assert fix_size(panel, "Delay")["title"] == "Delay"
     assert fix_size(panel, "Delay", " Left.")["title"] == {"text": "Delay", "subtitle": ["Left."]}
+
+
+def fit(names: list[str], width: float, title: str = "delay (ms)") -> dict[str, Any]:
+    rows = pl.DataFrame({"x": [1.0] * len(names), "series": names, "slot": range(len(names))})
+    drawn = make_chart(rows.with_columns(place="slot")).mark_line()
+    lines = drawn.encode(
+        x="x:Q", y=vl.Y("x:Q", title=title), color=colour(rows.with_columns(place="slot"))
+    )
+    specification = vl.layer(lines).to_dict()
+    fit_specification(specification, width, 200)
+    encoding: dict[str, Any] = specification["layer"][0]["encoding"]
+    return encoding
+
+
+def test_a_legend_has_as_many_columns_as_its_longest_name_leaves_room_for() -> None:
+    names = ["b", "a", "call", "ping"]
+    assert fit(names, 1000)["color"]["legend"]["columns"] == 4
+    assert fit(names, 300)["color"]["legend"]["columns"] == 4
+    assert fit(names, 140)["color"]["legend"]["columns"] == 2
+    assert (
+        fit([*names, "queue=buffer_control target 32 KiB"], 300)["color"]["legend"]["columns"] == 1
+    )
+    assert fit(names, 300)["color"]["legend"]["values"] == names
+
+
+def test_a_name_too_long_for_a_legend_gets_lines() -> None:
+    legend = fit(["queue=buffer_control target=32 KiB", "b"], 200)["color"]["legend"]
+    lines = '{"queue=buffer_control target=32 KiB": ["queue=buffer_control", "target=32 KiB"]}'
+    assert legend["labelExpr"] == f"({lines})[datum.label] || datum.label"
+    assert "labelExpr" not in fit(["b"], 200)["color"]["legend"]
+
+
+def test_a_title_longer_than_its_axis_gets_lines() -> None:
+    assert fit(["a"], 300)["y"]["title"] == "delay (ms)"
+    long = "what is left of the tokens of the sustained rate (KiB)"
+    assert fit(["a"], 300, long)["y"]["title"] == [
+        "what is left of the tokens of",
+        "the sustained rate (KiB)",
+    ]
+
+
+def test_runs_stand_in_a_legend_in_the_order_given() -> None:
+    rows = pl.DataFrame({"key": ["call"], "x": [1.0]})
+    panels, _ = lay_out(
+        {"pie": rows, "drop_tail": rows, "codel": rows},
+        lambda marked: make_chart(marked).mark_point().encode(x="x:Q", color=colour(marked)),
+    )
+    legend = panels[0].specify()["encoding"]["color"]["legend"]
+    assert legend["values"] == ["pie", "drop_tail", "codel"]

@@ -20,8 +20,9 @@ from headend.figures.export import write_figures
 from headend.figures.figure import Figure, Panel
 from headend.figures.sweep import _name_measure
 from headend.figures.thinning import thin_distributions
+from headend.report.charts import embed_json
 from headend.report.comparison import find_differences
-from headend.report.page import bundle_libraries, embed_json
+from headend.report.page import bundle_libraries
 from headend.running.experiment import compare
 from headend.running.result import Result
 from headend.sweeps.outcome import Shown
@@ -172,17 +173,6 @@ def test_no_two_of_many_series_look_alike() -> None:
         assert len(set(zip(ranges[0], other, strict=True))) == 28
     assert len(set(ranges[1][:7])) == 1
     assert len(set(ranges[2][:7])) == 7
-
-
-def test_a_legend_of_long_names_has_fewer_columns() -> None:
-    from headend.figures.theme import make_legend
-
-    def columns(name: str) -> int:
-        found: int = make_legend([name])["columns"]
-        return found
-
-    assert columns("call") == 3
-    assert columns("buffer_control target 32 KiB") == 1
 
 
 def test_a_run_keeps_its_colour_in_every_panel(fake: Any, home_line: Path) -> None:

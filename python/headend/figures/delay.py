@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from headend.results.record import Record
     from headend.scenario.groups import Group
 
+#: Conversation is easy up to the one, ms, and hard from the other (ITU-T G.114).
+LATEST_EASY_MS, EARLIEST_HARD_MS = 150, 400
+
 
 def draw_flow_delay(results: Sequence[Record]) -> Figure | None:
     """Draw how many packets of each flow took longer than a given delay, host to host."""
@@ -100,7 +103,11 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
     chosen = highlight()
     lowest = float(rows["delay_ms"].min())  # type: ignore[arg-type]
     highest = float(rows.select(pl.max_horizontal("delay_ms", "high_ms").max()).item())
-    domain = (max(lowest * 0.9, 1e-3), max(highest * 1.1, 480 if marks else lowest * 10))
+    if marks:
+        lowest, highest = min(lowest, LATEST_EASY_MS), max(highest, EARLIEST_HARD_MS)
+    else:
+        highest = max(highest, lowest * 10)
+    domain = (max(lowest * 0.9, 1e-3), highest * 1.15)
     curves = (
         make_chart(rows)
         .mark_line(strokeWidth=2.2, clip=True)
@@ -133,7 +140,10 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
     layers = [*_draw_bands(rows), curves]
     if marks:
         # Curves begin along the upper edge: what the marks mean stands outside of it.
-        layers += [mark_along(ms, f"{ms} ms", "delay_ms", above=True) for ms in (150, 400)]
+        layers += [
+            mark_along(ms, f"{ms} ms", "delay_ms", above=True)
+            for ms in (LATEST_EASY_MS, EARLIEST_HARD_MS)
+        ]
     return vl.layer(*layers) if len(layers) > 1 else curves
 
 

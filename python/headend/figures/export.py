@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import InputError, suggest, tell_system
 from headend.extras import PAPER
 from headend.figures.catalogue import draw_figures
+from headend.figures.fitting import fit_specification
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, name_folders, write_file
 from headend.text.reveal import picture_in_json
@@ -132,6 +133,7 @@ def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
     specification = panel.specify()
     specification["width"] = WIDTH
     specification.setdefault("height", HEIGHT)
+    fit_specification(specification, WIDTH, specification["height"])
     # An empty subtitle would still take its room.
     lines = textwrap.wrap(note.strip(), NOTE_LETTERS)
     specification["title"] = {"text": title, "subtitle": lines} if lines else title

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headend.figures import vegalite as vl
 from headend.text.wording import list_names
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from headend.figures import vegalite as vl
 
 
 #: More lines than this cannot be told apart, so the rest are left out and the figure names them.
@@ -37,13 +36,34 @@ class Panel:
     chart: vl.Chart
     name: str = ""
 
-    def specify(self) -> dict[str, Any]:
-        """Give its Vega-Lite specification without an address in it; tests check it against the schema."""
-        specification: dict[str, Any] = _clean_titles(self.chart.to_dict())
-        # A study of somebody else may draw with Altair, whose charts bring both.
+    def specify(self, *, packed: bool = False) -> dict[str, Any]:
+        """Give its Vega-Lite specification without an address in it; tests check it against the schema.
+
+        Parameters
+        ----------
+        packed
+            Whether data sets are to be columns by name instead of rows, for a page that makes rows of them.
+        """
+        specification: dict[str, Any]
+        chart: Any = self.chart
+        if packed and isinstance(chart, vl.Chart):
+            specification = _clean_titles(chart.to_dict(as_columns=True))
+        else:
+            # A study of somebody else may draw with Altair, whose charts have rows.
+            specification = _clean_titles(chart.to_dict())
+            if packed:
+                sets = specification.get("datasets", {})
+                specification["datasets"] = {name: _turn(rows) for name, rows in sets.items()}
+        # Altair's charts bring both.
         for name in ("$schema", "config"):
             specification.pop(name, None)
         return specification
+
+
+def _turn(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Give rows as columns; what a row does not have is null."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _clean_titles(part: Any, name: str = "") -> Any:
@@ -137,11 +157,11 @@ def lay_out(
     if len(frames) == 1:
         rows = next(iter(filled.values())).filter(pl.col("key").is_in(kept))
         places = _place(kept, slots)
-        return [Panel("", draw(_mark(rows, pl.col("key"), places)))], note
+        return [Panel("", draw(_mark(rows, pl.col("key"), places, places)))], note
     panels = []
     for key in kept:
         parts = [
-            _mark(frames[label].filter(pl.col("key") == key), pl.lit(label), {label: place})
+            _mark(frames[label].filter(pl.col("key") == key), pl.lit(label), {label: place}, frames)
             for place, label in enumerate(frames)
             if label in filled
         ]
@@ -172,13 +192,15 @@ def order_labels(labels: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def _mark(rows: pl.DataFrame, series: pl.Expr, places: Mapping[str, int]) -> pl.DataFrame:
+def _mark(
+    rows: pl.DataFrame, series: pl.Expr, places: Mapping[str, int], order: Iterable[str]
+) -> pl.DataFrame:
     import polars as pl
 
-    order = {key: number for number, key in enumerate(places)}
+    numbers = {key: number for number, key in enumerate(order)}
     return rows.with_columns(series=series).with_columns(
         slot=pl.col("series").replace_strict(dict(places), return_dtype=pl.Int64),
-        place=pl.col("series").replace_strict(order, return_dtype=pl.Int64),
+        place=pl.col("series").replace_strict(numbers, return_dtype=pl.Int64),
     )
 
 

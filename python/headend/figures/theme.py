@@ -32,9 +32,6 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 
 WIDTH, HEIGHT = 640, 260
 
-#: Room for a legend above the narrowest panel of a page, and for one entry's symbol; what one letter takes, in pixels.
-LEGEND_WIDTH, SYMBOL_WIDTH, LETTER_WIDTH = 400, 50, 6.5
-
 #: Of the width of an axis, so much is taken by the label at an end.
 ROOM_FOR_LABEL = 0.06
 
@@ -68,7 +65,6 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
             "orient": "top",
             "direction": "horizontal",
             "labelFontSize": 12,
-            "labelLimit": LEGEND_WIDTH - SYMBOL_WIDTH,
             "symbolStrokeWidth": 3,
             # Whatever is drawn first may be a pale band.
             "symbolOpacity": 1,
@@ -142,12 +138,11 @@ def shape(rows: pl.DataFrame) -> vl.Shape:
 def make_legend(
     names: Sequence[str], symbol: Literal["stroke", "circle"] | None = None
 ) -> vl.Legend:
-    """Make a legend that keeps inside its panel, in as many columns as the longest name leaves room for."""
-    widest = SYMBOL_WIDTH + LETTER_WIDTH * max(map(len, names), default=0)
-    columns = int(min(3, max(1, LEGEND_WIDTH // widest)))
+    """Make a legend in the order given; where it is drawn, it gets as many columns as there is room for."""
+    values = list(names)
     if symbol is None:
-        return vl.Legend(title=None, columns=columns)
-    return vl.Legend(title=None, columns=columns, symbolType=symbol)
+        return vl.Legend(title=None, values=values)
+    return vl.Legend(title=None, values=values, symbolType=symbol)
 
 
 def time_axis() -> vl.X:
@@ -155,7 +150,7 @@ def time_axis() -> vl.X:
     return vl.X(
         "time_s:Q",
         title="simulated time (s)",
-        axis=vl.Axis(grid=False, tickCount=8),
+        axis=vl.Axis(grid=False, tickCount={"expr": "max(2, min(8, floor(width / 60)))"}),
         scale=vl.Scale(nice=False, zero=True),
     )
 
@@ -183,7 +178,7 @@ def log_axis(domain: tuple[float, float], *, ends: bool = False) -> vl.Axis:
         between = [value for value in values if domain[0] * room < value < domain[1] / room]
         values = [domain[0], *between, domain[1]]
     # Vega's own words for a logarithmic scale leave out what is further than a few steps from a power of ten.
-    return vl.Axis(values=values, labelExpr="format(datum.value, ',~r')")
+    return vl.Axis(values=values, labelExpr="format(datum.value, ',~r')", labelSeparation=8)
 
 
 def highlight() -> vl.Parameter:

@@ -6,7 +6,8 @@ specification as they are given. Nothing is inferred: a field says of which type
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -230,15 +231,20 @@ class Chart:
         """Set parts of the specification, such as ``width``, ``height`` and ``title``."""
         return replace(self, parts={**self.parts, **parts})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, as_columns: bool = False) -> dict[str, Any]:
         """Give the specification; rows that several charts share are in it once.
+
+        Parameters
+        ----------
+        as_columns
+            Whether data sets are columns by name, which Vega-Lite does not read, instead of rows.
 
         Raises
         ------
         ValueError
             When rows have no such field.
         """
-        return _Specification().write(self)
+        return _Specification(_list_columns if as_columns else _list_rows).write(self)
 
     def _mark(self, kind: str, options: Mapping[str, Any]) -> Chart:
         return self.properties(mark={"type": kind, **options})
@@ -285,7 +291,8 @@ def _encode(name: str, channel: str | Mapping[str, Any] | Sequence[str | Channel
 class _Specification:
     """A specification while it is written: its rows, and what can be chosen with the views where that is."""
 
-    def __init__(self) -> None:
+    def __init__(self, write_rows: Callable[[pl.DataFrame], Any]) -> None:
+        self.write_rows = write_rows
         self.frames: list[pl.DataFrame] = []
         self.choices: dict[str, dict[str, Any]] = {}
         self.views = 0
@@ -295,7 +302,7 @@ class _Specification:
         if self.choices:
             written["params"] = list(self.choices.values())
         names = (_name_rows(number) for number in range(len(self.frames)))
-        written["datasets"] = dict(zip(names, map(_list_rows, self.frames), strict=True))
+        written["datasets"] = dict(zip(names, map(self.write_rows, self.frames), strict=True))
         return written
 
     def _write_part(self, chart: Chart) -> dict[str, Any]:
@@ -331,6 +338,18 @@ def _list_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
     numbers = [pl.col(name) for name, kind in frame.schema.items() if kind.is_float()]
     finite = [pl.when(number.is_finite()).then(number) for number in numbers]
     return frame.with_columns(finite).to_dicts()
+
+
+def _list_columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
+    """Give columns as JSON can hold them."""
+    columns = frame.to_dict(as_series=False)
+    for name, kind in frame.schema.items():
+        if kind.is_float():
+            columns[name] = [
+                value if value is not None and math.isfinite(value) else None
+                for value in columns[name]
+            ]
+    return columns
 
 
 def _check_fields(chart: Chart, columns: Sequence[str]) -> None:

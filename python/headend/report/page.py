@@ -14,22 +14,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from headend.figures import draw_figures
-from headend.figures.theme import HEIGHT, configure
+from headend.figures.theme import configure
 from headend.judging.caveats import MissingSeeds
 from headend.judging.estimate import format_estimate
+from headend.report.charts import embed_charts, embed_json
 from headend.report.comparison import describe_comparison
 from headend.report.run import describe_run
 from headend.report.vega import read_script
 from headend.results.folder import write_file
 from headend.results.seal import seal_page
 from headend.text.quantity import format_quantity
-from headend.text.reveal import picture_in_json, reveal
+from headend.text.reveal import reveal
 
 if TYPE_CHECKING:
     import jinja2
     import markupsafe
 
-    from headend.figures import Figure, Panel
+    from headend.figures import Figure
     from headend.results.record import Record
 
 
@@ -115,35 +116,10 @@ def fingerprint_drawing() -> str:
     return digest.hexdigest()
 
 
-def shape_for_page(panel: Panel) -> dict[str, Any]:
-    """Give a panel's Vega-Lite specification, as wide as the page allows."""
-    specification = panel.specify()
-    specification["width"] = "container"
-    specification.setdefault("height", HEIGHT)
-    specification["autosize"] = {"type": "fit-x", "contains": "padding"}
-    return specification
-
-
 @functools.cache
 def bundle_libraries() -> str:
     """Give Vega, Vega-Lite and vega-embed as one script that can be put into a page."""
     return read_script()
-
-
-def embed_charts(figures: Sequence[Figure]) -> str:
-    """Write the specifications of all charts by their names on the page, one after the other: a chart takes ten times its text in memory."""
-    charts = (
-        f"{embed_json(f'{figure.name}-{number}')}:{embed_json(shape_for_page(panel))}"
-        for figure in figures
-        for number, panel in enumerate(figure.panels)
-    )
-    return f"{{{','.join(charts)}}}"
-
-
-def embed_json(content: Any) -> str:
-    """Write JSON that cannot end the script element it is put in."""
-    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-    return picture_in_json(text).replace("<", "\\u003c")
 
 
 def mark_code(text: str) -> markupsafe.Markup:
