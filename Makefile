@@ -143,6 +143,10 @@ target/docs-env/.built: docs/requirements.txt | tools
 	target/docs-env/bin/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
 	@touch $@
 
+.PHONY: outputs
+outputs: build ## Run the commands of the tutorial, the how-tos and the explanations, and write what they print into the pages
+	@$(BIN)/python docs/outputs.py
+
 .PHONY: bench
 bench: tools ## What a packet costs, beside the least any simulator must do (also target/bench.json)
 	cargo run --release --quiet --package headend-bench

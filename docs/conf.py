@@ -24,7 +24,22 @@ exclude_patterns = [".*", "benches", "crates", "dist", "fuzz", "python", "result
 
 #: The navigation: captions, and their pages by name without ``.md``.
 CONTENTS: dict[str, list[str]] = {
-    "Start": ["docs/installing"],
+    "Start": ["docs/installing", "docs/tutorial"],
+    "How to": [
+        "docs/howto/tier-buffer",
+        "docs/howto/paper-comparison",
+        "docs/howto/application-in-ci",
+        "docs/howto/class-of-90-minutes",
+        "docs/howto/own-trace",
+        "docs/howto/cluster",
+    ],
+    "Explanation": [
+        "docs/explanation/why-buffers-bloat",
+        "docs/explanation/what-an-aqm-does",
+        "docs/explanation/request-and-grant",
+        "docs/explanation/what-to-believe",
+        "docs/glossary",
+    ],
     "Reference": [
         "docs/reference/commands",
         "docs/reference/scenario",
