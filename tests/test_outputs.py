@@ -20,16 +20,15 @@ _spec.loader.exec_module(outputs)
 TUTORIAL = ROOT / "docs/tutorial.md"
 
 
-def test_the_tutorial_can_be_followed() -> None:
-    assert outputs.follow_page(TUTORIAL) == TUTORIAL.read_text(encoding="utf-8")
+def test_the_commands_of_the_tutorial_work() -> None:
+    outputs.follow_page(TUTORIAL)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", [page for page in outputs.PAGES if page != TUTORIAL], ids=lambda page: page.stem
-)
-def test_the_other_pages_can_be_followed(page: Path) -> None:
-    assert outputs.follow_page(page) == page.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", outputs.PAGES, ids=lambda page: page.stem)
+def test_a_page_shows_what_its_commands_print(page: Path) -> None:
+    stale = f"{page} shows old outputs: run make outputs"
+    assert outputs.follow_page(page) == page.read_text(encoding="utf-8"), stale
 
 
 def test_a_stale_output_is_replaced_and_another_exit_code_told(tmp_path: Path) -> None:
