@@ -214,7 +214,7 @@ def test_what_cannot_be_written_is_one_line_and_leaves_what_was_there(tmp_path: 
 
 
 def test_the_recipe_for_continuous_integration_holds_what_it_promises() -> None:
-    page = Path(__file__).parent.parent / "docs" / "reference" / "expectations.md"
+    page = Path(__file__).parent.parent / "docs" / "howto" / "application-in-ci.md"
     (text,) = re.findall(r"```toml\n(format = 1.*?)```", page.read_text("utf-8"), re.DOTALL)
     result = headend.run(tomllib.loads(text))
     assert [outcome.met for outcome in result.expectations] == [True] * 4
