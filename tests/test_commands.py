@@ -24,7 +24,7 @@ from headend.cli.layout import take_first_paragraph
 from headend.cli.main import SECTIONS, app
 from headend.cli.version import ask_git
 from headend.engine.vocabulary import list_choices
-from headend.scenario.library import list_scenarios, list_studies, list_sweeps
+from headend.scenario.shipped import list_scenarios, list_studies, list_sweeps
 
 PACKAGE = str(Path(headend.__file__).parents[1])
 

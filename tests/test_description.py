@@ -14,6 +14,7 @@ import pytest
 
 import headend
 from headend import _engine
+from headend.engine import metrics
 from headend.engine.columns import TABLES
 from headend.engine.description import describe, find_application, find_queue, list_applications
 from headend.engine.vocabulary import list_choices
@@ -24,6 +25,7 @@ from headend.judging.grading import judge_flows
 from headend.judging.scores import score_runs
 from headend.running.result import Result
 from headend.scenario import lookup
+from headend.scenario.subjects import Vocabulary
 
 
 def test_it_describes_all_queues_and_applications_that_scenarios_may_name() -> None:
@@ -135,7 +137,7 @@ def beating(monkeypatch: pytest.MonkeyPatch) -> Iterator[Result]:
         if application["name"] == "cbr":
             application["measures"] = [["pulse", None]]
     monkeypatch.setattr(_engine, "describe", lambda: json.dumps(content))
-    kept = (describe, expect.list_measures, lookup._list_kind)
+    kept = (describe, metrics.list_measures, lookup._list_kind)
     for function in kept:
         function.cache_clear()
     beats = [2e6, 3e6, 4e6]
@@ -167,7 +169,7 @@ def test_a_measure_of_a_new_application_is_judged_compared_drawn_found_and_expec
     names = [figure.name for figure in draw_figures([beating])]
     assert names.index("beats") < names.index("delay")
     assert lookup.find("pulse")[0].how == "FLOW.pulse.p95 in [expect]"
-    vocabulary = expect.Vocabulary({"monitor": "cbr"}, [])
+    vocabulary = Vocabulary({"monitor": "cbr"}, [])
     outcome = expect.parse_expectation("it", "monitor.pulse.max <= 2 ms", vocabulary)
     assert outcome.check(beating.tables).measured == 3e6
     with pytest.raises(InputError, match='monitor has no metric "mos"'):

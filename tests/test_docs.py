@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 from headend.cli.main import app
 from headend.engine.columns import OPTIONAL_TABLES, TABLES
-from headend.engine.vocabulary import list_choices
-from headend.judging.expect import (
+from headend.engine.metrics import (
     CHANNEL_METRICS,
     FLOW_METRICS,
     QUEUE_METRICS,
@@ -20,6 +19,7 @@ from headend.judging.expect import (
     list_measure_names,
     list_measures,
 )
+from headend.engine.vocabulary import list_choices
 from headend.scenario.reach import HERE
 from headend.scenario.source import Text
 

@@ -23,19 +23,15 @@ from headend._engine import Run
 from headend.cli.main import app
 from headend.engine.build import check_engine
 from headend.engine.columns import TABLES, Frames
+from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, list_measure_names
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
-from headend.judging.expect import (
-    FLOW_METRICS,
-    QUEUE_METRICS,
-    Vocabulary,
-    list_measure_names,
-    parse_quantity_name,
-)
+from headend.judging.expect import parse_quantity_name
 from headend.running.experiment import compare
 from headend.running.result import Result
-from headend.scenario.library import list_scenarios
+from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import parse_override, read_scenario
+from headend.scenario.subjects import Vocabulary
 
 BRIEF = {"duration": "8 s", "warmup": "2 s"}
 

@@ -10,13 +10,10 @@ import pytest
 
 from fake_engine import Scenario
 from headend.errors import InputError
-from headend.judging.expect import (
-    Vocabulary,
-    parse_expectation,
-    parse_quantity_name,
-)
-from headend.scenario.library import list_scenarios
+from headend.judging.expect import parse_expectation, parse_quantity_name
+from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario
+from headend.scenario.subjects import Vocabulary
 
 VOCABULARY = Vocabulary(
     {

@@ -15,7 +15,8 @@ import pytest
 import headend
 from headend.engine.columns import TABLES
 from headend.errors import InputError
-from headend.results.export import check_target, export_results, export_tables
+from headend.reading.tables import export_tables
+from headend.results.export import check_target, export_results
 from headend.results.folder import encode_json, encode_table
 from headend.results.seal import seal
 

@@ -21,15 +21,15 @@ from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_key
 from headend.figures.fitting import fit_specification
 from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
 from headend.figures.selection import order_flows
-from headend.figures.sweep import MOST_PANELS
 from headend.figures.theme import colour, log_axis, make_chart
 from headend.results.seal import seal
 from headend.running.result import Result
-from headend.scenario.library import list_studies
+from headend.scenario.shipped import list_studies
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
 from headend.sweeps import SweepResult
 from headend.sweeps import sweep as run_sweep
+from headend.sweeps.figure import MOST_PANELS
 from headend.sweeps.outcome import draw_sweep_figures
 from vega_lite import check_panel
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import headend
-from headend.engine import description
+from headend.engine import description, metrics
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
 from headend.judging import expect
@@ -35,6 +35,7 @@ from headend.scenario.lookup import (
     tell_nothing,
 )
 from headend.scenario.source import read_scenario
+from headend.scenario.subjects import Vocabulary
 from headend.sweeps import read_sweep
 
 LINE: dict[str, Any] = {
@@ -260,18 +261,18 @@ def test_all_that_scenarios_may_name_is_found() -> None:
 
 def test_every_measure_is_explained() -> None:
     known = {
-        *expect.FLOW_METRICS,
+        *metrics.FLOW_METRICS,
         *(kind.name for kind in description.describe().measures.values() if kind.what),
-        *expect.QUEUE_METRICS,
-        *expect.CHANNEL_METRICS,
-        *expect.RUN_METRICS,
+        *metrics.QUEUE_METRICS,
+        *metrics.CHANNEL_METRICS,
+        *metrics.RUN_METRICS,
     }
     assert set(lookup._list_kind("measure")) == known
 
 
 def test_a_measure_is_told_as_expectations_write_it() -> None:
     flows, links = {"FLOW": "no application of ours"}, ["LINK.up"]
-    vocabulary = expect.Vocabulary(flows, links, {"FLOW": ["a", "b"]}, links)
+    vocabulary = Vocabulary(flows, links, {"FLOW": ["a", "b"]}, links)
     for name in lookup._list_kind("measure"):
         for written in lookup._write_measure(name).split(" or "):
             assert expect.parse_quantity_name(written, vocabulary).metric == name

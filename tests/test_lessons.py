@@ -14,11 +14,12 @@ from click.testing import CliRunner
 
 import headend
 from headend.cli.main import app
-from headend.judging.expect import Vocabulary, parse_quantity_name
+from headend.judging.expect import parse_quantity_name
 from headend.running.comparison import load_results
 from headend.running.result import Result
-from headend.scenario.library import list_scenarios
+from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario
+from headend.scenario.subjects import Vocabulary
 
 #: A run as it was measured: its quantities by their names in `[expect]`, the worst of several for what is bad when high.
 Shown = dict[str, Result]

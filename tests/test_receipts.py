@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headend.scenario.library import list_studies
+from headend.scenario.shipped import list_studies
 from headend.study import Kind, Verdict, decide_over_seeds, join_decisions, read_study
 from headend.study.exhibits import find_names
 

@@ -18,13 +18,13 @@ from headend.figures import draw_figures
 from headend.figures import vegalite as vl
 from headend.figures.export import write_figures
 from headend.figures.figure import Figure, Panel
-from headend.figures.sweep import _name_measure
 from headend.figures.thinning import thin_distributions
 from headend.report.charts import embed_json
 from headend.report.comparison import find_differences
 from headend.report.page import bundle_libraries
 from headend.running.experiment import compare
 from headend.running.result import Result
+from headend.sweeps.figure import _name_measure
 from headend.sweeps.outcome import Shown
 from vega_lite import check_panel
 

@@ -19,9 +19,10 @@ from conftest import ANALYSIS, SMALL_STUDY
 from headend.cli.main import app
 from headend.cli.study import Told
 from headend.errors import InputError
-from headend.judging.expect import Vocabulary
 from headend.running.memory import Allowance
-from headend.scenario.library import find_study, list_studies
+from headend.scenario.library import find_study
+from headend.scenario.shipped import list_studies
+from headend.scenario.subjects import Vocabulary
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.analysis import blame
 from headend.study.claims import judge_claims

@@ -15,7 +15,8 @@ from headend.cli.main import app
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import make_chart
 from headend.results.seal import read_seals, seal
-from headend.scenario.library import find_study, list_studies
+from headend.scenario.library import find_study
+from headend.scenario.shipped import list_studies
 from headend.study import Finding, Judgement, Kind, Study, Verdict, read_study
 from headend.study.exhibits import list_exhibits
 from headend.study.gathering import gather_studies

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headend.errors import InputError
-from headend.scenario.library import list_scenarios
+from headend.scenario.shipped import list_scenarios
 from headend.study import Study, read_study
 from headend.study.points import prepare_points
 

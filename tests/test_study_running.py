@@ -18,13 +18,13 @@ from click.testing import CliRunner, Result
 import headend
 from headend.cli.main import app
 from headend.figures import export
+from headend.results.store import PointStore
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
 from headend.study.points import run_points
 from headend.study.running import Order, run_studies
 from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
 from headend.sweeps.job import Job
-from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
     import polars as pl

@@ -22,11 +22,12 @@ from click.testing import CliRunner, Result
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.judging.expect import Vocabulary
 from headend.results.folder import encode_json, write_file
 from headend.results.record import read_manifest
 from headend.results.scratch import write_whole
 from headend.results.seal import read_seals, seal, seal_page
+from headend.results.store import PointStore
+from headend.scenario.subjects import Vocabulary
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.cluster import Cluster
 from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
@@ -36,7 +37,6 @@ from headend.sweeps.job import Job
 from headend.sweeps.measuring import parse_sum
 from headend.sweeps.notes import take_notes
 from headend.sweeps.place import MOST_LINES, find_line
-from headend.sweeps.store import PointStore
 
 LINE = """\
 duration = "2 s"
@@ -713,7 +713,7 @@ def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.M
 
     with monkeypatch.context() as patch:
         patch.setattr("headend.running.execution.count_cores", lambda: 1)
-        patch.setattr("headend.sweeps.store.write_whole", fill)
+        patch.setattr("headend.results.store.write_whole", fill)
         answer = run_small()
     assert answer.exit_code == 2
     assert "out/points: cannot be written: no space left on device" in answer.stderr

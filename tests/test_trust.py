@@ -25,8 +25,8 @@ from headend.results.capture import Capture
 from headend.results.folder import create_folder
 from headend.results.scratch import PREFIX, Scratch, open_scratch, sweep_up
 from headend.results.seal import SEALS, find_damage, read_seals, seal, seal_page
+from headend.results.store import PointStore
 from headend.running.result import Result
-from headend.sweeps.store import PointStore
 
 LINE = """
 duration = "1 s"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headend._engine import ScenarioError
     from headend.errors import InputError
-    from headend.results.export import export_tables
+    from headend.reading.tables import export_tables
     from headend.results.verification import verify
     from headend.running.experiment import compare, run
     from headend.running.result import Result
@@ -45,7 +45,7 @@ _HOMES = {
     "Result": "headend.running.result",
     "ScenarioError": "headend._engine",
     "compare": "headend.running.experiment",
-    "export_tables": "headend.results.export",
+    "export_tables": "headend.reading.tables",
     "find": "headend.scenario.lookup",
     "run": "headend.running.experiment",
     "sweep": "headend.sweeps.experiment",

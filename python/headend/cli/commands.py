@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, cast
 import click
 from click.exceptions import Abort, Exit, MissingParameter, NoArgsIsHelpError, NoSuchOption
 
+from headend.cli.streams import close_output
 from headend.cli.terminal import (
     ExitCode,
     answer_errors,
-    close_output,
     fail,
     finish_output,
     make_messages,

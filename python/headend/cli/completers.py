@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 def complete_scenarios(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the name of a shipped scenario, or the path of a TOML file."""
-    from headend.scenario.library import list_scenarios
+    from headend.scenario.shipped import list_scenarios
 
     return _complete_paths(typed, list_scenarios())
 
 
 def complete_sweeps(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the name of a shipped sweep, or the path of a TOML file."""
-    from headend.scenario.library import list_sweeps
+    from headend.scenario.shipped import list_sweeps
 
     return _complete_paths(typed, list_sweeps())
 
@@ -38,14 +38,14 @@ def complete_any_file(_: click.Context, __: click.Parameter, typed: str) -> list
 
 def complete_shipped(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the name of a shipped scenario."""
-    from headend.scenario.library import list_scenarios
+    from headend.scenario.shipped import list_scenarios
 
     return _offer(list_scenarios(), typed)
 
 
 def complete_studies(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the name of a shipped study or of a document; otherwise a folder."""
-    from headend.scenario.library import list_studies
+    from headend.scenario.shipped import list_studies
 
     studies = list_studies()
     names = [*dict.fromkeys(name.split("/")[0] for name in studies), *studies]

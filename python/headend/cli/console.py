@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.segment import Segment
 
-from headend.cli.terminal import close_output
+from headend.cli.streams import close_output
 from headend.text.reveal import reveal
 
 if TYPE_CHECKING:

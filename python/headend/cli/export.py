@@ -57,7 +57,7 @@ def export(
 
     The tables of a comparison hold the rows of all its runs, with the columns label and seed in front.
     """
-    from headend.results.export import export_tables
+    from headend.reading.tables import export_tables
 
     targets = {kind: path for kind, path in (("csv", csv), ("jsonl", jsonl)) if path}
     if not targets:

@@ -7,10 +7,10 @@ import os
 import sys
 import textwrap
 from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
 import click
 
-from headend.cli.commands import Commands
 from headend.cli.terminal import print_text
 
 #: The longest line of help; also its width where standard output is no terminal.
@@ -18,6 +18,14 @@ MOST_COLUMNS = 100
 
 #: The widest column of names; a longer name gets a line of its own.
 MOST_OF_NAMES = 26
+
+
+@runtime_checkable
+class Sectioned(Protocol):
+    """A command that has commands below it, in sections."""
+
+    def list_sections(self) -> dict[str, list[tuple[str, str]]]:
+        """Give the commands with a line of help each, by heading."""
 
 
 def print_help(text: str) -> None:
@@ -36,7 +44,7 @@ def write_help(command: click.Command, context: click.Context) -> str:
         # What is indented is to be typed, and is kept as it is.
         typed = paragraph.startswith("    ")
         parts.append(f"  {paragraph}" if typed else _wrap(paragraph, width, "  "))
-    commands = command.list_sections() if isinstance(command, Commands) else {}
+    commands = command.list_sections() if isinstance(command, Sectioned) else {}
     parts += _draw_sections(commands, width)
     parts += _draw_sections(_list_parameters(command, context), width)
     return "\n\n".join(parts)

@@ -12,79 +12,33 @@ from headend.cli.terminal import (
     print_text,
     replace_unknown_letters,
 )
+from headend.text.commands import COMMANDS
 
 SECTIONS = {
     "Runs": {
-        "run": LazyCommand(
-            "headend.cli.run:run",
-            "Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.",
-        ),
-        "compare": LazyCommand(
-            "headend.cli.compare:compare",
-            "Compare runs side by side in one report: what changed, with traffic and seeds the same.",
-        ),
-        "sweep": LazyCommand(
-            "headend.cli.sweep:sweep",
-            "Run a scenario over a grid of values and several seeds, on all cores.",
-        ),
-        "study": LazyCommand(
-            "headend.cli.study:app",
-            "Published results, reproduced: list, show NAME, run NAME, report.",
-        ),
+        "run": LazyCommand("headend.cli.run:run", COMMANDS["run"]),
+        "compare": LazyCommand("headend.cli.compare:compare", COMMANDS["compare"]),
+        "sweep": LazyCommand("headend.cli.sweep:sweep", COMMANDS["sweep"]),
+        "study": LazyCommand("headend.cli.study:app", COMMANDS["study"]),
     },
     "What can be written": {
-        "scenarios": LazyCommand(
-            "headend.cli.scenarios:app",
-            "What is shipped: list, show NAME, copy NAME; by itself, the list.",
-        ),
-        "find": LazyCommand(
-            "headend.cli.find:find",
-            "Find headend's name for an application, a protocol or a term, and how to use it.",
-        ),
-        "queues": LazyCommand(
-            "headend.cli.catalogue:queues",
-            "List every queue discipline and when to use it; of one, the parameters with units and defaults.",
-        ),
-        "senders": LazyCommand(
-            "headend.cli.catalogue:senders",
-            "List every congestion control and when to use it; of one, the parameters with units and defaults. Also: headend congestion.",
-        ),
+        "scenarios": LazyCommand("headend.cli.scenarios:app", COMMANDS["scenarios"]),
+        "find": LazyCommand("headend.cli.find:find", COMMANDS["find"]),
+        "queues": LazyCommand("headend.cli.catalogue:queues", COMMANDS["queues"]),
+        "senders": LazyCommand("headend.cli.catalogue:senders", COMMANDS["senders"]),
         "congestion": LazyCommand("headend.cli.catalogue:senders"),
-        "applications": LazyCommand(
-            "headend.cli.catalogue:applications",
-            "List every application and when to use it; of one, the parameters with units and defaults.",
-        ),
-        "schema": LazyCommand(
-            "headend.cli.catalogue:schema",
-            "Print the JSON Schema of scenarios, for editors and checks.",
-        ),
+        "applications": LazyCommand("headend.cli.catalogue:applications", COMMANDS["applications"]),
+        "schema": LazyCommand("headend.cli.catalogue:schema", COMMANDS["schema"]),
     },
     "Results": {
-        "report": LazyCommand(
-            "headend.cli.report:report",
-            "Make the report of a run, a comparison or a sweep again from its folder, or one over several runs.",
-        ),
-        "figures": LazyCommand(
-            "headend.cli.report:figures",
-            "Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.",
-        ),
-        "export": LazyCommand(
-            "headend.cli.export:export",
-            "Write the tables of results as CSV or JSON lines, one file per table, in full precision.",
-        ),
-        "verify": LazyCommand(
-            "headend.cli.verify:verify",
-            "Check that results are what was written: tables, finished points of sweeps and studies, pages.",
-        ),
+        "report": LazyCommand("headend.cli.report:report", COMMANDS["report"]),
+        "figures": LazyCommand("headend.cli.report:figures", COMMANDS["figures"]),
+        "export": LazyCommand("headend.cli.export:export", COMMANDS["export"]),
+        "verify": LazyCommand("headend.cli.verify:verify", COMMANDS["verify"]),
     },
     "The program": {
-        "help": LazyCommand(
-            "headend.cli.help:show_help", "Print the help of a command, or the list of commands."
-        ),
-        "completion": LazyCommand(
-            "headend.cli.completion:completion",
-            "Print the script with which a shell completes commands, options and names.",
-        ),
+        "help": LazyCommand("headend.cli.help:show_help", COMMANDS["help"]),
+        "completion": LazyCommand("headend.cli.completion:completion", COMMANDS["completion"]),
     },
 }
 

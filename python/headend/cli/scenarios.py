@@ -20,7 +20,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.errors import InputError, tell_system
-from headend.scenario.library import list_scenarios
+from headend.scenario.shipped import list_scenarios
 
 name_argument = argument(
     "name",

@@ -59,7 +59,7 @@ def app() -> None:
 @json_option
 def list_all(as_json: bool) -> None:
     """List the shipped studies."""
-    from headend.scenario.library import list_studies
+    from headend.scenario.shipped import list_studies
     from headend.study import read_study
 
     studies = [read_study(name, folder) for name, folder in list_studies().items()]
@@ -419,7 +419,7 @@ def _print_counts(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> None:
 
 def _announce_program(study: Study) -> None:
     """Say that a study which does not ship with headend brings a program, before it is executed."""
-    from headend.scenario.library import list_studies
+    from headend.scenario.shipped import list_studies
     from headend.study.analysis import ANALYSIS
 
     if study.folder not in list_studies().values():
@@ -432,7 +432,7 @@ def _announce_program(study: Study) -> None:
 
 
 def _read(folder: Path, allowed: tuple[Path, ...] = ()) -> Study:
-    from headend.scenario.library import list_studies
+    from headend.scenario.shipped import list_studies
     from headend.study import read_study
 
     names = {path: key for key, path in list_studies().items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import functools
 import io
 import json
 import logging
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from click.exceptions import Abort, ClickException, Exit
 
+from headend.cli.streams import close_output
 from headend.errors import InputError, refuse_unwritable, tell_system
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.text.quantity import format_quantity
@@ -131,11 +131,6 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
         raise error
     unknown = error.object[error.start : error.end]
     return "".join(_LIKE.get(letter, "?") for letter in unknown), error.end
-
-
-def close_output() -> None:
-    """Let what is still written to standard output, now or as Python ends, go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def finish_output() -> ExitCode | None:
@@ -275,20 +270,9 @@ def show_progress(
     if not console or not console.is_terminal:
         yield dict.fromkeys(labels, _ignore)
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from headend.running.progress import show_bars
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[simulated]}"),
-        TextColumn("{task.fields[speed]}", style="dim"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        bars = {}
-        for label in labels:
-            task = progress.add_task(reveal_line(label), total=duration_ns, simulated="", speed="")
-            bars[label] = functools.partial(_advance, progress, task, duration_ns, [])
+    with show_bars(labels, duration_ns, console) as bars:
         yield bars
 
 
@@ -359,16 +343,6 @@ def _tell_left(now: PointProgress, seconds: float) -> str:
     if not ran or not left:
         return ""
     return f"{format_quantity(math.ceil(seconds / ran * left) * 1e9, 'time')} left"
-
-
-def _advance(progress: Any, task: Any, duration_ns: int, began: list[float], now: int) -> None:
-    from headend.running.execution import SLICE_SECONDS
-
-    if not began:
-        began.append(time.monotonic() - SLICE_SECONDS)
-    speed = now / 1e9 / (time.monotonic() - began[0])
-    simulated = f"{format_quantity(now, 'time')} of {format_quantity(duration_ns, 'time')}"
-    progress.update(task, completed=now, simulated=simulated, speed=f"{speed:,.0f} × real time")
 
 
 def _ignore(_now: object) -> None:

@@ -7,18 +7,18 @@ import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
-import headend
 from headend import _engine
+from headend.version import read_version
 
 
 def tell_version() -> str:
     """Write version, commit and build in one line, and the platform in another."""
     build = _engine.build()
-    commit = build["commit"] or ask_git(Path(headend.__file__).parents[2])
+    commit = build["commit"] or ask_git(Path(__file__).parents[3])
     details = [f"commit {commit}"] if commit else []
     details.append(f"{build['profile']} build")
     return (
-        f"headend {headend.__version__} ({', '.join(details)})\n"
+        f"headend {read_version()} ({', '.join(details)})\n"
         f"Python {platform.python_version()}, polars {version('polars')}, {build['target']}\n"
     )
 

@@ -29,184 +29,30 @@ delay of nothing) misses every expectation.
 
 from __future__ import annotations
 
-import functools
-import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from headend.engine.description import Measure, describe, name_measure
+from headend.engine.description import describe, name_measure
+from headend.engine.metrics import (
+    ANY,
+    CHANNEL_METRICS,
+    FLOW_METRICS,
+    QUEUE_METRICS,
+    RUN_METRICS,
+    Metric,
+    list_measures,
+)
 from headend.errors import InputError, suggest
-from headend.judging.fairness import compute_jain
 from headend.results.outcome import Outcome
-from headend.scenario.groups import name_group
+from headend.scenario.lookup import suggest_name
+from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind, format_quantity, parse_quantity
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from headend._engine import Scenario
-
-
-_DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
-_SAMPLE_STATISTICS = ("mean", "min", "p5", "p25", "p50", "p75", "p90", "p95", "p99", "max", "count")
-
-
-#: Between which values anything measured lies, and a share, in base units.
-_ANY, _SHARE = (0.0, math.inf), (0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Metric:
-    """Where a metric is found: its column, what it measures, which statistics it has."""
-
-    column: str
-    kind: Kind
-    statistics: tuple[str, ...] = ()
-    adds_up: bool = False
-    #: What becomes of the values of a flow's members, where they neither add up nor the worst counts.
-    of_members: Callable[[Sequence[float]], float | None] | None = None
-    #: Of what is measured in each direction, the value of the worse of two.
-    worse: Callable[[float, float], float] | None = None
-    #: The least and the largest value there can be, where they are not those of all that is of its kind.
-    range: tuple[float, float] | None = None
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The least and the largest value there can be."""
-        return self.range or (_SHARE if self.kind == "ratio" else _ANY)
-
-
-FLOW_METRICS: dict[str, Metric] = {
-    "goodput": Metric("goodput_bps", "rate", adds_up=True),
-    "mean_goodput": Metric("goodput_bps", "rate", of_members=fmean),
-    "jain_index": Metric("goodput_bps", "number", of_members=compute_jain, range=_SHARE),
-    "throughput": Metric("throughput_bps", "rate", adds_up=True),
-    "loss": Metric("loss_ratio", "ratio"),
-    "jitter": Metric("jitter_ns", "time"),
-    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
-    "sent": Metric("packets_sent", "number", adds_up=True),
-    "delivered": Metric("packets_delivered", "number", adds_up=True),
-    "discarded": Metric("discarded", "number", adds_up=True),
-    "marked": Metric("marked", "number", adds_up=True),
-    "retransmitted": Metric("retransmitted", "number", adds_up=True),
-}
-
-
-@functools.cache
-def list_measures() -> dict[str, Metric]:
-    """List what applications report.
-
-    What has a ``worse`` is measured in each direction, and has two names in tables.
-    """
-    return {kind.name: _make_metric(kind) for kind in describe().measures.values()}
-
-
-def _make_metric(kind: Measure) -> Metric:
-    worse = (min if kind.is_rising else max) if kind.has_directions else None
-    return Metric("{}", kind.quantity, _SAMPLE_STATISTICS, worse=worse, range=kind.range)
-
-
-def list_measure_names() -> frozenset[str]:
-    """List all names that tables have for measures."""
-    return frozenset(name for kind in describe().measures.values() for name in kind.names)
-
-
-QUEUE_METRICS: dict[str, Metric] = {
-    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
-    "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max")),
-    "utilisation": Metric("utilisation", "ratio"),
-    "discarded": Metric("discarded", "number", adds_up=True),
-    "marked": Metric("marked", "number", adds_up=True),
-    **{
-        name: Metric(name, "number", adds_up=True)
-        for name in (
-            "requests_contention",
-            "requests_piggyback",
-            "collisions",
-            "request_retries",
-            "requests_exceeded",
-            "grants",
-            "maps",
-        )
-    },
-    "granted": Metric("granted_bytes", "size", adds_up=True),
-    "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
-    "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True),
-}
-
-CHANNEL_METRICS: dict[str, Metric] = {
-    "utilisation": Metric("utilisation", "ratio"),
-    "full": Metric("full_ratio", "ratio"),
-    "capacity": Metric("capacity_bps", "rate"),
-    "used": Metric("used_bps", "rate"),
-    "neighbours": Metric("neighbours_bps", "rate"),
-    "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
-}
-
-RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number", range=_SHARE)}
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """What an expectation may speak of.
-
-    Parameters
-    ----------
-    flows
-        Flows and their members, each with its application.
-    queues
-        Queues, and groups of them such as ``cable.home.*.up``.
-    members
-        The members of each flow, and of each group of queues, of which there are several.
-    channels
-        What queues share: ``cable.up``, for which an expectation says ``cable.up.channel``.
-    """
-
-    flows: Mapping[str, str]
-    queues: Sequence[str]
-    members: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    channels: Sequence[str] = ()
-
-    @property
-    def subjects(self) -> list[str]:
-        """All that has something measured."""
-        return [*self.flows, *self.queues, *map(call_channel, self.channels), "run"]
-
-    @classmethod
-    def from_scenario(cls, scenario: Scenario) -> Vocabulary:
-        """Take the names from a checked scenario; what members have in common stands for all of them."""
-        flows: dict[str, str] = {}
-        members: dict[str, list[str]] = {}
-        for name, application in scenario.flows:
-            stem = name_group(name)
-            if stem:
-                members.setdefault(stem, []).append(name)
-                flows[stem] = application
-            flows[name] = application
-        for name in scenario.queues:
-            if stem := name_group(name):
-                members.setdefault(stem, []).append(name)
-        groups = {name_group(name) for name in scenario.queues} - {""}
-        channels = list(_list_channels(json.loads(scenario.resolved_json())))
-        return cls(flows, sorted({*scenario.queues, *groups}), members, channels)
-
-
-def call_channel(channel: str) -> str:
-    """Give the subject that means a channel: on a line with one modem its queue has the name that tables have for both."""
-    return f"{channel}.channel"
-
-
-def _list_channels(content: Mapping[str, Any]) -> Iterator[str]:
-    """Give the channels of a scenario as tables name them: a cable line has two, and all stations of a cell share the access point's."""
-    for name, link in content.get("link", {}).items():
-        if "docsis" in link:
-            yield f"{name}.up"
-        if "docsis" in link or "dot11b" in link:
-            yield f"{name}.down"
 
 
 @dataclass(frozen=True)
@@ -222,7 +68,7 @@ class Quantity:
     statistic: str | None
     kind: Kind
     #: The least and the largest value there can be.
-    limits: tuple[float, float] = _ANY
+    limits: tuple[float, float] = ANY
 
     def read(self, tables: Mapping[str, pl.DataFrame]) -> list[float]:
         """Give the values in base units: one, or one for each direction and member; none if not measured."""
@@ -420,8 +266,6 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
         members = (subject.removesuffix(".channel"),)
     metric = rest[0] if rest else ""
     if metric not in metrics:
-        from headend.scenario.lookup import suggest_name
-
         known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
         hint = suggest_name(metric, "measure", known)
         raise InputError(
@@ -448,7 +292,7 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
         raise InputError(f'"{text}": {metric} has nothing called "{".".join(surplus)}"')
     is_count = statistic == "count"
     kind: Kind = "number" if is_count else definition.kind
-    limits = _ANY if is_count else definition.limits
+    limits = ANY if is_count else definition.limits
     if definition.of_members and len(members) < 2:
         raise InputError(f'"{text}": {subject} has no members to take the {metric} of (count = …)')
     return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits)

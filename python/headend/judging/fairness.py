@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.engine.description import list_applications
+from headend.engine.metrics import compute_jain
 from headend.scenario.groups import name_group
 
 if TYPE_CHECKING:
@@ -97,15 +98,3 @@ def _share_out(direction: str, goodputs: Mapping[str, Sequence[float]]) -> list[
         )
         for group, own in goodputs.items()
     ]
-
-
-def compute_jain(values: Sequence[float]) -> float | None:
-    """Compute Jain's index; None of fewer than two values, and where all are 0.
-
-    Examples
-    --------
-    >>> compute_jain([3.0, 3.0, 3.0]), compute_jain([6.0, 0.0]), compute_jain([1.0])
-    (1.0, 0.5, None)
-    """
-    squares = len(values) * sum(value * value for value in values)
-    return sum(values) ** 2 / squares if len(values) > 1 and squares else None

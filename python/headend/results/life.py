@@ -17,8 +17,8 @@ from headend.errors import InputError, refuse_argument, suggest
 from headend.text.quantity import format_quantity, parse_quantity
 
 if TYPE_CHECKING:
-    from headend.judging.expect import Vocabulary
     from headend.results.record import Record
+    from headend.scenario.subjects import Vocabulary
 
 #: Of a long wait, so many of the steps at its beginning and its end are drawn.
 FIRST_STEPS, LAST_STEPS = 6, 10

@@ -13,7 +13,7 @@ from headend.results.folder import MANIFEST, REPORT
 from headend.results.record import OtherFormatError, check_format
 from headend.results.scratch import PREFIX
 from headend.results.seal import SEALS, find_damage, find_page_damage, is_sealed_page, read_seals
-from headend.sweeps.store import POINT_FOLDER, PointStore, is_point
+from headend.results.store import POINT_FOLDER, PointStore, is_point
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
-from headend.judging.expect import Expectation, Vocabulary, parse_expectation
+from headend.judging.expect import Expectation, parse_expectation
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import RESULT_FORMAT
 from headend.running.execution import Execution, execute, execute_all
@@ -25,11 +25,14 @@ from headend.scenario.source import (
     Overrides,
     Source,
     Text,
+    is_sweep,
     read_scenario,
     write_overrides,
     write_value,
 )
+from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import format_quantity, read_integer
+from headend.version import read_version
 
 if TYPE_CHECKING:
     from headend.running.comparison import Comparison
@@ -91,8 +94,6 @@ class Plan:
         return self._complete(execution)
 
     def _complete(self, execution: Execution) -> Result:
-        from headend.version import read_version
-
         scenario = self.loaded.scenario
         from headend.engine.columns import build_frames
 
@@ -215,8 +216,6 @@ def _load(text: Text, overrides: Overrides) -> Loaded:
     try:
         return text.load(overrides)
     except InputError as error:
-        from headend.sweeps.definition import is_sweep
-
         file = Path(text.shown_as)
         if text.format != "toml" or not is_sweep(text.content):
             raise
@@ -350,9 +349,9 @@ def _report_what_is_kept(write: Callable[[Path], object], folder: Path) -> None:
 def _watch(plan: Plan, progress: bool) -> Result:
     if not progress:
         return plan.carry_out()
-    from headend.cli.terminal import show_progress
+    from headend.running.progress import show_bars
 
-    with show_progress([plan.label], plan.duration_ns) as bars:
+    with show_bars([plan.label], plan.duration_ns) as bars:
         return plan.carry_out(on_progress=bars[plan.label])
 
 

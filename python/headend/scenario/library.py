@@ -1,7 +1,4 @@
-"""The scenarios, studies and sweeps that ship with headend, and how they are found by name.
-
-They live at the top of the source tree; ``headend/shipped`` links there, and a wheel holds copies in its place.
-"""
+"""How scenarios, studies and sweeps are found: by the name of one that is shipped, or by a path."""
 
 from __future__ import annotations
 
@@ -9,39 +6,15 @@ import shlex
 from pathlib import Path
 
 from headend.errors import InputError, find_near, suggest
+from headend.scenario.lookup import suggest_name, suggest_own_name
+from headend.scenario.shipped import list_scenarios, list_studies, list_sweeps
 from headend.text.wording import list_names
-
-SHIPPED = Path(__file__).parents[1] / "shipped"
 
 #: In place of a path: a scenario's text comes from standard input. A file of this name is ``./-``.
 STANDARD_INPUT = "-"
 
 #: Folders of results that one error names at most.
 MOST_FOLDERS = 6
-
-
-def list_scenarios() -> dict[str, Path]:
-    """Give every shipped scenario by name: its path below ``scenarios`` without ``.toml``."""
-    root = SHIPPED / "scenarios"
-    return {
-        path.relative_to(root).with_suffix("").as_posix(): path
-        for path in sorted(root.rglob("*.toml"))
-    }
-
-
-def list_studies() -> dict[str, Path]:
-    """Give every shipped study's folder by name, such as ``buffer-control/ping-latency``."""
-    root = SHIPPED / "studies"
-    return {
-        path.parent.relative_to(root).as_posix(): path.parent
-        for path in sorted(root.rglob("study.toml"))
-    }
-
-
-def list_sweeps() -> dict[str, Path]:
-    """Give every shipped sweep's file by name, such as ``buffer-sizes``."""
-    root = SHIPPED / "sweeps"
-    return {path.stem: path for path in sorted(root.glob("*.toml"))}
 
 
 def find_scenario(source: str) -> tuple[str, Path]:
@@ -72,8 +45,6 @@ def find_scenario(source: str) -> tuple[str, Path]:
     _refuse_other_kind(source, "scenario")
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise InputError(f"{source}: no such file{_near(path, shipped)}")
-    from headend.scenario.lookup import suggest_name
-
     hint = suggest_name(source, "scenario", shipped)
     raise InputError(f'no file and no shipped scenario is called "{source}"{hint}')
 
@@ -103,8 +74,6 @@ def find_study(name: str) -> Path:
         if near
         else f"there are those of {', '.join(sorted(documents))} (headend study list)"
     )
-    from headend.scenario.lookup import suggest_own_name
-
     raise InputError(f'no study is called "{name}"; {hint}{suggest_own_name(name, "study", near)}')
 
 

@@ -15,7 +15,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from headend.engine.metrics import (
+    CHANNEL_METRICS,
+    FLOW_METRICS,
+    QUEUE_METRICS,
+    RUN_METRICS,
+    list_measure_names,
+    list_measures,
+)
+from headend.engine.vocabulary import list_choices
 from headend.errors import InputError, find_near, refuse_argument, suggest
+from headend.scenario.shipped import list_scenarios, list_studies, list_sweeps
+from headend.text.commands import COMMANDS
 from headend.text.reveal import reveal_line
 from headend.text.wording import join_names
 
@@ -344,15 +355,11 @@ def take_first_sentence(text: str) -> str:
 
 def _is_measure(word: str) -> bool:
     """Whether a word is a measure of anything."""
-    from headend.judging.expect import list_measure_names
-
     return word in list_measure_names()
 
 
 def find_kind(known: Iterable[str]) -> str | None:
     """Say of which kind some known names are, such as ``queue``; None where they are no names of headend's."""
-    from headend.engine.vocabulary import list_choices
-
     names = set(known)
     for kind in _WRITTEN:
         if names and names <= {choice.name for choice in list_choices(kind)}:
@@ -467,13 +474,11 @@ def _tell_how(kind: str, name: str) -> str:
 
 def _write_measure(name: str) -> str:
     """Write a measure as an expectation has it, with a statistic where it has one."""
-    from headend.judging import expect
-
     tables = (
-        ("FLOW", expect.FLOW_METRICS | expect.list_measures()),
-        ("LINK.up", expect.QUEUE_METRICS),
-        ("LINK.up.channel", expect.CHANNEL_METRICS),
-        ("run", expect.RUN_METRICS),
+        ("FLOW", FLOW_METRICS | list_measures()),
+        ("LINK.up", QUEUE_METRICS),
+        ("LINK.up.channel", CHANNEL_METRICS),
+        ("run", RUN_METRICS),
     )
     written = []
     for subject, metrics in tables:
@@ -490,29 +495,18 @@ def _write_measure(name: str) -> str:
 def _list_kind(kind: str) -> Mapping[str, str]:
     """Give all names of a kind, each with what is said of it."""
     if kind in _WRITTEN:
-        from headend.engine.vocabulary import list_choices
-
         return {
             choice.name: " ".join(filter(None, (choice.description, choice.use)))
             for choice in list_choices(kind)
         }
     if kind == "scenario":
-        from headend.scenario.library import list_scenarios
-
         return {name: _read_title(path) for name, path in list_scenarios().items()}
     if kind == "study":
-        from headend.scenario.library import list_studies
-
         return {name: _read_title(folder / "study.toml") for name, folder in list_studies().items()}
     if kind == "sweep":
-        from headend.scenario.library import list_sweeps
-
         return {name: _read_title(path) for name, path in list_sweeps().items()}
     if kind == "command":
-        from headend.cli.main import SECTIONS
-
-        commands = [item for section in SECTIONS.values() for item in section.items()]
-        return {name: command.help for name, command in commands if command.help}
+        return COMMANDS
     from headend.engine import description
 
     told = {kind.name: kind.what for kind in description.describe().measures.values() if kind.what}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_argument, refuse_unwritable, tell_system
 from headend.scenario.library import STANDARD_INPUT, find_scenario
+from headend.scenario.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
 from headend.scenario.reach import HERE, Reach
 from headend.text.quantity import read_integer
 
@@ -173,8 +174,6 @@ def _explain_unknown(error: ScenarioError) -> str:
     word, meant = error.unknown, error.meant
     if word is None:
         return told
-    from headend.scenario.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
-
     kind = find_kind(error.known)
     end = suggest_own_name(word, kind, meant) if kind else lead_to_key(word, error.known)
     if is_answer(end):  # more than a list of all that there is
@@ -399,3 +398,14 @@ def _read_bytes(path: Path, most: int, what: str) -> bytes:
         return content
     except OSError as error:
         raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def is_sweep(text: str) -> bool:
+    """Say whether a file's text is a sweep's, not a scenario's."""
+    if "grid" not in text and "zip" not in text:
+        return False  # without reading a long one
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return "scenario" in content and ("grid" in content or "zip" in content)

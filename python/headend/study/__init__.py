@@ -3,11 +3,11 @@
 A study is a folder with ``study.toml``, a scenario, and ``analysis.py`` with a function for each claim and figure.
 """
 
+from headend.results.store import PointStore
 from headend.study.claims import Claim, Finding, Judgement, Kind, Verdict
 from headend.study.deciding import Decision, decide_over_seeds, join_decisions
 from headend.study.definition import Study, read_study
 from headend.study.points import run_points
-from headend.sweeps.store import PointStore
 
 __all__ = [
     "Claim",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from headend.study.claims import Judgement, Kind, Verdict
-from headend.study.gathering import name_document, place_study
+from headend.study.documents import name_document, place_study
 
 #: The claims of studies, each with the study's name.
 Judged = Iterable[tuple[str, Sequence[Judgement]]]

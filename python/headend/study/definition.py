@@ -14,8 +14,8 @@ from typing import Any
 
 from headend.errors import InputError, suggest
 from headend.scenario.conflicts import check_shared
-from headend.scenario.library import list_scenarios
 from headend.scenario.reach import Reach
+from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_keys, check_texts

@@ -13,22 +13,11 @@ from headend.errors import InputError
 from headend.results.folder import read_json, read_kind
 from headend.results.record import read_manifest
 from headend.results.seal import check_whole
-from headend.scenario.library import list_studies
+from headend.scenario.shipped import list_studies
 from headend.study.claims import Judgement
 from headend.study.definition import Study, read_study
+from headend.study.documents import name_document, place_study
 from headend.study.outcome import CLAIMS, FIGURES, check_pictures, choose_study_folder
-
-#: The documents, in the order of the page; a study's name begins with its document's.
-DOCUMENTS = {
-    "buffer-control": "Cable Modem Buffer Control (CableLabs, 2011)",
-    "aqm-docsis": "Active Queue Management in DOCSIS 3.x Cable Modems (CableLabs, 2014)",
-    "fast-docsis": "FAST TCP over low-speed DOCSIS links",
-    "service-quality": "Quantitative Assessment of IP Service Quality in 802.11b and DOCSIS Networks (2004)",
-    "cbt": "Lightweight Active Router-Queue Management for Multimedia Networking (1999)",
-    "cable-plant": "The cable plant: request, grant and contention",
-    "validation": "Models beside their closed forms and beside each other",
-}
-
 
 #: What screen readers are told of each mark of a picture; of one that is an image, nobody reads it.
 _UNHEARD = re.compile(r' (?:aria-[a-z]+|role|pointer-events)="[^"]*"')
@@ -92,18 +81,6 @@ class Gathered:
         return {"study": self.study.name, "document": self.document, "claims": claims}
 
 
-def name_document(study: str) -> str:
-    """Give the title of the document that a study belongs to.
-
-    Examples
-    --------
-    >>> name_document("cable-plant/contention")
-    'The cable plant: request, grant and contention'
-    """
-    document = study.split("/")[0]
-    return DOCUMENTS.get(document, document)
-
-
 def tell_seeds(seeds: Sequence[int]) -> str:
     """Name seeds in words.
 
@@ -113,19 +90,6 @@ def tell_seeds(seeds: Sequence[int]) -> str:
     ('seed 1', 'seeds 1, 2')
     """
     return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
-
-
-def place_study(study: str) -> int:
-    """Give the place of a study's document among all; what is of none comes last.
-
-    Examples
-    --------
-    >>> place_study("aqm-docsis/matrix"), place_study("mine")
-    (1, 7)
-    """
-    documents = list(DOCUMENTS)
-    document = study.split("/")[0]
-    return documents.index(document) if document in documents else len(documents)
 
 
 def gather_studies(folder: Path) -> list[Gathered]:

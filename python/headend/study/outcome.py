@@ -29,10 +29,10 @@ from headend.results.folder import (
 from headend.results.record import RESULT_FORMAT, read_manifest
 from headend.results.scratch import sweep_up
 from headend.results.seal import SEALS, check_whole, find_damage, is_page_of, seal
+from headend.results.store import POINT_FOLDER
 from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import Judgement
 from headend.study.definition import Study
-from headend.sweeps.store import POINT_FOLDER
 
 if TYPE_CHECKING:
     import polars as pl

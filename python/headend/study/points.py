@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError, suggest
-from headend.judging.expect import Quantity, Vocabulary, parse_quantity_name
+from headend.judging.expect import Quantity, parse_quantity_name
+from headend.results.store import PointStore
 from headend.running.memory import Allowance
 from headend.scenario.source import read_scenario
+from headend.scenario.subjects import Vocabulary
 from headend.study.definition import Point, Study
 from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
 from headend.sweeps.job import Job, prepare
 from headend.sweeps.measuring import add_up, check_measures, parse_sum
 from headend.sweeps.notes import note_warnings
 from headend.sweeps.place import add_line
-from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
     import polars as pl

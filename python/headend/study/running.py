@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headend.extras import STUDIES
+from headend.results.store import POINT_FOLDER, PointStore
 from headend.running.execution import interrupt_at_once
 from headend.running.memory import Allowance
 from headend.study.claims import judge_claims
@@ -18,7 +19,6 @@ from headend.study.outcome import StudyOutcome, draw_study_figures
 from headend.study.points import gather_points, note_study_warnings, prepare_points
 from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
 from headend.sweeps.job import Job
-from headend.sweeps.store import POINT_FOLDER, PointStore
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from headend.errors import InputError
 from headend.scenario.conflicts import check_shared, spell_out
-
-if TYPE_CHECKING:
-    from headend.sweeps.definition import Sweep
+from headend.scenario.source import Overrides
 
 #: Who sets what all points were to share.
 BY_AXIS = "the axis {} sets it at every point"
 
 
-def check_paths(sweep: Sweep, queue_path: str = "") -> None:
+def check_paths(
+    paths: Sequence[str], shared: Overrides, added: Overrides, queue_path: str = ""
+) -> None:
     """Refuse what would be called one thing and run as another.
 
     Parameters
     ----------
-    sweep
-        The sweep.
+    paths
+        What the axes vary.
+    shared
+        What the file sets at all points.
+    added
+        What the command line sets at all points.
     queue_path
         What ``queue`` stands for in its scenario; nothing where that is not known yet.
 
@@ -29,7 +33,7 @@ def check_paths(sweep: Sweep, queue_path: str = "") -> None:
     InputError
         Beginning with what was written: ``grid.PATH``, ``set.PATH`` or ``--set PATH``.
     """
-    axes = [(axis.path, spell_out(axis.path, queue_path)) for axis in sweep.axes]
+    axes = [(path, spell_out(path, queue_path)) for path in paths]
     for number, (written, path) in enumerate(axes):
         for other, before in axes[:number]:
             if path == before:
@@ -41,12 +45,12 @@ def check_paths(sweep: Sweep, queue_path: str = "") -> None:
                     f"{written}: would take the place of what {other} chose; vary one of them,"
                     f" or write tables among the values of {other}"
                 )
-    for shown_as, shared in (("set.{}", sweep.overrides), ("--set {}", sweep.added)):
-        if "seed" in dict(shared):
+    for shown_as, pairs in (("set.{}", shared), ("--set {}", added)):
+        if "seed" in dict(pairs):
             raise InputError(
                 f"{shown_as.format('seed')}: has no effect, since seeds say with which each point is run;"
                 " leave it out, or write seeds = [3]"
             )
-    varied = [(axis.path, axis.path) for axis in sweep.axes]
-    check_shared(varied, sweep.overrides, queue_path, "set.{}", BY_AXIS)
-    check_shared(varied, sweep.added, queue_path, "--set {}", BY_AXIS)
+    varied = [(path, path) for path in paths]
+    check_shared(varied, shared, queue_path, "set.{}", BY_AXIS)
+    check_shared(varied, added, queue_path, "--set {}", BY_AXIS)

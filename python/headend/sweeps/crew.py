@@ -15,8 +15,8 @@ from headend.running.memory import Allowance, Room, read_allowance
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.results.store import PointStore
     from headend.sweeps.job import Job
-    from headend.sweeps.store import PointStore
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from typing import Any
 
 from headend.errors import InputError, suggest
 from headend.running.experiment import choose_seeds
-from headend.scenario.library import find_sweep, list_scenarios
+from headend.scenario.library import find_sweep
 from headend.scenario.reach import Reach
+from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Overrides, Source, read_text, write_overrides, write_value
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.place import add_line, find_second
@@ -235,17 +236,6 @@ def read_sweep(path: str | Path) -> Sweep:
         raise InputError(f"{path}: {add_line(str(error), path)}") from error
 
 
-def is_sweep(text: str) -> bool:
-    """Say whether a file's text is a sweep's, not a scenario's."""
-    if "grid" not in text and "zip" not in text:
-        return False  # without reading a long one
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return "scenario" in content and ("grid" in content or "zip" in content)
-
-
 def _explain(error: tomllib.TOMLDecodeError) -> str:
     """Say what to write where one path lies below another, of which TOML's own words tell nothing."""
     if not str(error).startswith(("Cannot mutate immutable", "Cannot overwrite")):
@@ -459,7 +449,7 @@ def _check(sweep: Sweep) -> None:
     axes = sweep.axes
     if sweep.scenario is None and not any(axis.chooses_scenario for axis in axes):
         raise InputError('missing key "scenario": the name of a shipped scenario, or a path')
-    check_paths(sweep)
+    check_paths([axis.path for axis in sweep.axes], sweep.overrides, sweep.added)
     names = [axis.name for axis in axes]
     for name in names:
         if names.count(name) > 1:

@@ -12,27 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_argument, take_path
 from headend.results.scratch import open_scratch, sweep_up
+from headend.results.store import POINT_FOLDER, PointStore
 from headend.running.memory import Allowance, read_allowance
 from headend.scenario.conflicts import check_settings
-from headend.scenario.library import find_scenario, list_scenarios, refuse_standard_input
+from headend.scenario.library import find_scenario, refuse_standard_input
 from headend.scenario.reach import Reach, read_allowed
-from headend.scenario.source import Text, check_source, read_scenario, write_overrides
+from headend.scenario.shipped import list_scenarios
+from headend.scenario.source import Text, check_source, is_sweep, read_scenario, write_overrides
 from headend.sweeps.cluster import open_crew
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
-from headend.sweeps.definition import (
-    Point,
-    Sweep,
-    is_sweep,
-    list_seeds,
-    make_sweep,
-    read_sweep,
-)
+from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
 from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
 from headend.sweeps.notes import take_notes
 from headend.sweeps.place import add_line, locate
-from headend.sweeps.store import POINT_FOLDER, PointStore
 
 if TYPE_CHECKING:
     import polars as pl
@@ -200,7 +194,7 @@ def adapt(
         added=(*chosen.added, *write_overrides(overrides)),
         seeds=chosen.seeds if seeds is None else list_seeds(seeds),
     )
-    check_paths(adapted)
+    check_paths([axis.path for axis in adapted.axes], adapted.overrides, adapted.added)
     return adapted
 
 
@@ -279,7 +273,7 @@ def _check_place(reach: Reach, path: Path) -> None:
 def _check_conflicts(chosen: Sweep, point: Point, text: Text, queue_path: str) -> None:
     """Refuse two values for one setting: what ``queue`` and a name stand for, the scenario tells."""
     try:
-        check_paths(chosen, queue_path)
+        check_paths([axis.path for axis in chosen.axes], chosen.overrides, chosen.added, queue_path)
         check_settings(
             text,
             point.overrides[len(chosen.overrides) :],

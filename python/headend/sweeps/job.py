@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from headend.errors import InputError
-from headend.judging.expect import Vocabulary
 from headend.running.execution import execute
 from headend.running.memory import Allowance, check_memory, read_allowance
 from headend.scenario.source import Overrides, Text
+from headend.scenario.subjects import Vocabulary
 
 if TYPE_CHECKING:
     import polars as pl

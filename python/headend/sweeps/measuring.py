@@ -8,17 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, list_measures
 from headend.errors import InputError
-from headend.judging.expect import (
-    FLOW_METRICS,
-    QUEUE_METRICS,
-    Metric,
-    Quantity,
-    Vocabulary,
-    list_measures,
-    parse_quantity_name,
-)
+from headend.judging.expect import Quantity, parse_quantity_name
 from headend.scenario.groups import name_group
+from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind
 
 if TYPE_CHECKING:

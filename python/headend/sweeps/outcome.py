@@ -22,11 +22,11 @@ from headend.results.folder import (
 )
 from headend.results.record import RESULT_FORMAT
 from headend.results.seal import is_page_of, seal
+from headend.results.store import POINT_FOLDER
 from headend.sweeps.definition import Sweep
 from headend.sweeps.experiment import SweepResult
 from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
 from headend.sweeps.measuring import BASE_UNITS
-from headend.sweeps.store import POINT_FOLDER
 from headend.text.quantity import Kind
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
 
 def draw_sweep_figures(result: SweepResult) -> list[Figure]:
     """Draw the figures of a sweep's report."""
-    from headend.figures.sweep import draw_sweep
+    from headend.sweeps.figure import draw_sweep
 
     return draw_sweep(result.sweep, result.summary, choose_shown(result))
 
@@ -275,7 +275,7 @@ def choose_shown(result: SweepResult) -> list[Shown]:
 
 def _find_kind(row: dict[str, Any], kinds: dict[str, Kind]) -> Kind:
     """Say what a figure measures; shares and plain numbers have the same unit."""
-    from headend.judging.expect import FLOW_METRICS, QUEUE_METRICS, list_measures
+    from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, list_measures
 
     words = row["metric"].split(".")
     known = FLOW_METRICS | list_measures() | QUEUE_METRICS
@@ -287,7 +287,7 @@ def _find_kind(row: dict[str, Any], kinds: dict[str, Kind]) -> Kind:
 
 def _choose_first(found: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
     """Give for each flow or group what its application reports first, or its goodput."""
-    from headend.judging.expect import list_measures
+    from headend.engine.metrics import list_measures
     from headend.scenario.groups import name_group
 
     order = {f"{name}.mean": number for number, name in enumerate(list_measures())}

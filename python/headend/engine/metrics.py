@@ -1,0 +1,136 @@
+"""What can be asked of results: the metrics of flows, queues, channels and runs, with their columns, statistics and bounds."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from headend.engine.description import Measure, describe
+from headend.text.quantity import Kind
+
+
+def compute_jain(values: Sequence[float]) -> float | None:
+    """Compute Jain's index; None of fewer than two values, and where all are 0.
+
+    Examples
+    --------
+    >>> compute_jain([3.0, 3.0, 3.0]), compute_jain([6.0, 0.0]), compute_jain([1.0])
+    (1.0, 0.5, None)
+    """
+    squares = len(values) * sum(value * value for value in values)
+    return sum(values) ** 2 / squares if len(values) > 1 and squares else None
+
+
+_DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
+_SAMPLE_STATISTICS = ("mean", "min", "p5", "p25", "p50", "p75", "p90", "p95", "p99", "max", "count")
+
+
+#: Between which values anything measured lies, and a share, in base units.
+ANY, _SHARE = (0.0, math.inf), (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Where a metric is found: its column, what it measures, which statistics it has."""
+
+    column: str
+    kind: Kind
+    statistics: tuple[str, ...] = ()
+    adds_up: bool = False
+    #: What becomes of the values of a flow's members, where they neither add up nor the worst counts.
+    of_members: Callable[[Sequence[float]], float | None] | None = None
+    #: Of what is measured in each direction, the value of the worse of two.
+    worse: Callable[[float, float], float] | None = None
+    #: The least and the largest value there can be, where they are not those of all that is of its kind.
+    range: tuple[float, float] | None = None
+    #: Whether more of it is better; None where that depends on what is asked.
+    is_rising: bool | None = None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest value there can be."""
+        return self.range or (_SHARE if self.kind == "ratio" else ANY)
+
+
+FLOW_METRICS: dict[str, Metric] = {
+    "goodput": Metric("goodput_bps", "rate", adds_up=True, is_rising=True),
+    "mean_goodput": Metric("goodput_bps", "rate", of_members=fmean, is_rising=True),
+    "jain_index": Metric(
+        "goodput_bps", "number", of_members=compute_jain, range=_SHARE, is_rising=True
+    ),
+    "throughput": Metric("throughput_bps", "rate", adds_up=True, is_rising=True),
+    "loss": Metric("loss_ratio", "ratio", is_rising=False),
+    "jitter": Metric("jitter_ns", "time", is_rising=False),
+    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS, is_rising=False),
+    "sent": Metric("packets_sent", "number", adds_up=True),
+    "delivered": Metric("packets_delivered", "number", adds_up=True, is_rising=True),
+    "discarded": Metric("discarded", "number", adds_up=True, is_rising=False),
+    "marked": Metric("marked", "number", adds_up=True),
+    "retransmitted": Metric("retransmitted", "number", adds_up=True, is_rising=False),
+}
+
+
+@functools.cache
+def list_measures() -> dict[str, Metric]:
+    """List what applications report.
+
+    What has a ``worse`` is measured in each direction, and has two names in tables.
+    """
+    return {kind.name: _make_metric(kind) for kind in describe().measures.values()}
+
+
+def _make_metric(kind: Measure) -> Metric:
+    worse = (min if kind.is_rising else max) if kind.has_directions else None
+    return Metric(
+        "{}",
+        kind.quantity,
+        _SAMPLE_STATISTICS,
+        worse=worse,
+        range=kind.range,
+        is_rising=kind.is_rising,
+    )
+
+
+def list_measure_names() -> frozenset[str]:
+    """List all names that tables have for measures."""
+    return frozenset(name for kind in describe().measures.values() for name in kind.names)
+
+
+QUEUE_METRICS: dict[str, Metric] = {
+    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS, is_rising=False),
+    "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max"), is_rising=False),
+    "utilisation": Metric("utilisation", "ratio", is_rising=True),
+    "discarded": Metric("discarded", "number", adds_up=True, is_rising=False),
+    "marked": Metric("marked", "number", adds_up=True),
+    **{
+        name: Metric(name, "number", adds_up=True)
+        for name in (
+            "requests_contention",
+            "requests_piggyback",
+            "collisions",
+            "request_retries",
+            "requests_exceeded",
+            "grants",
+            "maps",
+        )
+    },
+    "granted": Metric("granted_bytes", "size", adds_up=True),
+    "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
+    "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True, is_rising=False),
+}
+
+CHANNEL_METRICS: dict[str, Metric] = {
+    "utilisation": Metric("utilisation", "ratio"),
+    "full": Metric("full_ratio", "ratio", is_rising=False),
+    "capacity": Metric("capacity_bps", "rate", is_rising=True),
+    "used": Metric("used_bps", "rate"),
+    "neighbours": Metric("neighbours_bps", "rate"),
+    "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
+}
+
+RUN_METRICS: dict[str, Metric] = {
+    "jain_index": Metric("jain_index", "number", range=_SHARE, is_rising=True)
+}

@@ -1,0 +1,1 @@
+"""Results of any kind, read back from their folders."""

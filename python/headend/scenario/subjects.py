@@ -1,0 +1,72 @@
+"""What a scenario has of which something is measured: flows, queues, channels, and the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headend.scenario.groups import name_group
+
+if TYPE_CHECKING:
+    from headend._engine import Scenario
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What an expectation may speak of.
+
+    Parameters
+    ----------
+    flows
+        Flows and their members, each with its application.
+    queues
+        Queues, and groups of them such as ``cable.home.*.up``.
+    members
+        The members of each flow, and of each group of queues, of which there are several.
+    channels
+        What queues share: ``cable.up``, for which an expectation says ``cable.up.channel``.
+    """
+
+    flows: Mapping[str, str]
+    queues: Sequence[str]
+    members: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    channels: Sequence[str] = ()
+
+    @property
+    def subjects(self) -> list[str]:
+        """All that has something measured."""
+        return [*self.flows, *self.queues, *map(call_channel, self.channels), "run"]
+
+    @classmethod
+    def from_scenario(cls, scenario: Scenario) -> Vocabulary:
+        """Take the names from a checked scenario; what members have in common stands for all of them."""
+        flows: dict[str, str] = {}
+        members: dict[str, list[str]] = {}
+        for name, application in scenario.flows:
+            stem = name_group(name)
+            if stem:
+                members.setdefault(stem, []).append(name)
+                flows[stem] = application
+            flows[name] = application
+        for name in scenario.queues:
+            if stem := name_group(name):
+                members.setdefault(stem, []).append(name)
+        groups = {name_group(name) for name in scenario.queues} - {""}
+        channels = list(_list_channels(json.loads(scenario.resolved_json())))
+        return cls(flows, sorted({*scenario.queues, *groups}), members, channels)
+
+
+def call_channel(channel: str) -> str:
+    """Give the subject that means a channel: on a line with one modem its queue has the name that tables have for both."""
+    return f"{channel}.channel"
+
+
+def _list_channels(content: Mapping[str, Any]) -> Iterator[str]:
+    """Give the channels of a scenario as tables name them: a cable line has two, and all stations of a cell share the access point's."""
+    for name, link in content.get("link", {}).items():
+        if "docsis" in link:
+            yield f"{name}.up"
+        if "docsis" in link or "dot11b" in link:
+            yield f"{name}.down"

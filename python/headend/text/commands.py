@@ -1,0 +1,27 @@
+"""The commands of headend, each with what it does, in the order in which help lists them."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+#: By name, in one sentence. `headend.cli.main` says in which section each stands and where its code is.
+COMMANDS = MappingProxyType(
+    {
+        "run": "Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.",
+        "compare": "Compare runs side by side in one report: what changed, with traffic and seeds the same.",
+        "sweep": "Run a scenario over a grid of values and several seeds, on all cores.",
+        "study": "Published results, reproduced: list, show NAME, run NAME, report.",
+        "scenarios": "What is shipped: list, show NAME, copy NAME; by itself, the list.",
+        "find": "Find headend's name for an application, a protocol or a term, and how to use it.",
+        "queues": "List every queue discipline and when to use it; of one, the parameters with units and defaults.",
+        "senders": "List every congestion control and when to use it; of one, the parameters with units and defaults. Also: headend congestion.",
+        "applications": "List every application and when to use it; of one, the parameters with units and defaults.",
+        "schema": "Print the JSON Schema of scenarios, for editors and checks.",
+        "report": "Make the report of a run, a comparison or a sweep again from its folder, or one over several runs.",
+        "figures": "Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.",
+        "export": "Write the tables of results as CSV or JSON lines, one file per table, in full precision.",
+        "verify": "Check that results are what was written: tables, finished points of sweeps and studies, pages.",
+        "help": "Print the help of a command, or the list of commands.",
+        "completion": "Print the script with which a shell completes commands, options and names.",
+    }
+)
