@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Generator, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner, Result
@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 import headend
 from headend.cli.main import app
 from headend.figures import export
+from headend.figures.paper import Paper
 from headend.results.store import PointStore
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
@@ -331,13 +332,13 @@ def test_a_report_and_figures_that_would_be_the_same_are_left_as_they_are(
     document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[str] = []
-    render = export._render
+    convert = export._convert
 
-    def count(specification: dict[str, Any], name: str) -> bytes:
+    def count(svg: str, name: str, paper: Paper | None = None) -> bytes:
         drawn.append(name)
-        return render(specification, name)
+        return convert(svg, name, paper)
 
-    monkeypatch.setattr(export, "_render", count)
+    monkeypatch.setattr(export, "_convert", count)
     out = Path("out")
 
     def run_again() -> tuple[int, bool]:

@@ -32,7 +32,7 @@ SECTIONS = {
     },
     "Results": {
         "report": LazyCommand("headend.cli.report:report", COMMANDS["report"]),
-        "figures": LazyCommand("headend.cli.report:figures", COMMANDS["figures"]),
+        "figures": LazyCommand("headend.cli.figures:figures", COMMANDS["figures"]),
         "export": LazyCommand("headend.cli.export:export", COMMANDS["export"]),
         "verify": LazyCommand("headend.cli.verify:verify", COMMANDS["verify"]),
     },

@@ -1,4 +1,4 @@
-"""``headend report`` and ``headend figures``: pages and pictures remade from results."""
+"""``headend report``: pages remade from results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.errors import InputError
-from headend.results.folder import REPORT, RESUMABLE, is_results_folder, read_kind, refuse_link
+from headend.results.folder import REPORT, RESUMABLE, is_results_folder, read_kind
 from headend.results.seal import is_sealed_page
 
 folders_argument = argument(
@@ -55,7 +55,7 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         )
     if out and not force:
         refuse_foreign(out)
-    kind = _find_kind(folders)
+    kind = find_kind(folders)
     if kind == "study":
         name = read_manifest(Path(folders[0])).get("study", "NAME")
         raise InputError(
@@ -96,65 +96,7 @@ def _tell_report(path: Path, *, as_json: bool) -> None:
         make_output().print(write_line(f"Report: {path}"), soft_wrap=True)
 
 
-@click.command("figures", cls=Command)
-@folders_argument
-@click.option(
-    "--format",
-    "formats",
-    metavar="LIST",
-    help="Of svg, pdf, png; separated by commas. By default svg.",
-    default="svg",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    help="By default figures in the first folder.",
-    type=read_path,
-    shell_complete=complete_folders,
-)
-@json_option
-def figures(folders: tuple[str, ...], formats: str, out: Path | None, as_json: bool) -> None:
-    """Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.
-
-    Figures of an earlier time are replaced where they have the same names.
-    """
-    target = out or Path(folders[0]) / "figures"
-    if out is None:
-        refuse_link(target)
-    before = set(target.iterdir()) if target.is_dir() else set()
-    paths = _export(folders, target, formats.split(","))
-    replaced = [path for path in paths if path in before]
-    if as_json:
-        print_json(
-            {"figures": [str(path) for path in paths], "replaced": [str(path) for path in replaced]}
-        )
-    else:
-        told = f"{len(paths)} figures in {target}"
-        if replaced:
-            told += f", {len(replaced)} of them in place of files that were there"
-        make_output().print(write_line(told), soft_wrap=True)
-
-
-def _export(folders: Sequence[str], target: Path, formats: Sequence[str]) -> list[Path]:
-    """Write the figures of whatever kind of results it is."""
-    from headend.figures.export import convert_pictures, export_figures, write_figures
-
-    kind, first = _find_kind(folders), Path(folders[0])
-    if kind == "study":
-        from headend.study.outcome import find_pictures
-
-        return convert_pictures(find_pictures(first), target, formats)
-    if kind == "sweep":
-        from headend.sweeps.loading import load_sweep
-        from headend.sweeps.outcome import draw_sweep_figures
-
-        return write_figures(draw_sweep_figures(load_sweep(first)), target, formats)
-    from headend.running.comparison import load_results
-
-    return export_figures(load_results(folders), target, formats)
-
-
-def _find_kind(folders: Sequence[str]) -> str | None:
+def find_kind(folders: Sequence[str]) -> str | None:
     """Say whether it is a sweep's folder or a study's, which stand alone; None for those of runs, which go side by side."""
     kinds = [read_kind(Path(folder)) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):

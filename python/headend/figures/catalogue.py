@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headend.figures import delay, differences, experience, life, over_time
@@ -12,34 +13,52 @@ if TYPE_CHECKING:
     from headend.figures.figure import Figure
     from headend.results.record import Record
 
+#: Draws one figure; None where the results have nothing for it.
+Draw = Callable[[], "Figure | None"]
 
-def draw_figures(results: Sequence[Record]) -> list[Figure]:
-    """Draw every figure that these results have something for.
+
+def draw_figures(results: Sequence[Record], only: Collection[str] | None = None) -> list[Figure]:
+    """Draw the figures that these results have something for.
 
     Runs of one setting with different seeds are drawn as one: distributions over all, the rest of the first seed.
+
+    Parameters
+    ----------
+    results
+        The runs; their labels tell them apart.
+    only
+        The names of those to be drawn; by default all.
     """
-    variants = gather_variants(results)
-    pooled = [variant.pool() for variant in variants]
-    drawn = list(_draw_all(pooled))
-    if len(results) > len(variants) > 1:
-        drawn.insert(0, differences.draw_differences(variants, compare_figures(variants)))
+    drawings = list_drawings(results)
+    drawn = [draw() for name, draw in drawings.items() if only is None or name in only]
     return [figure for figure in drawn if figure is not None]
 
 
-def _draw_all(results: Sequence[Record]) -> Iterator[Figure | None]:
-    yield life.draw_life(results)
-    yield experience.draw_voice(results)
-    yield from experience.draw_measures(results, after_queues=False)
-    yield experience.draw_segments(results)
-    yield experience.draw_ping(results)
-    yield delay.draw_flow_delay(results)
-    yield over_time.draw_queue_over_time(results)
-    yield delay.draw_queue_delay(results)
-    yield over_time.draw_rates(results)
-    yield over_time.draw_class_rates(results)
-    yield over_time.draw_line_rate(results)
-    yield experience.draw_loss(results)
-    yield from experience.draw_measures(results, after_queues=True)
-    yield experience.draw_speed(results)
-    yield over_time.draw_windows(results)
-    yield over_time.draw_internals(results)
+def list_drawings(results: Sequence[Record]) -> dict[str, Draw]:
+    """List what can be drawn of results, by the names of the figures, in their order on a page."""
+    variants = gather_variants(results)
+    pooled = [variant.pool() for variant in variants]
+    drawings: dict[str, Draw] = {}
+    if len(results) > len(variants) > 1:
+        drawings["differences"] = lambda: differences.draw_differences(
+            variants, compare_figures(variants)
+        )
+    drawings |= {
+        "life": partial(life.draw_life, pooled),
+        "mos": partial(experience.draw_voice, pooled),
+        **experience.list_measures(pooled, after_queues=False),
+        "streamed-video-rate": partial(experience.draw_segments, pooled),
+        "ping": partial(experience.draw_ping, pooled),
+        "delay": partial(delay.draw_flow_delay, pooled),
+        "queue": partial(over_time.draw_queue_over_time, pooled),
+        "queue-delay": partial(delay.draw_queue_delay, pooled),
+        "rates": partial(over_time.draw_rates, pooled),
+        "class-rates": partial(over_time.draw_class_rates, pooled),
+        "line-rate": partial(over_time.draw_line_rate, pooled),
+        "loss": partial(experience.draw_loss, pooled),
+        **experience.list_measures(pooled, after_queues=True),
+        "speed": partial(experience.draw_speed, pooled),
+        "cwnd": partial(over_time.draw_windows, pooled),
+        "internals": partial(over_time.draw_internals, pooled),
+    }
+    return drawings

@@ -107,7 +107,7 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
         lowest, highest = min(lowest, LATEST_EASY_MS), max(highest, EARLIEST_HARD_MS)
     else:
         highest = max(highest, lowest * 10)
-    domain = (max(lowest * 0.9, 1e-3), highest * 1.15)
+    domain = (max(lowest * 0.9, 1e-3), highest * (1.5 if marks else 1.15))
     curves = (
         make_chart(rows)
         .mark_line(strokeWidth=2.2, clip=True)

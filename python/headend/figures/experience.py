@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -138,13 +138,15 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
     )
 
 
-def draw_measures(results: Sequence[Record], *, after_queues: bool) -> list[Figure]:
-    """Draw what applications report, as the engine says.
+def list_measures(
+    results: Sequence[Record], *, after_queues: bool
+) -> dict[str, Callable[[], Figure | None]]:
+    """List what can be drawn of what applications report, as the engine says, by the names of the figures.
 
     Parameters
     ----------
     after_queues
-        Whether to draw what stands behind the figures of queues and rates, or what stands before.
+        Whether to list what stands behind the figures of queues and rates, or what stands before.
     """
     charts = [
         (kind.chart, kind)
@@ -152,8 +154,7 @@ def draw_measures(results: Sequence[Record], *, after_queues: bool) -> list[Figu
         if kind.chart and kind.chart.is_after_queues is after_queues
     ]
     charts.sort(key=lambda item: (item[0].place, item[0].name))
-    drawn = [_draw_measure(results, kind, chart) for chart, kind in charts]
-    return [figure for figure in drawn if figure is not None]
+    return {chart.name: partial(_draw_measure, results, kind, chart) for chart, kind in charts}
 
 
 def _draw_measure(results: Sequence[Record], kind: Measure, chart: Chart) -> Figure | None:

@@ -6,12 +6,12 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, suggest, tell_system
 from headend.extras import PAPER
-from headend.figures.catalogue import draw_figures
 from headend.figures.fitting import fit_specification
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, name_folders, write_file
@@ -19,41 +19,52 @@ from headend.text.reveal import picture_in_json
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure, Panel
-    from headend.results.record import Record
+    from headend.figures.paper import Paper
 
 FORMATS = ("svg", "pdf", "png")
 
 #: What is asked for, in the error where it cannot be drawn.
 DRAWING = "a picture as SVG, PDF or PNG"
 
+#: Of a picture as PNG that has a size in print.
+DOTS_PER_INCH = 300
+
 #: Letters of a note that fit on a line.
 NOTE_LETTERS = 105
 
 
-def export_figures(results: Sequence[Record], folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write every figure of some runs; a figure of several panels gives several files."""
-    return write_figures(draw_figures(results), folder, formats)
+def write_figures(
+    figures: Sequence[Figure], folder: Path, formats: Sequence[str], paper: Paper | None = None
+) -> list[Path]:
+    """Write figures in every format asked for; a figure of several panels gives several files.
 
-
-def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write figures in every format asked for.
+    Parameters
+    ----------
+    figures
+        What to draw.
+    folder
+        Where the files go.
+    formats
+        Of ``FORMATS``.
+    paper
+        The size of the pictures in print and what stands on them; by default they are as on a page, with titles.
 
     Raises
     ------
     InputError
         For a format that is not one, or a folder that cannot be written, or where what draws pictures is not installed.
     """
-    wanted = _read_formats(formats)
+    wanted = read_formats(formats)
     PAPER.require(DRAWING)
     paths = []
     make_folder(folder)
     for figure in figures:
-        for panel, stem in zip(figure.panels, name_panels(figure), strict=True):
+        for panel, stem in zip(figure.panels, figure.stems or name_panels(figure), strict=True):
             title = ": ".join(filter(None, (figure.title, panel.title)))
-            specification = fix_size(panel, title, figure.note)
+            svg = _draw(panel, title, figure.note, paper)
             for name in wanted:
                 paths.append(folder / f"{stem}.{name}")
-                write_file(_render(specification, name), paths[-1])
+                write_file(_convert(svg, name, paper), paths[-1])
     return paths
 
 
@@ -66,7 +77,7 @@ def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[s
         For a format that is not one, for a picture that cannot be read, or a folder that cannot be written, or where what
         converts pictures is not installed.
     """
-    wanted = _read_formats(formats)
+    wanted = read_formats(formats)
     if set(wanted) != {"svg"}:
         PAPER.require(DRAWING)
     paths = []
@@ -80,6 +91,33 @@ def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[s
             paths.append(folder / f"{picture.stem}.{name}")
             write_file(_convert(text, name), paths[-1])
     return paths
+
+
+def choose_figures(figures: Sequence[Figure], only: Sequence[str]) -> list[Figure]:
+    """Choose figures by their names, or single panels by the names of their files, in the order given.
+
+    Raises
+    ------
+    InputError
+        For a name that none has.
+    """
+    chosen: dict[str, Figure] = {}
+    stems = {figure.name: name_panels(figure) for figure in figures}
+    for name in only:
+        found = [figure for figure in figures if figure.name == name or name in stems[figure.name]]
+        if not found:
+            known = [*stems, *(stem for own in stems.values() if len(own) > 1 for stem in own)]
+            raise InputError(
+                f'--only: no figure is called "{name}"{suggest(name, known)}; --list shows them'
+            )
+        for figure in found:
+            own = stems[figure.name]
+            kept = own if name == figure.name else [name]
+            before = chosen[figure.name].stems if figure.name in chosen else ()
+            kept = [stem for stem in own if stem in kept or stem in before]
+            panels = [figure.panels[own.index(stem)] for stem in kept]
+            chosen[figure.name] = replace(figure, panels=panels, stems=tuple(kept))
+    return list(chosen.values())
 
 
 def write_small(pictures: Mapping[str, Path], folder: Path, width: int) -> None:
@@ -113,7 +151,14 @@ def write_small(pictures: Mapping[str, Path], folder: Path, width: int) -> None:
         write_file(bytes(vl_convert.svg_to_png(svg, scale=scale)), folder / f"{name}.png")
 
 
-def _read_formats(formats: Sequence[str]) -> list[str]:
+def read_formats(formats: Sequence[str]) -> list[str]:
+    """Read the names of formats, each once.
+
+    Raises
+    ------
+    InputError
+        For one that is none.
+    """
     wanted = list(dict.fromkeys(name.strip().lower() for name in formats))
     for name in wanted:
         if name not in FORMATS:
@@ -141,23 +186,27 @@ def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
     return specification
 
 
-def _convert(svg: str, name: str) -> bytes:
-    if name == "svg":
-        return svg.encode()
+def _draw(panel: Panel, title: str, note: str, paper: Paper | None) -> str:
+    """Draw a panel as SVG, not yet scaled to its paper."""
+    if paper:
+        return paper.draw(panel.specify(), title, note)
     import vl_convert
 
-    if name == "pdf":
-        return bytes(vl_convert.svg_to_pdf(svg))
-    return bytes(vl_convert.svg_to_png(svg, scale=2))
-
-
-def _render(specification: dict[str, Any], name: str) -> bytes:
-    import vl_convert
-
+    specification = fix_size(panel, title, note)
     # A picture is XML, which cannot hold control characters at all.
     text = picture_in_json(json.dumps(specification, ensure_ascii=False))
+    return str(vl_convert.vegalite_to_svg(text))
+
+
+def _convert(svg: str, name: str, paper: Paper | None = None) -> bytes:
     if name == "svg":
-        return bytes(vl_convert.vegalite_to_svg(text), "utf-8")
+        return (paper.print_svg(svg) if paper else svg).encode()
+    import vl_convert
+
+    if paper:
+        svg = paper.print_points(svg)
     if name == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(text))
-    return bytes(vl_convert.vegalite_to_png(text, scale=2))
+        return bytes(vl_convert.svg_to_pdf(svg))
+    if paper:
+        return bytes(vl_convert.svg_to_png(svg, ppi=DOTS_PER_INCH))
+    return bytes(vl_convert.svg_to_png(svg, scale=2))

@@ -93,6 +93,8 @@ class Figure:
         What to look at, and what good looks like; ends with the note.
     note
         What is not drawn, though it belongs there: a picture without its explanation carries it too.
+    stems
+        What the files of its panels are called where only some of its panels are left; by default their names.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Figure:
     explanation: str
     panels: list[Panel] = field(default_factory=list)
     note: str = ""
+    stems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

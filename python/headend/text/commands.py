@@ -18,7 +18,7 @@ COMMANDS = MappingProxyType(
         "applications": "List every application and when to use it; of one, the parameters with units and defaults.",
         "schema": "Print the JSON Schema of scenarios, for editors and checks.",
         "report": "Make the report of a run, a comparison or a sweep again from its folder, or one over several runs.",
-        "figures": "Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.",
+        "figures": "Write the figures of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.",
         "export": "Write the tables of results as CSV or JSON lines, one file per table, in full precision.",
         "verify": "Check that results are what was written: tables, finished points of sweeps and studies, pages.",
         "help": "Print the help of a command, or the list of commands.",

@@ -1,0 +1,195 @@
+"""``headend figures``: the figures of results as pictures, for papers and slides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headend.cli.commands import Command
+from headend.cli.completers import complete_folders
+from headend.cli.options import json_option, read_path
+from headend.cli.report import find_kind, folders_argument
+from headend.cli.terminal import make_output, print_json, write_line
+from headend.results.folder import refuse_link
+
+if TYPE_CHECKING:
+    from headend.figures.figure import Figure
+    from headend.figures.paper import Paper
+
+#: What pictures have in print where one of the options is given and others are not.
+DEFAULT_WIDTH, DEFAULT_FONT_SIZE = "180mm", "8pt"
+
+
+@click.command("figures", cls=Command)
+@folders_argument
+@click.option(
+    "--only",
+    metavar="NAME",
+    help="Write this figure, or this chart of one; can be given several times. --list shows the names.",
+    multiple=True,
+)
+@click.option("--list", "is_list", help="Show names and titles, and write nothing.", is_flag=True)
+@click.option(
+    "--format",
+    "formats",
+    metavar="LIST",
+    help="Of svg, pdf, png; separated by commas. By default svg.",
+    default="svg",
+)
+@click.option(
+    "--width",
+    metavar="LENGTH",
+    help="Of the whole picture, in mm, cm, in, pt or px: 85mm. By default as on a page, or 180mm with one of the next four options.",
+)
+@click.option(
+    "--height",
+    metavar="LENGTH",
+    help="Of the whole picture. By default in proportion to its width.",
+)
+@click.option(
+    "--font-size",
+    metavar="POINTS",
+    help="Of the letters; lines and symbols are scaled with them. With one of the options around, 8 by default.",
+)
+@click.option(
+    "--font", metavar="FAMILY", help="Of the letters, such as Arial; it has to be installed."
+)
+@click.option(
+    "--no-title", help="Leave out title and note, which a paper has in its caption.", is_flag=True
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="By default figures in the first folder.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@json_option
+def figures(
+    folders: tuple[str, ...],
+    only: tuple[str, ...],
+    is_list: bool,
+    formats: str,
+    width: str | None,
+    height: str | None,
+    font_size: str | None,
+    font: str | None,
+    no_title: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Write the figures of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.
+
+    For a column of a paper, add --width 85mm --font-size 8 --no-title --format pdf.
+    Figures of an earlier time are replaced where they have the same names.
+    """
+    from headend.figures.export import convert_pictures, read_formats, write_figures
+
+    wanted = read_formats(formats.split(","))
+    paper = _read_paper(width, height, font_size, font, has_title=not no_title)
+    if is_list:
+        _list_figures(_draw(folders, only), as_json=as_json)
+        return
+    target = out or Path(folders[0]) / "figures"
+    if out is None:
+        refuse_link(target)
+    before = set(target.iterdir()) if target.is_dir() else set()
+    if find_kind(folders) == "study" and not only and paper is None:
+        from headend.study.outcome import find_pictures
+
+        paths = convert_pictures(find_pictures(Path(folders[0])), target, wanted)
+    else:
+        paths = write_figures(_draw(folders, only), target, wanted, paper)
+    replaced = [path for path in paths if path in before]
+    if as_json:
+        print_json(
+            {"figures": [str(path) for path in paths], "replaced": [str(path) for path in replaced]}
+        )
+        return
+    told = str(paths[0]) if len(paths) == 1 else f"{len(paths)} figures in {target}"
+    if replaced:
+        of_them = (
+            "in place of one that was" if len(paths) == 1 else "of them in place of files that were"
+        )
+        told += f", {of_them} there" if len(paths) == 1 else f", {len(replaced)} {of_them} there"
+    make_output().print(write_line(told), soft_wrap=True)
+
+
+def _read_paper(
+    width: str | None,
+    height: str | None,
+    font_size: str | None,
+    font: str | None,
+    *,
+    has_title: bool,
+) -> Paper | None:
+    """Read how pictures are to be printed; None where nothing of that is given."""
+    if not (width or height or font_size or font) and has_title:
+        return None
+    from headend.figures.paper import Paper, read_length
+
+    return Paper(
+        read_length(width or DEFAULT_WIDTH, "--width"),
+        read_length(height, "--height") if height else None,
+        read_length(font_size or DEFAULT_FONT_SIZE, "--font-size", "pt"),
+        font or "",
+        has_title,
+    )
+
+
+def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
+    """Draw the figures of whatever kind of results it is: those that are asked for, or all."""
+    from headend.figures.export import choose_figures
+
+    kind, first = find_kind(folders), Path(folders[0])
+    if kind == "study":
+        from headend.study.redrawing import redraw_figures
+
+        drawn = redraw_figures(first)
+    elif kind == "sweep":
+        from headend.sweeps.loading import load_sweep
+        from headend.sweeps.outcome import draw_sweep_figures
+
+        drawn = draw_sweep_figures(load_sweep(first))
+    else:
+        from headend.figures.catalogue import draw_figures, list_drawings
+        from headend.running.comparison import load_results
+
+        results = load_results(folders)
+        # The name of a chart is known when its figure is drawn.
+        is_known = set(only) <= set(list_drawings(results))
+        drawn = draw_figures(results, only if only and is_known else None)
+    return choose_figures(drawn, only) if only else drawn
+
+
+def _list_figures(drawn: Sequence[Figure], *, as_json: bool) -> None:
+    """Print the names of figures with their titles, and of those that have several charts, the charts' names."""
+    from headend.figures.export import name_panels
+
+    listed = [(figure, list(figure.stems) or name_panels(figure)) for figure in drawn]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": figure.name,
+                    "title": figure.title,
+                    "explanation": figure.explanation,
+                    "charts": stems,
+                }
+                for figure, stems in listed
+            ]
+        )
+        return
+    widest = max((len(figure.name) for figure in drawn), default=0)
+    console = make_output()
+    for figure, stems in listed:
+        console.print(
+            write_line((f"{figure.name:{widest}}", "bold"), f"  {figure.title}"), soft_wrap=True
+        )
+        if len(stems) > 1:
+            for stem, panel in zip(stems, figure.panels, strict=True):
+                title = f" ({panel.title})" if panel.title else ""
+                console.print(write_line(f"{'':{widest}}    {stem}{title}"), soft_wrap=True)

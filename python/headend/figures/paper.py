@@ -1,0 +1,239 @@
+"""Pictures for papers: widths and letters in the units of print, and what is drawn fitted to them.
+
+A picture is laid out at the size at which its letters have as many pixels as on a page, and then scaled as a whole:
+lines, symbols and gaps are as much smaller as its letters are.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headend.errors import InputError
+from headend.figures.fitting import fit_specification
+from headend.figures.theme import FONT, HEIGHT, configure
+from headend.text.reveal import picture_in_json
+
+#: How many points a unit has.
+UNITS = {"mm": 72 / 25.4, "cm": 720 / 25.4, "in": 72.0, "pt": 1.0, "px": 0.75}
+
+#: Letters, in pixels, before a picture is scaled.
+LETTERS = 12
+
+#: The least that a picture can be drawn in, and the most, in pixels before it is scaled.
+LEAST_WIDTH, LEAST_HEIGHT, MOST = 220, 130, 4000
+
+#: Letters that can be read and printed, in points.
+SMALLEST, LARGEST = 4.0, 72.0
+
+#: Room beside a plot for axis, labels and title on the left and for the end of a label on the right, in pixels: plots have one
+#: width in all pictures of one width, but where the labels on the left are names that need more.
+LEFT, RIGHT = 68, 14
+
+#: Room around all of it, in pixels.
+PADDING = 3
+
+#: Of the width, the height of a plot where none is given; and its bounds, in pixels.
+SHAPE, LOWEST, HIGHEST = 0.55, 150, HEIGHT
+
+_LENGTH = re.compile(r"(\d+\.?\d*|\.\d+)\s*(\S*)")
+#: A width that is drawn again when labels need more room than they got, at most so often.
+MOST_DRAWINGS = 3
+
+#: What legend, labels and titles take of a height that is given, at least, in pixels.
+BESIDES = 60
+
+_ROOT = re.compile(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>')
+
+
+@dataclass(frozen=True)
+class Paper:
+    """How a picture is to be printed.
+
+    Parameters
+    ----------
+    width
+        Of the whole picture, in points.
+    height
+        Of the whole picture, in points; by default in proportion to the width.
+    font_size
+        Of all letters but those of the title, in points.
+    font
+        The family of the letters; by default that of a page.
+    has_title
+        Whether the title stands above, with a note of what is not drawn.
+
+    Raises
+    ------
+    InputError
+        Where there would be no room for what is drawn.
+    """
+
+    width: float
+    height: float | None = None
+    font_size: float = 8.0
+    font: str = ""
+    has_title: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        if not SMALLEST <= self.font_size <= LARGEST:
+            raise InputError(
+                f"--font-size: expected {SMALLEST:g} to {LARGEST:g} pt, found {self.font_size:g} pt"
+            )
+        for option, size, least in (
+            ("--width", self.width, LEAST_WIDTH),
+            ("--height", self.height, LEAST_HEIGHT),
+        ):
+            if size is not None and not least <= size / self.scale <= MOST:
+                bounds = " to ".join(
+                    f"{bound * self.scale / UNITS['mm']:.0f}mm" for bound in (least, MOST)
+                )
+                raise InputError(
+                    f"{option}: expected {bounds} with letters of {self.font_size:g} pt,"
+                    f" found {size / UNITS['mm']:.4g}mm"
+                )
+
+    @property
+    def scale(self) -> float:
+        """Points for each pixel of what is laid out."""
+        return self.font_size / LETTERS
+
+    def draw(self, specification: Mapping[str, Any], title: str, note: str) -> str:
+        """Draw a chart as SVG, in pixels and in its width, but not yet scaled.
+
+        Parameters
+        ----------
+        specification
+            Vega-Lite's.
+        title
+            What stands above.
+        note
+            What is not drawn, though it belongs there.
+        """
+        import vl_convert
+
+        width = self.width / self.scale
+        left, right = float(LEFT), float(RIGHT)
+        for _ in range(MOST_DRAWINGS):
+            laid = self._lay_out(specification, title, note, width - left - right)
+            # A picture is XML, which cannot hold control characters at all.
+            svg = str(vl_convert.vegalite_to_svg(picture_in_json(json.dumps(laid))))
+            taken = _find_begin(svg)
+            over = float(_find_root(svg)[1]) - taken - laid["width"]
+            if taken <= left + 0.5 and over <= right + 0.5:
+                break
+            left, right = max(left, taken), max(right, over)
+        root = _find_root(svg)
+        start, height = taken - left, self.height / self.scale if self.height else float(root[2])
+        size = f'width="{width:.5f}" height="{height:.5f}" viewBox="{start:.2f} 0 {width:.5f} {height:.5f}"'
+        ground = f'<rect x="{start:.2f}" width="{width:.5f}" height="{height:.5f}" fill="white"/>'
+        opening = root[0].split(" width=", 1)[0]
+        return f"{svg[: root.start()]}{opening} {size}>{ground}{svg[root.end() :]}"
+
+    def _lay_out(
+        self, specification: Mapping[str, Any], title: str, note: str, plot: float
+    ) -> dict[str, Any]:
+        """Give a specification the width of its plot, its letters and, where it has one, its title."""
+        laid = copy.deepcopy(dict(specification))
+        width = self.width / self.scale
+        laid["width"] = plot
+        if self.height is None:
+            laid.setdefault("height", round(min(max(width * SHAPE, LOWEST), HIGHEST)))
+        else:
+            laid["autosize"] = {"type": "fit-y", "contains": "padding"}
+            laid["height"] = self.height / self.scale
+        fit_specification(laid, plot, laid["height"] - (BESIDES if self.height else 0))
+        if self.has_title:
+            laid["title"] = {"text": textwrap.wrap(title, int(width / 7.5))}
+            if note.strip():
+                laid["title"]["subtitle"] = textwrap.wrap(note.strip(), int(width / 6.5))
+        laid["padding"] = PADDING
+        laid["config"] = self._configure()
+        return laid
+
+    def _configure(self) -> dict[str, Any]:
+        configuration = configure()
+        font = f"'{self.font}', {FONT}" if self.font else FONT
+        sizes = {"labelFontSize": LETTERS, "titleFontSize": LETTERS}
+        text = {"font": font, "fontSize": LETTERS}
+        return configuration | {
+            "font": font,
+            "axis": {**configuration["axis"], **sizes, "titlePadding": 5},
+            "legend": {**configuration["legend"], **sizes, "offset": 6},
+            "title": {
+                **configuration["title"],
+                "fontSize": LETTERS + 1,
+                "subtitleFontSize": LETTERS,
+            },
+            "text": {**configuration["text"], **text},
+        }
+
+    def print_svg(self, svg: str) -> str:
+        """Give a picture that was drawn its size in millimetres."""
+        root = _find_root(svg)
+        width, height = (float(size) * self.scale / UNITS["mm"] for size in root.groups())
+        old = f' width="{root[1]}" height="{root[2]}"'
+        return svg.replace(old, f' width="{width:.3f}mm" height="{height:.3f}mm"', 1)
+
+    def print_points(self, svg: str) -> str:
+        """Give a picture that was drawn in points, which is what numbers without a unit are to what converts pictures."""
+        root = _find_root(svg)
+        width, height = (float(size) * self.scale for size in root.groups())
+        found = re.search(r'viewBox="(-?[\d.]+) ', root[0])
+        start = float(found[1]) if found else 0.0
+        opening = root[0].split(" width=", 1)[0]
+        opening += f' width="{width:.4f}" height="{height:.4f}">'
+        inner = svg[root.end() :].removesuffix("</svg>")
+        place = f"scale({self.scale:.6f}) translate({-start:.2f} 0)"
+        return f'{svg[: root.start()]}{opening}<g transform="{place}">{inner}</g></svg>'
+
+
+def _find_root(svg: str) -> re.Match[str]:
+    """Give the opening of a picture, with its width and height."""
+    root = _ROOT.search(svg)
+    if root is None:
+        raise ValueError("expected a picture as SVG with a width and a height")
+    return root
+
+
+def _find_begin(svg: str) -> float:
+    """Give where the plot of a picture begins, in pixels from its left edge."""
+    found = re.search(r'transform="translate\(([\d.]+),', svg)
+    return float(found[1]) if found else 0.0
+
+
+def read_length(text: str, option: str, unit: str = "") -> float:
+    """Read a length such as ``85mm`` and give it in points.
+
+    Parameters
+    ----------
+    text
+        Number and unit.
+    option
+        Where it stands, for the error.
+    unit
+        That of a number without one; by default it needs one.
+
+    Raises
+    ------
+    InputError
+        When it is none.
+
+    Examples
+    --------
+    >>> read_length("1in", "--width"), read_length("96 px", "--width")
+    (72.0, 72.0)
+    """
+    match = _LENGTH.fullmatch(text.strip())
+    written = (match[2].lower() or unit) if match else ""
+    if match and written in UNITS:
+        return float(match[1]) * UNITS[written]
+    known = ", ".join(UNITS)
+    example = "8pt" if unit else "85mm"
+    raise InputError(f'{option}: expected a length such as "{example}" ({known}), found "{text}"')
