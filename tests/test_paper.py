@@ -19,7 +19,7 @@ from headend.figures import Figure, Panel
 from headend.figures.catalogue import list_drawings
 from headend.figures.paper import UNITS, Paper, read_length
 from headend.figures.theme import make_chart
-from headend.scenario.library import list_studies
+from headend.scenario.shipped import list_studies
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
 

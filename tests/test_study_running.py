@@ -81,7 +81,7 @@ NAMES = ("one", "three", "two")  # in the order of the command, which is that of
 def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the folder of a document with three studies; theirs are the only ones that ship."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("headend.scenario.library.SHIPPED", tmp_path)
+    monkeypatch.setattr("headend.scenario.shipped.SHIPPED", tmp_path)
     folder = tmp_path / "studies" / "document"
     for number, name in enumerate(NAMES):
         (folder / name).mkdir(parents=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headend.errors import InputError
 from headend.results.folder import read_table
 from headend.results.record import read_manifest
-from headend.scenario.library import list_studies
+from headend.scenario.shipped import list_studies
 from headend.study.definition import read_study
 from headend.study.outcome import POINTS, draw_study_figures, find_pictures
 
