@@ -24,8 +24,8 @@ from headend.report.comparison import find_differences
 from headend.report.page import bundle_libraries
 from headend.running.experiment import compare
 from headend.running.result import Result
-from headend.sweeps.figure import _name_measure
-from headend.sweeps.outcome import Shown
+from headend.sweeps.figure import name_measure
+from headend.sweeps.shown import Shown
 from vega_lite import check_panel
 
 
@@ -230,12 +230,13 @@ def test_files_of_both_ways_are_told_apart_by_name(tmp_path: Path) -> None:
 def test_a_sweeps_axis_says_what_it_measures() -> None:
     def name(measure: str, direction: str | None, metric: str, unit: str = "") -> str:
         rows = pl.DataFrame({"subject": ["call"], "direction": [direction], "metric": [metric]})
-        return _name_measure(rows, Shown(measure, "number"), unit)
+        return name_measure(rows, Shown(measure, "number"), unit)
 
-    assert name("quality", None, "mos.mean") == "quality: call.mos.mean (MOS)"
-    assert name("call", None, "mos.mean") == "call.mos.mean (MOS)"
-    assert name("call.mos.mean", None, "mos.mean") == "call.mos.mean (MOS)"
-    assert name("call.up.goodput", "up", "goodput", "Mbit/s") == "call.up.goodput (Mbit/s)"
+    assert name("quality", None, "mos.mean") == "quality: MOS, mean"
+    assert name("call", None, "mos.mean") == "call: MOS, mean"
+    assert name("call.mos.mean", None, "mos.mean") == "call: MOS, mean"
+    assert name("call.up.goodput", "up", "goodput", "Mbit/s") == "call up: goodput (Mbit/s)"
+    assert name("page", None, "page_load_time.p50", "s") == "page: page load time, p50 (s)"
 
 
 def test_a_known_mark_that_curves_run_along_is_named_off_them(fake: Any, home_line: Path) -> None:

@@ -427,7 +427,7 @@ def test_a_failing_point_is_a_row_with_its_error(
         return carry_out(job, stop)
 
     monkeypatch.setattr(Job, "carry_out", fail)
-    answer = run_small(file="typo.toml")
+    answer = run_small("--full", file="typo.toml")
     assert answer.exit_code == 1
     assert "6 of 12 points, 6 failed" in answer.stdout
     assert "Δ" in answer.stdout
@@ -462,7 +462,7 @@ def test_without_its_reference_a_setting_has_no_difference_and_a_failed_one_is_i
     folder: Path,
 ) -> None:
     (folder / "typo.toml").write_text(SWEEP.replace("drop_tail", "drop"), encoding="utf-8")
-    answer = run_small(file="typo.toml")
+    answer = run_small("--full", file="typo.toml")
     assert answer.exit_code == 1
     assert "4 of 8 points, 4 failed" in answer.stdout
     rows = [line.split()[:4] for line in answer.stdout.splitlines() if line.startswith("drop ")]
@@ -474,7 +474,7 @@ def test_without_its_reference_a_setting_has_no_difference_and_a_failed_one_is_i
 def test_a_measure_without_any_value_is_said_to_have_none(folder: Path) -> None:
     text = SWEEP.replace('rate = "upload.goodput"', 'end = "upload.completion_time.mean"')
     (folder / "none.toml").write_text(text, encoding="utf-8")
-    answer = run_small(file="none.toml")
+    answer = run_small("--full", file="none.toml")
     assert answer.exit_code == 0
     assert "end: no value in any of 8 points" in answer.stdout
     rows = [line for line in answer.stdout.splitlines() if line.startswith(("drop_tail", "codel"))]
@@ -488,7 +488,7 @@ def test_a_measure_without_any_value_is_said_to_have_none(folder: Path) -> None:
     assert [row["mean"] for row in told["summary"] if row["measure"] == "end"] == [None] * 4
     alone = text.replace('rtt = "ping.rtt.mean"\n', "")
     (folder / "none.toml").write_text(alone, encoding="utf-8")
-    answer = run_small(file="none.toml")
+    answer = run_small("--full", file="none.toml")
     assert "Δ" not in answer.stdout
 
 

@@ -40,8 +40,8 @@ from headend.cli.wanted import refuse_own_folder
 if TYPE_CHECKING:
     from headend.sweeps import SweepResult
 
-#: Settings that a terminal shows.
-MOST_ROWS = 40
+#: Settings that a terminal shows with --full.
+MOST_ROWS = 400
 
 #: Warnings that a terminal shows.
 MOST_WARNINGS = 5
@@ -62,6 +62,13 @@ MOST_FAILURES = 5
 @set_option
 @seeds_option
 @click.option(
+    "--prefer",
+    "prefer",
+    metavar="WISH",
+    help='In place of the file\'s [wish]: a condition such as "call >= 4.0", "most upload" or "least page"; several times.',
+    multiple=True,
+)
+@click.option(
     "--out",
     metavar="DIR",
     help="By default results/sweeps/NAME.",
@@ -73,6 +80,7 @@ MOST_FAILURES = 5
     help="Replace the results of another sweep, or tables of --csv, that are there.",
     is_flag=True,
 )
+@click.option("--full", help="Also print every setting.", is_flag=True)
 @no_report_option
 @csv_option
 @scheduler_option
@@ -84,8 +92,10 @@ def sweep(
     file: Path,
     settings: tuple[str, ...],
     seeds: str | None,
+    prefer: tuple[str, ...],
     out: Path | None,
     force: bool,
+    full: bool,
     no_report: bool,
     csv: Path | None,
     scheduler: str | None,
@@ -96,6 +106,7 @@ def sweep(
 ) -> None:
     """Run a scenario over a grid of values and several seeds, on all cores.
 
+    The first lines say which setting is best under the wish, or without one what each measure does and where its knee is.
     Finished points are kept: run again, and only what is missing or changed is run. A point that fails is a row with
     its error. Exit code 1 when a point failed, 2 for bad input or a report that cannot be written (the results are kept
     and printed), 130 when interrupted.
@@ -130,6 +141,7 @@ def sweep(
             on_progress=on_progress,
             allow_files=allow_files,
             memory=memory,
+            prefer=prefer,
             report=False,
         )
         lacking = (
@@ -138,7 +150,7 @@ def sweep(
     if as_json:
         print_json({**_describe(result), **tell_in_json(lacking)})
     elif not quiet:
-        _print_result(result)
+        _print_result(result, full=full)
     _print_troubles(result, brief=quiet or as_json)
     for one in lacking:
         if one.line:
@@ -174,44 +186,46 @@ def _make(
     return [one for one in lacking if one]
 
 
-def _print_result(result: SweepResult) -> None:
-    from headend.cli.tables import draw_sweep, fit
-    from headend.sweeps.outcome import (
-        choose_shown,
-        count_done,
-        has_differences,
-        list_rows,
-        tell_valueless,
-    )
+def _print_result(result: SweepResult, *, full: bool) -> None:
+    from headend.cli.first_lines import print_answer
+    from headend.sweeps.outcome import count_done, list_shown, tell_valueless
 
     console = make_output()
-    name = result.sweep.title or result.sweep.name
-    failed = f", {len(result.failures)} failed" if result.failures else ""
-    done, total = count_done(result), len(result.sweep.list_points())
+    print_answer(result.answer)
     console.print()
-    console.print(write_line((name, "bold"), f"  {done} of {total} points{failed}"))
-    shown = choose_shown(result)
-    rows = list_rows(result, shown)
-    if shown:
-        console.print(fit(console, draw_sweep(result.sweep, shown, rows[:MOST_ROWS])))
-    if len(rows) > MOST_ROWS:
-        console.print(f"{len(rows) - MOST_ROWS} more settings are in the report.", style="dim")
-    if len(result.sweep.measures) > len(shown) > 0:
-        console.print(
-            f"{len(result.sweep.measures) - len(shown)} more measures are in summary.parquet.",
-            style="dim",
-        )
+    done, total = count_done(result), len(result.sweep.list_points())
+    failed = f", {len(result.failures)} failed" if result.failures else ""
+    hint = "" if full else "; --full prints every setting"
+    console.print(write_line(f"{done} of {total} points{failed}{hint}"))
+    if full:
+        _print_settings(result)
+    if (more := len(result.sweep.measures) - len(list_shown(result))) > 0:
+        console.print(f"{more} more measures are in summary.parquet.", style="dim")
     for line in tell_valueless(result):
         console.print(write_line(line))
-    compared = result.sweep.compared
-    if compared and has_differences(rows):
-        told = f"Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed."
-        console.print(write_line((told, "dim")))
     if result.notes:
         console.print()
         print_first_warnings(result.notes, "the manifest")
     if result.complete and result.folder:
         print_report(result.folder)
+
+
+def _print_settings(result: SweepResult) -> None:
+    """Print a row for each setting, with the differences to the first."""
+    from headend.cli.tables import draw_sweep, fit
+    from headend.sweeps.outcome import has_differences, list_rows, list_shown
+
+    console = make_output()
+    shown = list_shown(result)
+    rows = list_rows(result, shown)
+    if shown:
+        console.print(fit(console, draw_sweep(result.sweep, shown, rows[:MOST_ROWS])))
+    if len(rows) > MOST_ROWS:
+        console.print(f"{len(rows) - MOST_ROWS} more settings are in the report.", style="dim")
+    compared = result.sweep.compared
+    if compared and has_differences(rows):
+        told = f"Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed."
+        console.print(write_line((told, "dim")))
 
 
 def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
@@ -255,6 +269,8 @@ def _describe(result: SweepResult) -> dict[str, object]:
         "failed": len(result.failures),
         "axes": axes,
         "warnings": list(result.notes),
+        "answer": result.answer.to_dict(),
+        "conclusion": result.conclusion.to_dict(),
         "summary": result.summary.to_dicts(),
         "without_value": find_valueless(result),
         "failures": [

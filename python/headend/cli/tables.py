@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from headend.study import Verdict as ClaimVerdict
     from headend.sweeps import Sweep
     from headend.sweeps.outcome import Row as SweepRow
-    from headend.sweeps.outcome import Shown
+    from headend.sweeps.shown import Shown
     from headend.text.quantity import Kind
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.

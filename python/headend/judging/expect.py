@@ -196,29 +196,43 @@ def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectati
     >>> parse_expectation("call", "call.mos.p5 >= 4.0", vocabulary).bound
     4.0
     """
-    parts = _OPERATOR.split(text)
-    if len(parts) != 3 or parts[1] in ("==", "!=", "="):
-        raise InputError(
-            f'expect.{name}: expected QUANTITY, one of >= > <= <, and a bound, such as "call.mos.p5 >= 4.0",'
-            f' found "{text}"'
-        )
     try:
-        left, slash, right = parts[0].partition("/")
+        written, operator, limit = split_expectation(text)
+        left, slash, right = written.partition("/")
         quantity = parse_quantity_name(left.strip(), vocabulary)
         divisor = parse_quantity_name(right.strip(), vocabulary) if slash else None
         if divisor and divisor.kind != quantity.kind:
-            raise InputError(
-                f'"{parts[0].strip()}": a ratio of a {quantity.kind} and a {divisor.kind}'
-            )
-        bound = parse_quantity(parts[2].strip(), "ratio" if divisor else quantity.kind).value
+            raise InputError(f'"{written}": a ratio of a {quantity.kind} and a {divisor.kind}')
+        bound = parse_quantity(limit, "ratio" if divisor else quantity.kind).value
         if not divisor:
-            _check_bound(quantity, parts[1], bound, parts[2].strip())
+            check_bound(quantity, operator, bound, limit)
     except ValueError as error:
         raise InputError(f"expect.{name}: {error}") from error
-    return Expectation(name, text, quantity, parts[1], bound, divisor)
+    return Expectation(name, text, quantity, operator, bound, divisor)
 
 
-def _check_bound(quantity: Quantity, operator: str, bound: float, text: str) -> None:
+def split_expectation(text: str, example: str = "call.mos.p5 >= 4.0") -> tuple[str, str, str]:
+    """Give the quantity, the operator and the bound of an expectation, as they are written.
+
+    Raises
+    ------
+    InputError
+        When the text is no expectation; the example is shown.
+
+    Examples
+    --------
+    >>> split_expectation("call.mos.p5 >= 4.0")
+    ('call.mos.p5', '>=', '4.0')
+    """
+    parts = [part.strip() for part in _OPERATOR.split(text)]
+    if len(parts) != 3 or parts[1] in ("==", "!=", "=") or not all(parts):
+        raise InputError(
+            f'expected QUANTITY, one of >= > <= <, and a bound, such as "{example}", found "{text}"'
+        )
+    return parts[0], parts[1], parts[2]
+
+
+def check_bound(quantity: Quantity, operator: str, bound: float, text: str) -> None:
     """Refuse a share in whole numbers that was meant as percent, and a bound that every value meets or none."""
     if quantity.kind == "ratio" and bound >= 1 and not text.endswith("%"):
         raise InputError(

@@ -40,6 +40,9 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     import polars as pl
 
+#: A call's mean opinion score.
+MOS_MARKS = (4.0, 3.6, 3.1)
+
 #: Time until a page is there, or the first picture of a video, ns.
 WAIT_MARKS = (2e9, 4e9, 10e9)
 
@@ -436,7 +439,7 @@ def _grade_sound(evidence: _Evidence) -> _Judgement:
     worst = _find_worse_score(evidence, scored)
     row = evidence.stats[worst]
     score = read_number(row["p5"])
-    grade = _grade_rising(score, (4.0, 3.6, 3.1))
+    grade = _grade_rising(score, MOS_MARKS)
     middle, low = write_quantity(row["p50"], "number"), write_quantity(row["p5"], "number")
     text = f"MOS {low} in bad spells, {middle} at the median"
     why = "" if grade is Grade.GOOD else _explain_call(evidence, worst)
@@ -701,6 +704,41 @@ def _grade_wait(waited_ns: float) -> _Judgement:
         text = f"nothing read in {write_quantity(waited_ns)}"
         return _Judgement(Grade.NONE, text, 0.0, _say(text))
     return _judge_wait(waited_ns, "nothing read")
+
+
+#: The marks of measures that alone say how somebody fares.
+_MARKS_OF_MEASURES = {
+    "mos": MOS_MARKS,
+    "page_load_time": WAIT_MARKS,
+    "startup_delay": WAIT_MARKS,
+    "rtt": PING_MARKS,
+    "rpm": RPM_MARKS,
+    "missed": PLAY_MARKS,
+    "frames_late": FRAME_MARKS,
+    "frozen": FREEZE_MARKS,
+    "stalled": STALL_MARKS,
+}
+
+
+def grade_measure(measure: str, value: float) -> Grade:
+    """Grade a value of a measure by the marks of people's grades; ``NONE`` where it has none.
+
+    Parameters
+    ----------
+    measure
+        Its name, such as ``mos``.
+    value
+        In its base unit: ns, a share, or plain.
+
+    Examples
+    --------
+    >>> grade_measure("mos", 3.7), grade_measure("page_load_time", 1e9), grade_measure("goodput", 1e6)
+    (<Grade.FAIR: 'fair'>, <Grade.GOOD: 'good'>, <Grade.NONE: 'none'>)
+    """
+    marks = _MARKS_OF_MEASURES.get(measure)
+    if marks is None:
+        return Grade.NONE
+    return _grade_rising(value, marks) if marks[0] > marks[-1] else _grade_falling(value, marks)
 
 
 def _grade_falling(value: float | None, marks: tuple[float, float, float]) -> Grade:

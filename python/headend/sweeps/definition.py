@@ -21,10 +21,11 @@ from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Overrides, Source, read_text, write_overrides, write_value
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.place import add_line, find_second
+from headend.sweeps.wish import Wish, read_wish
 from headend.text.quantity import UNITS, Kind, parse_quantity, shorten_value
 
 _KEYS = {
-    "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures", "compare",
+    "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures", "compare", "wish",
 }  # fmt: skip
 _AXIS_KEYS = {"name", "values", "labels", "from", "to", "step", "count", "scale"}
 
@@ -33,6 +34,9 @@ COLUMNS = ("setting", "seed", "measure", "subject", "direction", "metric", "valu
 
 #: The largest sweep.
 MOST_POINTS = 100_000
+
+#: Words of paths that are written in capitals.
+_ACRONYMS = {"rtt": "RTT", "mtu": "MTU", "ecn": "ECN", "mss": "MSS"}
 
 Value = int | float | str | bool
 
@@ -67,6 +71,14 @@ class Axis:
     def chooses_scenario(self) -> bool:
         """Whether its values are scenarios."""
         return self.path == "scenario"
+
+    @property
+    def words(self) -> str:
+        """What it is called in sentences and above charts: its name, or of a path its last words, such as "upstream rate"."""
+        if self.name != self.path:
+            return self.name
+        parts = [part.replace("_", " ") for part in self.path.split(".")]
+        return " ".join(_ACRONYMS.get(part, part) for part in parts[-2:])
 
     @property
     def scale(self) -> tuple[list[float], str] | None:
@@ -122,6 +134,8 @@ class Sweep:
         Where it was read from.
     allowed
         Files and folders from which traces and captures may be read besides.
+    wish
+        What must hold of a setting, and what there should be most or least of.
     """
 
     name: str
@@ -136,6 +150,12 @@ class Sweep:
     added: Overrides = ()
     file: Path | None = None
     allowed: tuple[Path, ...] = ()
+    wish: Wish = field(default_factory=Wish)
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The quantities that are measured by name: those of its measures, then those that its wish names by their path."""
+        return {**self.measures, **self.wish.list_paths(self.measures)}
 
     @property
     def reach(self) -> Reach:
@@ -280,13 +300,15 @@ def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None
         raise InputError(
             'missing [grid]: what to vary, such as queue = ["drop_tail", "docsis_pie"]'
         )
+    measures = _read_measures(content)
     sweep = Sweep(
         name=name,
         scenario=None if chosen is None else _find_scenario(chosen, folder),
         dimensions=tuple(_place_scenarios(dimension, folder) for dimension in dimensions),
         seeds=list_seeds(content.get("seeds", 1)),
         overrides=tuple(write_overrides(_expect_table(content, "set"))),
-        measures=_read_measures(content),
+        measures=measures,
+        wish=read_wish(_expect_table(content, "wish"), measures),
         compare=_expect_text(content, "compare"),
         title=_expect_text(content, "title"),
         description=" ".join(_expect_text(content, "description").split()),
@@ -479,7 +501,7 @@ def _expect_table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     table = content.get(key, {})
     if not isinstance(table, Mapping):
         raise InputError(f"{key}: expected a table [{key}], found {_show(table)}")
-    return _flatten(table, f"{key}.") if key != "measures" else table
+    return _flatten(table, f"{key}.") if key not in ("measures", "wish") else table
 
 
 def _flatten(table: Mapping[str, Any], where: str) -> dict[str, Any]:

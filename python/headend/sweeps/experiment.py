@@ -19,6 +19,7 @@ from headend.scenario.library import find_scenario, refuse_standard_input
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Text, check_source, is_sweep, read_scenario, write_overrides
+from headend.scenario.subjects import Vocabulary
 from headend.sweeps.cluster import open_crew
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
@@ -27,9 +28,14 @@ from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
 from headend.sweeps.notes import take_notes
 from headend.sweeps.place import add_line, locate
+from headend.sweeps.wish import read_preferences
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from headend._engine import Scenario
+    from headend.judging.answer import Answer
+    from headend.sweeps.conclusion import Conclusion
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,20 @@ class SweepResult:
 
         return summarise(self.sweep, self.table)
 
+    @functools.cached_property
+    def conclusion(self) -> Conclusion:
+        """What follows from it: the best setting along each axis, knees, the trade-off, and which axis matters for what."""
+        from headend.sweeps.conclusion import conclude
+
+        return conclude(self.sweep, self.table)
+
+    @property
+    def answer(self) -> Answer:
+        """What a page or command says first."""
+        from headend.sweeps.answering import answer_sweep
+
+        return answer_sweep(self.conclusion)
+
 
 def sweep(
     source: Sweep | str | Path | Mapping[str, Any],
@@ -81,6 +101,7 @@ def sweep(
     report: bool = True,
     allow_files: Sequence[str | Path] = (),
     memory: str | int | None = None,
+    prefer: Sequence[str] = (),
 ) -> SweepResult:
     """Run a sweep, or what is missing of it.
 
@@ -110,6 +131,8 @@ def sweep(
     memory
         What points may take together: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or
         bytes. Half of the machine's by default; where it is short, fewer points go side by side.
+    prefer
+        In place of the file's ``[wish]``: conditions such as ``"call >= 4.0"``, and ``"most upload"`` or ``"least page"``.
 
     Examples
     --------
@@ -129,7 +152,7 @@ def sweep(
         raise refuse_argument("on_progress", "a function of one argument", on_progress)
     allowance = read_allowance(memory)
     chosen = read_any(source)
-    chosen = replace(adapt(chosen, set, seeds), allowed=read_allowed(allow_files))
+    chosen = replace(adapt(chosen, set, seeds, prefer), allowed=read_allowed(allow_files))
     jobs = prepare_all(chosen, allowance)
     if folder is None:
         import tempfile
@@ -181,18 +204,20 @@ def adapt(
     chosen: Sweep,
     overrides: Mapping[str, Any] | Sequence[tuple[str, str]],
     seeds: int | Sequence[int] | None,
+    prefer: Sequence[str] = (),
 ) -> Sweep:
-    """Give a sweep with other seeds and with overrides on top of its own; what its axes write comes last.
+    """Give a sweep with other seeds, another wish, and overrides on top of its own; what its axes write comes last.
 
     Raises
     ------
     InputError
-        For an override that an axis would take the place of at every point.
+        For an override that an axis would take the place of at every point, and for a wish that cannot be understood.
     """
     adapted = replace(
         chosen,
         added=(*chosen.added, *write_overrides(overrides)),
         seeds=chosen.seeds if seeds is None else list_seeds(seeds),
+        wish=read_preferences(prefer, chosen.measures) if prefer else chosen.wish,
     )
     check_paths([axis.path for axis in adapted.axes], adapted.overrides, adapted.added)
     return adapted
@@ -215,10 +240,10 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
         When none of them can be run: then it is the sweep that is wrong, and the first reason is told. Also for two paths
         of which the scenario tells that they are one.
     """
-    selection: Selection = Named(chosen.measures) if chosen.measures else Everything()
+    selection: Selection = Named(chosen.named) if chosen.measures else Everything(chosen.named)
     texts: dict[str, Text] = {}
     prepared: Prepared = []
-    checked: set[tuple[str, str]] = set()
+    checked: dict[tuple[str, str], str] = {}
     tell_source = functools.cache(functools.partial(_tell_source, chosen))
     for point in chosen.list_points():
         name = str(point.scenario)
@@ -227,9 +252,11 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
         bottleneck = dict(point.overrides).get("bottleneck", "")
         try:
             if (name, bottleneck) not in checked:
-                queue_path = texts[name].load(point.overrides).scenario.queue_path
-                _check_conflicts(chosen, point, texts[name], queue_path or "")
-                checked.add((name, bottleneck))
+                scenario = texts[name].load(point.overrides).scenario
+                _check_conflicts(chosen, point, texts[name], scenario.queue_path or "")
+                checked[name, bottleneck] = _refuse_wish(chosen, scenario)
+            if reason := checked[name, bottleneck]:
+                raise InputError(reason)
             job = prepare(texts[name], point.overrides, point.seed, selection, allowance)
         except _SweepError:
             raise
@@ -285,9 +312,18 @@ def _check_conflicts(chosen: Sweep, point: Point, text: Text, queue_path: str) -
         raise _SweepError(_name_place(str(error), chosen)) from error
 
 
+def _refuse_wish(chosen: Sweep, scenario: Scenario) -> str:
+    """Say what of the wish a scenario cannot be asked; nothing where it is well."""
+    try:
+        chosen.wish.check(chosen.measures, Vocabulary.from_scenario(scenario))
+    except InputError as error:
+        return str(error)
+    return ""
+
+
 def _name_place(message: str, chosen: Sweep) -> str:
     """Name the file and line of what a message of a sweep's own mistakes begins with."""
-    if chosen.file is None or message.startswith("--set"):
+    if chosen.file is None or message.startswith(("--set", "--prefer")):
         return message
     return f"{chosen.file}: {add_line(message, chosen.file)}"
 
@@ -353,7 +389,7 @@ def _point_to(chosen: Sweep, paths: Iterable[str], otherwise: str) -> str:
 
 def _tell_source(chosen: Sweep, message: str) -> str:
     """Name the place in the file that was written: to the engine, all that is changed is set."""
-    if message.startswith("measures."):
+    if message.startswith(("measures.", "wish.")):
         return _name_place(message, chosen)
     found = re.search(r"\(from --set ([^=]+)=", message)
     if found is None:

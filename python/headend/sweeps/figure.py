@@ -1,15 +1,21 @@
-"""A sweep's figures: each measure against the axis that is most of a scale, the others told apart by colour and panel."""
+"""A sweep's figures: two measures against each other, and each measure against the axis that is most of a scale.
+
+What else is varied is told apart by colour and panel. Categories stand side by side in the order given; settings that are
+each a power of two of the least stand along a logarithm to the base 2, others that span a factor of ten along one to the base 10.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from headend.engine.description import describe
 from headend.figures import vegalite as vl
-from headend.figures.figure import MOST_NAMED, Figure, Panel
+from headend.figures.figure import MOST_NAMED, MOST_SERIES, Figure, Panel
 from headend.figures.theme import (
     PALETTE,
     colour,
@@ -17,55 +23,100 @@ from headend.figures.theme import (
     highlight,
     log_axis,
     make_chart,
+    mark_across,
+    mark_along,
     shape,
 )
-from headend.text.quantity import Kind
+from headend.text.quantity import UNITS, Kind
 from headend.text.wording import list_names
 
 if TYPE_CHECKING:
-    from headend.sweeps.definition import Axis, Sweep
-    from headend.sweeps.outcome import Shown
-
-#: In what values of each kind are drawn: the title's word, and how many base units it is.
-_DRAWN: dict[Kind, tuple[str, float]] = {
-    "time": ("ms", 1e6),
-    "rate": ("Mbit/s", 1e6),
-    "size": ("KiB", 2**10),
-    "ratio": ("%", 0.01),
-    "number": ("", 1.0),
-}
+    from headend.sweeps.conclusion import Conclusion, Measured
+    from headend.sweeps.definition import Axis
+    from headend.sweeps.shown import Shown
 
 #: More panels than this are no figure.
 MOST_PANELS = 12
 
+#: Values that span this factor stand along a logarithm.
+WIDE, WIDE_UP = 10, 20
 
-def draw_sweep(sweep: Sweep, summary: pl.DataFrame, shown: Sequence[Shown]) -> list[Figure]:
-    """Draw each measure that is shown; the band or bar is the 95 % interval over seeds."""
+#: So many settings each have a tick of their own.
+MOST_TICKS = 10
+
+#: In which units values of a kind are drawn, the largest first.
+_UNITS: dict[Kind, tuple[str, ...]] = {
+    "time": ("s", "ms", "µs", "ns"),
+    "rate": ("Gbit/s", "Mbit/s", "kbit/s", "bit/s"),
+    "size": ("GiB", "MiB", "KiB", "B"),
+    "ratio": ("%",),
+    "number": ("",),
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A measure as it is drawn: its title with the unit, how many base units that is, and its scale.
+
+    Parameters
+    ----------
+    title
+        Of the axis.
+    base
+        What one unit is in base units.
+    scale
+        Vega-Lite's, over all values with their intervals.
+    least
+        Below it nothing can be drawn, in the unit; 0 on a linear scale.
+    """
+
+    title: str
+    base: float
+    scale: vl.Scale
+    least: float = -math.inf
+
+
+def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
+    """Draw the trade-off, and each measure that is shown; bars are 95 % intervals over seeds.
+
+    Parameters
+    ----------
+    conclusion
+        What follows from the sweep.
+    summary
+        Its means, as `summarise` gives them.
+    """
     if summary.is_empty():
         return []
-    along, apart, panels = _arrange(sweep)
-    several = len(sweep.seeds) > 1
     figures = []
-    for number, item in enumerate(shown):
+    if conclusion.trade_off:
+        figures.append(draw_trade_off(conclusion))
+    sweep = conclusion.sweep
+    along, apart, panels = _arrange(conclusion)
+    several = len(sweep.seeds) > 1
+    for number, measured in enumerate(conclusion.measures.values()):
+        item = measured.about
         rows = summary.filter(pl.col("measure") == item.measure).drop_nulls("mean")
         if rows.is_empty():
             continue
-        words = [f"Along the bottom, {along.name}"]
+        words = [f"Along the bottom, {along.words}"]
         if apart:
-            words.append(f"by colour, {apart.name}")
+            words.append(f"by colour, {apart.words}")
         if panels:
-            words.append(f"by panel, {' and '.join(axis.name for axis in panels)}")
+            words.append(f"by panel, {' and '.join(axis.words for axis in panels)}")
         interval = " The bars are 95 % intervals over seeds." if several else ""
-        drawn, note = _draw_panels(rows, item, along, apart, panels)
+        drawn, note = _draw_panels(conclusion, rows, measured, along, apart, panels)
         name, text = f"measure-{number + 1}", f"{'; '.join(words)}.{interval}{note}"
-        figures.append(Figure(name, item.measure, text, drawn, note))
+        title = f"{item.measure[:1].upper()}{item.measure[1:]} by {along.words}"
+        figures.append(Figure(name, title, text, drawn, note))
     return figures
 
 
-def _arrange(sweep: Sweep) -> tuple[Axis, Axis | None, list[Axis]]:
-    """Choose what goes along the bottom (numbers, as many as there are), what is coloured, and what gets panels."""
-    leading = [dimension[0] for dimension in sweep.dimensions]
-    along = max(leading, key=lambda axis: (axis.scale is not None, len(axis.labels)))
+def _arrange(conclusion: Conclusion) -> tuple[Axis, Axis | None, list[Axis]]:
+    """Choose what goes along the bottom (numbers; the axis of most interest, or the longest), what is coloured, and what gets panels."""
+    leading = [dimension[0] for dimension in conclusion.sweep.dimensions]
+    main = leading[conclusion.main]
+    along = max(leading, key=lambda axis: (axis.scale is not None, axis is main, len(axis.labels)))
     rest = sorted(
         (axis for axis in leading if axis is not along and len(axis.labels) > 1),
         key=lambda axis: len(axis.labels) > len(PALETTE),
@@ -74,104 +125,345 @@ def _arrange(sweep: Sweep) -> tuple[Axis, Axis | None, list[Axis]]:
 
 
 def _draw_panels(
-    rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None, panels: Sequence[Axis]
+    conclusion: Conclusion,
+    rows: pl.DataFrame,
+    measured: Measured,
+    along: Axis,
+    apart: Axis | None,
+    panels: Sequence[Axis],
 ) -> tuple[list[Panel], str]:
     """Draw the panels, all on one scale, and name what was left out."""
+    item = measured.about
+    drawn = choose_axis(rows, item)
+    marks = _list_bounds(conclusion, item.measure, drawn)
+    best = {own.setting for own in conclusion.list_bests(conclusion.main)}
+
+    def draw(own: pl.DataFrame) -> vl.Chart:
+        return _draw(own, drawn, along, apart, marks, best)
+
     if not panels:
-        return [Panel("", _draw(rows, item, along, apart), item.measure)], ""
+        return [Panel("", draw(rows), item.measure)], ""
     names = [axis.name for axis in panels]
-    drawn: list[Panel] = []
+    words = [axis.words for axis in panels]
+    shown: list[Panel] = []
     left: list[str] = []
-    scale = _span(rows, item)
     for key, own in rows.group_by(names, maintain_order=True):
-        title = ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
-        if len(drawn) < MOST_PANELS:
-            chart = _draw(own, item, along, apart, scale)
-            drawn.append(Panel(title, chart, f"{item.measure} {title}"))
+        title = ", ".join(f"{name} {value}" for name, value in zip(words, key, strict=True))
+        if len(shown) < MOST_PANELS:
+            shown.append(Panel(title, draw(own), f"{item.measure} {title}"))
         else:
             left.append(title)
     named = list_names(left, MOST_NAMED, "; ")
     more = f" Not drawn, as there is room for {MOST_PANELS} panels: {named}."
-    return drawn, more if left else ""
+    return shown, more if left else ""
 
 
-def _span(rows: pl.DataFrame, item: Shown) -> vl.Scale:
-    """Give one scale for all values of a measure, with their intervals, so that panels can be compared."""
-    columns, base = ["mean", "low", "high"], _DRAWN[item.kind][1]
-    least = rows.select(pl.min_horizontal(columns).min() / base).item()
-    most = rows.select(pl.max_horizontal(columns).max() / base).item()
-    return vl.Scale(domain=[min(least, 0), max(most, 0) or 1], nice=True)
+def choose_axis(rows: pl.DataFrame, item: Shown) -> Drawn:
+    """Choose the unit, the title and the scale for all values of a measure, with their intervals."""
+    columns = ["mean", "low", "high"]
+    least = rows.select(pl.min_horizontal(columns).min()).item()
+    most = rows.select(pl.max_horizontal(columns).max()).item()
+    units = _UNITS[item.kind]
+    unit = next((own for own in units if most >= UNITS[item.kind][own]), units[-1])
+    base = UNITS[item.kind][unit]
+    title = name_measure(rows, item, unit)
+    means = rows["mean"]
+    low, high = float(means.min() or 0), float(means.max() or 0)  # type: ignore[arg-type]
+    if low > 0 and high / low >= WIDE_UP:
+        ends = [max(least, low / 2) / base, most / base]
+        return Drawn(title, base, vl.Scale(type="log", domain=ends, nice=True), ends[0])
+    ends = [min(least, 0) / base, (max(most, 0) or base) / base]
+    return Drawn(title, base, vl.Scale(domain=ends, nice=True))
+
+
+def _list_bounds(conclusion: Conclusion, measure: str, drawn: Drawn) -> list[tuple[float, str]]:
+    """Give the bounds that the wish sets to a measure, in the unit in which it is drawn."""
+    found = []
+    for condition in conclusion.sweep.wish.hold:
+        if condition.term.measures == (measure,):
+            bound = condition.read_bound(conclusion.terms[measure].about.kind)
+            sign = condition.operator.replace(">=", "≥").replace("<=", "≤")
+            found.append((bound / drawn.base, f"{sign} {condition.limit}"))
+    return found
 
 
 def _draw(
-    rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None, span: vl.Scale | None = None
+    rows: pl.DataFrame,
+    drawn: Drawn,
+    along: Axis,
+    apart: Axis | None,
+    marks: Sequence[tuple[float, str]],
+    best: set[int | None],
 ) -> vl.Chart:
-    unit, base = _DRAWN[item.kind]
     scale = along.scale
     labels = list(along.labels)
     places: list[Any] = scale[0] if scale else [str(label) for label in labels]
-    series = [str(label) for label in apart.labels] if apart else [item.measure]
+    title = along.words
+    series = [str(label) for label in apart.labels] if apart else [title]
+    slots = {name: number for number, name in enumerate(series)}
     points = pl.DataFrame(
         {
             "x": [places[labels.index(value)] for value in rows[along.name]],
             "series": rows[apart.name].cast(pl.String).to_list() if apart else series * rows.height,
-            "mean": rows["mean"] / base,
-            "low": rows["low"] / base,
-            "high": rows["high"] / base,
+            "mean": rows["mean"] / drawn.base,
+            "low": (rows["low"] / drawn.base).clip(lower_bound=drawn.least),
+            "high": rows["high"] / drawn.base,
+            "best": rows["setting"].is_in([own for own in best if own is not None]),
         }
-    )
-    points = points.with_columns(
-        slot=pl.col("series").replace_strict(
-            {name: number for number, name in enumerate(series)}, return_dtype=pl.Int64
-        )
-    )
+    ).with_columns(slot=pl.col("series").replace_strict(slots, return_dtype=pl.Int64))
     chosen = highlight()
-    x_title = f"{along.name} ({scale[1]})" if scale and scale[1] else along.name
     place = "x:Q" if scale else "x:N"
-    title = _name_measure(rows, item, unit)
-    base_chart = make_chart(points).encode(
-        x=vl.X(place, title=x_title, sort=None, **_choose_scale(scale)),
-        color=colour(points, "circle"),
+    y_axis: dict[str, Any] = {"title": drawn.title, "scale": drawn.scale}
+    if drawn.scale.get("type") == "log":
+        low, high = drawn.scale["domain"]
+        y_axis["axis"] = log_axis((low, high))
+    legend = colour(points, "circle")
+    if not apart:
+        legend = vl.Color(**_without_legend(legend))
+    base = make_chart(points).encode(
+        x=vl.X(place, title=name_axis(along), sort=None, **choose_scale(along)),
+        color=legend,
         opacity=fade(chosen),
         tooltip=[
-            vl.Tooltip("series:N", title=" "),
-            vl.Tooltip(place, title=along.name),
-            vl.Tooltip("mean:Q", title=title, format=".4~g"),
+            *([vl.Tooltip("series:N", title=apart.words)] if apart else []),
+            vl.Tooltip(place, title=name_axis(along)),
+            vl.Tooltip("mean:Q", title=drawn.title, format=".4~g"),
         ],
     )
-    up: dict[str, Any] = {"title": title, "scale": span} if span else {"title": title}
-    y = vl.Y("mean:Q", **up)
-    marks = base_chart.mark_point(filled=True, size=40).encode(y=y, shape=shape(points))
-    bars = base_chart.mark_rule().encode(y=vl.Y("low:Q", **up), y2="high:Q")
-    layers = [bars, marks.add_params(chosen)]
+    y = vl.Y("mean:Q", **y_axis)
+    forms = {"shape": shape(points)} if apart else {}
+    dots = base.mark_point(filled=True, size=45).encode(y=y, **forms)
+    layers = [base.mark_rule().encode(y=vl.Y("low:Q", **y_axis), y2="high:Q")]
     if scale:
-        layers.insert(0, base_chart.mark_line().encode(y=y))
+        layers.insert(0, base.mark_line().encode(y=y))
+    layers.append(dots.add_params(chosen))
+    if points["best"].any():
+        ring = base.mark_point(filled=False, size=190, strokeWidth=2)
+        layers.append(ring.encode(y=y).transform_filter("datum.best"))
+    layers += [mark_across(value, text) for value, text in marks]
     return vl.layer(*layers)
 
 
-def _name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
-    """Give what the measure is called, what it is where that says something else, and its unit."""
+def _without_legend(channel: vl.Color) -> dict[str, Any]:
+    return {
+        "shorthand": f"{channel['field']}:N",
+        "scale": channel["scale"],
+        "sort": channel["sort"],
+        "legend": None,
+    }
+
+
+def name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
+    """Give what a measure is called, what it is in words, and its unit."""
     subject, direction, metric = rows.select("subject", "direction", "metric").row(0)
-    whole = ".".join(part for part in (subject, metric) if part)
-    exact = ".".join(part for part in (subject, direction, metric) if part)
-    if item.measure == exact:
-        name = exact
-    elif whole == item.measure or whole.startswith(f"{item.measure}."):
-        name = whole
-    else:
-        name = f"{item.measure}: {whole}"
+    parts = [part for part in (subject, direction) if part]
+    is_path = bool(subject) and item.measure.startswith(f"{subject}.")
+    name = " ".join(parts) if is_path else item.measure
     # Shares of fairness and counts have no unit.
     scales = {own: kind.scale for kind in describe().measures.values() for own in kind.names}
-    unit = unit or scales.get(str(metric).split(".")[0], "")
-    return f"{name} ({unit})" if unit else name
+    words = str(metric).removeprefix(f"{direction}.").split(".")
+    scale = "" if unit else scales.get(words[0], "")
+    told = [words[0].replace("_", " "), *words[1:]] if subject else [str(metric)]
+    if scale:
+        told = [scale, *told[1:]]
+    if name in (told[0], "") and len(told) == 1:
+        name, told = "", [item.measure]
+    title = ": ".join(filter(None, [name, ", ".join(told)]))
+    return f"{title} ({unit})" if unit else title
 
 
-def _choose_scale(scale: tuple[list[float], str] | None) -> dict[str, Any]:
-    """Draw along a logarithm what spans a factor of ten or more, and label its ends."""
+def name_axis(axis: Axis) -> str:
+    """Name an axis in words, with the unit of its numbers."""
+    scale = axis.scale
+    return f"{axis.words} ({scale[1]})" if scale and scale[1] else axis.words
+
+
+def choose_scale(axis: Axis) -> dict[str, Any]:
+    """Choose the scale of an axis and its ticks: categories side by side, powers of two and wide ranges along a logarithm."""
+    scale = axis.scale
     if scale is None:
-        return {}
-    low, high = min(scale[0]), max(scale[0])
-    if low > 0 and high / low >= 10:
+        return {"axis": vl.Axis(labelAngle=0 if _is_short(axis) else -25, grid=False)}
+    numbers = sorted(set(scale[0]))
+    low, high = numbers[0], numbers[-1]
+    ticks = vl.Axis(values=numbers, labelExpr="format(datum.value, ',~r')", labelOverlap="greedy")
+    if is_doubling(numbers):
+        # A step of one power of two is one step along the axis.
+        log = vl.Scale(type="log", base=2, domain=[low, high], nice=False)
+        return {"scale": log, "axis": ticks}
+    if low > 0 and high / low >= WIDE:
         log = vl.Scale(type="log", domain=[low, high], nice=False)
-        return {"scale": log, "axis": log_axis((low, high), ends=True)}
-    return {"scale": vl.Scale(zero=False, nice=True)}
+        axis_of_all = ticks if len(numbers) <= MOST_TICKS else log_axis((low, high), ends=True)
+        return {"scale": log, "axis": axis_of_all}
+    linear = vl.Scale(zero=False, nice=True)
+    return {"scale": linear, **({"axis": ticks} if len(numbers) <= MOST_TICKS else {})}
+
+
+def is_doubling(numbers: Sequence[float]) -> bool:
+    """Say whether three or more ascending numbers are each a power of two times the least.
+
+    Examples
+    --------
+    >>> is_doubling([8, 16, 64]), is_doubling([10, 20, 30]), is_doubling([1, 2])
+    (True, False, False)
+    """
+    if len(numbers) < 3 or numbers[0] <= 0:
+        return False
+    powers = [math.log2(number / numbers[0]) for number in numbers]
+    return all(abs(power - round(power)) < 1e-9 for power in powers)
+
+
+def _is_short(axis: Axis) -> bool:
+    """Say whether the names of categories stand beside each other on a narrow panel."""
+    return sum(len(str(label)) + 2 for label in axis.labels) <= 48
+
+
+# The trade-off.
+
+
+def draw_trade_off(conclusion: Conclusion) -> Figure:
+    """Draw the two measures that are most opposed against each other, a point for each setting.
+
+    A line joins the settings along an axis of numbers; categories have a colour each.
+    """
+    trade_off = conclusion.trade_off
+    if trade_off is None:
+        raise ValueError("no two measures are opposed")
+    grid, main = conclusion.grid, conclusion.grid.dimensions[trade_off.along]
+    first, second = (conclusion.terms[name] for name in (trade_off.first, trade_off.second))
+    lines = [
+        [own for own in line if own in first.estimates and own in second.estimates]
+        for line in grid.list_lines(trade_off.along)
+    ]
+    lines = [line for line in lines if line]
+    is_joined = main.numbers is not None
+    others = [
+        own.name
+        for number, own in enumerate(grid.dimensions)
+        if number != trade_off.along and len(own.labels) > 1
+    ]
+    note = ""
+    if is_joined and len(lines) > MOST_SERIES:
+        step = (len(lines) - 1) / (MOST_SERIES - 1)
+        kept = [lines[round(number * step)] for number in range(MOST_SERIES)]
+        left = [grid.name_place(line[0], [trade_off.along]) for line in lines if line not in kept]
+        note = (
+            f" Not drawn, as there is room for {MOST_SERIES}: {list_names(left, MOST_NAMED, '; ')}."
+        )
+        lines = kept
+    best = {own.setting for own in conclusion.list_bests(trade_off.along)}
+    rows = []
+    for line in lines:
+        named = set(line) & best or {line[0], line[-1]}
+        if len(lines) == 1 and len(line) <= MOST_TICKS:
+            named = set(line)
+        for setting in line:
+            place = grid.find_place(setting)[trade_off.along]
+            group = grid.name_place(setting, [trade_off.along])
+            label = main.labels[place]
+            rows.append(
+                {
+                    "series": (group or main.name) if is_joined else label,
+                    "slot": lines.index(line) if is_joined else place,
+                    "setting": ", ".join(filter(None, [label, group])),
+                    "place": main.numbers[place] if main.numbers else place,
+                    "label": (label if is_joined else group) if setting in named else "",
+                    "best": setting in best,
+                    **_span("x", first, setting),
+                    **_span("y", second, setting),
+                }
+            )
+    several = len({row["series"] for row in rows}) > 1
+    chart = _draw_against(conclusion, pl.DataFrame(rows), first, second, several=several)
+    told = f"Each point is a setting of {main.name}"
+    if others:
+        of = " and ".join(others)
+        told += f", each line of one {of}" if is_joined else f", one for each {of}"
+    if best - {None}:
+        told += "; a ring marks the best"
+    interval = " The bars are 95 % intervals over seeds." if len(conclusion.sweep.seeds) > 1 else ""
+    name = f"{trade_off.first} against {trade_off.second}"
+    return Figure(
+        "trade-off",
+        f"{name[:1].upper()}{name[1:]}, by {main.name}",
+        f"{told}.{interval}{note}",
+        [Panel("", chart, "trade-off")],
+        note,
+    )
+
+
+def _span(name: str, measured: Measured, setting: int) -> dict[str, float]:
+    own = measured.estimates[setting]
+    half = 0.0 if math.isnan(own.half) else own.half
+    return {name: own.mean, f"{name}_low": own.mean - half, f"{name}_high": own.mean + half}
+
+
+def _draw_against(
+    conclusion: Conclusion,
+    rows: pl.DataFrame,
+    first: Measured,
+    second: Measured,
+    *,
+    several: bool,
+) -> vl.Chart:
+    axes = {
+        name: choose_axis(
+            rows.select(
+                mean=pl.col(name),
+                low=pl.col(f"{name}_low"),
+                high=pl.col(f"{name}_high"),
+                subject=pl.lit(None, pl.String),
+                direction=pl.lit(None, pl.String),
+                metric=pl.lit(measured.about.measure),
+            ),
+            measured.about,
+        )
+        for name, measured in (("x", first), ("y", second))
+    }
+    scaled = rows.with_columns(
+        *(
+            (pl.col(f"{name}{end}") / drawn.base).clip(lower_bound=drawn.least)
+            for name, drawn in axes.items()
+            for end in ("", "_low", "_high")
+        )
+    )
+    chosen = highlight()
+    points = scaled.rename({"place": "step"})
+    legend = colour(points, "circle")
+
+    def encode(name: str, field: str, channel: type[vl.X | vl.Y]) -> vl.Channel:
+        drawn = axes[name]
+        options: dict[str, Any] = {"title": drawn.title, "scale": drawn.scale}
+        if drawn.scale.get("type") == "log":
+            options["axis"] = log_axis((drawn.scale["domain"][0], drawn.scale["domain"][1]))
+        return channel(f"{field}:Q", **options)
+
+    base = make_chart(points).encode(
+        x=encode("x", "x", vl.X),
+        y=encode("y", "y", vl.Y),
+        color=legend if several else vl.Color(**_without_legend(legend)),
+        opacity=fade(chosen),
+        tooltip=[
+            vl.Tooltip("setting:N", title=" "),
+            vl.Tooltip("x:Q", title=axes["x"].title, format=".4~g"),
+            vl.Tooltip("y:Q", title=axes["y"].title, format=".4~g"),
+        ],
+    )
+    layers = []
+    if conclusion.grid.dimensions[conclusion.main].numbers:
+        layers.append(base.mark_line(strokeWidth=1.5).encode(order=vl.Order("step:Q")))
+    layers += [
+        base.mark_rule().encode(x=encode("x", "x_low", vl.X), x2="x_high:Q"),
+        base.mark_rule().encode(y=encode("y", "y_low", vl.Y), y2="y_high:Q"),
+        base.mark_point(filled=True, size=45).add_params(chosen),
+    ]
+    if points["best"].any():
+        ring = base.mark_point(filled=False, size=190, strokeWidth=2)
+        layers.append(ring.transform_filter("datum.best"))
+    text = base.mark_text(align="left", baseline="bottom", dx=7, dy=-3, style="halo")
+    named = text.encode(text="label:N").transform_filter("datum.label != ''")
+    layers += [named, named.properties(mark={**named.parts["mark"], "style": "text"})]
+    bounds = _list_bounds(conclusion, second.about.measure, axes["y"])
+    layers += [mark_across(value, f"{second.about.measure} {words}") for value, words in bounds]
+    bounds = _list_bounds(conclusion, first.about.measure, axes["x"])
+    layers += [mark_along(value, f"{first.about.measure} {words}", "x") for value, words in bounds]
+    return vl.layer(*layers)

@@ -10,6 +10,7 @@ from headend.results.folder import MANIFEST, read_table
 from headend.results.record import read_manifest
 from headend.sweeps.definition import Axis, Sweep
 from headend.sweeps.experiment import SweepResult
+from headend.sweeps.wish import read_wish
 
 RESULTS = "results.parquet"
 
@@ -23,6 +24,7 @@ def describe_drawing(sweep: Sweep) -> dict[str, Any]:
         ],
         "measures": dict(sweep.measures),
         "compare": sweep.compare,
+        "wish": sweep.wish.to_dict(),
     }
 
 
@@ -59,6 +61,7 @@ def load_sweep(folder: str | Path) -> SweepResult:
             compare=manifest["compare"],
             title=manifest["title"],
             description=manifest["description"],
+            wish=read_wish(manifest.get("wish", {}), manifest["measures"]),
         )
         notes = tuple(map(str, manifest.get("warnings", ())))
     except (KeyError, TypeError, AttributeError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, list_measures
@@ -116,14 +116,23 @@ class Named:
 
 @dataclass(frozen=True)
 class Everything:
-    """Every figure of every flow, with each direction that carries its data, and of every queue; groups as one too."""
+    """Every figure of every flow, with each direction that carries its data, and of every queue; groups as one too.
+
+    Parameters
+    ----------
+    besides
+        Quantities that are measured by name as well, such as those that a wish names.
+    """
+
+    besides: Mapping[str, str] = field(default_factory=dict)
 
     def describe(self) -> str:
         """Give a text that is the same for equal selections."""
-        return "everything"
+        return f"everything{json.dumps(dict(self.besides)) if self.besides else ''}"
 
     def check(self, vocabulary: Vocabulary) -> None:
-        """Refuse nothing: it takes what there is."""
+        """Refuse what is named and a scenario has not got; of all else it takes what there is."""
+        check_measures(self.besides, vocabulary)
 
     def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each figure that was measured."""
@@ -142,7 +151,10 @@ class Everything:
         rows = pl.concat([part for part in parts if part.height], how="diagonal_relaxed")
         rows = pl.concat([rows, _gather(rows, vocabulary)], how="diagonal_relaxed")
         measure = pl.concat_str("subject", "direction", "metric", separator=".", ignore_nulls=True)
-        return rows.with_columns(measure=measure).pipe(_order)
+        rows = rows.with_columns(measure=measure).pipe(_order)
+        known = set(rows["measure"])
+        named = {name: text for name, text in self.besides.items() if name not in known}
+        return pl.concat([rows, Named(named).take(tables, vocabulary)]) if named else rows
 
 
 def _unpivot(

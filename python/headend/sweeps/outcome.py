@@ -24,20 +24,16 @@ from headend.results.record import RESULT_FORMAT
 from headend.results.seal import is_page_of, seal
 from headend.results.store import POINT_FOLDER
 from headend.sweeps.definition import Sweep
+from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shares
 from headend.sweeps.experiment import SweepResult
 from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
-from headend.sweeps.measuring import BASE_UNITS
+from headend.sweeps.shown import Shown
 from headend.text.quantity import Kind
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from headend.figures.figure import Figure
 
 SUMMARY = "summary.parquet"
-
-#: Figures that a terminal and a report show when the sweep's file names none.
-MOST_SHOWN = 8
 
 
 def choose_sweep_folder(name: str) -> Path:
@@ -141,12 +137,23 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
         return
     from headend.report.page import render_page, write_page
 
-    shown = choose_shown(result)
+    conclusion = result.conclusion
+    shown = list_shown(result)
     rows = list_rows(result, shown)
     page = render_page(
         "sweep.html.j2",
         draw_sweep_figures(result),
         title=result.sweep.title or result.sweep.name,
+        answer=result.answer,
+        tables=[
+            table
+            for table in (
+                tabulate_bests(conclusion),
+                tabulate_knees(conclusion),
+                tabulate_shares(conclusion),
+            )
+            if table
+        ],
         sweep=result.sweep,
         points=count_points(result),
         failed=len(result.failures),
@@ -164,7 +171,12 @@ def draw_sweep_figures(result: SweepResult) -> list[Figure]:
     """Draw the figures of a sweep's report."""
     from headend.sweeps.figure import draw_sweep
 
-    return draw_sweep(result.sweep, result.summary, choose_shown(result))
+    return draw_sweep(result.conclusion, result.summary)
+
+
+def list_shown(result: SweepResult) -> list[Shown]:
+    """List the figures that a terminal and a report show."""
+    return [measured.about for measured in result.conclusion.measures.values()]
 
 
 def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
@@ -188,22 +200,6 @@ def _fingerprint(result: SweepResult, folder: Path) -> str:
     digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n{result.notes!r}\n".encode())
     digest.update((folder / RESULTS).read_bytes())
     return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A figure that is shown.
-
-    Parameters
-    ----------
-    measure
-        As the table calls it.
-    kind
-        What it measures.
-    """
-
-    measure: str
-    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -247,7 +243,7 @@ def find_valueless(result: SweepResult) -> list[str]:
     if not count_done(result):
         return []
     found = set(result.table.drop_nulls("value").get_column("measure").to_list())
-    return [name for name in result.sweep.measures if name not in found]
+    return [name for name in result.sweep.named if name not in found]
 
 
 def tell_valueless(result: SweepResult) -> list[str]:
@@ -255,54 +251,6 @@ def tell_valueless(result: SweepResult) -> list[str]:
     done = count_done(result)
     of = f"any of {done} points" if done > 1 else "the only point"
     return [f"{name}: no value in {of}" for name in find_valueless(result)]
-
-
-def choose_shown(result: SweepResult) -> list[Shown]:
-    """Choose the figures to show: those that the file names, or of each flow the one people would ask for first."""
-    summary = result.summary
-    if summary.is_empty():
-        return []
-    kinds: dict[str, Kind] = {unit: kind for kind, unit in BASE_UNITS.items()}
-    kinds["1"] = "number"
-    found = summary.select("measure", "subject", "metric", "unit").unique(maintain_order=True)
-    if result.sweep.measures:
-        rows = {row["measure"]: row for row in found.iter_rows(named=True)}
-        chosen = [(name, rows[name]) for name in result.sweep.measures if name in rows]
-    else:
-        chosen = _choose_first(found)
-    return [Shown(name, _find_kind(row, kinds)) for name, row in chosen[:MOST_SHOWN]]
-
-
-def _find_kind(row: dict[str, Any], kinds: dict[str, Kind]) -> Kind:
-    """Say what a figure measures; shares and plain numbers have the same unit."""
-    from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, list_measures
-
-    words = row["metric"].split(".")
-    known = FLOW_METRICS | list_measures() | QUEUE_METRICS
-    metric = next((known[word] for word in words if word in known), None)
-    if row["unit"] == "1" and metric and metric.kind == "ratio" and "count" not in words:
-        return "ratio"
-    return kinds[row["unit"]]
-
-
-def _choose_first(found: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
-    """Give for each flow or group what its application reports first, or its goodput."""
-    from headend.engine.metrics import list_measures
-    from headend.scenario.groups import name_group
-
-    order = {f"{name}.mean": number for number, name in enumerate(list_measures())}
-    goodputs: dict[str, tuple[str, dict[str, Any]]] = {}
-    reports: dict[str, tuple[str, dict[str, Any]]] = {}
-    for row in found.iter_rows(named=True):
-        subject, metric = row["subject"], row["metric"]
-        if name_group(subject):
-            continue
-        if metric == "goodput":
-            goodputs.setdefault(subject, (row["measure"], row))
-        before = reports.get(subject)
-        if metric in order and (before is None or order[metric] < order[before[1]["metric"]]):
-            reports[subject] = (row["measure"], row)
-    return list((goodputs | reports).values())
 
 
 def list_rows(result: SweepResult, shown: list[Shown]) -> list[Row]:

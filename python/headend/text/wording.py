@@ -29,5 +29,7 @@ def join_names(names: Sequence[str]) -> str:
     --------
     >>> join_names(["a", "b", "c"])
     'a, b and c'
+    >>> join_names([])
+    ''
     """
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -1,0 +1,51 @@
+"""The first lines of a command: the question, the answer in at most two sentences, and the matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headend.cli.tables import draw_matrix, fit
+from headend.cli.terminal import make_output, write_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+    from headend.judging.answer import Answer, Matrix
+
+#: Lines that a matrix may take on a terminal with its notes.
+MOST_LINES = 14
+
+
+def print_answer(answer: Answer) -> None:
+    """Print what a page has on its first screen, without the chart."""
+    console = make_output()
+    console.print()
+    console.print(write_line((answer.question, "bold")))
+    for sentence in answer.sentences:
+        console.print(write_line(sentence))
+    if answer.matrix:
+        console.print()
+        console.print(_fit_matrix(console, answer.matrix))
+        if answer.matrix.note:
+            console.print(write_line((answer.matrix.note, "dim")))
+
+
+def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
+    """Draw a matrix in as few lines as its content needs: without the notes where they would make it long."""
+    table = draw_matrix(matrix)
+    if _count_lines(console, table) <= MOST_LINES:
+        return fit(console, table)
+    bare = tuple(
+        replace(row, cells=tuple(cell and replace(cell, note="") for cell in row.cells))
+        for row in matrix.rows
+    )
+    table = draw_matrix(replace(matrix, rows=bare))
+    # A table whose words wrap is shorter than one whose rows stand below each other.
+    needed = console.measure(table).minimum
+    return table if needed <= console.width else fit(console, table)
+
+
+def _count_lines(console: Console, table: Table) -> int:
+    return len(console.render_lines(fit(console, table), pad=False))

@@ -1,0 +1,522 @@
+"""What a sweep's page and command say first: the question, the best settings or the trade-off in words, and one matrix.
+
+A row of the matrix is what the sweep varies besides its main axis, a column a value of the main axis. Under a wish a cell says
+whether the setting holds it, and what it has of the objective; without one it has the grade of the measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from headend.judging.answer import Answer, Cell, Matrix, Row, ask
+from headend.judging.estimate import format_estimate
+from headend.judging.grading import Grade, grade_measure
+from headend.sweeps.conclusion import Best, Conclusion, Knee, Measured, Shape, Standing
+from headend.sweeps.wish import Condition
+from headend.text.quantity import format_quantity
+from headend.text.wording import join_names
+
+#: Rows and columns of the matrix; the table of every setting has the others.
+MOST_ROWS, MOST_COLUMNS = 8, 8
+
+#: So many lines are told one by one in a sentence.
+MOST_TOLD = 4
+
+#: The name of the figure of a trade-off.
+TRADE_OFF = "trade-off"
+
+
+def answer_sweep(conclusion: Conclusion) -> Answer:
+    """Say what a sweep answers, to its title if that is a question."""
+    sweep = conclusion.sweep
+    name = conclusion.grid.dimensions[conclusion.main].name
+    measures = join_names(list(conclusion.measures))
+    otherwise = (
+        f"Which {name} gives {sweep.wish.tell()}?"
+        if sweep.wish
+        else f"What does {name} change for {measures}?"
+        if measures
+        else f"What does {name} change?"
+    )
+    sentences = _tell_bests(conclusion) if sweep.wish else _tell_shapes(conclusion)
+    return Answer(
+        ask(sweep.title, otherwise),
+        tuple(sentences),
+        _draw_matrix(conclusion),
+        choose_why(conclusion),
+    )
+
+
+def choose_why(conclusion: Conclusion) -> str:
+    """Name the figure that shows why: the trade-off, or else the first measure's curve."""
+    if conclusion.trade_off:
+        return TRADE_OFF
+    return "measure-1" if conclusion.measures else ""
+
+
+# Sentences under a wish.
+
+
+def _tell_bests(conclusion: Conclusion) -> list[str]:
+    """Say which setting is best, where none holds, and what stands in the way of more."""
+    bests = [best for best in conclusion.list_bests(conclusion.main) if best.setting is not None]
+    if not bests:
+        return ["No point of the sweep has a result."]
+    holding = [best for best in bests if best.standing is Standing.HOLDS]
+    others = [best for best in bests if best.standing is not Standing.HOLDS]
+    told = []
+    if len(bests) == 1 and holding:
+        told += [_tell_one(conclusion, holding[0]), _tell_obstacle(conclusion, holding[0])]
+    elif holding:
+        told.append(_tell_several(conclusion, holding))
+    told.append(_tell_not_holding(conclusion, others))
+    if len(holding) > 1 and not others:
+        told.append(_tell_obstacle(conclusion, holding[-1]))
+    return [sentence for sentence in told if sentence]
+
+
+def _tell_one(conclusion: Conclusion, best: Best) -> str:
+    """Say the best setting of a sweep along one axis."""
+    grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
+    if conclusion.objective is None:
+        labels = _label(conclusion, _order(best))
+        return f"{_tell_conditions(conclusion)} with {main.name} {_join(labels)}."
+    values = _tell_values(conclusion, best.setting or 0)
+    label = grid.name_place(best.setting or 0)
+    ties = _label(conclusion, best.ties)
+    as_good = f" ({_join(ties)} {'is' if len(ties) == 1 else 'are'} as good)" if ties else ""
+    return f"The best {main.name} is {label}{as_good}: {values}."
+
+
+def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
+    """Say the best setting of each line, lines with the same one together."""
+    main = conclusion.grid.dimensions[conclusion.main].name
+    wish = conclusion.sweep.wish
+    found: dict[str, list[Best]] = {}
+    for best in holding:
+        own = [best.setting or 0] if wish.objective else _order(best)
+        found.setdefault(_join(_label(conclusion, own)), []).append(best)
+    if len(found) == 1:
+        (label,) = found
+        where = (
+            "everywhere"
+            if len(holding) == len(conclusion.list_bests(conclusion.main))
+            else (f"at {_tell_lines(conclusion, holding)}")
+        )
+        told = f"{label} {where}"
+    elif len(found) <= MOST_TOLD:
+        told = join_names(
+            [f"{label} at {_tell_lines(conclusion, own)}" for label, own in found.items()]
+        )
+    else:
+        (first, firsts), *_, (last, lasts) = found.items()
+        told = f"from {first} at {_tell_lines(conclusion, firsts)} to {last} at {_tell_lines(conclusion, lasts)}"
+    if wish.objective is None:
+        return f"{_tell_conditions(conclusion)} with {main} {told}."
+    held = f", while {_tell_conditions(conclusion)}" if wish.hold else ""
+    way = "most" if wish.is_rising else "least"
+    return f"The {main} with the {way} {wish.objective.text}{held}: {told}."
+
+
+def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
+    """Say where nothing holds, and what comes nearest; where seeds do not suffice to tell, that."""
+    main = conclusion.grid.dimensions[conclusion.main].name
+    failing = [best for best in others if best.standing is Standing.FAILS]
+    undecided = [best for best in others if best.standing is Standing.UNDECIDED]
+    if failing:
+        first = failing[0]
+        several = len(conclusion.list_bests(conclusion.main)) > 1
+        where = f"At {_tell_lines(conclusion, failing)} no" if several else "No"
+        label = _label(conclusion, [first.setting or 0])[0]
+        at = f" at {_tell_lines(conclusion, [first])}" if len(failing) > 1 else ""
+        values = _tell_held(conclusion, first.setting or 0)
+        return f"{where} {main} gives {_join_conditions(conclusion)}; {label} comes nearest{at}, with {values}."
+    if undecided:
+        several = len(conclusion.list_bests(conclusion.main)) > 1
+        first = undecided[0]
+        label = _label(conclusion, [first.setting or 0])[0]
+        where = f"At {_tell_lines(conclusion, undecided)} more" if several else "More"
+        values = _tell_held(conclusion, first.setting or 0)
+        return f"{where} seeds are needed to tell whether {label} holds: {values}."
+    return ""
+
+
+def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
+    """Say what the setting with most of the objective does to what must hold, where that is another than the best."""
+    objective, wish = conclusion.objective, conclusion.sweep.wish
+    known = [own for own in best.line if objective and own in objective.estimates]
+    if objective is None or not known or best.setting is None:
+        return ""
+    most = max(
+        known, key=lambda own: objective.orient(objective.estimates[own].mean, wish.is_rising)
+    )
+    failed = [one for one in wish.hold if conclusion.judge(one, most) is Standing.FAILS]
+    if most == best.setting or not failed:
+        return ""
+    label = _label(conclusion, [most])[0]
+    line = _tell_lines(conclusion, [best])
+    where = f"at {line}, " if line else ""
+    way = "most" if wish.is_rising else "least"
+    of = "as much" if objective.is_tie(best.setting, most) else f"the {way}"
+    value = _write(objective, most)
+    held = _tell_condition(conclusion, failed[0], most)
+    told = f"{where}{label} has {of} {objective.about.measure}, {value}, but {held}."
+    return told[0].upper() + told[1:]
+
+
+def _tell_values(conclusion: Conclusion, setting: int) -> str:
+    """Give the objective and what must hold in a setting, with intervals."""
+    objective, wish = conclusion.objective, conclusion.sweep.wish
+    parts = []
+    if objective and wish.objective:
+        parts.append(f"{wish.objective.text} {_write(objective, setting)}")
+    parts += [_tell_condition(conclusion, one, setting) for one in wish.hold]
+    return join_names(list(dict.fromkeys(parts)))
+
+
+def _tell_held(conclusion: Conclusion, setting: int) -> str:
+    """Give what must hold in a setting: of the conditions, those that do not."""
+    wish = conclusion.sweep.wish
+    missed = [one for one in wish.hold if conclusion.judge(one, setting) is not Standing.HOLDS]
+    return join_names([_tell_condition(conclusion, one, setting) for one in missed])
+
+
+def _tell_condition(conclusion: Conclusion, condition: Condition, setting: int) -> str:
+    measured = conclusion.terms[condition.term.text]
+    return f"{condition.term.text} {_write(measured, setting)}"
+
+
+def _tell_conditions(conclusion: Conclusion) -> str:
+    """Say as part of a sentence that the conditions hold."""
+    texts = [_write_operator(one.text) for one in conclusion.sweep.wish.hold]
+    return f"{join_names(texts)} {'holds' if len(texts) == 1 else 'hold'}"
+
+
+def _join_conditions(conclusion: Conclusion) -> str:
+    return join_names([_write_operator(one.text) for one in conclusion.sweep.wish.hold])
+
+
+def _write_operator(text: str) -> str:
+    """Write a condition as people do."""
+    return text.replace(">=", "≥").replace("<=", "≤")
+
+
+# Sentences without a wish.
+
+
+def _tell_shapes(conclusion: Conclusion) -> list[str]:
+    """Say what each measure does along the main axis, with its knee, and which axis matters most for what."""
+    main = conclusion.grid.dimensions[conclusion.main]
+    told: list[str] = []
+    if main.numbers:
+        parts = [
+            part
+            for name in conclusion.measures
+            if (part := _tell_shape(conclusion, conclusion.list_knees(conclusion.main, name)))
+        ]
+        if parts:
+            told.append(f"With more {main.name}, {join_names(parts)}.")
+    else:
+        told.append(_tell_categories(conclusion))
+    told.append(_tell_shares(conclusion))
+    return [sentence for sentence in told if sentence] or [_tell_alike(conclusion)]
+
+
+def _tell_shape(conclusion: Conclusion, knees: Sequence[Knee]) -> str:
+    """Say what a measure does along the main axis, over all lines; nothing where they do not agree."""
+    if not knees:
+        return ""
+    name = knees[0].measure
+    better = [knee for knee in knees if knee.shape in (Shape.LEVELS_OFF, Shape.IMPROVES)]
+    worse = [knee for knee in knees if knee.shape in (Shape.FALLS_OFF, Shape.WORSENS)]
+    if len(better) + len(worse) == 0:
+        if all(knee.shape is Shape.FLAT for knee in knees):
+            return f"{name} stays the same"
+        peaks = [knee.best for knee in knees if knee.shape is Shape.PEAKS]
+        return f"{name} is best at {_span(conclusion, peaks)}"
+    if better and worse:
+        return ""
+    if better:
+        ends = [knee.first for knee in better]
+        if all(knee.shape is Shape.IMPROVES for knee in better):
+            return f"{name} improves to the end"
+        return f"{name} improves up to {_span(conclusion, ends)}"
+    if all(knee.shape is Shape.WORSENS for knee in worse):
+        return f"{name} gets worse from the start"
+    return f"{name} gets worse beyond {_span(conclusion, [knee.last for knee in worse])}"
+
+
+def _span(conclusion: Conclusion, settings: Iterable[int]) -> str:
+    """Name where settings lie along the main axis: one label, or the least and the largest."""
+    main = conclusion.grid.dimensions[conclusion.main]
+    places = [conclusion.grid.find_place(own)[conclusion.main] for own in settings]
+    numbers = main.numbers or tuple(range(len(main.labels)))
+    places.sort(key=lambda place: numbers[place])
+    first, last = main.labels[places[0]], main.labels[places[-1]]
+    return first if first == last else f"{first} to {last}"
+
+
+def _tell_categories(conclusion: Conclusion) -> str:
+    """Say which of the categories is best for each measure most often."""
+    main = conclusion.grid.dimensions[conclusion.main]
+    winners: dict[str, list[str]] = {}
+    for name, measured in conclusion.measures.items():
+        if measured.about.is_rising is None or not conclusion.shares.get(name):
+            continue
+        counts: dict[int, int] = {}
+        for line in conclusion.grid.list_lines(conclusion.main):
+            known = [own for own in line if own in measured.estimates]
+            if len(known) < 2:
+                continue
+            best = max(known, key=lambda own: measured.orient(measured.estimates[own].mean))
+            tied = [own for own in known if own == best or measured.is_tie(own, best)]
+            if len(tied) == len(known):
+                continue
+            for own in tied:
+                place = conclusion.grid.find_place(own)[conclusion.main]
+                counts[place] = counts.get(place, 0) + 1
+        if counts:
+            most = max(counts.values())
+            labels = [main.labels[place] for place, own in sorted(counts.items()) if own == most]
+            winners.setdefault(_join(labels), []).append(name)
+    if not winners:
+        return ""
+    parts = [f"{join_names(names)} with {label}" for label, names in winners.items()]
+    return f"Best {main.name}: {'; '.join(parts)}."
+
+
+def _tell_shares(conclusion: Conclusion) -> str:
+    """Say on which axis each measure depends most, where there are several."""
+    dimensions = conclusion.grid.dimensions
+    if sum(len(own.labels) > 1 for own in dimensions) < 2:
+        return ""
+    depending: dict[int, list[str]] = {}
+    for name, shares in conclusion.shares.items():
+        most = max(range(len(shares)), key=lambda number: shares[number])
+        depending.setdefault(most, []).append(f"{name} ({shares[most]:.0%})".replace("%", " %"))
+    parts = [
+        f"{join_names(names)} {'depends' if len(names) == 1 else 'depend'} most on {dimensions[number].name}"
+        for number, names in depending.items()
+    ]
+    return f"{_capitalise('; '.join(parts))}." if parts else ""
+
+
+def _tell_alike(conclusion: Conclusion) -> str:
+    if not conclusion.measures:
+        return "Nothing was measured."
+    return "No measure differs between the settings beyond its interval and 5 %."
+
+
+# The matrix.
+
+
+def _draw_matrix(conclusion: Conclusion) -> Matrix | None:
+    """Draw the values of the main axis across, and what else is varied, or what is measured, down."""
+    grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
+    if not conclusion.measures:
+        return None
+    lines = grid.list_lines(conclusion.main)
+    columns = _choose_columns(conclusion)
+    groups = [grid.name_place(line[0], [conclusion.main]) for line in lines]
+    others = [
+        own.name
+        for number, own in enumerate(grid.dimensions)
+        if number != conclusion.main and len(own.labels) > 1
+    ]
+    notes = []
+    rows: list[Row]
+    if conclusion.sweep.wish:
+        kept = spread(range(len(lines)), MOST_ROWS)
+        rows = [_draw_wished(conclusion, groups[number], lines[number], columns) for number in kept]
+        notes.append(_explain_wished(conclusion))
+    else:
+        names = list(conclusion.measures)
+        if len(lines) * len(names) > MOST_ROWS:
+            names = [_choose_first(conclusion)]
+            notes.append(f"Shown is {names[0]}; the table below has all measures.")
+        kept = spread(range(len(lines)), max(1, MOST_ROWS // len(names)))
+        several = len(names) > 1
+        rows = [
+            _draw_measure(
+                conclusion,
+                ", ".join(filter(None, [groups[number], name if several or not others else ""])),
+                conclusion.measures[name],
+                lines[number],
+                columns,
+            )
+            for number in kept
+            for name in names
+        ]
+    if len(kept) < len(lines) or len(columns) < len(main.labels):
+        notes.append(
+            f"{len(kept)} of {len(lines)} rows and {len(columns)} of {len(main.labels)} columns are shown."
+        )
+    corner = f"{', '.join(others)} ↓  {main.name} →" if others else f"{main.name} →"
+    choices = tuple(main.labels[number] for number in columns)
+    return Matrix(choices, tuple(rows), corner, " ".join(filter(None, notes)))
+
+
+def spread(items: Sequence[int], most: int, needed: Iterable[int] = ()) -> list[int]:
+    """Choose so many of some numbers at the most: those that are needed, both ends, and others evenly between.
+
+    Examples
+    --------
+    >>> spread(range(10), 4), spread(range(10), 4, [8]), spread(range(3), 4)
+    ([0, 3, 6, 9], [0, 3, 8, 9], [0, 1, 2])
+    """
+    if len(items) <= most:
+        return list(items)
+    chosen = set(needed)
+    if len(chosen) > most:
+        chosen = set(spread(sorted(chosen), most))
+    evenly = [items[round(number * (len(items) - 1) / max(1, most - 1))] for number in range(most)]
+    for number in (evenly[0], evenly[-1], *evenly[1:-1]):
+        if len(chosen) < most:
+            chosen.add(number)
+    return sorted(chosen)
+
+
+def _choose_columns(conclusion: Conclusion) -> list[int]:
+    """Choose the values of the main axis to show: the best ones, both ends, and others evenly between."""
+    best = {
+        conclusion.grid.find_place(own.setting)[conclusion.main]
+        for own in conclusion.list_bests(conclusion.main)
+        if own.setting is not None
+    }
+    number = len(conclusion.grid.dimensions[conclusion.main].labels)
+    return spread(range(number), MOST_COLUMNS, best)
+
+
+def _draw_wished(
+    conclusion: Conclusion, label: str, line: Sequence[int], columns: Sequence[int]
+) -> Row:
+    """Draw a line under the wish."""
+    best = next(own for own in conclusion.list_bests(conclusion.main) if own.line == tuple(line))
+    cells = tuple(_draw_standing(conclusion, best, line[number]) for number in columns)
+    return Row(label or conclusion.sweep.wish.tell(), cells)
+
+
+def _draw_standing(conclusion: Conclusion, best: Best, setting: int) -> Cell | None:
+    """Draw how a setting stands: the best one is named so, or where none holds the nearest."""
+    standing = conclusion.standings[setting]
+    if standing is Standing.MISSING:
+        return None
+    wish, objective = conclusion.sweep.wish, conclusion.objective
+    held = [one for one in wish.hold if conclusion.judge(one, setting) is standing]
+    told = [
+        f"{one.term.text} {_write(conclusion.terms[one.term.text], setting, plain=True)}"
+        for one in (held or wish.hold)
+    ]
+    if standing is Standing.FAILS:
+        is_nearest = setting == best.setting
+        return Cell(
+            Grade.POOR if is_nearest else Grade.BAD, "nearest" if is_nearest else "fails", told[0]
+        )
+    own = _write(objective, setting, plain=True) if objective else ""
+    number, note = (own, ", ".join(told)) if objective else (", ".join(told[:1]), "")
+    if standing is Standing.UNDECIDED:
+        return Cell(Grade.FAIR, "undecided", number, note)
+    word = "holds" if wish.hold else ""
+    if objective and setting == best.setting:
+        word = "best"
+    elif objective and setting in best.ties:
+        word = "as good"
+    grade = Grade.NONE if not wish.hold and word == "" else Grade.GOOD
+    return Cell(grade, word, number, note)
+
+
+def _explain_wished(conclusion: Conclusion) -> str:
+    """Say what the words of the cells mean."""
+    sweep = conclusion.sweep
+    parts = []
+    if sweep.wish.hold:
+        parts.append(f"Holds: {_join_conditions(conclusion)}, over the whole 95 % interval")
+        if len(sweep.seeds) < 2:
+            parts[-1] = f"Holds: {_join_conditions(conclusion)}, by one seed"
+        if Standing.UNDECIDED in conclusion.standings.values():
+            parts.append("undecided: over a part of it")
+    if sweep.wish.objective:
+        way = "most" if sweep.wish.is_rising else "least"
+        parts.append(f"best: the {way} {sweep.wish.objective.text} of its row")
+        if any(best.ties for best in conclusion.list_bests(conclusion.main)):
+            parts.append("as good: within the interval or 5 % of the best")
+    return f"{'; '.join(parts)}."
+
+
+def _choose_first(conclusion: Conclusion) -> str:
+    """Choose the measure to show where there is no room for all: the first that has grades, or else the first."""
+    for name, measured in conclusion.measures.items():
+        if grade_measure(measured.about.metric, 0.0) is not Grade.NONE:
+            return name
+    return next(iter(conclusion.measures))
+
+
+def _draw_measure(
+    conclusion: Conclusion,
+    label: str,
+    measured: Measured,
+    line: Sequence[int],
+    columns: Sequence[int],
+) -> Row:
+    """Draw a measure along a line, with its grades, and a word at its knee."""
+    knees = conclusion.list_knees(conclusion.main, measured.about.measure)
+    knee = next((own.setting for own in knees if set(own.line) <= set(line)), None)
+    cells: list[Cell | None] = []
+    for number in columns:
+        setting = line[number]
+        if setting not in measured.estimates:
+            cells.append(None)
+            continue
+        mean = measured.estimates[setting].mean
+        grade = grade_measure(measured.about.metric, mean)
+        word = "" if grade is Grade.NONE else grade.value
+        note = "knee" if setting == knee else ""
+        cells.append(Cell(grade, word, _write(measured, setting, plain=True), note))
+    return Row(label, tuple(cells))
+
+
+# Numbers and names.
+
+
+def _write(measured: Measured, setting: int, *, plain: bool = False) -> str:
+    """Write a mean, with its interval unless it is to be plain."""
+    estimate = measured.estimates.get(setting)
+    if estimate is None:
+        return "–"
+    if plain:
+        return format_quantity(estimate.mean, measured.about.kind)
+    return format_estimate(estimate, measured.about.kind)
+
+
+def _order(best: Best) -> list[int]:
+    """Give the best setting and those that are as good in the order of their line."""
+    return [own for own in best.line if own == best.setting or own in best.ties]
+
+
+def _label(conclusion: Conclusion, settings: Iterable[int]) -> list[str]:
+    """Name settings by their place along the main axis."""
+    main = conclusion.grid.dimensions[conclusion.main]
+    return [main.labels[conclusion.grid.find_place(own)[conclusion.main]] for own in settings]
+
+
+def _join(labels: Sequence[str]) -> str:
+    """Write labels as a sentence lists them, a long row of them by its ends.
+
+    Examples
+    --------
+    >>> _join(["a", "b"]), _join(["8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB"])
+    ('a and b', '8 KiB to 128 KiB')
+    """
+    if len(labels) > MOST_TOLD:
+        return f"{labels[0]} to {labels[-1]}"
+    return join_names(labels)
+
+
+def _tell_lines(conclusion: Conclusion, bests: Sequence[Best]) -> str:
+    """Name lines by what tells them from the others."""
+    names = [conclusion.grid.name_place(best.line[0], [conclusion.main]) for best in bests]
+    return _join(names)
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]

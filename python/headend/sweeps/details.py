@@ -1,0 +1,152 @@
+"""What a sweep's page tells in tables: the best setting of every line, every knee, and what each axis explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headend.judging.estimate import format_estimate
+from headend.judging.grading import Grade
+from headend.sweeps.conclusion import Conclusion, Knee, Shape, Standing
+from headend.text.wording import join_names
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts, with a grade for the colour of each row where it has one.
+
+    Parameters
+    ----------
+    title
+        What it shows.
+    note
+        How to read it.
+    columns
+        What stands above the columns.
+    rows
+        Of as many texts.
+    grades
+        Of each row.
+    """
+
+    title: str
+    note: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    grades: tuple[Grade, ...]
+
+
+_GRADES = {
+    Standing.HOLDS: Grade.GOOD,
+    Standing.UNDECIDED: Grade.FAIR,
+    Standing.FAILS: Grade.BAD,
+    Standing.MISSING: Grade.NONE,
+}
+
+_WORDS = {
+    Standing.HOLDS: "holds",
+    Standing.UNDECIDED: "undecided: the interval crosses a bound",
+    Standing.FAILS: "nothing holds; this is nearest",
+    Standing.MISSING: "no result",
+}
+
+
+def tabulate_bests(conclusion: Conclusion) -> Table | None:
+    """List the best setting along each axis under the wish; None without one."""
+    if not conclusion.bests:
+        return None
+    wish, grid = conclusion.sweep.wish, conclusion.grid
+    rows, grades = [], []
+    order = sorted(conclusion.bests, key=lambda best: best.along != conclusion.main)
+    for best in order:
+        dimension = grid.dimensions[best.along]
+        line = grid.name_place(best.line[0], [best.along], whole=True)
+        labels = [grid.find_place(own)[best.along] for own in best.ties]
+        cells = [
+            format_estimate(measured.estimates[best.setting], measured.about.kind)
+            if best.setting in (measured := conclusion.terms[term.text]).estimates
+            else "–"
+            for term in wish.terms
+        ]
+        rows.append(
+            (
+                f"{dimension.name}{f', at {line}' if line else ''}",
+                "–"
+                if best.setting is None
+                else dimension.labels[grid.find_place(best.setting)[best.along]],
+                join_names([dimension.labels[place] for place in labels]),
+                _WORDS[best.standing],
+                *cells,
+            )
+        )
+        grades.append(_GRADES[best.standing])
+    return Table(
+        "The best setting along each axis",
+        f"The wish: {wish.tell()}. As good is what differs by no more than its 95 % interval, paired by seed, or 5 %.",
+        ("along", "best", "as good", "", *(term.text for term in wish.terms)),
+        tuple(rows),
+        tuple(grades),
+    )
+
+
+def tabulate_knees(conclusion: Conclusion) -> Table | None:
+    """List what each measure does along each axis of numbers, and its knee; None where there is no such axis."""
+    if not conclusion.knees:
+        return None
+    grid = conclusion.grid
+    order = sorted(conclusion.knees, key=lambda knee: knee.along != conclusion.main)
+    rows = []
+    for knee in order:
+        dimension = grid.dimensions[knee.along]
+        line = grid.name_place(knee.line[0], [knee.along], whole=True)
+        place = f"{dimension.name}{f', at {line}' if line else ''}"
+        rows.append((knee.measure, place, _tell_knee(conclusion, knee)))
+    return Table(
+        "Knees",
+        "A knee is the end of the plateau around the best point of a curve: beyond it the measure changes by more than its"
+        " 95 % interval, paired by seed, and by more than 5 %.",
+        ("measure", "along", "what it does"),
+        tuple(rows),
+        tuple(Grade.NONE for _ in rows),
+    )
+
+
+def _tell_knee(conclusion: Conclusion, knee: Knee) -> str:
+    labels = conclusion.grid.dimensions[knee.along].labels
+    best, first, last = (
+        labels[conclusion.grid.find_place(own)[knee.along]]
+        for own in (knee.best, knee.first, knee.last)
+    )
+    return {
+        Shape.FLAT: "does not change",
+        Shape.LEVELS_OFF: f"improves up to {first}, and levels off",
+        Shape.FALLS_OFF: f"is as good up to {last}, and gets worse beyond",
+        Shape.PEAKS: f"is best at {best}"
+        + (f", as good from {first} to {last}" if first != last else ""),
+        Shape.IMPROVES: "improves up to the last setting: no knee within the range",
+        Shape.WORSENS: "gets worse from the first setting on: no knee within the range",
+    }[knee.shape]
+
+
+def tabulate_shares(conclusion: Conclusion) -> Table | None:
+    """List how much of each measure's variance each axis explains; None where there is one axis only."""
+    dimensions = [own for own in conclusion.grid.dimensions if len(own.labels) > 1]
+    if len(dimensions) < 2:
+        return None
+    rows = []
+    for name in conclusion.measures:
+        shares = conclusion.shares.get(name)
+        own = [
+            share
+            for share, dimension in zip(shares or (), conclusion.grid.dimensions, strict=False)
+            if len(dimension.labels) > 1
+        ]
+        cells = [f"{share * 100:.0f} %" for share in [*own, max(0.0, 1 - sum(own))]]
+        rows.append((name, *(cells if shares else ["–"] * (len(dimensions) + 1))))
+    return Table(
+        "Which axis matters for what",
+        "The share of a measure's variance between settings that each axis explains alone (η²; of the logarithm where values span"
+        " a factor of ten); together is what they do only in combination. A dash: no settings differ.",
+        ("measure", *(own.name for own in dimensions), "together"),
+        tuple(rows),
+        tuple(Grade.NONE for _ in rows),
+    )
