@@ -23,9 +23,9 @@ from headend.judging.comparison import (
     compare_figures,
     explain_board,
     gather_variants,
-    pool_histograms,
 )
 from headend.judging.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
+from headend.judging.pooling import pool_histograms
 from headend.judging.scores import Figure, mark_values, score_runs
 from headend.running.comparison import load_results
 from headend.running.experiment import choose_seeds, compare, plan_comparison

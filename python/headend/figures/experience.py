@@ -15,6 +15,7 @@ from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_la
 from headend.figures.members import NOTE as MEMBERS_NOTE
 from headend.figures.members import draw_members
 from headend.figures.selection import find_flow_groups, join_keys, name_flow_keys, order_flows
+from headend.figures.spread import SEEDS_NOTE, draw_band, has_band, merge_samples
 from headend.figures.theme import (
     PALETTE,
     colour,
@@ -29,6 +30,7 @@ from headend.figures.theme import (
     time_axis,
 )
 from headend.judging.grading import describe_de_jitter
+from headend.judging.pooling import list_runs
 from headend.text.quantity import parse_quantity
 
 if TYPE_CHECKING:
@@ -115,7 +117,8 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
         most = float(rows["value"].fill_nan(None).max() or 0)  # type: ignore[arg-type]
         is_near = most > GAMES_MS / 2
         scale = leave_headroom(max(most, GAMES_MS)) if is_near else vl.Scale(zero=True)
-        layers = [_draw_samples(rows, "round trip (ms)", scale, line=True)]
+        drawn = rows.filter(pl.col("value").is_not_nan()) if has_band(rows) else rows
+        layers = [_draw_samples(drawn, "round trip (ms)", scale, line=True)]
         if is_near:
             layers.append(mark_across_in_corner(GAMES_MS, f"{GAMES_MS} ms: games"))
         missing = rows.filter(pl.col("value").is_nan())
@@ -127,6 +130,7 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
     panels, note, left_out = _join_panels(alone, members, left_out + more)
     if not panels:
         return None
+    note += _note_seeds(results)
     return Figure(
         "ping",
         "Ping over time" if alone else "Ping",
@@ -192,7 +196,7 @@ def draw_segments(results: Sequence[Record]) -> Figure | None:
         "streamed-video-rate",
         "Rate of the streamed segments over time",
         "The rate at which a player asked for each segment of its video, when it did. It should climb and stay; a player that follows its"
-        f" buffer climbs slowly, and goes back and forth between two rates of its ladder.{note}",
+        f" buffer climbs slowly, and goes back and forth between two rates of its ladder.{note}{_note_seeds(results)}",
         panels,
         left_out,
     )
@@ -326,7 +330,8 @@ def _draw_reports(
         The panels, what the figure's title ends with, a note for its explanation, and what of that names what is not drawn.
     """
     frames = {
-        result.label: _gather(result, suffixes, factor) for result in _leave_groups_out(results)
+        result.label: _gather(result, suffixes, factor, line=line)
+        for result in _leave_groups_out(results)
     }
 
     def draw(rows: pl.DataFrame) -> vl.Chart:
@@ -338,16 +343,31 @@ def _draw_reports(
         results, suffixes, factor, title, scale, rising=rising, marks=marks
     )
     panels, note, left_out = _join_panels(alone, members, left_out + more)
+    if alone and line:
+        note += _note_seeds(results)
     return panels, " over time" if alone else "", note, left_out
 
 
+def _note_seeds(results: Sequence[Record]) -> str:
+    """Say what lines stand for where results are over several seeds."""
+    return SEEDS_NOTE if any(len(list_runs(result)) > 1 for result in results) else ""
+
+
 def _gather(
-    result: Record, suffixes: Mapping[str, str], factor: float, *, lost: bool = False
+    result: Record,
+    suffixes: Mapping[str, str],
+    factor: float,
+    *,
+    lost: bool = False,
+    line: bool = True,
 ) -> pl.DataFrame:
     """Take samples of some measures; a suffix tells them apart where a flow has several.
 
-    With ``lost``, those without a value are kept, however many there are of the others.
+    With ``lost``, those without a value are kept, however many there are of the others. Those of
+    several seeds that a line joins are merged; points are drawn as they are.
     """
+    if line and len(list_runs(result)) > 1:
+        return _gather_seeds(result, suffixes, factor, lost=lost)
     rows = result.samples.filter(pl.col("measure").is_in(list(suffixes)))
     rows = rows if lost else rows.filter(pl.col("value").is_not_nan())
     several = rows["measure"].n_unique() > 1
@@ -368,6 +388,26 @@ def _gather(
             )
         )
     return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _gather_seeds(
+    result: Record, suffixes: Mapping[str, str], factor: float, *, lost: bool
+) -> pl.DataFrame:
+    """Take samples of all seeds and merge them over time; what has no value stays as it is."""
+    rows = result.samples.filter(pl.col("measure").is_in(list(suffixes)))
+    if rows.is_empty():
+        return pl.DataFrame()
+    several = rows["measure"].n_unique() > 1
+    ending = pl.col("measure").replace_strict(dict(suffixes), return_dtype=pl.String)
+    shaped = rows.select(
+        time_s=pl.col("time_ns") / 1e9,
+        value=pl.col("value") * factor,
+        key=pl.col("flow") + (ending if several else pl.lit("")),
+    )
+    known = shaped.filter(pl.col("value").is_not_nan())
+    merged = merge_samples(known, result.manifest["simulated_ns"] / 1e9)
+    missing = shaped.filter(pl.col("value").is_nan()) if lost else shaped.clear()
+    return pl.concat([merged, missing.select("time_s", "value", "key")], how="diagonal")
 
 
 def _date_pings(result: Record) -> Record:
@@ -412,7 +452,7 @@ def _draw_samples(
     )
     if not line:
         return base.encode(shape=shape(rows)).mark_point(filled=True, size=32).add_params(chosen)
-    return (
+    lines = (
         base.encode(strokeDash=dash(rows))
         .mark_line(
             # A line does not lead across what is missing.
@@ -422,6 +462,7 @@ def _draw_samples(
         )
         .add_params(chosen)
     )
+    return vl.layer(draw_band(rows, title), lines) if has_band(rows) else lines
 
 
 def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> vl.Chart:

@@ -18,7 +18,7 @@ from headend.figures.selection import (
     name_flow_keys,
     order_flows,
 )
-from headend.figures.spread import NOTE, draw_band, has_band, merge_members
+from headend.figures.spread import draw_band, has_band, merge_members, merge_runs, note_bands
 from headend.figures.theme import (
     colour,
     dash,
@@ -90,13 +90,15 @@ def draw_class_rates(results: Sequence[Record]) -> Figure | None:
         if not 1 < len(set(kinds.values())) < len(kinds):
             continue
         kind = pl.col("flow").replace_strict(kinds, return_dtype=pl.String)
-        together = result.flow_series.group_by("time_ns", kind=kind, maintain_order=True).agg(
-            pl.col("throughput_bps").sum()
-        )
-        rows = thin_series(together.sort("kind", "time_ns"), ["kind"], ["throughput_bps"])
-        frames[result.label] = rows.select(
-            "time_s", key="kind", value=_scaled("throughput_bps", 1e-6)
-        )
+
+        def shape(run: Record, kind: pl.Expr = kind) -> pl.DataFrame:
+            together = run.flow_series.group_by("time_ns", kind=kind, maintain_order=True).agg(
+                pl.col("throughput_bps").sum()
+            )
+            rows = thin_series(together.sort("kind", "time_ns"), ["kind"], ["throughput_bps"])
+            return rows.select("time_s", key="kind", value=_scaled("throughput_bps", 1e-6))
+
+        frames[result.label] = merge_runs(result, shape)
     panels, note = lay_out(
         frames,
         lambda rows: _draw_lines(rows, "throughput of all (Mbit/s)", results),
@@ -116,13 +118,13 @@ def draw_class_rates(results: Sequence[Record]) -> Figure | None:
 
 def draw_line_rate(results: Sequence[Record]) -> Figure | None:
     """Draw what left the bottleneck over time, against its nominal rate."""
-    frames, queue = {}, find_shared_bottleneck(results)
-    for result in results:
-        chosen = _bottleneck_rows(result, queue)
-        rows = thin_series(chosen, ["queue"], ["rate_bps"])
-        frames[result.label] = rows.select(
-            "time_s", key="queue", value=(pl.col("rate_bps") / 1e6).round_sig_figs(4)
-        )
+    queue = find_shared_bottleneck(results)
+
+    def shape(run: Record) -> pl.DataFrame:
+        rows = thin_series(_bottleneck_rows(run, queue), ["queue"], ["rate_bps"])
+        return rows.select("time_s", key="queue", value=_scaled("rate_bps", 1e-6))
+
+    frames = {result.label: merge_runs(result, shape) for result in results}
     nominal = _nominal_rates(results, queue)
 
     def draw(rows: pl.DataFrame) -> vl.Chart:
@@ -141,7 +143,8 @@ def draw_line_rate(results: Sequence[Record]) -> Figure | None:
         "line-rate",
         "The bottleneck's rate over time",
         "What left the bottleneck's queue. A line that is asked for more than it has should stay at its nominal rate;"
-        " dips under load are idle line, from a buffer too small or an AQM too eager.",
+        " dips under load are idle line, from a buffer too small or an AQM too eager."
+        f"{note_bands(results, frames.values())}",
         panels,
     )
 
@@ -152,23 +155,21 @@ def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
     backlogs: dict[str, pl.DataFrame] = {}
     queue = find_shared_bottleneck(results)
     group = find_queue_groups(results).get(queue or "") if len(results) == 1 else None
-    for result in results:
-        chosen = group.members if group else [queue]
-        rows = thin_series(
-            result.queue_series.filter(pl.col("queue").is_in(chosen)),
-            ["queue"],
-            ["delay_mean_ns", "backlog_bytes"],
-            ["delay_max_ns", "backlog_max_bytes"],
+    chosen = group.members if group else [queue]
+
+    def shape(run: Record, column: str, factor: float) -> pl.DataFrame:
+        mean, top = TOPS[column]
+        own = run.queue_series.filter(pl.col("queue").is_in(chosen))
+        rows = thin_series(own, ["queue"], [mean], [top])
+        shaped = rows.select(
+            "time_s", "queue", value=_scaled(mean, factor), top=_scaled(top, factor)
         )
-        for frames, column, factor in (
-            (delays, "delay", 1e-6),
-            (backlogs, "backlog", 1 / 1024),
-        ):
-            mean, top = TOPS[column]
-            shaped = rows.select(
-                "time_s", "queue", value=_scaled(mean, factor), top=_scaled(top, factor)
-            )
-            frames[result.label] = _beside_its_like(shaped, queue, group)
+        return _beside_its_like(shaped, queue, group)
+
+    for result in results:
+        delays[result.label] = merge_runs(result, partial(shape, column="delay", factor=1e-6))
+        of_backlog = partial(shape, column="backlog", factor=1 / 1024)
+        backlogs[result.label] = merge_runs(result, of_backlog)
     panels = []
     for frames, title in ((delays, "queue delay (ms)"), (backlogs, "backlog (KiB)")):
         drawn, _ = lay_out(frames, lambda rows, title=title: _draw_with_top(rows, title, results))  # type: ignore[misc]
@@ -186,10 +187,12 @@ def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
             "Lines: the mean of each interval, in the worst queue and at the median over those like it; shade: from the"
             " 10th to the 90th percentile of those."
             if group
+            else "Line: the mean of each interval."
+            if note_bands(results, [])
             else "Line: the mean of each interval; shade (one run): the worst packet in it."
         )
         + " A good queue fills for a burst and is empty again soon after; one that never empties adds its delay to"
-        " everything behind it.",
+        f" everything behind it.{note_bands(results, [])}",
         panels,
     )
 
@@ -208,12 +211,14 @@ def draw_internals(results: Sequence[Record]) -> Figure | None:
     """Draw what the bottleneck's discipline knows of itself: drop probability, tokens, allowance."""
     panels, queue = [], find_shared_bottleneck(results)
     for column, title, factor in INTERNALS:
-        frames = {}
-        for result in results:
-            rows = _bottleneck_rows(result, queue).filter(pl.col(column).is_not_nan())
-            frames[result.label] = thin_series(rows, ["queue"], [column]).select(
+
+        def shape(run: Record, column: str = column, factor: float = factor) -> pl.DataFrame:
+            rows = _bottleneck_rows(run, queue).filter(pl.col(column).is_not_nan())
+            return thin_series(rows, ["queue"], [column]).select(
                 "time_s", key="queue", value=_scaled(column, factor)
             )
+
+        frames = {result.label: merge_runs(result, shape) for result in results}
         if all(frame.is_empty() for frame in frames.values()):
             continue
         drawn, _ = lay_out(frames, lambda rows, title=title: _draw_lines(rows, title, results))  # type: ignore[misc]
@@ -232,7 +237,7 @@ def draw_internals(results: Sequence[Record]) -> Figure | None:
         "internals",
         "Inside the queue",
         "What the bottleneck's discipline knows: a drop probability should settle, not swing; tokens at zero mean that"
-        f" the sustained rate holds the line back.{scaled if above_one else ''}",
+        f" the sustained rate holds the line back.{scaled if above_one else ''}{note_bands(results, [])}",
         panels,
     )
 
@@ -243,8 +248,9 @@ def draw_windows(results: Sequence[Record]) -> Figure | None:
     names = [flow for result in results for flow, _ in name_flow_keys(result, groups)]
     order = {name: number for number, name in enumerate(dict.fromkeys(names))}
     brief: dict[str, int] = {}
-    for result in results:
-        rows = _choose_end(result.connection_series.filter(pl.col("flow").is_in(list(order))))
+
+    def shape(run: Record) -> pl.DataFrame:
+        rows = _choose_end(run.connection_series.filter(pl.col("flow").is_in(list(order))))
         if len(results) > 1:
             rows = rows.filter(pl.col("connection") == 0)
         rows, short = _part_brief(rows)
@@ -266,10 +272,11 @@ def draw_windows(results: Sequence[Record]) -> Figure | None:
             "time_s",
             maintain_order=True,
         )
-        frames[result.label] = merge_members(
-            ordered.select("time_s", key=key, value=_scaled("cwnd_bytes", 1 / 1024)),
-            {group.label for group in groups.values()},
-        )
+        return ordered.select("time_s", key=key, value=_scaled("cwnd_bytes", 1 / 1024))
+
+    many = {group.label for group in groups.values()}
+    for result in results:
+        frames[result.label] = merge_runs(result, shape, many)
     panels, note = lay_out(
         frames,
         lambda rows: _draw_lines(rows, "congestion window (KiB)", results),
@@ -284,7 +291,7 @@ def draw_windows(results: Sequence[Record]) -> Figure | None:
         "cwnd",
         "Congestion windows",
         "How much each TCP connection keeps in flight: it grows until something is lost or marked, then falls back. Deep"
-        f" saw teeth under a short queue leave the line idle between them.{_note_groups(frames)}{note}",
+        f" saw teeth under a short queue leave the line idle between them.{note_bands(results, frames.values())}{note}",
         panels,
         note,
     )
@@ -340,11 +347,14 @@ def _draw_flow_rates(
         if len(results) > 1 and varying:
             steady |= {label_member(flow, groups): None for flow, _ in keys if flow not in varying}
             keys = {pair: key for pair, key in keys.items() if pair[0] in varying}
-        rows = thin_series(result.flow_series, ["flow", "direction"], [column])
-        joined, many = join_keys(rows, keys, groups)
-        frames[result.label] = merge_members(
-            joined.select("time_s", "key", value=_scaled(column, 1e-6)), many
-        )
+
+        def shape(run: Record, keys: Mapping[tuple[str, str], str] = keys) -> pl.DataFrame:
+            rows = thin_series(run.flow_series, ["flow", "direction"], [column])
+            joined, _ = join_keys(rows, keys, groups)
+            return joined.select("time_s", "key", value=_scaled(column, 1e-6))
+
+        many = {key for (flow, _), key in keys.items() if flow in groups}
+        frames[result.label] = merge_runs(result, shape, many)
     panels, left_out = lay_out(
         frames,
         lambda rows: _draw_lines(rows, title, results, most),
@@ -353,11 +363,7 @@ def _draw_flow_rates(
     if steady:
         names = list_names(list(steady), MOST_NAMED)
         left_out += f" Not drawn, as they send at a rate of their own: {names}."
-    return panels, _note_groups(frames) + left_out, left_out
-
-
-def _note_groups(frames: Mapping[str, pl.DataFrame]) -> str:
-    return NOTE if any(has_band(rows) for rows in frames.values()) else ""
+    return panels, note_bands(results, frames.values()) + left_out, left_out
 
 
 def _bottleneck_rows(result: Record, queue: str | None) -> pl.DataFrame:

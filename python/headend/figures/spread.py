@@ -1,17 +1,96 @@
-"""Many of one kind drawn as one: the median over the members, and a band that holds most of them."""
+"""Many drawn as one: the median over the members of a group, or over seeds, and a band that holds most of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.theme import colour, make_chart, time_axis
 from headend.figures.thinning import HIGH, LOW
+from headend.judging.pooling import list_runs
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
 
 #: What to say where something is drawn so.
 NOTE = " Where a name stands for many (×), the line is the median over them, and the shade reaches from the 10th to the 90th percentile."
+
+#: The same where results are over several seeds.
+SEEDS_NOTE = (
+    " Each line is the median over the seeds (of a name with ×, over its members in all of them), and the shade reaches"
+    " from the 10th to the 90th percentile."
+)
+
+#: Parts of the time axis in which single measurements of several seeds are drawn as one.
+PARTS = 60
+
+
+def merge_runs(
+    result: Record, shape: Callable[[Record], pl.DataFrame], groups: Collection[str] = ()
+) -> pl.DataFrame:
+    """Give the lines over time of a result: of its run, or over the runs of its seeds as one.
+
+    Parameters
+    ----------
+    result
+        Of one run, or pooled over seeds.
+    shape
+        Gives the rows of one run: ``time_s``, ``key`` and ``value``.
+    groups
+        The keys that stand for groups.
+
+    Returns
+    -------
+    polars.DataFrame
+        As ``merge_members`` gives them; as ``shape`` does for one run without groups.
+    """
+    runs = list_runs(result)
+    parts = [part for part in map(shape, runs) if not part.is_empty()]
+    rows = pl.concat(parts) if parts else pl.DataFrame()
+    if rows.is_empty() or (len(runs) == 1 and not groups):
+        return rows
+    return merge_members(rows, set(rows["key"]) if len(runs) > 1 else groups)
+
+
+def merge_samples(rows: pl.DataFrame, end_s: float) -> pl.DataFrame:
+    """Merge single measurements of several seeds in equal parts of the time: their median, and where most are.
+
+    Parameters
+    ----------
+    rows
+        ``time_s``, ``key`` and ``value`` of all seeds.
+    end_s
+        When the run ends.
+
+    Returns
+    -------
+    polars.DataFrame
+        With ``low`` and ``high``; a part's time is the mean over its measurements.
+    """
+    width = max(end_s, 1e-9) / PARTS
+    value = pl.col("value")
+    return (
+        rows.with_columns(part=(pl.col("time_s") / width).floor())
+        .group_by("key", "part", maintain_order=True)
+        .agg(
+            pl.col("time_s").mean().round_sig_figs(5),
+            value.median().round_sig_figs(4).alias("value"),
+            value.quantile(LOW).round_sig_figs(4).alias("low"),
+            value.quantile(HIGH).round_sig_figs(4).alias("high"),
+        )
+        .sort("part", maintain_order=True)
+        .select("time_s", "value", "key", "low", "high")
+    )
+
+
+def note_bands(results: Sequence[Record], frames: Collection[pl.DataFrame]) -> str:
+    """Say what lines and shades stand for, where they stand for many."""
+    if any(len(list_runs(result)) > 1 for result in results):
+        return SEEDS_NOTE
+    return NOTE if any(has_band(rows) for rows in frames) else ""
 
 
 def merge_members(rows: pl.DataFrame, groups: Collection[str]) -> pl.DataFrame:

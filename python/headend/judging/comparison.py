@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from headend.errors import InputError
 from headend.judging.estimate import Estimate, estimate_difference, estimate_mean
+from headend.judging.pooling import pool_runs
 from headend.judging.scores import Figure, Mark, mark_values, score_runs
 from headend.results.record import Record
 from headend.text.quantity import shorten_value
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -39,12 +37,8 @@ class Variant:
         return [result.manifest["seed"] for result in self.results]
 
     def pool(self) -> Record:
-        """Give the run of the first seed, with the delay distributions of all seeds in it."""
-        first = self.results[0]
-        if len(self.results) == 1:
-            return first
-        histograms = pool_histograms([result.histograms for result in self.results])
-        return replace(first, tables={**first.tables, "histograms": histograms})
+        """Give its runs as one result: means over the seeds, distributions of all, and the runs for what is drawn over time."""
+        return pool_runs(self.results)
 
 
 @dataclass(frozen=True)
@@ -287,12 +281,3 @@ def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:
         }
         for row in compare_figures(variants)
     ]
-
-
-def pool_histograms(histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Give the distributions of several runs as one."""
-    import polars as pl
-
-    keys = ["kind", "name", "direction", "lower_ns", "upper_ns"]
-    pooled = pl.concat(histograms).group_by(keys, maintain_order=True).agg(pl.col("count").sum())
-    return pooled.sort("kind", "name", "direction", "lower_ns")
