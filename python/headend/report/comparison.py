@@ -3,41 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from headend.judging.bottleneck import gather_queues
 from headend.judging.caveats import MissingSeeds, tell_unfinished, warn_of_variants
-from headend.judging.channels import gather_channels
 from headend.judging.comparison import (
+    Row,
+    Variant,
     compare_figures,
     explain_board,
     gather_variants,
-    name_shown_seed,
 )
+from headend.judging.contrast import answer_comparison
+from headend.judging.grid import Tier, find_grid
 from headend.judging.verdict import (
-    Verdict,
+    Party,
+    QueueState,
     describe_shared_queue,
     judge,
     pair_parties,
     summarise_comparison,
 )
-from headend.scenario.groups import MOST_LISTED
 
 if TYPE_CHECKING:
+    from headend.figures import Figure
+    from headend.judging.answer import Answer
     from headend.results.record import Record
+
+#: Rows of a board that stand open; a longer one is folded.
+MOST_OPEN = 14
+
+#: Figures that show why where the one that an answer names is not on the page.
+INSTEAD = ("queue", "queue-delay", "delay")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """One run as the page shows it."""
+class ShownTier:
+    """The tables of one tier; everything in them is of all seeds.
 
-    result: Record
-    verdict: Verdict
+    Parameters
+    ----------
+    label
+        Empty where there is one tier alone.
+    variants
+        Its settings.
+    results
+        The result of each over its seeds.
+    lines
+        Sentences that say in full what the choice does.
+    people
+        By what to call a flow or group: how it fared under each setting.
+    queues
+        The queue that the settings are compared by, in each.
+    board
+        The figures.
+    reading
+        How they are to be read.
+    """
+
+    label: str
+    variants: list[Variant]
+    results: list[Record]
+    lines: list[str]
+    people: list[tuple[str, list[Party | None]]]
+    queues: list[QueueState | None]
+    board: list[Row]
+    reading: str
 
 
 def describe_comparison(
-    results: Sequence[Record], unfinished: Sequence[str], missing_seeds: MissingSeeds
+    results: Sequence[Record],
+    figures: Sequence[Figure],
+    unfinished: Sequence[str],
+    missing_seeds: MissingSeeds,
 ) -> dict[str, Any]:
     """Gather what the template of several runs needs, besides the title and the figures.
 
@@ -45,33 +83,51 @@ def describe_comparison(
     ----------
     results
         The runs; those of one label are of one setting, with different seeds.
+    figures
+        Those of the page.
     unfinished
         Runs that were asked for too and did not come to their end.
     missing_seeds
         The seeds that these were to have, by the label of their setting.
     """
     variants = gather_variants(results)
-    has_board = len(results) > 1
-    results = [variant.results[0] for variant in variants]
-    verdicts = [judge(result) for result in results]
-    of_runs = (text for result in results for text in result.warnings)
+    pooled = [variant.pool() for variant in variants]
+    grid = find_grid(variants)
+    of_runs = (text for result in pooled for text in result.warnings)
     warnings = [*warn_of_variants(variants, missing_seeds), *of_runs]
     return {
-        "shown": [Shown(*pair) for pair in zip(results, verdicts, strict=True)],
+        "answer": choose_why(answer_comparison(variants), figures),
+        "shown": pooled,
+        "variants": variants,
         "unfinished": tell_unfinished(unfinished),
         "warnings": list(dict.fromkeys(warnings)),
-        "summary": summarise_comparison(results, verdicts) if len(results) > 1 else [],
-        "people": pair_parties(verdicts),
-        "channels": gather_channels(results[0]) if len(results) == 1 else [],
-        "parties_of_queues": gather_queues(results[0]) if len(results) == 1 else [],
-        "most_listed": MOST_LISTED,
-        "variants": variants,
-        "shown_seed": name_shown_seed(variants),
-        "board": compare_figures(variants) if has_board else [],
-        "reading": explain_board(variants) if has_board else "",
-        "queues": describe_shared_queue(results),
-        "differences": find_differences([result.manifest["scenario"] for result in results]),
+        "tiers": [_show_tier(tier) for tier in grid.tiers],
+        "most_open": MOST_OPEN,
+        "differences": find_differences([result.manifest["scenario"] for result in pooled]),
     }
+
+
+def _show_tier(tier: Tier) -> ShownTier:
+    variants = tier.present
+    pooled = [variant.pool() for variant in variants]
+    verdicts = [judge(result) for result in pooled]
+    return ShownTier(
+        tier.label,
+        variants,
+        pooled,
+        summarise_comparison(pooled, verdicts),
+        pair_parties(verdicts),
+        describe_shared_queue(pooled),
+        compare_figures(variants),
+        explain_board(variants),
+    )
+
+
+def choose_why(answer: Answer, figures: Sequence[Figure]) -> Answer:
+    """Let an answer name a figure that is on the page."""
+    names = [figure.name for figure in figures]
+    wanted = [name for name in (answer.why, *INSTEAD) if name in names]
+    return replace(answer, why=wanted[0] if wanted else "")
 
 
 def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:

@@ -57,13 +57,13 @@ def write_report(
     missing_seeds
         The seeds that these were to have, by the label of their setting.
     """
+    figures = draw_figures(results)
     is_alone = len(results) == 1 and not unfinished and not missing_seeds
     if is_alone:
         template, content = "report.html.j2", describe_run(results[0])
     else:
-        content = describe_comparison(results, unfinished, missing_seeds)
+        content = describe_comparison(results, figures, unfinished, missing_seeds)
         template = "compare.html.j2"
-    figures = draw_figures(results)
     page = render_page(template, figures, title=title or results[0].title, **content)
     return write_page(page, path)
 
