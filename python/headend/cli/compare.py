@@ -50,6 +50,7 @@ from headend.errors import InputError
 
 if TYPE_CHECKING:
     from headend.judging.comparison import Variant
+    from headend.judging.grid import Tier
     from headend.results.outcome import Outcome
     from headend.running.comparison import Comparison
     from headend.running.experiment import Plan, Run
@@ -98,6 +99,11 @@ if TYPE_CHECKING:
 @force_option
 @no_report_option
 @quiet_option
+@click.option(
+    "--full",
+    help="Also print how everybody fared in words, and every figure with its difference to the first choice.",
+    is_flag=True,
+)
 @junit_option
 @csv_option
 @allow_option
@@ -114,13 +120,17 @@ def compare(
     force: bool,
     no_report: bool,
     quiet: bool,
+    full: bool,
     junit: Path | None,
     csv: Path | None,
     allow_files: tuple[Path, ...],
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Compare runs side by side in one report: what changed, with traffic and seeds the same.
+    """Compare settings side by side: which suits the people on the line, with traffic and seeds the same.
+
+    With several --vary, one of them is the choice, and the others make tiers, such as rates: settings are compared
+    within a tier. What is no choice (rates, RTTs, loads) makes tiers, and so does the first of several choices.
 
     Exit code 1 when a run missed an expectation of its scenario, whether run now
     or read from a results folder; 2 for bad input or a report that cannot be
@@ -163,6 +173,7 @@ def compare(
         print_json(
             {
                 "folder": str(comparison.folder),
+                "answer": comparison.answer.to_dict(),
                 "warnings": comparison.warnings,
                 "unfinished": comparison.unfinished,
                 "runs": [describe_result(result) for result in comparison.results],
@@ -176,7 +187,7 @@ def compare(
         if interrupted:
             _print_interrupted(comparison)
     else:
-        _print_comparison(comparison)
+        _print_comparison(comparison, full=full)
     raise Exit(conclude(comparison.results, lacking, stopped=stopped))
 
 
@@ -382,38 +393,45 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
     return path.strip(), [check_value(value, f"--vary {text}") for value in values]
 
 
-def _print_comparison(comparison: Comparison) -> None:
-    from headend.cli.tables import draw_board, draw_comparison, fit
+def _print_comparison(comparison: Comparison, *, full: bool) -> None:
+    """Print the answer, what was missed, what to read before it is trusted, and where the rest is."""
+    from headend.cli.answer import print_answer
     from headend.judging.caveats import tell_unfinished
-    from headend.judging.comparison import compare_figures, explain_board, name_shown_seed
-    from headend.judging.verdict import judge, summarise_comparison
 
     console = make_output()
-    console.print()
-    console.print(write_line((comparison.title, "bold")))
-    variants = comparison.variants
-    shown = [variant.results[0] for variant in variants]
-    verdicts = [judge(result) for result in shown]
-    seeds = max(len(variant.results) for variant in variants)
-    if seeds > 1:
-        console.print(
-            f"This table and the words below it are of {name_shown_seed(variants)}.", style="dim"
-        )
-    console.print(fit(console, draw_comparison(shown, verdicts)))
-    for line in summarise_comparison(shown, verdicts):
-        console.print(write_line(line))
-    console.print()
-    if len(comparison.results) > 1:
-        console.print(fit(console, draw_board(variants, compare_figures(variants))))
-        console.print(write_line((explain_board(variants), "dim")), end="\n\n")
+    print_answer(comparison.answer, comparison.title)
+    if full:
+        for tier in comparison.grid.tiers:
+            _print_tier(tier)
     of_runs = (text for result in comparison.results for text in result.warnings)
-    print_warnings([*comparison.warnings, *of_runs])
+    print_warnings(dict.fromkeys([*comparison.warnings, *of_runs]))
     for name, line in _list_missed(comparison):
         console.print(write_line(("✗", "red"), f" {name}: {line}"))
     if comparison.unfinished:
         console.print(write_line(tell_unfinished(comparison.unfinished)))
     if comparison.folder:
         print_report(comparison.folder)
+
+
+def _print_tier(tier: Tier) -> None:
+    """Print how everybody fared under each setting of a tier, in words and in figures, over all seeds."""
+    from headend.cli.tables import draw_board, draw_comparison, fit
+    from headend.judging.comparison import compare_figures, explain_board
+    from headend.judging.verdict import judge, summarise_comparison
+
+    console = make_output()
+    variants = tier.present
+    pooled = [variant.pool() for variant in variants]
+    verdicts = [judge(result) for result in pooled]
+    console.print()
+    if tier.label:
+        console.print(write_line((tier.label, "bold")))
+    console.print(fit(console, draw_comparison(pooled, verdicts)))
+    for line in summarise_comparison(pooled, verdicts):
+        console.print(write_line(line))
+    console.print()
+    console.print(fit(console, draw_board(variants, compare_figures(variants))))
+    console.print(write_line((explain_board(variants), "dim")), end="\n\n")
 
 
 def _print_interrupted(comparison: Comparison) -> None:

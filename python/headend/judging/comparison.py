@@ -62,7 +62,10 @@ class Row:
 ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs, run again with --seed 2, 3, … and compare all folders."
 
 #: Why runs that were stopped are not set against others.
-UNEVEN = "No best, worst or differences: some of these runs were stopped before their end, so they were not measured over the same time."
+UNEVEN = (
+    "Some of these runs were stopped before their end, so they were not measured over the same time: they are not set"
+    " against each other, and there is no best, worst or difference."
+)
 
 
 def gather_variants(results: Sequence[Record]) -> list[Variant]:

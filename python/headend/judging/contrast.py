@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from headend.engine.description import find_application
 from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.choosing import find_main
+from headend.judging.comparison import UNEVEN
 from headend.judging.estimate import Estimate, format_estimate
 from headend.judging.fates import Fate, QueueFate, TierFates, judge_tier
 from headend.judging.grading import Grade
@@ -37,6 +38,9 @@ QUEUE_SHOWS = 20e6
 #: The figure that shows all tiers of a grid.
 GRID_FIGURE = "grid"
 
+#: Why the numbers have no interval.
+ONE_SEED_HAS = "One seed has no interval; --seeds 10 gives one."
+
 #: Figures of what is graded by no measure of its own that has one.
 _FIGURES = {"voice": "mos", "ping": "ping"}
 
@@ -51,10 +55,12 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     """
     grid = find_grid(variants)
     tiers = [judge_tier(tier) for tier in grid.tiers]
-    if grid.is_several:
-        sentences, matrix = tell_grid(grid, tiers), _tabulate_grid(grid, tiers)
+    sentences: tuple[str, ...]
+    if any(tier.is_uneven for tier in tiers):
+        sentences = (UNEVEN,)
     else:
-        sentences, matrix = tell_tier(grid, tiers[0]), _tabulate_tier(grid, tiers[0])
+        sentences = tell_grid(grid, tiers) if grid.is_several else tell_tier(grid, tiers[0])
+    matrix = _tabulate_grid(grid, tiers) if grid.is_several else _tabulate_tier(grid, tiers[0])
     return Answer(_ask(grid, tiers), sentences, matrix, _explain(grid, tiers))
 
 
@@ -79,7 +85,13 @@ def _tell_rate(tier: TierFates) -> str:
 
 def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
     rows = [
-        Row(name, tuple(_fill(fate, fates[0] if at else None) for at, fate in enumerate(fates)))
+        Row(
+            name,
+            tuple(
+                _fill(fate, fates[0] if at and not tier.is_uneven else None)
+                for at, fate in enumerate(fates)
+            ),
+        )
         for name, fates in tier.people.items()
     ]
     if any(tier.queues):
@@ -153,13 +165,13 @@ def _fill_queue_briefly(queue: QueueFate) -> Cell:
 
 def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
     count = max(map(count_seeds, tiers))
-    told = [f"Means over {count} seeds ± 95 % interval."] if count > 1 else []
-    if not grid.is_several:
+    told = [f"Means over {count} seeds ± 95 % interval." if count > 1 else ONE_SEED_HAS]
+    if not grid.is_several and not tiers[0].is_uneven:
         beyond = "its interval and 5 %" if count > 1 else "5 %"
-        told.append(f"Δ: difference to {grid.choice.values[0]}, where it is beyond {beyond}.")
+        told.append(f"Δ: difference to {grid.choice.values[0]} beyond {beyond}.")
     if any(tier.queue for tier in tiers):
-        own = "At the head of a tier" if grid.is_several else "Queue"
-        told.append(f"{own}: the queue's median delay, and how much of the line was used.")
+        own = "At the head of a tier: the queue's" if grid.is_several else "Queue: its"
+        told.append(f"{own} median delay, and how much of the line was used.")
     return " ".join(told)
 
 

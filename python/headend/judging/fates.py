@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.judging.bottleneck import find_shared_bottleneck
+from headend.judging.comparison import is_uneven
 from headend.judging.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
 from headend.judging.grading import ORDER, Finding, Grade, judge_flows
 from headend.judging.grid import Tier
@@ -173,6 +174,8 @@ class TierFates:
         What that queue was like under each choice.
     results
         The result of each choice over its seeds; None where its run is missing.
+    is_uneven
+        Whether runs were stopped before their end, so that they are not set against each other.
     """
 
     tier: Tier
@@ -180,6 +183,7 @@ class TierFates:
     queue: str
     queues: tuple[QueueFate | None, ...]
     results: tuple[Record | None, ...]
+    is_uneven: bool = False
 
 
 def judge_tier(tier: Tier) -> TierFates:
@@ -194,6 +198,7 @@ def judge_tier(tier: Tier) -> TierFates:
         queue,
         tuple(_describe_queue(result, queue) if result else None for result in pooled),
         pooled,
+        is_uneven(tier.present),
     )
 
 

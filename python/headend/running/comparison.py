@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, refuse_unwritable, take_path
+from headend.judging.answer import Answer
 from headend.judging.caveats import warn_of_variants
 from headend.judging.comparison import Variant, gather_variants, label_distinctly
+from headend.judging.contrast import answer_comparison
+from headend.judging.grid import Grid, find_grid
 from headend.results.folder import MANIFEST, REPORT, create_folder, encode_json, name_folders
 from headend.results.record import RESULT_FORMAT, list_names_of, read_manifest
 from headend.results.scratch import write_bytes
@@ -42,6 +45,16 @@ class Comparison:
     def variants(self) -> list[Variant]:
         """The settings, each with its runs."""
         return gather_variants(self.results)
+
+    @property
+    def grid(self) -> Grid:
+        """What was varied: one choice, or a grid of tiers and choices."""
+        return find_grid(self.variants)
+
+    @property
+    def answer(self) -> Answer:
+        """Which setting suits the people on the line: question, sentences, matrix, and the figure that shows why."""
+        return answer_comparison(self.variants)
 
     @property
     def warnings(self) -> list[str]:
