@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from headend.study import Verdict
-from headend.study.drops import Spacing, find_run_lengths
-from test_studies import fill_points, judge, load
+from test_studies import fill_points, import_shared, judge, load
+
+run_lengths = import_shared("aqm-docsis", "drops")
 
 Row = dict[str, Any]
 
@@ -35,7 +36,7 @@ def missed(found: dict[str, Verdict]) -> set[str]:
 def test_the_effective_probability_is_that_of_the_closed_form(
     probability: float, effective: float, first: int, last: int
 ) -> None:
-    law = find_run_lengths(probability, "reached")
+    law = run_lengths.find_run_lengths(probability, "reached")
     assert 1 / law.mean == pytest.approx(effective, rel=1e-4)
     assert law.pmf.sum() == pytest.approx(1)
     assert (np.flatnonzero(law.pmf)[0] + 1, len(law.pmf)) == (first, last)
@@ -43,7 +44,9 @@ def test_the_effective_probability_is_that_of_the_closed_form(
 
 def test_only_a_sum_that_hits_the_bound_tells_reached_from_exceeded() -> None:
     first = {
-        (probability, spacing): int(np.flatnonzero(find_run_lengths(probability, spacing).pmf)[0])
+        (probability, spacing): int(
+            np.flatnonzero(run_lengths.find_run_lengths(probability, spacing).pmf)[0]
+        )
         for probability in (0.01, 0.011)
         for spacing in ("reached", "exceeded")
     }
@@ -52,20 +55,20 @@ def test_only_a_sum_that_hits_the_bound_tells_reached_from_exceeded() -> None:
 
 
 def test_drops_of_independent_coins_are_binomial() -> None:
-    counts = find_run_lengths(0.3, "off").count_drops(4)
+    counts = run_lengths.find_run_lengths(0.3, "off").count_drops(4)
     assert counts[:5] == pytest.approx([0.2401, 0.4116, 0.2646, 0.0756, 0.0081])
     assert counts.sum() == pytest.approx(1)
 
 
 def test_drops_are_counted_from_anywhere_in_a_run() -> None:
     # p = 1/2 within 2 and 2 packets: every other packet is dropped, and a window of three begins with it or not.
-    counts = find_run_lengths(0.5, "reached", low=1, high=1).count_drops(3)
+    counts = run_lengths.find_run_lengths(0.5, "reached", low=1, high=1).count_drops(3)
     assert counts[:3] == pytest.approx([0, 0.5, 0.5])
 
 
 # The spacing of drops.
 
-LAWS: dict[str, tuple[float, Spacing]] = {
+LAWS: dict[str, tuple[float, str]] = {
     "independent": (0.01, "off"),
     "reached": (0.01, "reached"),
     "as many": (0.0185, "reached"),
@@ -77,7 +80,7 @@ LAWS: dict[str, tuple[float, Spacing]] = {
 def toss(row: Row, **other: str) -> Row:
     """Give the fates of 40 000 packets by the law of this setting, or of another."""
     drops: str = row["drops"]
-    law = find_run_lengths(*LAWS[other.get(drops.replace(" ", "_"), drops)])
+    law = run_lengths.find_run_lengths(*LAWS[other.get(drops.replace(" ", "_"), drops)])
     random = np.random.default_rng(row["seed"])
     pmf = law.pmf / law.pmf.sum()
     places = random.choice(law.lengths, size=1000, p=pmf).cumsum()
@@ -103,11 +106,11 @@ def test_drops_by_the_exact_laws_are_reproduced_and_others_not() -> None:
     }
 
 
-def drop_by(row: Row, spacing: Spacing) -> Row:
+def drop_by(row: Row, spacing: str) -> Row:
     probability = float(f"{row['percent'] / 100:.8f}")
     return {
         "sent": 2_000_000,
-        "discarded": round(2_000_000 / find_run_lengths(probability, spacing).mean),
+        "discarded": round(2_000_000 / run_lengths.find_run_lengths(probability, spacing).mean),
     }
 
 
@@ -137,7 +140,9 @@ def flood(row: Row, *, swings: bool = True, low: float = 0.45, delay: float = 10
     fitting = float(
         min(
             places,
-            key=lambda p: abs(1 / find_run_lengths(round(float(p), 6), "reached").mean - need),
+            key=lambda p: abs(
+                1 / run_lengths.find_run_lengths(round(float(p), 6), "reached").mean - need
+            ),
         )
     )
     probability = need if row["drops"] == "independent" else round(fitting, 6)

@@ -12,8 +12,9 @@ import pytest
 from headend.scenario.source import read_scenario
 from headend.study import Verdict
 from headend.study.outcome import draw_study_figures
-from headend.study.pooling import find_percentile, pool, spread_out
-from test_studies import fill_points, judge, load
+from test_studies import fill_points, import_shared, judge, load
+
+pooling = import_shared("aqm-docsis", "pooling")
 
 Row = dict[str, Any]
 
@@ -38,18 +39,18 @@ def missed(found: dict[str, Verdict]) -> set[str]:
 
 
 def test_runs_are_pooled_by_their_weight() -> None:
-    values, shares = pool([np.array([1.0, 3.0]), np.array([2.0])], [1, 3])
+    values, shares = pooling.pool([np.array([1.0, 3.0]), np.array([2.0])], [1, 3])
     assert values.tolist() == [1.0, 2.0, 3.0]
     assert shares.tolist() == pytest.approx([0.125, 0.875, 1.0])
-    assert find_percentile(values, shares, 87.5) == 2.0
-    assert find_percentile(values, shares, 88) == 3.0
+    assert pooling.find_percentile(values, shares, 87.5) == 2.0
+    assert pooling.find_percentile(values, shares, 88) == 3.0
 
 
 def test_a_distribution_is_spread_between_its_percentiles() -> None:
-    values = spread_out({0: 0.0, 50: 10.0, 100: 110.0})
+    values = pooling.spread_out({0: 0.0, 50: 10.0, 100: 110.0})
     assert values is not None
     assert values[[0, 49, 50, 99]] == pytest.approx([0.1, 9.9, 11.0, 109.0])
-    assert spread_out({0: 0.0, 100: None}) is None
+    assert pooling.spread_out({0: 0.0, 100: None}) is None
 
 
 # The matrix.

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from headend.study import Verdict
-from headend.study.buffers import find_best
 from headend.study.claims import judge_claims
 from headend.study.outcome import draw_study_figures
-from test_studies import fill_points, judge, load
+from test_studies import fill_points, import_shared, judge, load
+
+buffers = import_shared("buffer-control", "buffers")
 
 Row = dict[str, Any]
 
@@ -459,7 +460,7 @@ def test_targets_as_recommended_agree_and_four_times_as_large_ones_differ() -> N
 
 def test_of_equal_buffers_the_smaller_is_best() -> None:
     rows = pl.DataFrame({"rate": [1, 1, 1], "buffer_kib": [32, 8, 16], "time": [2.0, 2.0, 3.0]})
-    assert find_best(rows, ["rate"], "time", highest=False)["best"].to_list() == [8]
+    assert buffers.find_best(rows, ["rate"], "time", highest=False)["best"].to_list() == [8]
 
 
 def test_ten_uploads_that_keep_the_buffer_full_lie_above_the_line() -> None:

@@ -13,14 +13,9 @@ from headend.engine.columns import OPTIONAL_TABLES
 from headend.study import Verdict
 from headend.study.airtime import CELL
 from headend.study.claims import judge_claims
-from headend.study.dcf import (
-    average_jain,
-    draw_turns,
-    find_saturation_bps,
-    share_two_bps,
-    solve_attempt_rate,
-)
-from test_studies import fill_points, judge, load
+from test_studies import fill_points, import_shared, judge, load
+
+dcf = import_shared("validation", "dcf")
 
 WINDOWS = "service-quality/windows"
 LOCAL = "service-quality/local-download"
@@ -37,23 +32,23 @@ def differing(verdicts: Verdicts) -> set[str]:
 
 
 def test_a_station_alone_sends_in_a_slot_of_its_mean_backoff_and_one() -> None:
-    assert solve_attempt_rate(1) == pytest.approx(2 / 33)
-    rates = [solve_attempt_rate(stations) for stations in (2, 5, 20, 50)]
+    assert dcf.solve_attempt_rate(1) == pytest.approx(2 / 33)
+    rates = [dcf.solve_attempt_rate(stations) for stations in (2, 5, 20, 50)]
     assert rates == sorted(rates, reverse=True)
 
 
 def test_a_station_alone_has_its_closed_form_and_two_equal_ones_share_the_models() -> None:
-    alone = find_saturation_bps(1, 1500, CELL)
+    alone = dcf.find_saturation_bps(1, 1500, CELL)
     assert alone == pytest.approx(1500 * 8 / CELL.exchange_us(1500) * 1e6)
-    two = find_saturation_bps(2, 1500, CELL, is_standard=True)
-    assert 2 * share_two_bps(1500, [CELL, CELL]) == pytest.approx(two)
+    two = dcf.find_saturation_bps(2, 1500, CELL, is_standard=True)
+    assert 2 * dcf.share_two_bps(1500, [CELL, CELL]) == pytest.approx(two)
 
 
 def test_turns_come_to_all_alike_and_jains_index_tells_who_had_them() -> None:
-    turns = draw_turns(4, 8000)
+    turns = dcf.draw_turns(4, 8000)
     assert np.bincount(turns).min() > 1800
-    assert average_jain(np.array([0, 1] * 50), 2, 2) == 1
-    assert average_jain(np.zeros(100, dtype=np.int64), 2, 10) == 0.5
+    assert dcf.average_jain(np.array([0, 1] * 50), 2, 2) == 1
+    assert dcf.average_jain(np.zeros(100, dtype=np.int64), 2, 10) == 0.5
 
 
 def measure_windows(row: dict[str, Any], *, is_starved: bool = True) -> dict[str, Any]:
@@ -107,7 +102,7 @@ def test_saturated_stations_as_in_the_model_agree_and_slower_ones_differ() -> No
     assert differing(slow) == {"DCF.basic", "DCF.announced", "DCF.standard"}
 
 
-drawn_once = functools.cache(draw_turns)
+drawn_once = functools.cache(dcf.draw_turns)
 
 
 def measure_sharing(row: dict[str, Any], *, in_turn: bool = False) -> dict[str, Any]:
@@ -117,7 +112,7 @@ def measure_sharing(row: dict[str, Any], *, in_turn: bool = False) -> dict[str, 
     rate = analysis.RATES.get(row["case"], 11.0)
     fast, slow = analysis.time_station(11.0), analysis.time_station(rate)
     turns = np.arange(8000) % stations if in_turn else drawn_once(stations, 30_000, 2)
-    mbps = share_two_bps(1500, [fast, slow])
+    mbps = dcf.share_two_bps(1500, [fast, slow])
     measured: dict[str, Any] = {"fast": 2 * mbps if in_turn else mbps, "slow": mbps}
     for number in range(10):
         # A frame every second interval.

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from headend.study import Verdict, alpha
-from headend.study.alpha import average_seeds, find_lossy, find_needed
-from test_studies import fill_points, judge, load
+from headend.study import Verdict
+from test_studies import fill_points, import_shared, judge, load
+
+alpha = import_shared("fast-docsis", "alpha")
 
 Row = dict[str, Any]
 
@@ -27,8 +28,8 @@ def test_the_needed_alpha_fills_the_link_with_the_next_one() -> None:
     runs = pl.DataFrame(
         {"n": 1, "seed": 1, "alpha": [1.0, 2.0, 3.0, 4.0], "share": [0.99, 0.9, 0.99, 1.0]}
     )
-    assert find_needed(runs, ["n"], 0.98)["alpha"].to_list() == [3.0]
-    assert find_needed(runs, ["n"], 1.1)["alpha"].to_list() == [None]
+    assert alpha.find_needed(runs, ["n"], 0.98)["alpha"].to_list() == [3.0]
+    assert alpha.find_needed(runs, ["n"], 1.1)["alpha"].to_list() == [None]
 
 
 def test_seeds_are_averaged_only_where_all_have_found_one() -> None:
@@ -40,7 +41,7 @@ def test_seeds_are_averaged_only_where_all_have_found_one() -> None:
             "lost": [1, 2, 0, 3],
         }
     )
-    found = average_seeds(find_lossy(runs, ["n"]), ["n"]).sort("n")
+    found = alpha.average_seeds(alpha.find_lossy(runs, ["n"]), ["n"]).sort("n")
     assert found["alpha"].to_list() == [12.0, None]
     assert found["low"].to_list() == [8.0, 8.0]
 

@@ -17,15 +17,9 @@ from headend.study.airtime import (
     describe_quake3,
 )
 from headend.study.claims import judge_claims
-from headend.study.hotspot import (
-    compare_bound,
-    find_busy,
-    list_lost,
-    reckon_lost,
-    tabulate_lost,
-    tell_bound,
-)
-from test_studies import fill_points, judge, load
+from test_studies import fill_points, import_shared, judge, load
+
+hotspot = import_shared("service-quality", "hotspot")
 
 TABLES = "service-quality/tables"
 QUAKE3 = "service-quality/quake3"
@@ -45,9 +39,13 @@ def test_an_exchange_is_the_sum_of_its_frames() -> None:
 
 
 def test_games_take_what_the_digest_of_the_document_has_computed() -> None:
-    assert find_busy(describe_quake3(8), 8) == pytest.approx(1.103, abs=0.002)
-    assert find_busy(describe_half_life("childm"), 20) == pytest.approx(1.026, abs=0.001)
-    assert reckon_lost(2.0, capped=True) == reckon_lost(1.0) == pytest.approx(3.394e6, abs=1e3)
+    assert hotspot.find_busy(describe_quake3(8), 8) == pytest.approx(1.103, abs=0.002)
+    assert hotspot.find_busy(describe_half_life("childm"), 20) == pytest.approx(1.026, abs=0.001)
+    assert (
+        hotspot.reckon_lost(2.0, capped=True)
+        == hotspot.reckon_lost(1.0)
+        == pytest.approx(3.394e6, abs=1e3)
+    )
     nominal = [20 * describe_half_life(name).nominal_bps / 1e3 for name in HALF_LIFE_MAPS]
     assert [round(rate) for rate in nominal] == [809, 684, 621, 570]
 
@@ -82,8 +80,8 @@ def test_a_wrong_digit_in_a_right_table_is_found() -> None:
 
 def measure_quake3(row: dict[str, Any], *, factor: float = 1.02) -> dict[str, Any]:
     players = row["players"]
-    share = find_busy(describe_quake3(players), players) if players else 0.0
-    lost = factor * min(reckon_lost(share), 4.3e6)
+    share = hotspot.find_busy(describe_quake3(players), players) if players else 0.0
+    lost = factor * min(hotspot.reckon_lost(share), 4.3e6)
     return {
         "goodput": ALONE * 1e6 - lost,
         "nominal": players * describe_quake3(players).nominal_bps,
@@ -102,9 +100,9 @@ def test_players_of_quake3_who_take_a_little_more_than_is_reckoned_agree_and_che
 
 def measure_half_life(row: dict[str, Any], *, factor: float = 1.02) -> dict[str, Any]:
     game_map = "childm" if row["game"] == "announced" else row["game"]
-    share = find_busy(describe_half_life(game_map), row["players"])
+    share = hotspot.find_busy(describe_half_life(game_map), row["players"])
     return {
-        "goodput": ALONE * 1e6 - factor * reckon_lost(share),
+        "goodput": ALONE * 1e6 - factor * hotspot.reckon_lost(share),
         "nominal": row["players"] * describe_half_life(game_map).nominal_bps,
         "late": 0.0,
     }
@@ -138,10 +136,12 @@ def test_a_loss_is_the_difference_to_the_same_seeds_run_without_players() -> Non
             "nominal": [0.0, 0.0, 1e5, 1e5],
         }
     )
-    (row,) = tabulate_lost(points).to_dicts()
+    (row,) = hotspot.tabulate_lost(points).to_dicts()
     assert (row["low"], row["lost"], row["high"]) == (1e6, 1.5e6, 2e6)
-    assert list_lost(points, 2) == [1.0, 2.0]
-    assert tell_bound(compare_bound(points, lambda _: 0.5)).startswith("a bound for 0 of 1")
+    assert hotspot.list_lost(points, 2) == [1.0, 2.0]
+    assert hotspot.tell_bound(hotspot.compare_bound(points, lambda _: 0.5)).startswith(
+        "a bound for 0 of 1"
+    )
 
 
 @pytest.mark.parametrize("name", [TABLES, QUAKE3, HALF_LIFE])

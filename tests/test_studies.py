@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -21,7 +24,7 @@ from headend.cli.study import Told
 from headend.errors import InputError
 from headend.running.memory import Allowance
 from headend.scenario.library import find_study
-from headend.scenario.shipped import list_studies
+from headend.scenario.shipped import SHIPPED, list_studies
 from headend.scenario.subjects import Vocabulary
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.analysis import blame
@@ -36,6 +39,18 @@ PING = "buffer-control/ping-latency"
 
 def load(name: str) -> Study:
     return read_study(name, find_study(name))
+
+
+def import_shared(document: str, name: str) -> ModuleType:
+    """Import a module that the studies of a document share."""
+    path = SHIPPED / "studies" / document / f"{name}.py"
+    specification = importlib.util.spec_from_file_location(f"shared_{name}", path)
+    assert specification
+    assert specification.loader
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return module
 
 
 def make_points(study: Study, fill: Callable[[dict[str, Any], float], float]) -> pl.DataFrame:

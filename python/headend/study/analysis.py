@@ -1,10 +1,18 @@
-"""A study's ``analysis.py``: importing it, and telling a mistake in it from one in headend."""
+"""A study's ``analysis.py``: importing it, and telling a mistake in it from one in headend.
+
+An analysis is imported as a module of a package of its own, in which the folder above the study's holds
+what the studies of a document share: ``from ..sharing import pool`` reads ``sharing.py`` there, and
+``from .helping import draw`` a module beside the analysis. No study sees the modules of another document,
+and each has its own copy of those it shares, read anew whenever it is imported.
+"""
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -17,6 +25,14 @@ from headend.errors import InputError, suggest
 
 #: The file's name in a study's folder.
 ANALYSIS = "analysis.py"
+
+#: What the package of a study's own folder is called within that of its document: no import statement can name it, so that a
+#: module of the document may be called as the study is.
+_OWN = "this-study"
+
+
+#: The package of a study, as an error about a module that is not there has it.
+_PACKAGE = re.compile(rf"headend_study_\w+\.(?:{_OWN}\.)?")
 
 
 def import_analysis(name: str, path: Path) -> ModuleType:
@@ -34,15 +50,27 @@ def import_analysis(name: str, path: Path) -> ModuleType:
     InputError
         When it is not there, or cannot be imported: with its line.
     """
-    module_name = f"headend_study_{name.replace('/', '_').replace('-', '_')}"
-    specification = importlib.util.spec_from_file_location(module_name, path)
+    folder = path.parent.resolve()
+    package = f"headend_study_{name.replace('/', '_').replace('-', '_')}"
+    specification = importlib.util.spec_from_file_location(f"{package}.{_OWN}.analysis", path)
     if specification is None or specification.loader is None or not path.is_file():
         raise InputError(f"{path}: no such file; a study needs one")
+    for known in [known for known in sys.modules if f"{known}.".startswith(f"{package}.")]:
+        del sys.modules[known]
+    _make_package(package, folder.parent)
+    _make_package(f"{package}.{_OWN}", folder)
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module  # dataclasses look their module up
     with blame(path):
         specification.loader.exec_module(module)
     return module
+
+
+def _make_package(name: str, folder: Path) -> None:
+    """Let modules of a folder be imported as those of a package, whatever the folder is called."""
+    specification = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    specification.submodule_search_locations = [str(folder)]
+    sys.modules[name] = importlib.util.module_from_spec(specification)
 
 
 @contextmanager
@@ -52,21 +80,24 @@ def blame(path: Path) -> Iterator[None]:
     Parameters
     ----------
     path
-        The code's file. What goes wrong elsewhere, without a line of this file on the way there, is raised as it is.
+        The analysis. A line in a module beside it, or in one that the studies of its document share, is told of that
+        file. What goes wrong elsewhere, without a line of these on the way there, is raised as it is.
     """
     try:
         yield
     except InputError:
         raise
     except Exception as error:
-        line = _find_line(error, path)
-        if line is None:
+        place = _find_line(error, path)
+        if place is None:
             raise
+        file, line = place
         if "HEADEND_TRACEBACK" in os.environ:
             traceback.print_exception(error)
         what = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+        what = _PACKAGE.sub("", what)
         raise InputError(
-            f"{path}: line {line}: {type(error).__name__}{f': {what}' if what else ''}"
+            f"{file}: line {line}: {type(error).__name__}{f': {what}' if what else ''}"
             " (HEADEND_TRACEBACK=1 tells how it came there)"
         ) from error
 
@@ -118,7 +149,12 @@ def _place(analysis: ModuleType, name: str) -> str:
 
 def _locate(analysis: ModuleType) -> Path:
     """Give the file of an analysis, as one would type it from here."""
-    path, here = Path(getattr(analysis, "__file__", None) or ANALYSIS), Path.cwd()
+    return _shorten(Path(getattr(analysis, "__file__", None) or ANALYSIS))
+
+
+def _shorten(path: Path) -> Path:
+    """Write a path as one would type it from here."""
+    here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
@@ -127,11 +163,19 @@ def _is_own(analysis: ModuleType, value: object) -> bool:
     return inspect.isfunction(value) and value.__module__ == analysis.__name__
 
 
-def _find_line(error: Exception, path: Path) -> int | None:
-    """Give the last line of a file that an error came through."""
-    wanted = os.path.realpath(path)
-    if isinstance(error, SyntaxError) and os.path.realpath(error.filename or "") == wanted:
-        return error.lineno
+def _find_line(error: Exception, path: Path) -> tuple[Path, int] | None:
+    """Give the last place that an error came through in an analysis or the modules that it shares with others."""
+    wanted = Path(path).resolve()
+    folders = (wanted.parent, wanted.parent.parent)
+
+    def place(file: str | None, line: int | None) -> tuple[Path, int] | None:
+        found = Path(file or "").resolve()
+        if found == wanted:
+            return path, line or 1
+        return (_shorten(found), line or 1) if found.parent in folders else None
+
+    if isinstance(error, SyntaxError) and (found := place(error.filename, error.lineno)):
+        return found
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if os.path.realpath(frame.filename) == wanted]
-    return lines[-1] if lines else None
+    places = [found for frame in frames if (found := place(frame.filename, frame.lineno))]
+    return places[-1] if places else None

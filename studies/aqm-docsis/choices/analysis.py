@@ -14,8 +14,9 @@ from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, log_axis, make_chart, make_legend
 from headend.judging.estimate import Estimate, estimate_mean
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.disciplines import DISCIPLINES, SLOTS
-from headend.study.pooling import find_percentile, pool
+
+from ..disciplines import DISCIPLINES, SLOTS
+from ..pooling import find_percentile, pool
 
 #: What the study calls the choices of aqm-docsis/matrix.
 BASE = "matrix"

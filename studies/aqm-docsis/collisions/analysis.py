@@ -13,8 +13,9 @@ from headend.figures.theme import PALETTE, make_chart
 from headend.judging.estimate import estimate_mean
 from headend.study.claims import Finding
 from headend.study.deciding import decide_over_seeds, join_decisions
-from headend.study.disciplines import DISCIPLINES
-from headend.study.pooling import find_percentile, pool
+
+from ..disciplines import DISCIPLINES
+from ..pooling import find_percentile, pool
 
 #: The paper's 90th percentile, and what a packet hardly ever waits without sharing its queue, ms.
 PUBLISHED, SHARED = 13.0, 25.0

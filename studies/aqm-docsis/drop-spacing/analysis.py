@@ -14,7 +14,8 @@ from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study.claims import Finding, decide
 from headend.study.deciding import decide_over_seeds, join_decisions
-from headend.study.drops import RunLengths, find_run_lengths
+
+from ..drops import RunLengths, find_run_lengths
 
 #: Packets in which drops are counted.
 WINDOW = 1000

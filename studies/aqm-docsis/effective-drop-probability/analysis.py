@@ -12,7 +12,8 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.drops import find_run_lengths
+
+from ..drops import find_run_lengths
 
 #: What Appendix B says the law makes of small probabilities.
 SLOPE = 0.541

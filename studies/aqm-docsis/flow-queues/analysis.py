@@ -11,7 +11,8 @@ from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, decide
 from headend.study.deciding import decide_over_seeds, join_decisions
-from headend.study.disciplines import DISCIPLINES, SLOTS
+
+from ..disciplines import DISCIPLINES, SLOTS
 
 ISOLATIONS = {
     "hashed": "32 queues, hashed",

@@ -16,8 +16,9 @@ from headend.figures.theme import PALETTE, colour, dash, log_axis, make_chart, s
 from headend.judging.estimate import estimate_mean
 from headend.study.claims import Finding, Verdict, decide
 from headend.study.deciding import Decision, decide_over_seeds, join_decisions
-from headend.study.disciplines import DISCIPLINES, SLOTS
-from headend.study.pooling import Values, find_percentile, pool, spread_out
+
+from ..disciplines import DISCIPLINES, SLOTS
+from ..pooling import Values, find_percentile, pool, spread_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

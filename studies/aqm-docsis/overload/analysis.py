@@ -14,7 +14,8 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.drops import find_run_lengths
+
+from ..drops import find_run_lengths
 
 #: Of the scenario: s between two updates, of warm-up and of the measured part; bit/s of the line; IP bytes of a datagram.
 STEP, WARMUP, RATE, SIZE = 0.016, 10.0, 10e6, 1024

@@ -13,7 +13,8 @@ from headend.figures.theme import PALETTE, make_chart
 from headend.judging.estimate import estimate_mean
 from headend.study.claims import Finding, Verdict
 from headend.study.deciding import Decision, decide_over_seeds, join_decisions
-from headend.study.pooling import Values, find_percentile, pool
+
+from ..pooling import Values, find_percentile, pool
 
 NAMES = {
     "codel": "CoDel",

@@ -11,7 +11,8 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, make_chart, mark_across
 from headend.study.claims import Finding, decide
-from headend.study.pooling import Values
+
+from ..pooling import Values
 
 #: Of the scenario: s between two values, bytes of a packet and of its MAC frame, when the floods begin and end (s) and the service's rates (Mb/s).
 STEP, PACKET, FRAME = 0.002, 1500, 1518

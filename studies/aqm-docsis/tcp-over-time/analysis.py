@@ -14,12 +14,13 @@ from headend.figures.theme import PALETTE, colour, dash, make_chart
 from headend.judging.estimate import estimate_mean
 from headend.study.claims import Finding, Verdict
 from headend.study.deciding import Decision, decide_over_seeds, join_decisions
-from headend.study.disciplines import DISCIPLINES, SLOTS
+
+from ..disciplines import DISCIPLINES, SLOTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headend.study.pooling import Values
+    from ..pooling import Values
 
 #: What decides between two queues in the first half minute.
 WHY_CHANCE = (

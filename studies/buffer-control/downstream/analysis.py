@@ -9,8 +9,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import mark_across, mark_along
-from headend.study.buffers import KIB, draw_over_buffers, find_best, predict_delay
 from headend.study.claims import Finding, decide
+
+from ..buffers import KIB, draw_over_buffers, find_best, predict_delay
 
 #: Round trip of the downloads, in ms.
 ROUND_TRIP_MS = 57

@@ -9,9 +9,10 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.buffers import predict_delay
 from headend.study.claims import Finding, decide
-from headend.study.fitting import Slope, fit_slope
+
+from ..buffers import predict_delay
+from ..fitting import Slope, fit_slope
 
 #: The bench's own round trip, which the guideline holds as the intercept, in ms, and its slope.
 INTERCEPT_MS, PUBLISHED_SLOPE = 17.0, 0.8462

@@ -10,8 +10,9 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across_in_corner
 from headend.study.claims import Finding, decide
-from headend.study.fitting import Slope, fit_slope
 from headend.text.quantity import format_quantity
+
+from ..fitting import Slope, fit_slope
 
 #: The bench's own round trip, which the guideline holds as the intercept, in ms.
 INTERCEPT_MS = 17.0

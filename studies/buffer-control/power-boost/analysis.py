@@ -9,8 +9,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.study.buffers import draw_over_buffers, make_buffer_axis, predict_delay
 from headend.study.claims import Finding, decide
+
+from ..buffers import draw_over_buffers, make_buffer_axis, predict_delay
 
 BOOSTS = ("none", "1 MB", "5 MB")
 

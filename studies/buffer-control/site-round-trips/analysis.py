@@ -10,8 +10,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
-from headend.study.buffers import KIB
 from headend.study.claims import Finding, decide
+
+from ..buffers import KIB
 
 SITES = Path(__file__).with_name("sites.csv")
 

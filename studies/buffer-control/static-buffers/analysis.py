@@ -10,8 +10,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.buffers import KIB, predict_delay
 from headend.study.claims import Finding, decide
+
+from ..buffers import KIB, predict_delay
 
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:

@@ -10,8 +10,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.buffers import draw_over_buffers, measure_leads
 from headend.study.claims import Finding, decide
+
+from ..buffers import draw_over_buffers, measure_leads
 
 #: Table 2.
 PUBLISHED_KIB = {1: 8, 2: 16, 5: 32, 10: 50}

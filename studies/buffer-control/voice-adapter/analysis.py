@@ -7,8 +7,9 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.study.buffers import draw_over_buffers
 from headend.study.claims import Finding, decide
+
+from ..buffers import draw_over_buffers
 
 #: What stands between the home's hosts and the modem.
 ARRANGEMENTS = {"switch": "Behind a switch", "adapter": "Behind the adapter"}

@@ -9,9 +9,10 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.study import decide_over_seeds
-from headend.study.buffers import draw_over_buffers
 from headend.study.claims import Finding, decide
 from headend.text.quantity import format_quantity
+
+from ..buffers import draw_over_buffers
 
 #: Choices that differ in how the modem counts alone.
 COUNTS = ("blocks", "packets", "bytes")

@@ -13,9 +13,10 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
 from headend.study import decide_over_seeds, join_decisions
-from headend.study.buffers import draw_over_buffers, make_buffer_axis, measure_leads
 from headend.study.claims import Finding, Verdict, decide
 from headend.text.quantity import format_quantity
+
+from ..buffers import draw_over_buffers, make_buffer_axis, measure_leads
 
 #: Table 1: what a score is called.
 WORDS = {5: "Excellent", 4: "Good", 3: "Fair", 2: "Poor", 1: "Bad"}

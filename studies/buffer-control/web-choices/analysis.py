@@ -7,8 +7,9 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.study.buffers import draw_over_buffers, find_slower
 from headend.study.claims import Finding, decide
+
+from ..buffers import draw_over_buffers, find_slower
 
 BROWSERS = {
     "internet_explorer_7": "Internet Explorer 7",

@@ -11,8 +11,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart, mark_across
-from headend.study.buffers import draw_over_buffers, find_slower
 from headend.study.claims import Finding, decide
+
+from ..buffers import draw_over_buffers, find_slower
 
 BROWSERS = ("Internet Explorer 7", "Chrome 13", "Firefox 6")
 

@@ -10,8 +10,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across
-from headend.study.alpha import FRAME, PACKET
 from headend.study.claims import Finding, Verdict, decide
+
+from ..alpha import FRAME, PACKET
 
 NAMES = {"docsis": "DOCSIS", "simple": "simple link"}
 

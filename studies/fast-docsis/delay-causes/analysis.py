@@ -9,7 +9,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_along
-from headend.study.alpha import (
+from headend.study.claims import Finding, decide
+
+from ..alpha import (
     FRAME,
     PACKET,
     average_seeds,
@@ -17,7 +19,6 @@ from headend.study.alpha import (
     find_needed,
     tell_alpha,
 )
-from headend.study.claims import Finding, decide
 
 #: Of the scenario, bit/s.
 RATE = 3e6

@@ -10,7 +10,9 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
-from headend.study.alpha import (
+from headend.study.claims import decide
+
+from ..alpha import (
     FRAME,
     MAC_HEADER,
     PACKET,
@@ -21,7 +23,6 @@ from headend.study.alpha import (
     judge_trend,
     tell_alpha,
 )
-from headend.study.claims import decide
 
 #: Of the scenario, bit/s: what a modem has, or all share.
 RATE = 3e6

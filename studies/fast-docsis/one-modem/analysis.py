@@ -11,7 +11,9 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
 from headend.study import Finding, Verdict
-from headend.study.alpha import (
+from headend.study.claims import decide
+
+from ..alpha import (
     FRAME,
     PACKET,
     PACKET_MS,
@@ -23,7 +25,6 @@ from headend.study.alpha import (
     judge_trend,
     tell_alpha,
 )
-from headend.study.claims import decide
 
 #: Of the scenario: bit/s of the lines, and what they carry of IP packets at most.
 RATE = 3e6

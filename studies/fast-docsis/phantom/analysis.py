@@ -10,7 +10,8 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, make_chart, mark_along
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
-from headend.study.alpha import (
+
+from ..alpha import (
     FRAME,
     PACKET,
     PACKET_MS,

@@ -9,8 +9,9 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.alpha import correlate_ranks
 from headend.study.claims import Finding, decide
+
+from ..alpha import correlate_ranks
 
 #: As printed: by modems, flows (of each modem) with α required and target queueing delay, ms.
 TABLES = {

@@ -13,7 +13,8 @@ from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 from headend.study.airtime import DOCUMENT_TRANSFER, HALF_LIFE_MAPS, describe_half_life
-from headend.study.hotspot import (
+
+from ..hotspot import (
     ANNOUNCED,
     CAPPED,
     NOMINAL,

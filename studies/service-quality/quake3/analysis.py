@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from headend.figures.figure import Panel
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 from headend.study.airtime import describe_quake3
-from headend.study.hotspot import (
+
+from ..hotspot import (
     ANNOUNCED,
     CAPPED,
     CORRECTED,

@@ -12,7 +12,8 @@ from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.airtime import CELL
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.dcf import find_saturation_bps
+
+from ..dcf import find_saturation_bps
 
 PACKET_BYTES = 1500
 

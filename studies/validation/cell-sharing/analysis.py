@@ -14,7 +14,8 @@ from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across
 from headend.study.airtime import CELL, Airtime
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.dcf import average_jain, draw_jain, share_two_bps
+
+from ..dcf import average_jain, draw_jain, share_two_bps
 
 PACKET_BYTES = 1500
 
