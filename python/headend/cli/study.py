@@ -100,8 +100,8 @@ def show(name: str, as_json: bool) -> None:
         print_json(_describe(study))
         return
     console = make_output()
-    console.print(write_line((study.title, "bold")))
-    console.print(write_line((study.source, "dim")), end="\n\n")
+    console.print(write_line((study.question or study.title, "bold")))
+    console.print(write_line(f"{study.title}: ", (study.source, "dim")), end="\n\n")
     console.print(f"{study.description}\n")
     for axis in study.axes:
         console.print(write_line(f"  {axis.name}: {', '.join(map(str, axis.values))}"))
@@ -129,6 +129,7 @@ def show(name: str, as_json: bool) -> None:
     type=read_path,
     shell_complete=complete_folders,
 )
+@click.option("--full", help="Also print every claim with its notes.", is_flag=True)
 @allow_option
 @scheduler_option
 @quiet_option
@@ -139,6 +140,7 @@ def run(
     quick: bool,
     seeds: str | None,
     out: Path | None,
+    full: bool,
     allow_files: tuple[Path, ...],
     scheduler: str | None,
     quiet: bool,
@@ -170,7 +172,7 @@ def run(
     for order in orders:
         check_study_folder(order.folder, order.study)
         _announce_program(order.study)
-    told = Told()
+    told = Told(full=full)
     needed = any(study.scenario for study in studies)
     with interrupt_at_once(), open_crew(scheduler if needed else None, allowance) as crew:
         _carry_out(orders, crew, told, allowance, quiet=quiet, as_json=as_json)
@@ -183,8 +185,9 @@ def run(
 
 @dataclass(frozen=True)
 class Told:
-    """What was told of studies: their claims, with the name of each; all of them as JSON can hold it; why some failed."""
+    """What was told of studies: their claims, with the name of each; all of them as JSON can hold it; why some failed; and whether all claims are printed."""
 
+    full: bool = False
     judged: list[tuple[str, list[Judgement]]] = field(default_factory=list)
     documents: list[dict[str, Any]] = field(default_factory=list)
     failures: list[tuple[str, Exception]] = field(default_factory=list)
@@ -285,10 +288,16 @@ def _tell(
     unwritten = _explain_unwritten(outcome, order.folder)
     told.judged.append((name, outcome.judgements))
     told.documents.append(
-        {**outcome.to_dict(), "folder": folder, **tell_in_json([unwritten] if unwritten else [])}
+        {
+            **outcome.to_dict(),
+            "answer": outcome.answer.to_dict(),
+            "folder": folder,
+            **tell_in_json([unwritten] if unwritten else []),
+        }
     )
     if not quiet and not as_json:
-        _print_outcome(outcome, None if unwritten else order.folder)
+        own = None if unwritten else order.folder
+        _print_outcome(outcome, own, alone=alone, full=told.full)
     elif not as_json:
         for line in _list_missed(outcome.judgements):
             print_miss(line if alone else f"{name}: {line}")
@@ -313,25 +322,38 @@ def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
     return explain_unwritten(outcome.unwritten, folder / REPORT, later)
 
 
-def _print_outcome(outcome: StudyOutcome, folder: Path | None) -> None:
-    """Print what was found, and where the report is, if there is one."""
+def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, full: bool) -> None:
+    """Print what was found, of one of several studies in words alone, and where the report is, if there is one."""
+    from headend.cli.first_lines import print_answer
+
+    answer = outcome.answer
+    print_answer(answer if alone else replace(answer, matrix=None))
+    console = make_output()
+    if outcome.study.quick:
+        console.print(f"Quick form: {outcome.study.quick}", style="yellow")
+    if full:
+        _print_claims(outcome)
+    elif alone:
+        console.print("--full prints all claims with their notes.", style="dim")
+    print_first_warnings(outcome.warnings, "the report")
+    if folder:
+        console.print(write_line(f"Report: {folder / REPORT}"), soft_wrap=True)
+
+
+def _print_claims(outcome: StudyOutcome) -> None:
+    """Print every claim with its notes."""
     from headend.cli.tables import draw_claims, fit
 
     console = make_output()
     console.print()
     console.print(write_line((outcome.study.title, "bold")))
     console.print(write_line((outcome.study.source, "dim")))
-    if outcome.study.quick:
-        console.print(f"Quick form: {outcome.study.quick}", style="yellow")
     console.print(fit(console, draw_claims(outcome.judgements)))
     for judgement in outcome.judgements:
         if judgement.finding.why:
             why = " ".join(judgement.finding.why.split())
             console.print(write_line((judgement.claim.id, "bold"), f": {why}"))
     console.print()
-    print_first_warnings(outcome.warnings, "the report")
-    if folder:
-        console.print(write_line(f"Report: {folder / REPORT}"), soft_wrap=True)
 
 
 def _print_totals(told: Told) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,11 +30,14 @@ from headend.results.scratch import sweep_up
 from headend.results.seal import SEALS, check_whole, find_damage, is_page_of, seal
 from headend.results.store import POINT_FOLDER
 from headend.study.analysis import call, refuse_answer, refuse_chart
+from headend.study.answering import answer_study, order_claims
 from headend.study.claims import Judgement
 from headend.study.definition import Study
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from headend.judging.answer import Answer
 
 CLAIMS = "claims.json"
 FIGURES = "figures"
@@ -54,6 +56,11 @@ class StudyOutcome:
     warnings: Sequence[str] = ()
     #: Why not all of it could be written; its points are kept.
     unwritten: BaseException | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """What a page or command says first."""
+        return answer_study(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
@@ -75,7 +82,6 @@ class StudyOutcome:
         """
         from headend.figures.export import name_panels
         from headend.report.page import render_page, write_page
-        from headend.study.counting import tell_counts
         from headend.version import read_version
 
         page = render_page(
@@ -83,8 +89,8 @@ class StudyOutcome:
             self.figures,
             title=self.study.title,
             study=self.study,
-            judgements=self.judgements,
-            counts=tell_counts(Counter(one.finding.verdict for one in self.judgements)),
+            answer=self.answer,
+            judgements=order_claims(self.judgements),
             points=self.points,
             warnings=self.warnings,
         )

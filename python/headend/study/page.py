@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headend.results.folder import write_file
+from headend.study.answering import answer_studies
 from headend.study.claims import Judgement, Kind, Verdict
 from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
 from headend.study.exhibits import Exhibit, list_exhibits
@@ -15,6 +16,8 @@ from headend.study.gathering import Gathered, tell_seeds
 from headend.text.reveal import reveal
 
 TITLE = "Receipts: what five documents say, and what headend measures"
+
+QUESTION = "Does headend measure what the documents published?"
 
 #: What each kind of claim is, in words for readers.
 KINDS = {
@@ -84,10 +87,10 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
         "studies.html.j2",
         [],
         title=TITLE,
-        headline=tell_headline(gathered),
-        missing=tell_missing(gathered),
+        answer=answer_studies(
+            QUESTION, [tell_headline(gathered), tell_missing(gathered)], count_by_document(judged)
+        ),
         documents=_group(gathered),
-        counts=count_by_document(judged),
         kinds=count_by_kind(judged),
         about=KINDS,
         verdicts=list(Verdict),

@@ -123,14 +123,17 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
     main = conclusion.grid.dimensions[conclusion.main].name
     failing = [best for best in others if best.standing is Standing.FAILS]
     undecided = [best for best in others if best.standing is Standing.UNDECIDED]
-    if failing:
-        first = failing[0]
-        several = len(conclusion.list_bests(conclusion.main)) > 1
-        where = f"At {_tell_lines(conclusion, failing)} no" if several else "No"
-        label = _label(conclusion, [first.setting or 0])[0]
-        at = f" at {_tell_lines(conclusion, [first])}" if len(failing) > 1 else ""
-        values = _tell_held(conclusion, first.setting or 0)
-        return f"{where} {main} gives {_join_conditions(conclusion)}; {label} comes nearest{at}, with {values}."
+    nearest = conclusion.nearest
+    if failing and nearest:
+        lines = conclusion.list_bests(conclusion.main)
+        label = _label(conclusion, [nearest.setting or 0])[0]
+        where, at = "No", ""
+        if len(failing) < len(lines):
+            where = f"At {_tell_lines(conclusion, failing)} no"
+        if len(failing) > 1:
+            at = f" at {_tell_lines(conclusion, [nearest])}"
+        values = _tell_held(conclusion, nearest.setting or 0)
+        return f"{where} {main} gives {_join_conditions(conclusion)}; {label}{at} comes nearest, with {values}."
     if undecided:
         several = len(conclusion.list_bests(conclusion.main)) > 1
         first = undecided[0]
@@ -253,7 +256,10 @@ def _span(conclusion: Conclusion, settings: Iterable[int]) -> str:
     numbers = main.numbers or tuple(range(len(main.labels)))
     places.sort(key=lambda place: numbers[place])
     first, last = main.labels[places[0]], main.labels[places[-1]]
-    return first if first == last else f"{first} to {last}"
+    if first == last:
+        return first
+    number, _, unit = first.partition(" ")
+    return f"{number if last.endswith(f' {unit}') else first} to {last}"
 
 
 def _tell_categories(conclusion: Conclusion) -> str:
@@ -351,7 +357,8 @@ def _draw_matrix(conclusion: Conclusion) -> Matrix | None:
         notes.append(
             f"{len(kept)} of {len(lines)} rows and {len(columns)} of {len(main.labels)} columns are shown."
         )
-    corner = f"{', '.join(others)} ↓  {main.name} →" if others else f"{main.name} →"
+    across = f"{main.name}\u00a0→"
+    corner = f"{', '.join(others)}\u00a0↓ {across}" if others else across
     choices = tuple(main.labels[number] for number in columns)
     return Matrix(choices, tuple(rows), corner, " ".join(filter(None, notes)))
 
@@ -406,6 +413,7 @@ def _draw_standing(conclusion: Conclusion, best: Best, setting: int) -> Cell | N
     told = [
         f"{one.term.text} {_write(conclusion.terms[one.term.text], setting, plain=True)}"
         for one in (held or wish.hold)
+        if standing is Standing.FAILS or one.term != wish.objective
     ]
     if standing is Standing.FAILS:
         is_nearest = setting == best.setting
@@ -504,11 +512,17 @@ def _join(labels: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> _join(["a", "b"]), _join(["8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB"])
-    ('a and b', '8 KiB to 128 KiB')
+    >>> _join(["a", "b"]), _join(["2 ms", "5 ms", "9 ms"]), _join(list("abcde"))
+    ('a and b', '2, 5 and 9 ms', 'a to e')
     """
+    first, last = labels[0] if labels else "", labels[-1] if labels else ""
+    units = {label.partition(" ")[2] for label in labels}
+    if len(units) == 1 and units != {""} and all(label[0].isdigit() for label in labels):
+        # One unit is told once, behind the last number.
+        labels = [*(label.partition(" ")[0] for label in labels[:-1]), last]
+        first = labels[0]
     if len(labels) > MOST_TOLD:
-        return f"{labels[0]} to {labels[-1]}"
+        return f"{first} to {last}"
     return join_names(labels)
 
 

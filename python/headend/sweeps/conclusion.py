@@ -201,7 +201,7 @@ def is_tie(better: float, difference: Estimate) -> bool:
     (True, False)
     """
     is_small = abs(difference.mean) <= TIE * abs(better)
-    return is_small or (not math.isnan(difference.half) and not difference.is_clear)
+    return is_small or (not math.isnan(difference.low) and not difference.is_clear)
 
 
 @dataclass(frozen=True)
@@ -314,6 +314,12 @@ class Conclusion:
     trade_off: TradeOff | None
 
     @property
+    def nearest(self) -> Best | None:
+        """Of the lines along the main dimension on which nothing holds, the best setting of the one that falls least short."""
+        failing = [own for own in self.list_bests(self.main) if own.standing is Standing.FAILS]
+        return min(failing, key=lambda own: find_shortfall(self, own.setting or 0), default=None)
+
+    @property
     def objective(self) -> Measured | None:
         """What there should be most or least of."""
         term = self.sweep.wish.objective
@@ -377,13 +383,13 @@ class Conclusion:
         }
 
     def _list_values(self, setting: int | None) -> dict[str, Any]:
-        """Give the means of what the wish is about, with the half widths of their intervals, in base units."""
+        """Give the means of what the wish is about, with their intervals, in base units."""
         found = {
             term.text: self.terms[term.text].estimates.get(setting or 0)
             for term in self.sweep.wish.terms
         }
         return {
-            name: {"mean": own.mean, "half": None if math.isnan(own.half) else own.half}
+            name: {"mean": own.mean, "low": own.low, "high": own.high}
             for name, own in found.items()
             if own
         }
@@ -523,7 +529,7 @@ def _judge(condition: Condition, measured: Measured, setting: int) -> Standing:
     if estimate is None:
         return Standing.FAILS
     bound = condition.read_bound(measured.about.kind)
-    ends = (estimate.mean,) if math.isnan(estimate.half) else (estimate.low, estimate.high)
+    ends = (estimate.mean,) if math.isnan(estimate.low) else (estimate.low, estimate.high)
     met = [_meets(end, condition.operator, bound) for end in ends]
     if all(met):
         return Standing.HOLDS
@@ -552,7 +558,7 @@ def _find_best(conclusion: Conclusion, along: int, line: tuple[int, ...]) -> Bes
         return Best(along, line, _find_nearest(conclusion, done), (), Standing.FAILS)
     objective = conclusion.objective
     if objective is None:
-        first, *others = sorted(able, key=lambda own: _find_shortfall(conclusion, own))
+        first, *others = sorted(able, key=lambda own: find_shortfall(conclusion, own))
         return Best(along, line, first, tuple(sorted(others, key=line.index)), standing)
     able = [setting for setting in able if setting in objective.estimates]
     if not able:
@@ -574,11 +580,11 @@ def _weigh(conclusion: Conclusion, setting: int) -> float:
 def _find_nearest(conclusion: Conclusion, settings: Sequence[int]) -> int:
     """Find the setting that falls least short of what must hold; of equals, the one with the better objective."""
     return min(
-        settings, key=lambda own: (_find_shortfall(conclusion, own), -_weigh(conclusion, own))
+        settings, key=lambda own: (find_shortfall(conclusion, own), -_weigh(conclusion, own))
     )
 
 
-def _find_shortfall(conclusion: Conclusion, setting: int) -> float:
+def find_shortfall(conclusion: Conclusion, setting: int) -> float:
     """Give by how much a setting falls short of the worst condition, as a share of its bound; below zero, what is to spare."""
     shares = []
     for condition in conclusion.sweep.wish.hold:

@@ -393,8 +393,8 @@ def draw_trade_off(conclusion: Conclusion) -> Figure:
 
 def _span(name: str, measured: Measured, setting: int) -> dict[str, float]:
     own = measured.estimates[setting]
-    half = 0.0 if math.isnan(own.half) else own.half
-    return {name: own.mean, f"{name}_low": own.mean - half, f"{name}_high": own.mean + half}
+    ends = (own.mean, own.mean) if math.isnan(own.low) else (own.low, own.high)
+    return {name: own.mean, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
 def _draw_against(

@@ -1,0 +1,166 @@
+"""What the page and the command of a study say first: its question, how its claims stand, and the most telling of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from headend.judging.answer import Answer, Cell, Matrix, Row
+from headend.judging.grading import Grade
+from headend.study.claims import Judgement, Kind, Verdict
+from headend.study.counting import Counts
+from headend.text.wording import list_names
+
+if TYPE_CHECKING:
+    from headend.study.outcome import StudyOutcome
+
+#: Claims that the matrix shows; the table below has all.
+MOST_CLAIMS = 6
+
+#: Letters of what was published or measured that a cell of the matrix shows.
+MOST_LETTERS = 64
+
+#: Claims that a sentence names.
+MOST_NAMED = 3
+
+#: The colour of each verdict.
+GRADES = {
+    Verdict.REPRODUCED: Grade.GOOD,
+    Verdict.DIFFERS: Grade.BAD,
+    Verdict.UNDECIDED: Grade.FAIR,
+    Verdict.UNTESTABLE: Grade.NONE,
+}
+
+#: What is said of several claims with each verdict.
+_PLURALS = {
+    Verdict.DIFFERS: "differ",
+    Verdict.UNDECIDED: "are undecided",
+    Verdict.UNTESTABLE: "cannot be tested",
+}
+_SINGULARS = {**_PLURALS, Verdict.DIFFERS: "differs", Verdict.UNDECIDED: "is undecided"}
+
+#: Which verdicts a reader asks about first.
+_FIRST = (Verdict.DIFFERS, Verdict.UNDECIDED, Verdict.UNTESTABLE, Verdict.REPRODUCED)
+
+
+def answer_study(outcome: StudyOutcome) -> Answer:
+    """Say what a study found."""
+    study, judgements = outcome.study, outcome.judgements
+    shown = order_claims(judgements)[:MOST_CLAIMS]
+    more = len(judgements) - len(shown)
+    note = f"{len(shown)} of {len(judgements)} claims; all are below." if more else ""
+    rows = tuple(_draw_claim(judgement) for judgement in shown)
+    return Answer(
+        study.question or study.title,
+        tuple(tell_claims(judgements)),
+        Matrix(("published", "measured", "verdict"), rows, "claim", note) if rows else None,
+        outcome.figures[0].name if outcome.figures else "",
+    )
+
+
+def answer_studies(question: str, sentences: Sequence[str], counts: Mapping[str, Counts]) -> Answer:
+    """Say how the published results of all documents stand.
+
+    Parameters
+    ----------
+    question
+        The headline.
+    sentences
+        What is said of them.
+    counts
+        Of each document, how many published results have each verdict.
+    """
+    rows = tuple(
+        Row(document, tuple(_draw_count(verdict, own.get(verdict, 0)) for verdict in Verdict))
+        for document, own in counts.items()
+    )
+    matrix = Matrix(tuple(Verdict), rows, "published results of")
+    return Answer(question, tuple(filter(None, sentences)), matrix if rows else None)
+
+
+def order_claims(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Order claims by what they are evidence for, published results first, and among equals what differs first."""
+    kinds = list(Kind)
+    return sorted(
+        judgements,
+        key=lambda one: (kinds.index(one.claim.kind), _FIRST.index(one.finding.verdict)),
+    )
+
+
+def tell_claims(judgements: Sequence[Judgement]) -> list[str]:
+    """Say how many claims are reproduced, name the others, and count the published results apart where there are other claims too.
+
+    Parameters
+    ----------
+    judgements
+        The claims of a study.
+
+    Returns
+    -------
+    list of str
+        One or two sentences.
+    """
+    if not judgements:
+        return ["The study makes no claim."]
+    told = [_tell_verdicts(judgements)]
+    results = [one for one in judgements if one.claim.kind is Kind.RESULT]
+    if results and len(results) < len(judgements):
+        reproduced = _count(results)[Verdict.REPRODUCED]
+        told.append(
+            f"Of {_number(len(results), 'published result')}, {reproduced} {'is' if reproduced == 1 else 'are'} reproduced."
+        )
+    return told
+
+
+def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
+    counts, total = _count(judgements), len(judgements)
+    reproduced = counts[Verdict.REPRODUCED]
+    if reproduced == total:
+        few = {1: "The claim is", 2: "Both claims are"}
+        return f"{few.get(total, f'All {total} claims are')} reproduced."
+    parts = [
+        f"{reproduced} of {_number(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
+    ]
+    for verdict in _FIRST[:-1]:
+        own = [one.claim.id for one in judgements if one.finding.verdict is verdict]
+        if own:
+            words = _SINGULARS if len(own) == 1 else _PLURALS
+            parts.append(f"{len(own)} {words[verdict]} ({list_names(own, MOST_NAMED)})")
+    return f"{'; '.join(parts)}."
+
+
+def _count(judgements: Sequence[Judgement]) -> Counter[Verdict]:
+    return Counter(one.finding.verdict for one in judgements)
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _draw_claim(judgement: Judgement) -> Row:
+    claim, finding = judgement.claim, judgement.finding
+    return Row(
+        claim.id,
+        (
+            Cell(Grade.NONE, "", _shorten(claim.published or claim.expected)),
+            Cell(Grade.NONE, "", _shorten(finding.measured)),
+            Cell(GRADES[finding.verdict], finding.verdict, ""),
+        ),
+    )
+
+
+def _shorten(text: str) -> str:
+    """Keep the beginning of a long text.
+
+    Examples
+    --------
+    >>> _shorten("rises with the buffer")
+    'rises with the buffer'
+    """
+    return textwrap.shorten(text, MOST_LETTERS, placeholder=" …")
+
+
+def _draw_count(verdict: Verdict, count: int) -> Cell:
+    return Cell(GRADES[verdict] if count else Grade.NONE, "", str(count))
