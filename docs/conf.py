@@ -6,6 +6,7 @@ a code host. The order of the pages stands below, and not in the pages, which th
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/howto/own-trace",
         "docs/howto/cluster",
     ],
+    "Lessons": ["docs/lessons/README"],
     "Explanation": [
         "docs/explanation/why-buffers-bloat",
         "docs/explanation/what-an-aqm-does",
@@ -59,7 +61,7 @@ CONTENTS: dict[str, list[str]] = {
 }
 
 #: Pages with pages below them: all those of their folder.
-SHELVES = ["docs/models/README", "docs/adr/README"]
+SHELVES = ["docs/lessons/README", "docs/models/README", "docs/adr/README"]
 
 html_theme = "furo"
 html_theme_options = {"navigation_with_keys": False, "top_of_page_buttons": []}
@@ -101,9 +103,11 @@ def add_contents(_app: Any, page: str, source: list[str]) -> None:
 
 
 def list_shelf(folder: Path) -> list[str]:
-    """List the pages of a folder, in the order of names, that of its README left out."""
-    pages = sorted(path for path in folder.rglob("*.md") if path.name != "README.md")
-    return [path.relative_to(folder).with_suffix("").as_posix() for path in pages]
+    """List the pages of a folder: first those that its README links, in that order, then the others."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    linked = [link.removesuffix(".md") for link in re.findall(r"\]\(([\w./-]+\.md)\)", text)]
+    names = sorted(path.stem for path in folder.glob("*.md") if path.name != "README.md")
+    return list(dict.fromkeys([name for name in linked if name in names] + names))
 
 
 def add_forward(app: Any, exception: Exception | None) -> None:
