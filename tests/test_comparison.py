@@ -24,9 +24,9 @@ from headend.judging.comparison import (
     explain_board,
     gather_variants,
 )
-from headend.judging.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
+from headend.judging.estimate import estimate_difference, estimate_mean, format_estimate
 from headend.judging.pooling import pool_histograms
-from headend.judging.scores import Figure, mark_values, score_runs
+from headend.judging.scores import Figure, is_tie, mark_values, score_runs
 from headend.running.comparison import load_results
 from headend.running.experiment import choose_seeds, compare, plan_comparison
 from street import make_street
@@ -90,24 +90,64 @@ def test_one_seed_has_no_interval_and_is_never_clear() -> None:
 def test_pairing_removes_what_the_seeds_have_in_common() -> None:
     base = [10.0, 200.0, 3000.0]
     better = [value - 5 - offset for value, offset in zip(base, (0.1, 0.0, -0.1), strict=True)]
-    assert not Estimate(-5, estimate_mean(base).half, 3).is_clear
+    assert not estimate_mean([value - 5 - 1000 for value in base]).is_clear
     difference = estimate_difference(better, base)
     assert difference.is_clear
     assert difference.mean == pytest.approx(-5)
 
 
+DELAY = Figure("queue", "delay p50", "time")
+MOS = Figure("call", "MOS p50", "number", rising=True, range=(1.0, 4.5))
+
+
+def mark(values: list[float], figure: Figure = DELAY) -> list[str]:
+    """Mark values of one seed, of delays in ms."""
+    unit = 1e6 if figure is DELAY else 1
+    return list(mark_values([{1: value * unit} for value in values], figure))
+
+
 def test_best_and_worst_are_marked_and_ties_are_ties() -> None:
-    assert mark_values([1.0, 2.0], rising=False) == ["best", ""]
-    assert mark_values([1.0, 2.0, 3.0], rising=True) == ["worst", "", "best"]
-    assert mark_values([1.0, 1.005, 3.0], rising=False) == ["best", "best", "worst"]
-    assert mark_values([1.0, math.nan, 2.0], rising=False) == ["best", "worst", ""]
-    assert mark_values([5.0, 5.0], rising=True) == ["", ""]
+    assert mark([1.0, 2.0]) == ["best", ""]
+    assert mark([1.0, 1.04, 3.0]) == ["best", "best", "worst"]
+    assert mark([1.0, 1.2, 3.0, 2.95]) == ["best", "", "worst", "worst"]
+    assert mark([1.0, math.nan, 2.0]) == ["best", "worst", ""]
+    assert mark([5.0, 5.0]) == mark([5.0, 5.2]) == ["", ""]
+    assert mark([2.0, 3.0, 1.5], MOS) == ["", "best", "worst"]
 
 
 def test_a_value_alone_is_not_the_best_of_anything() -> None:
-    assert mark_values([math.nan, 5.0], rising=True) == ["", ""]
-    assert mark_values([5.0, math.nan, math.nan], rising=False) == ["", "", ""]
-    assert mark_values([5.0], rising=False) == [""]
+    assert mark([math.nan, 5.0]) == ["", ""]
+    assert mark([5.0, math.nan, math.nan]) == ["", "", ""]
+    assert mark([5.0]) == [""]
+    assert mark_values([{1: 5e6}, {}], DELAY) == ["", ""]
+
+
+def test_what_nobody_notices_is_a_tie() -> None:
+    loss = Figure("call", "lost", "ratio")
+    assert mark([0.0, 0.09]) == ["", ""]
+    assert mark([0.0, 0.11]) == ["best", ""]
+    assert mark([0.0, 0.0009], loss) == ["", ""]
+    assert mark([0.0, 0.0011], loss) == ["best", ""]
+    # 5 % of the best would be 0.22 of a MOS, and of a bad one 0.05.
+    assert mark([4.4, 4.31], MOS) == ["", ""]
+    assert mark([4.4, 4.29], MOS) == ["best", ""]
+    assert mark([1.2, 1.11], MOS) == ["", ""]
+
+
+def test_a_difference_within_its_interval_is_a_tie() -> None:
+    best = {1: 100e6, 2: 130e6, 3: 90e6}
+    noisy = {1: 120e6, 2: 125e6, 3: 125e6}
+    steady = {seed: value + 12e6 for seed, value in best.items()}
+    assert is_tie(noisy, best, DELAY)
+    assert not is_tie(steady, best, DELAY)
+    worst = {seed: value * 3 for seed, value in best.items()}
+    assert mark_values([best, noisy, steady, worst], DELAY) == ["best", "best", "", "worst"]
+
+
+def test_without_common_seeds_intervals_that_overlap_tie() -> None:
+    best = {1: 100e6, 2: 110e6}
+    assert is_tie({3: 115e6, 4: 130e6}, best, DELAY)
+    assert not is_tie({3: 915e6, 4: 920e6}, best, DELAY)
 
 
 def test_figures_are_those_that_the_applications_are_about(fake: Any, home_line: Path) -> None:
@@ -151,7 +191,7 @@ def test_differences_are_to_the_first_variant_by_common_seeds() -> None:
     assert base is not None
     assert other is not None
     assert base.difference is None
-    assert (other.mark, base.estimate.count) == ("best", 3)
+    assert (base.mark, other.mark, base.estimate.count) == ("", "", 3)  # within the interval of two
     # 25 ms and 30 ms, less 22.5 ms and 25 ms: seed by seed, not in the order of the runs.
     assert other.difference is not None
     assert other.difference.mean == pytest.approx(-3.75e6)
@@ -346,7 +386,10 @@ def test_one_choice_with_several_seeds_is_no_comparison_but_a_report(
     assert call("report", *folders, "--out", "seeds.html").exit_code == 0
     page = Path("seeds.html").read_text()
     assert "figures over time are of seed 2" in page
-    assert "Means over 2 seeds (2, 3) with the half width of their 95 % interval." in page
+    assert (
+        "Means over 2 seeds (2, 3) with their 95 % intervals, as ± half the width or (from–to)."
+        in page
+    )
     assert " ± " in page
     assert "✓ " not in page
     assert call("report", folders[0]).exit_code == 0

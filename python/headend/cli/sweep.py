@@ -213,13 +213,15 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
 def _print_settings(result: SweepResult) -> None:
     """Print a row for each setting, with the differences to the first."""
     from headend.cli.tables import draw_sweep, fit
-    from headend.sweeps.outcome import has_differences, list_rows, list_shown
+    from headend.sweeps.outcome import has_differences, list_rows, list_shown, name_columns
 
     console = make_output()
     shown = list_shown(result)
     rows = list_rows(result, shown)
     if shown:
-        console.print(fit(console, draw_sweep(result.sweep, shown, rows[:MOST_ROWS])))
+        console.print(
+            fit(console, draw_sweep(result.sweep, name_columns(result, shown), rows[:MOST_ROWS]))
+        )
     if len(rows) > MOST_ROWS:
         console.print(f"{len(rows) - MOST_ROWS} more settings are in the report.", style="dim")
     compared = result.sweep.compared

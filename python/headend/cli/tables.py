@@ -11,7 +11,6 @@ from rich.text import Text
 from headend.cli.terminal import write_line
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
-from headend.judging.estimate import format_estimate
 from headend.judging.verdict import describe_shared_queue, pair_parties
 from headend.scenario.groups import MOST_LISTED
 from headend.text.quantity import format_quantity
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from headend.study import Verdict as ClaimVerdict
     from headend.sweeps import Sweep
     from headend.sweeps.outcome import Row as SweepRow
-    from headend.sweeps.shown import Shown
-    from headend.text.quantity import Kind
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
 NARROW = 100
@@ -229,13 +226,13 @@ def draw_comparison(results: Sequence[Record], verdicts: Sequence[Verdict]) -> T
     return table
 
 
-def draw_sweep(sweep: Sweep, shown: Sequence[Shown], rows: Sequence[SweepRow]) -> Table:
+def draw_sweep(sweep: Sweep, columns: Sequence[str], rows: Sequence[SweepRow]) -> Table:
     """Draw a row for each setting: its place, and each figure with its difference below."""
     table = _new_table()
     for axis in sweep.axes:
         table.add_column(write_line(axis.name))
-    for item in shown:
-        table.add_column(write_line(item.measure), justify="right")
+    for name in columns:
+        table.add_column(write_line(name), justify="right")
     for row in rows:
         cells = [f"{value}\nΔ {change}" if change else value for value, change in row.cells]
         table.add_row(*(write_line(str(value)) for value in row.place), *cells)
@@ -252,22 +249,22 @@ def draw_board(variants: Sequence[Variant], rows: Sequence[Row]) -> Table:
         if row.figure.subject != subject:
             subject = row.figure.subject
             table.add_row(write_line((subject, "bold")))
-        name = f"  {row.figure.name}{' ↑' if row.figure.rising else ''}"
-        table.add_row(write_line(name), *(_draw_cell(cell, row.figure.kind) for cell in row.cells))
+        cells = (_draw_cell(row, cell) for cell in row.cells)
+        table.add_row(write_line(f"  {row.heading}"), *cells)
     return table
 
 
 _MARKS = {"best": ("✓ ", "green"), "worst": ("✗ ", "red"), "": ("", "")}
 
 
-def _draw_cell(cell: Cell | None, kind: Kind) -> Text:
+def _draw_cell(row: Row, cell: Cell | None) -> Text:
     if cell is None:
         return Text("–")
     sign, style = _MARKS[cell.mark]
-    text = Text(sign + format_estimate(cell.estimate, kind), style=style)
+    text = Text(sign + row.write(cell), style=style)
     if cell.difference:
         star = "*" if cell.difference.is_clear else ""
-        text.append(f"\nΔ {format_estimate(cell.difference, kind, signed=True)}{star}", style="dim")
+        text.append(f"\nΔ {row.write_difference(cell)}{star}", style="dim")
     return text
 
 

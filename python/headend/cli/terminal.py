@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 #: What stands for a letter that the terminal's encoding has not got.
 _LIKE = {
-    **dict(zip("✓✗↑↓↕←→–−—×·≤≥Δµμ", "+x^v=<>---x.<>duu", strict=True)),  # noqa: RUF001
+    **dict(zip("✓✗↑↓↕←→–−—×·≤≥Δµμ", "+x^v=<>---x.<>duu", strict=True)),
     "…": "...",
 }
 

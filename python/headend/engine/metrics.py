@@ -134,3 +134,16 @@ CHANNEL_METRICS: dict[str, Metric] = {
 RUN_METRICS: dict[str, Metric] = {
     "jain_index": Metric("jain_index", "number", range=_SHARE, is_rising=True)
 }
+
+
+def find_metric(text: str) -> Metric | None:
+    """Give the metric that a figure is of, such as ``mos`` of ``mos.p5``; None for a number of a metric, and where it is not known.
+
+    Examples
+    --------
+    >>> find_metric("up.loss").kind, find_metric("mos.p5").limits, find_metric("mos.count")
+    ('ratio', (1.0, 4.5), None)
+    """
+    words = text.split(".")
+    known = FLOW_METRICS | list_measures() | QUEUE_METRICS
+    return None if "count" in words else next((known[w] for w in words if w in known), None)

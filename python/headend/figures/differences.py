@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, make_chart
-from headend.text.quantity import format_quantity
+from headend.judging.estimate import format_difference
 
 if TYPE_CHECKING:
     from headend.judging.comparison import Row, Variant
@@ -55,7 +55,7 @@ def _compare(variants: Sequence[Variant], row: Row) -> Iterator[dict[str, Any]]:
             "low": low,
             "ratio": middle,
             "high": high,
-            "difference": f"{format_quantity(difference.mean, figure.kind)} ± {format_quantity(difference.half, figure.kind)}",
+            "difference": format_difference(difference, figure.kind, row.unit, level),
         }
 
 

@@ -9,11 +9,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from headend.errors import InputError
-from headend.judging.estimate import Estimate, estimate_difference, estimate_mean
+from headend.judging.estimate import (
+    Estimate,
+    estimate_difference,
+    estimate_mean,
+    format_cell,
+    format_difference,
+    format_difference_cell,
+)
 from headend.judging.pooling import pool_runs
 from headend.judging.scores import Figure, Mark, mark_values, score_runs
 from headend.results.record import Record
-from headend.text.quantity import shorten_value
+from headend.text.quantity import Unit, choose_unit, name_column, shorten_value
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,30 @@ class Row:
 
     figure: Figure
     cells: list[Cell | None]
+
+    @property
+    def unit(self) -> Unit:
+        """The unit that all its numbers are written in."""
+        means = [cell.estimate.mean for cell in self.cells if cell]
+        return choose_unit(means, self.figure.kind)
+
+    @property
+    def heading(self) -> str:
+        """What it is called, with that unit; an arrow where more is better."""
+        return f"{name_column(self.figure.name, self.unit)}{' ↑' if self.figure.rising else ''}"
+
+    def write(self, cell: Cell) -> str:
+        """Write the mean of a variant with its interval, in the row's unit."""
+        return format_cell(cell.estimate, self.figure.kind, self.unit)
+
+    def write_difference(self, cell: Cell) -> str:
+        """Write the difference to the first variant; that between shares names its unit."""
+        if cell.difference is None:
+            return ""
+        if self.figure.kind == "ratio":
+            return format_difference(cell.difference, "ratio", level=cell.estimate.mean)
+        kind, level = self.figure.kind, cell.estimate.mean
+        return format_difference_cell(cell.difference, kind, self.unit, level)
 
 
 #: How runs of one seed get intervals: those that a comparison makes, and those that were finished before.
@@ -217,15 +248,15 @@ def compare_figures(variants: Sequence[Variant]) -> list[Row]:
             {seed: score[figure] for seed, score in by_seed.items() if figure in score}
             for by_seed in scored
         ]
-        estimates = [estimate_mean(list(own.values())) if own else None for own in values]
+        estimates = [
+            estimate_mean(list(own.values()), figure.bounds) if own else None for own in values
+        ]
         means = [estimate.mean if estimate else math.nan for estimate in estimates]
         if all(map(math.isnan, means)):
             continue
-        marks: list[Mark] = (
-            [""] * len(means) if uneven else mark_values(means, rising=figure.rising)
-        )
+        marks: list[Mark] = [""] * len(means) if uneven else mark_values(values, figure)
         cells = [
-            Cell(estimate, mark, None if uneven else _compare_with_first(values, number))
+            Cell(estimate, mark, None if uneven else _compare_with_first(values, number, figure))
             if estimate
             else None
             for number, (estimate, mark) in enumerate(zip(estimates, marks, strict=True))
@@ -235,13 +266,17 @@ def compare_figures(variants: Sequence[Variant]) -> list[Row]:
     return sorted(rows, key=lambda row: order.index(row.figure.subject))
 
 
-def _compare_with_first(values: Sequence[dict[int, float]], number: int) -> Estimate | None:
+def _compare_with_first(
+    values: Sequence[dict[int, float]], number: int, figure: Figure
+) -> Estimate | None:
     """Give the paired difference to the first variant; None for itself and where no seed is common."""
     seeds = [seed for seed in values[number] if seed in values[0]]
     if number == 0 or not seeds:
         return None
     difference = estimate_difference(
-        [values[number][seed] for seed in seeds], [values[0][seed] for seed in seeds]
+        [values[number][seed] for seed in seeds],
+        [values[0][seed] for seed in seeds],
+        figure.bounds,
     )
     return None if math.isnan(difference.mean) else difference
 
@@ -253,7 +288,7 @@ def explain_board(variants: Sequence[Variant]) -> str:
     if is_uneven(variants):
         several = any(len(variant.results) > 1 for variant in variants)
         return f"{_tell_means(variants)}. {UNEVEN}" if several else UNEVEN
-    marks = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
+    marks = f"✓ best{', ✗ worst' if len(variants) > 2 else ''}; {_tell_ties(variants)}."
     base = variants[0]
     is_paired = any(set(base.seeds) & set(variant.seeds) for variant in variants[1:])
     delta = f" Δ is the difference to {base.label}"
@@ -263,11 +298,18 @@ def explain_board(variants: Sequence[Variant]) -> str:
     return f"{_tell_means(variants)}. {marks}{paired if is_paired else ''}"
 
 
+def _tell_ties(variants: Sequence[Variant]) -> str:
+    near = "5 % (a MOS: 0.1; a share: 0.1 pp too)"
+    if any(len(variant.results) > 1 for variant in variants):
+        return f"differences within {near} or within their interval are ties"
+    return f"differences within {near} are ties"
+
+
 def _tell_means(variants: Sequence[Variant]) -> str:
     seeds = variants[0].seeds
     own = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
     over = own if share_seeds(variants) else "the seeds of each run"
-    return f"Means over {over} with the half width of their 95 % interval"
+    return f"Means over {over} with their 95 % intervals, as ± half the width or (from–to)"
 
 
 def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:

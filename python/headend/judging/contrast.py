@@ -14,13 +14,13 @@ from headend.engine.description import find_application
 from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.choosing import find_main
 from headend.judging.comparison import UNEVEN
-from headend.judging.estimate import Estimate, format_estimate
+from headend.judging.estimate import Estimate, format_difference, format_estimate
 from headend.judging.fates import Fate, QueueFate, TierFates, judge_tier
 from headend.judging.grading import Grade
 from headend.judging.grid import Grid, find_grid
 from headend.judging.telling import count_seeds, tell_grid, tell_tier
 from headend.scenario.groups import name_group
-from headend.text.quantity import format_quantity
+from headend.text.quantity import format_change, format_quantity
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
@@ -145,10 +145,9 @@ def _write_difference(fate: Fate, base: Fate) -> str:
     if difference is None or level is None or not fate.differs(base):
         return ""
     if fate.kind == "rate" and level.mean:
-        change = Estimate(difference.mean / level.mean, math.nan, 1)
-        return f"Δ {format_estimate(change, 'ratio', signed=True)}"
-    change = Estimate(difference.mean, math.nan, 1)
-    return f"Δ {format_estimate(change, fate.kind, signed=True)}"
+        return f"Δ {format_change(difference.mean / level.mean)}"
+    change = Estimate(difference.mean, math.nan, math.nan, 1)
+    return f"Δ {format_difference(change, fate.kind)}"
 
 
 def _fill_queue(queue: QueueFate) -> Cell:

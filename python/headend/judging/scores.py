@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from headend.engine.description import describe, list_applications
 from headend.judging.bottleneck import find_shared_bottleneck
+from headend.judging.estimate import BOUNDS, Bounds, Estimate, estimate_difference, estimate_mean
 from headend.judging.fairness import measure_evenness, measure_fairness
 from headend.judging.queues import weigh_queues
 from headend.scenario.groups import Group, find_groups, label_member
@@ -25,13 +26,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """What is measured: of whom, what it is called, its unit, and whether more is better."""
+    """What is measured.
+
+    Parameters
+    ----------
+    subject
+        Of whom.
+    name
+        What it is called.
+    kind
+        What it is a quantity of.
+    rising
+        Whether more is better.
+    range
+        The least and the largest value, where they are not those of every such quantity.
+    """
 
     subject: str
     name: str
     kind: Kind
     rising: bool = False
+    range: Bounds | None = field(default=None, compare=False)
 
+    @property
+    def bounds(self) -> Bounds | None:
+        """The least and the largest value there can be; None where nothing is known of them."""
+        return self.range or BOUNDS.get(self.kind)
+
+
+#: What shares and Jain's indices reach from and to.
+SHARE = BOUNDS["ratio"]
 
 #: Figures of the queue that runs are compared by: name, column, unit, whether more is better.
 _OF_QUEUE: tuple[tuple[str, str, Kind, bool], ...] = (
@@ -69,14 +93,15 @@ def _score(
                 .agg(value=worst.min() if measure.is_rising else worst.max())
                 .sort(places)
             )
-            yield from _score_flows(rows, groups, title, measure.quantity, rising=measure.is_rising)
+            shape = Figure("", title, measure.quantity, measure.is_rising, measure.range)
+            yield from _score_flows(rows, groups, shape)
     data = result.flows.filter((pl.col("carries") == "data") & (pl.col("packets_sent") > 0))
     bulk = (
         data.filter(pl.col("application").is_in(list_applications("transfer")))
         .group_by("flow")
         .agg(value=pl.col("goodput_bps").sum())
     )
-    yield from _score_flows(bulk.sort(places), groups, "goodput", "rate", rising=True)
+    yield from _score_flows(bulk.sort(places), groups, Figure("", "goodput", "rate", rising=True))
     # Beside these, a flow's delay and loss still say something of it.
     beside_delay = [own for measure in measures if measure.is_beside_delay for own in measure.names]
     scores = result.measures.filter(~pl.col("measure").is_in(beside_delay))
@@ -88,7 +113,8 @@ def _score(
         ("lost", "loss_ratio", "ratio"),
     ):
         rows = silent.group_by("flow").agg(value=pl.col(column).fill_nan(None).max())
-        yield from _score_flows(rows.sort(places), groups, name, kind)  # type: ignore[arg-type]
+        shape = Figure("", name, kind)  # type: ignore[arg-type]
+        yield from _score_flows(rows.sort(places), groups, shape)
     yield from _score_queue(result, queue)
     shares = measure_fairness(result)
     for share in shares:
@@ -97,31 +123,31 @@ def _score(
         if share.members > 1 and beside:
             label = f"{share.group} ×{share.members}"
             index = math.nan if share.jain_index is None else share.jain_index
-            yield Figure(label, "Jain's index within", "number", rising=True), index
+            yield Figure(label, "Jain's index within", "number", rising=True, range=SHARE), index
     for direction, index in measure_evenness(result).items():
         if not math.isnan(index):
             name = f"Jain's fairness index, {direction}"
-            yield Figure("run", name, "number", rising=True), index
+            yield Figure("run", name, "number", rising=True, range=SHARE), index
 
 
 def _score_flows(
-    rows: pl.DataFrame, groups: Mapping[str, Group], name: str, kind: Kind, *, rising: bool = False
+    rows: pl.DataFrame, groups: Mapping[str, Group], shape: Figure
 ) -> Iterator[tuple[Figure, float]]:
+    """Give a figure of the given shape for each flow and group."""
+    missing = -math.inf if shape.rising else math.inf
     gathered: dict[str, list[float]] = {}
     for flow, value in rows.iter_rows():
-        missing = -math.inf if rising else math.inf
         number = missing if value is None else float(value)
         gathered.setdefault(label_member(flow, groups), []).append(number)
     for label, values in gathered.items():
-        ordered = sorted(values, reverse=not rising)
+        ordered = sorted(values, reverse=not shape.rising)
+        own = replace(shape, subject=label)
         if len(values) == 1:
-            yield Figure(label, name, kind, rising), _known(ordered[0])
+            yield own, _known(ordered[0])
         else:
-            yield (
-                Figure(label, f"{name}, in the middle", kind, rising),
-                _known(ordered[(len(ordered) - 1) // 2]),
-            )
-            yield Figure(label, f"{name}, worst", kind, rising), _known(ordered[0])
+            middle = ordered[(len(ordered) - 1) // 2]
+            yield replace(own, name=f"{shape.name}, in the middle"), _known(middle)
+            yield replace(own, name=f"{shape.name}, worst"), _known(ordered[0])
 
 
 def _known(value: float) -> float:
@@ -140,35 +166,112 @@ def _score_queue(result: Record, queue: str | None) -> Iterator[tuple[Figure, fl
 Mark = Literal["best", "worst", ""]
 
 #: Values within this share of the best are as good.
-TIE = 0.01
+TIE = 0.05
+
+#: Smaller differences are none, whatever their share of the best, which may be zero: a delay that
+#: nobody notices, and a loss that changes no grade.
+LEAST: Mapping[Kind, float] = {"time": 1e5, "ratio": 1e-3}
+
+#: A score that does not begin at zero, such as a MOS from 1 to 4.5, has no shares. What counts there
+#: is this part of its range: 0.1 of a MOS, about the interval of a listening test.
+TIE_OF_RANGE = 0.1 / 3.5
 
 
-def mark_values(values: Sequence[float], *, rising: bool) -> list[Mark]:
-    """Mark the best values and, of three or more, the worst; nothing where all are alike, or there is only one. What is missing is worst.
+def find_tie(best: float, figure: Figure) -> float:
+    """Give the largest difference to the best that is still a tie, in the figure's base unit.
 
     Examples
     --------
-    >>> mark_values([0.9, 0.012, 0.0121], rising=False)
-    ['worst', 'best', 'best']
-    >>> mark_values([4.1, 4.1], rising=True)
-    ['', '']
-    >>> mark_values([4.1, math.nan], rising=True)
-    ['', '']
+    >>> find_tie(200e6, Figure("call", "delay p50", "time"))
+    10000000.0
+    >>> round(find_tie(4.4, Figure("call", "MOS p50", "number", True, (1.0, 4.5))), 3)
+    0.1
     """
-    if sum(not math.isnan(value) for value in values) < 2:
+    if figure.range and figure.range[0] > 0:
+        return TIE_OF_RANGE * (figure.range[1] - figure.range[0])
+    return max(TIE * abs(best), LEAST.get(figure.kind, 0.0))
+
+
+def is_tie(values: Mapping[int, float], best: Mapping[int, float], figure: Figure) -> bool:
+    """Say whether a variant is as good as the best one.
+
+    It is unless it differs by more than `find_tie` and, where there are several seeds, the interval
+    of the difference leaves out zero. With common seeds that is the paired difference; otherwise
+    the intervals of the two means must not overlap. What is missing ties with what is missing.
+
+    Parameters
+    ----------
+    values, best
+        Of the figure, by seed.
+    figure
+        What was measured.
+
+    Examples
+    --------
+    >>> delay = Figure("queue", "delay p50", "time")
+    >>> is_tie({1: 104e6}, {1: 100e6}, delay), is_tie({1: 106e6}, {1: 100e6}, delay)
+    (True, False)
+    >>> is_tie({1: 106e6, 2: 130e6}, {1: 100e6, 2: 128e6}, delay)
+    True
+    """
+    own, other = _average(values), _average(best)
+    if math.isnan(own) or math.isnan(other):
+        return math.isnan(own) and math.isnan(other)
+    if abs(own - other) <= find_tie(other, figure):
+        return True
+    common = [seed for seed in values if seed in best]
+    if len(common) > 1:
+        pairs = [values[seed] for seed in common], [best[seed] for seed in common]
+        difference = estimate_difference(*pairs)
+        return not math.isnan(difference.half) and not difference.is_clear
+    if min(len(values), len(best)) < 2:
+        return False
+    one, two = (estimate_mean(list(each.values()), figure.bounds) for each in (values, best))
+    return _overlap(one, two)
+
+
+def _overlap(one: Estimate, other: Estimate) -> bool:
+    return one.low <= other.high and other.low <= one.high
+
+
+def _average(values: Mapping[int, float]) -> float:
+    return math.fsum(values.values()) / len(values) if values else math.nan
+
+
+def mark_values(values: Sequence[Mapping[int, float]], figure: Figure) -> list[Mark]:
+    """Mark the best variants and, of three or more, the worst.
+
+    The best one and all that tie with it are best. The worst one, and those that tie with it but
+    not with the best, are worst. Nothing is marked where all tie, or there is only one. What is
+    missing is worst.
+
+    Parameters
+    ----------
+    values
+        Of each variant, by seed; none where it has not got the figure.
+    figure
+        What was measured.
+
+    Examples
+    --------
+    >>> delay = Figure("queue", "delay p50", "time")
+    >>> mark_values([{1: 90e6}, {1: 12.1e6}, {1: 12e6}], delay)
+    ['worst', 'best', 'best']
+    >>> mark_values([{1: 90e6}, {1: 91e6}, {1: 90e6}], delay)
+    ['', '', '']
+    """
+    means = [_average(own) for own in values]
+    known = [mean for mean in means if not math.isnan(mean)]
+    if len(known) < 2:
         return [""] * len(values)
-    costs = [math.inf if math.isnan(value) else -value if rising else value for value in values]
-    least, most = min(costs), max(costs)
-
-    def is_like(cost: float, other: float) -> bool:
-        return math.isclose(cost, other, rel_tol=TIE)
-
-    if is_like(least, most):
-        return [""] * len(costs)
-    marks: list[Mark] = []
-    for cost in costs:
-        if is_like(cost, least):
-            marks.append("best")
-        else:
-            marks.append("worst" if len(costs) > 2 and is_like(cost, most) else "")
-    return marks
+    pick, opposite = (max, min) if figure.rising else (min, max)
+    best = values[means.index(pick(known))]
+    is_best = [is_tie(own, best, figure) for own in values]
+    if all(is_best):
+        return [""] * len(values)
+    missing = next((own for own, mean in zip(values, means, strict=True) if math.isnan(mean)), None)
+    worst = values[means.index(opposite(known))] if missing is None else missing
+    return [
+        "best" if good else "worst" if len(values) > 2 and is_tie(own, worst, figure) else ""
+        for own, good in zip(values, is_best, strict=True)
+    ]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from headend.figures import draw_figures
 from headend.figures.theme import configure
 from headend.judging.caveats import MissingSeeds
-from headend.judging.estimate import format_estimate
 from headend.report.charts import embed_charts, embed_json
 from headend.report.comparison import describe_comparison
 from headend.report.run import describe_run
@@ -153,7 +152,6 @@ def _make_environment() -> jinja2.Environment:
         finalize=_reveal_text,
     )
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
-    environment.filters["estimate"] = format_estimate
     environment.filters["groupby_subject"] = lambda rows: [
         (subject, list(own)) for subject, own in itertools.groupby(rows, lambda r: r.figure.subject)
     ]

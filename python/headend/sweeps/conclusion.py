@@ -183,7 +183,7 @@ class Measured:
         seeds = [seed for seed in own if seed in other]
         means = self.estimates[setting].mean, self.estimates[best].mean
         if not seeds:
-            return is_tie(means[1], Estimate(means[0] - means[1], math.nan, 1))
+            return is_tie(means[1], Estimate(means[0] - means[1], math.nan, math.nan, 1))
         difference = estimate_difference(
             [own[seed] for seed in seeds], [other[seed] for seed in seeds]
         )
@@ -195,9 +195,10 @@ def is_tie(better: float, difference: Estimate) -> bool:
 
     Examples
     --------
-    >>> is_tie(100.0, Estimate(-8.0, 9.0, 3)), is_tie(100.0, Estimate(-8.0, 1.0, 3))
+    >>> is_tie(100.0, Estimate(-8.0, -17.0, 1.0, 3)), is_tie(100.0, Estimate(-8.0, -9.0, -7.0, 3))
     (True, False)
-    >>> is_tie(100.0, Estimate(-4.0, 0.1, 3)), is_tie(100.0, Estimate(-8.0, math.nan, 1))
+    >>> one = Estimate(-8.0, math.nan, math.nan, 1)
+    >>> is_tie(100.0, Estimate(-4.0, -4.1, -3.9, 3)), is_tie(100.0, one)
     (True, False)
     """
     is_small = abs(difference.mean) <= TIE * abs(better)

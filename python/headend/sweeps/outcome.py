@@ -28,10 +28,11 @@ from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shar
 from headend.sweeps.experiment import SweepResult
 from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
 from headend.sweeps.shown import Shown
-from headend.text.quantity import Kind
+from headend.text.quantity import Kind, Unit, choose_unit, name_column
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
+    from headend.judging.estimate import Estimate
 
 SUMMARY = "summary.parquet"
 
@@ -160,7 +161,7 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
         failures=list_failures(result),
         warnings=result.notes,
         valueless=tell_valueless(result),
-        shown=shown,
+        columns=name_columns(result, shown),
         rows=rows,
         differences=has_differences(rows),
     )
@@ -253,8 +254,22 @@ def tell_valueless(result: SweepResult) -> list[str]:
     return [f"{name}: no value in {of}" for name in find_valueless(result)]
 
 
-def list_rows(result: SweepResult, shown: list[Shown]) -> list[Row]:
-    """Write the settings with the figures that are shown."""
+def name_columns(result: SweepResult, shown: Sequence[Shown]) -> list[str]:
+    """Name the columns of the figures that are shown, each with the one unit that it is in."""
+    units = _choose_units(result, shown)
+    return [name_column(item.measure, unit) for item, unit in zip(shown, units, strict=True)]
+
+
+def _choose_units(result: SweepResult, shown: Sequence[Shown]) -> list[Unit]:
+    if not shown:
+        return []
+    means = dict(result.summary.group_by("measure").agg("mean").iter_rows())
+    return [choose_unit(means.get(item.measure, []), item.kind) for item in shown]
+
+
+def list_rows(result: SweepResult, shown: Sequence[Shown]) -> list[Row]:
+    """Write the settings with the figures that are shown, each column in one unit and without it."""
+    columns = list(zip(shown, _choose_units(result, shown), strict=True))
     names, summary = [axis.name for axis in result.sweep.axes], result.summary
     if result.table.is_empty():
         return []
@@ -266,7 +281,7 @@ def list_rows(result: SweepResult, shown: list[Shown]) -> list[Row]:
         result.table.select("setting", *names).unique(maintain_order=True).rows()
     ):
         if own := found.get(setting):
-            cells = [_write_cell(own.get(item.measure), item.kind) for item in shown]
+            cells = [_write_cell(own.get(item.measure), item.kind, unit) for item, unit in columns]
         else:
             cells = [("failed", "") for _ in shown]
         rows.append(Row(tuple(place), tuple(cells)))
@@ -278,19 +293,24 @@ def has_differences(rows: Iterable[Row]) -> bool:
     return any(difference for row in rows for _, difference in row.cells)
 
 
-def _write_cell(row: dict[str, Any] | None, kind: Kind) -> tuple[str, str]:
-    from headend.judging.estimate import Estimate, format_estimate
+def _write_cell(row: dict[str, Any] | None, kind: Kind, unit: Unit) -> tuple[str, str]:
+    from headend.judging.estimate import format_cell, format_difference, format_difference_cell
 
     if row is None or row["mean"] is None:
         return "–", ""
+    mean = row["mean"]
+    text = format_cell(_read_estimate(row, mean, ""), kind, unit)
+    if row.get("difference") is None:
+        return text, ""
+    difference = _read_estimate(row, row["difference"], "difference_")
+    if kind == "ratio":
+        return text, format_difference(difference, kind, level=mean)
+    return text, format_difference_cell(difference, kind, unit, mean)
 
-    def write(mean: float | None, low: float | None, *, signed: bool) -> str:
-        if mean is None:
-            return ""
-        half = math.nan if low is None else mean - low
-        return format_estimate(Estimate(mean, half, row["count"]), kind, signed=signed)
 
-    return (
-        write(row["mean"], row["low"], signed=False),
-        write(row.get("difference"), row.get("difference_low"), signed=True),
-    )
+def _read_estimate(row: dict[str, Any], mean: float, prefix: str) -> Estimate:
+    from headend.judging.estimate import Estimate
+
+    ends = (row[f"{prefix}low"], row[f"{prefix}high"])
+    low, high = (math.nan if end is None else end for end in ends)
+    return Estimate(mean, low, high, row["count"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headend.judging.estimate import find_quantile
+from headend.engine.metrics import Metric, find_metric
+from headend.judging.estimate import bound_interval, find_quantile
 from headend.sweeps.definition import Sweep
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     -------
     polars.DataFrame
         A row for each setting and figure: ``count`` of seeds that have a value, ``mean`` (null where none has), ``low``
-        and ``high`` (95 % interval by Student's t; null with one seed), and ``difference``, ``difference_low``,
+        and ``high`` (95 % interval by `bound_interval`; null with one seed), and ``difference``, ``difference_low``,
         ``difference_high`` to the point at the first value of the compared axis whose other axes are the same, over the
         seeds they share.
     """
@@ -40,7 +42,7 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     axes = [axis.name for axis in sweep.axes]
     rows = table.filter(pl.col("error").is_null())
     keys = ["setting", *axes, *FIGURE]
-    means = _estimate(rows, keys, pl.col("value"), "")
+    means = _bound_means(_estimate(rows, keys, pl.col("value"), ""), rows, keys)
     compared = sweep.compared
     if compared is None:
         return means
@@ -59,6 +61,35 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     return means.join(
         differences, on=["setting", *FIGURE], nulls_equal=True, how="left", maintain_order="left"
     )
+
+
+def _bound_means(means: pl.DataFrame, rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Make intervals respect what figures can be, such as shares; see `bound_interval`."""
+    import polars as pl
+
+    metrics = {text: find_metric(text) for text in means["metric"].unique()}
+    value = pl.col("value")
+    ends = rows.group_by(keys, maintain_order=True).agg(least=value.min(), largest=value.max())
+    columns = ("metric", "mean", "low", "least", "largest")
+    joined = means.select(*columns[:3]).with_columns(ends.select(*columns[3:]))
+    bounded = [
+        _bound(metrics[text], mean, low, least, largest)
+        for text, mean, low, least, largest in joined.select(columns).iter_rows()
+    ]
+    low, high = zip(*bounded, strict=True) if bounded else ((), ())
+    return means.with_columns(
+        low=pl.Series(low, dtype=pl.Float64), high=pl.Series(high, dtype=pl.Float64)
+    )
+
+
+def _bound(
+    metric: Metric | None, mean: float | None, low: float | None, least: float, largest: float
+) -> tuple[float, float] | tuple[None, None]:
+    if mean is None or low is None:
+        return None, None
+    limits = metric.limits if metric else (0.0, math.inf)
+    within = limits[0] <= least <= largest <= limits[1]
+    return bound_interval(mean, mean - low, limits if within else None)
 
 
 def _find_companions(sweep: Sweep, name: str) -> Sequence[str]:

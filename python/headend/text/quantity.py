@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, SupportsIndex
 
@@ -27,6 +28,9 @@ EXAMPLES: dict[Kind, str] = {
     "ratio": '"1 %"',
     "number": '"4.0"',
 }
+
+#: The sign of a negative number in texts for people; JSON and CSV have the hyphen of computers.
+MINUS = "−"
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.]\S*)?")
 
@@ -91,8 +95,88 @@ def read_integer(value: object) -> int | None:
         return None
 
 
-def format_quantity(value: float | None, kind: Kind) -> str:
-    """Print a value of the given kind, in base units, with three significant digits.
+@dataclass(frozen=True)
+class Unit:
+    """A unit that numbers are written in, and what one of it is in the base unit of its kind."""
+
+    name: str
+    size: float
+
+
+#: The units that numbers are written in, the largest first.
+_STEPS: dict[Kind, tuple[Unit, ...]] = {
+    "time": (Unit("s", 1e9), Unit("ms", 1e6), Unit("µs", 1e3), Unit("ns", 1)),
+    "rate": (Unit("Gbit/s", 1e9), Unit("Mbit/s", 1e6), Unit("kbit/s", 1e3), Unit("bit/s", 1)),
+    "size": (Unit("GiB", 2**30), Unit("MiB", 2**20), Unit("KiB", 2**10), Unit("B", 1)),
+    "ratio": (Unit("%", 0.01),),
+    "number": (Unit("", 1),),
+}
+
+#: The units of what is zero throughout.
+_OF_NOTHING: dict[Kind, str] = {"time": "ms", "rate": "bit/s", "size": "B"}
+
+#: The unit of a difference between shares: 3 % and 2 % are one percentage point apart.
+POINTS = Unit("pp", 0.01)
+
+#: A column leaves the unit of its largest value where its smallest would be below this in it,
+SMALLEST_WRITTEN = 0.01
+#: and no value would then reach this.
+LARGEST_WRITTEN = 10_000
+
+
+def choose_unit(values: Iterable[float | None], kind: Kind) -> Unit:
+    """Choose the one unit in which a column or row of values is best read.
+
+    That is the unit in which the largest of them reads as 1 to 999. Where the smallest would be
+    below 0.01 in it, it is the next smaller unit, unless a value would then reach 10,000.
+
+    Parameters
+    ----------
+    values
+        In the base unit of their kind. What is missing, infinite or zero does not count.
+    kind
+        What they measure.
+
+    Returns
+    -------
+    Unit
+        Of shares per cent; of plain numbers a unit without a name.
+
+    Examples
+    --------
+    >>> choose_unit([80e3, 251e6], "time").name, choose_unit([3e6, 2.5e9], "time").name
+    ('ms', 'ms')
+    >>> choose_unit([138e3, 9.31e6], "rate").name, choose_unit([0.01], "ratio").name
+    ('Mbit/s', '%')
+    """
+    steps = _STEPS[kind]
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not sizes:
+        wanted = _OF_NOTHING.get(kind, steps[0].name)
+        return next(unit for unit in steps if unit.name == wanted)
+    largest, smallest = max(sizes), min(sizes)
+    # 999.96 of a unit would be written as 1000: the next larger one reads better.
+    place = next(
+        (place for place, unit in enumerate(steps) if largest >= unit.size * 0.9995),
+        len(steps) - 1,
+    )
+    if place + 1 < len(steps) and smallest < SMALLEST_WRITTEN * steps[place].size:
+        smaller = steps[place + 1]
+        return smaller if largest < LARGEST_WRITTEN * smaller.size else steps[place]
+    return steps[place]
+
+
+def format_quantity(value: float | None, kind: Kind, unit: Unit | None = None) -> str:
+    """Write a value for people, with its unit and three significant digits.
+
+    Parameters
+    ----------
+    value
+        In the base unit of its kind; None and NaN are written as a dash.
+    kind
+        What it measures.
+    unit
+        The unit to write it in; by default the one that suits this value.
 
     Examples
     --------
@@ -100,30 +184,95 @@ def format_quantity(value: float | None, kind: Kind) -> str:
     ('1.23 s', '1.23 %')
     >>> format_quantity(9_876_000, "rate"), format_quantity(65536, "size")
     ('9.88 Mbit/s', '64 KiB')
-    >>> format_quantity(float("nan"), "number")
-    '–'
+    >>> format_quantity(float("nan"), "number"), format_quantity(-12345, "number")
+    ('–', '−12,345')
     """
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    if kind == "ratio":
-        return f"{_digits(value * 100)} %"
-    if kind == "number":
-        return _digits(value)
-    steps: dict[Kind, tuple[tuple[float, str], ...]] = {
-        "time": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns")),
-        "rate": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s")),
-        "size": ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),
-    }
-    if value == 0:
-        return {"time": "0 ms", "rate": "0 bit/s", "size": "0 B"}[kind]
-    for unit, name in steps[kind]:
-        # 999.96 of a unit would print as 1000: the next larger one reads better.
-        if abs(value) >= unit * 0.9995:
-            return f"{_digits(value / unit)} {name}"
-    unit, name = steps[kind][-1]
-    return f"{_digits(value / unit)} {name}"
+        return "∞" if value > 0 else f"{MINUS}∞"
+    unit = unit or choose_unit([value], kind)
+    return f"{format_number(value, unit)} {unit.name}".rstrip()
+
+
+def format_number(value: float | None, unit: Unit, decimals: int | None = None) -> str:
+    """Write a value in a unit for people, without the unit's name: a cell of a column that names it.
+
+    Parameters
+    ----------
+    value
+        In the base unit of its kind; None and NaN are written as a dash.
+    unit
+        The unit to write it in.
+    decimals
+        How many to write, zeros included; a negative number rounds to tens, hundreds and so on.
+        By default as many as three significant digits have, at most six, without zeros at the end.
+
+    Examples
+    --------
+    >>> ms = Unit("ms", 1e6)
+    >>> format_number(9_860_000, ms), format_number(2.5e9, ms), format_number(-9.3e6, ms, 2)
+    ('9.86', '2,500', '−9.30')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    number = value / unit.size
+    if decimals is not None:
+        text = f"{round(number, decimals):,.{max(decimals, 0)}f}"
+    elif number == 0:
+        text = "0"
+    else:
+        text = f"{number:,.{min(max(0, 2 - find_place(number)), 6)}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    return mark_minus(text)
+
+
+def format_change(share: float) -> str:
+    """Write by which share something changed, with its sign: of a rate, not of a share.
+
+    Examples
+    --------
+    >>> format_change(-0.0213), format_change(0.5), format_change(0.0)
+    ('−2.13 %', '+50 %', '0 %')
+    """
+    return f"{'+' if share > 0 else ''}{format_quantity(share, 'ratio')}"
+
+
+def find_place(number: float) -> int:
+    """Give the power of ten of the first digit of a number other than zero.
+
+    Examples
+    --------
+    >>> find_place(250), find_place(-0.02)
+    (2, -2)
+    """
+    return int(f"{number:e}".partition("e")[2])
+
+
+def mark_minus(text: str) -> str:
+    """Write the sign of a number as people do: a minus sign, and none before zero.
+
+    Examples
+    --------
+    >>> mark_minus("-1.1"), mark_minus("-0.00")
+    ('−1.1', '0.00')
+    """
+    if not text.startswith("-"):
+        return text
+    return text.replace("-", MINUS if text.strip("-0.,") else "", 1)
+
+
+def name_column(name: str, unit: Unit) -> str:
+    """Name a column or row with the unit that all its numbers are in.
+
+    Examples
+    --------
+    >>> name_column("delay p50", Unit("ms", 1e6)), name_column("MOS p5", Unit("", 1))
+    ('delay p50 (ms)', 'MOS p5')
+    """
+    return f"{name} ({unit.name})" if unit.name else name
 
 
 def shorten_value(text: str) -> str:
@@ -135,11 +284,3 @@ def shorten_value(text: str) -> str:
     'buffer_control target 32 KiB'
     """
     return re.sub(r"\s+", " ", re.sub(r"[{}\"'=]", " ", text)).strip()
-
-
-def _digits(value: float) -> str:
-    if value == 0:
-        return "0"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:.{min(decimals, 6)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
