@@ -94,7 +94,7 @@ def test_a_run_that_is_stopped_in_its_warm_up_says_so(
 def test_a_run_answers_first_and_names_the_report(fake: Any, home_line: Path) -> None:
     answer = call("run", "home-line.toml")
     assert answer.exit_code == 0, answer.output
-    assert "Badly off: call" in answer.stdout
+    assert "Call is unusable (MOS 1." in answer.stdout
     assert "standing queue" in " ".join(answer.stdout.split())
     assert answer.stdout.splitlines()[-1] == "Report: results/home-line/report.html"
     assert (home_line.parent / "results/home-line/report.html").is_file()
@@ -125,6 +125,9 @@ def test_a_narrow_terminal_cuts_nothing(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     answer = call("run", "home-line.toml")
+    assert "✗ unusable MOS 1." in answer.stdout
+    assert max(map(len, answer.stdout.splitlines())) <= 50
+    answer = call("run", "home-line.toml", "--full")
     for shown in ("  grade: ✗ bad", "  delay p95: ", "  discipline: drop_tail", "  dropped: 10"):
         assert shown in answer.stdout
     assert "…" not in answer.stdout.replace("queue=…", "")
@@ -132,7 +135,7 @@ def test_a_narrow_terminal_cuts_nothing(
     answer = call("compare", "home-line.toml", "--vary", "queue=drop_tail,docsis_pie,codel")
     assert "\n  docsis_pie: ✓ good, " in answer.stdout
     monkeypatch.setenv("COLUMNS", "160")
-    assert "grade:" not in call("run", "home-line.toml").stdout
+    assert "grade:" not in call("run", "home-line.toml", "--full").stdout
 
 
 def test_quiet_prints_nothing(fake: Any, home_line: Path) -> None:

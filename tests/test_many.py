@@ -118,7 +118,7 @@ def test_detail_lists_the_worst_of_each_group(fake: Any, home_line: Path) -> Non
     pings = "".join(f'[flow."probe.{number}"]\napplication = "ping"\n' for number in range(1, 13))
     home_line.write_text(home_line.read_text() + pings)
     brief = CliRunner().invoke(app, ["run", "home-line.toml"]).stdout
-    long = CliRunner().invoke(app, ["run", "home-line.toml", "--detail", "--force"]).stdout
+    long = CliRunner().invoke(app, ["run", "home-line.toml", "--full", "--force"]).stdout
     assert "probe ×12" in brief
     assert "Those of probe ×12 who fare worst:" not in brief
     assert "Those of probe ×12 who fare worst:" in long

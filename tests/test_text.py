@@ -141,7 +141,7 @@ COMPARE = [
 
 #: Commands that print what others wrote.
 COMMANDS: list[list[str]] = [
-    ["run", "nasty.toml", "--out", "again", "--force", "--detail"],
+    ["run", "nasty.toml", "--out", "again", "--force", "--full"],
     ["run", "nasty.toml", "--out", "again", "--force", "--quiet"],
     [*COMPARE, "--out", "again", "--force"],
     [*COMPARE, "--out", "again", "--force", "--seeds", "2"],
@@ -333,7 +333,7 @@ def test_half_a_pair_of_surrogates_in_a_folder_of_results_is_shown(
     result = Result.load("run")
     result.manifest["title"] = "half \ud83d, a byte \udcff"
     path = write_report([result], tmp_path / "report.html", title="half \ud83d")
-    assert r"<h1>half \ud83d</h1>" in path.read_text(encoding="utf-8")
+    assert r'<p class="eyebrow">half \ud83d</p>' in path.read_text(encoding="utf-8")
 
 
 def test_bars_show_labels_as_they_are(

@@ -47,6 +47,7 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from headend.judging.verdict import Verdict
     from headend.results.outcome import Outcome
     from headend.running.result import Result
 
@@ -65,7 +66,11 @@ if TYPE_CHECKING:
 @force_option
 @no_report_option
 @quiet_option
-@click.option("--detail", help="Also list those of each group who suffer most.", is_flag=True)
+@click.option(
+    "--full",
+    help="Also print every flow and queue, those of each group who suffer most, and notes on them.",
+    is_flag=True,
+)
 @click.option(
     "--explain",
     metavar="FLOW@TIME",
@@ -91,7 +96,7 @@ def run(
     force: bool,
     no_report: bool,
     quiet: bool,
-    detail: bool,
+    full: bool,
     explain: tuple[str, ...],
     capture: tuple[str, ...],
     junit: Path | None,
@@ -100,7 +105,7 @@ def run(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
+    """Run a scenario: who suffers, how badly, why, and what to change; results and report in a folder.
 
     Exit code 1 when an expectation of the scenario is missed, 2 for bad input or a report that cannot be written (the
     results are kept and printed), 130 when interrupted (what was simulated until then is kept, marked partial if it is
@@ -153,7 +158,7 @@ def run(
         if stopped or any(one.is_interruption for one in lacking):
             _print_interrupted(result)
     else:
-        print_result(result, detail=detail)
+        print_result(result, full=full)
     raise Exit(conclude([result], lacking, stopped=stopped))
 
 
@@ -214,17 +219,20 @@ def conclude(
 
 
 def describe_result(result: Result) -> dict[str, object]:
-    """Give a run as one JSON document: verdict, tables with a row per flow, queue and measure, expectations."""
+    """Give a run as one JSON document: answer, verdict, tables with a row per flow, queue and measure, expectations."""
     from headend.judging.fairness import measure_fairness
+    from headend.judging.run_answer import answer_run
     from headend.judging.verdict import judge
 
+    verdict = judge(result)
     keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
     return {
         "label": result.label,
         **{key: result.manifest[key] for key in keys},
         "folder": str(result.folder) if result.folder else None,
         "wall_seconds": result.wall_seconds,
-        "verdict": judge(result).to_dict(),
+        "answer": answer_run(result, verdict).to_dict(),
+        "verdict": verdict.to_dict(),
         "warnings": result.warnings,
         "expectations": [outcome.to_dict() for outcome in result.expectations],
         "flows": result.flows.to_dicts(),
@@ -238,37 +246,28 @@ def describe_result(result: Result) -> dict[str, object]:
     }
 
 
-def print_result(result: Result, *, detail: bool = False) -> None:
-    """Print the answer: people, queue, paragraph, expectations, where the rest is."""
-    from headend.cli.tables import (
-        draw_expectations,
-        draw_members,
-        draw_people,
-        draw_queues,
-        explain_people,
-        fit,
-    )
+def print_result(result: Result, *, full: bool = False) -> None:
+    """Print the answer, what of the expectations was missed, what to read before it is trusted, and where the rest is.
+
+    Parameters
+    ----------
+    full
+        Whether to print the tables of people and queues and the notes on them too.
+    """
+    from headend.cli.answer import print_answer
+    from headend.judging.run_answer import answer_run
     from headend.judging.verdict import judge
     from headend.results.capture import FOLDER
 
     console = make_output()
     verdict = judge(result)
-    seed = f"seed {result.manifest['seed']}"
-    console.print()
-    console.print(write_line((result.title, "bold"), "  ", (seed, "dim")))
-    console.print(fit(console, draw_people(verdict)))
-    if note := explain_people(verdict.findings):
-        console.print(note, style="dim")
-    for party in verdict.parties if detail else []:
-        if party.is_group:
-            console.print(write_line((f"Those of {party.label} who fare worst:", "bold")))
-            console.print(fit(console, draw_members(party)))
-    bottleneck = verdict.queue.queue if verdict.queue else None
-    console.print(fit(console, draw_queues(result, bottleneck, detail=detail)))
-    console.print(verdict.paragraph, end="\n\n")
+    print_answer(answer_run(result, verdict), result.title, f"seed {result.manifest['seed']}")
+    if result.is_partial:
+        console.print(write_line(("Partial", "yellow"), f": stopped at {_tell_partial(result)}."))
+    _print_expectations(result, full=full)
+    if full:
+        _print_all(result, verdict)
     print_warnings(result.warnings)
-    if result.expectations:
-        console.print(fit(console, draw_expectations(result)))
     if result.wall_seconds:
         speed = result.manifest["simulated_ns"] / 1e9 / result.wall_seconds
         console.print(f"{result.wall_seconds:.1f} s, {speed:,.0f} × real time", style="dim")
@@ -279,6 +278,52 @@ def print_result(result: Result, *, detail: bool = False) -> None:
         if result.capture:
             console.print(write_line(f"Packets: {result.folder / FOLDER}"), soft_wrap=True)
         print_report(result.folder)
+
+
+def _print_expectations(result: Result, *, full: bool) -> None:
+    """Print how many expectations were met, and each that was missed; in full, all of them."""
+    from headend.cli.tables import draw_expectations, fit
+
+    outcomes = result.expectations
+    if not outcomes:
+        return
+    console = make_output()
+    missed = [outcome for outcome in outcomes if not outcome.met]
+    if full:
+        console.print()
+        console.print(fit(console, draw_expectations(result)))
+        return
+    for outcome in missed:
+        told = f" {outcome.expected}, {tell_measured([outcome])}"
+        console.print(write_line(("✗ missed", "bold red"), told))
+    met = len(outcomes) - len(missed)
+    console.print(f"{met} of {len(outcomes)} expectation{'s' if len(outcomes) > 1 else ''} met")
+
+
+def _print_all(result: Result, verdict: Verdict) -> None:
+    """Print a row for each flow and queue, those of each group who fare worst, and the notes on them."""
+    from headend.cli.tables import (
+        draw_members,
+        draw_people,
+        draw_queues,
+        explain_people,
+        fit,
+    )
+
+    console = make_output()
+    console.print()
+    console.print(fit(console, draw_people(verdict)))
+    if note := explain_people(verdict.findings):
+        console.print(note, style="dim")
+    for party in verdict.parties:
+        if party.is_group:
+            console.print(write_line((f"Those of {party.label} who fare worst:", "bold")))
+            console.print(fit(console, draw_members(party)))
+    bottleneck = verdict.queue.queue if verdict.queue else None
+    console.print(fit(console, draw_queues(result, bottleneck, detail=True)))
+    for note in verdict.notes:
+        console.print(write_line(f"- {note}"))
+    console.print()
 
 
 def print_warnings(texts: Iterable[str]) -> None:
@@ -310,11 +355,16 @@ def _print_interrupted(result: Result) -> None:
     """Say on standard error, in one line, what an interruption left."""
     told = f"interrupted: kept in {result.folder}"
     if result.is_partial:
-        simulated, whole = (
-            format_quantity(result.manifest[key], "time") for key in ("simulated_ns", "duration_ns")
-        )
-        told += f", {simulated} of {whole}"
+        told += f", {_tell_partial(result)}"
     make_messages().print(write_line(told), soft_wrap=True)
+
+
+def _tell_partial(result: Result) -> str:
+    """Say how much of a run there is."""
+    simulated, whole = (
+        format_quantity(result.manifest[key], "time") for key in ("simulated_ns", "duration_ns")
+    )
+    return f"{simulated} of {whole}"
 
 
 def print_miss(line: str) -> None:

@@ -1,4 +1,4 @@
-"""The answer first: who suffered, how much, and where the queue stood, in numbers and in words."""
+"""All that was judged of a run: how everybody fared and where the queue stood, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -166,12 +166,29 @@ class QueueState:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All findings of a run and a paragraph that says them; and the channels that were full."""
+    """How everybody fared and where the queue stood.
+
+    Parameters
+    ----------
+    findings
+        Of each flow, those who suffer most first.
+    queue
+        The one that did the harm, or that the scenario is about.
+    notes
+        Sentences that say all that an answer of two sentences leaves out, each a line.
+    channels
+        Those that were full.
+    """
 
     findings: list[Finding]
     queue: QueueState | None
-    paragraph: str
+    notes: list[str]
     channels: list[ChannelState]
+
+    @property
+    def paragraph(self) -> str:
+        """All notes, one after the other."""
+        return " ".join(self.notes)
 
     @property
     def parties(self) -> list[Party]:
@@ -189,7 +206,7 @@ def judge(result: Record) -> Verdict:
     name = find_bottleneck(result)
     queue = describe_queue(result, name) if name else None
     channels = [state for state in gather_channels(result) if state.is_full]
-    return Verdict(findings, queue, _write_paragraph(result, findings, queue, channels), channels)
+    return Verdict(findings, queue, _write_notes(result, findings, queue, channels), channels)
 
 
 def gather_parties(findings: Sequence[Finding]) -> list[Party]:
@@ -382,13 +399,13 @@ def _tell_fates(fates: list[tuple[str, Party]]) -> str:
 
 
 def _rank(party: Party) -> tuple[int, int]:
-    return _count_suffering(party), ORDER.index(party.worst.grade)
+    return count_suffering(party), ORDER.index(party.worst.grade)
 
 
 def _name_fate(party: Party) -> str:
     if not party.is_group:
         return "well" if party.worst.grade is Grade.NONE else str(party.worst.grade)
-    suffering = _count_suffering(party)
+    suffering = count_suffering(party)
     return f"{suffering or 'none'} of {len(party.findings)} suffer{'s' if suffering < 2 else ''}"
 
 
@@ -398,7 +415,8 @@ def _give_example(party: Party) -> str:
     return f"in the middle {party.middle.experience}; worst, {party.worst.flow}, {party.worst.experience}"
 
 
-def _count_suffering(party: Party) -> int:
+def count_suffering(party: Party) -> int:
+    """Count the members that are poorly or badly off."""
     return sum(finding.suffers for finding in party.findings)
 
 
@@ -434,20 +452,20 @@ def _tell_shared_queue(results: Sequence[Record]) -> list[str]:
     return [f"Median delay in the queue {name}: from {least} to {most}."]
 
 
-def _write_paragraph(
+def _write_notes(
     result: Record,
     findings: list[Finding],
     queue: QueueState | None,
     channels: list[ChannelState],
-) -> str:
+) -> list[str]:
     sentences = []
     if result.is_partial:
         stopped, asked = result.manifest["simulated_ns"], result.manifest["duration_ns"]
         sentences.append(
             f"Partial: stopped at {write_quantity(stopped)} of {write_quantity(asked)}."
         )
-    sentences += _tell_nothing(result)
-    is_behind = queue is not None and _waits_for_channel(queue, channels)
+    sentences += tell_nothing(result)
+    is_behind = queue is not None and waits_for_channel(queue, channels)
     throttled = find_throttled(result, queue.queue) if queue and not is_behind else None
     parties = gather_parties(findings)
     judged = [party for party in parties if party.grades]
@@ -483,19 +501,19 @@ def _write_paragraph(
         if is_behind:
             sentences += _explain_shortage(result, queue)
         else:
-            harm = _gather_harm(suffering)
+            harm = gather_harm(suffering)
             sentences += _explain_queue(result, queue, throttled, harm, suffers=bool(suffering))
         sentences += _tell_other_bottleneck(result, queue)
-    return " ".join(sentences)
+    return sentences
 
 
-def _waits_for_channel(queue: QueueState, channels: Sequence[ChannelState]) -> bool:
+def waits_for_channel(queue: QueueState, channels: Sequence[ChannelState]) -> bool:
     """Say whether a full channel is what a queue waits for: one that has all of its own rate waits for that, whatever the channel is like."""
     is_behind = any(state.serves(queue.link, queue.direction) for state in channels)
     return is_behind and (queue.utilisation or 0.0) <= OWN_RATE
 
 
-def _tell_nothing(result: Record) -> list[str]:
+def tell_nothing(result: Record) -> list[str]:
     """Say so where nothing arrived, and whether that is for want of packets."""
     if result.summary["packets_delivered"][0]:
         return []
@@ -568,7 +586,7 @@ def _tell_suffering(party: Party) -> str:
     worst = party.worst
     if not party.is_group:
         return f"{worst.flow} ({worst.experience})"
-    count = _count_suffering(party) or sum(f.grade is worst.grade for f in party.findings)
+    count = count_suffering(party) or sum(f.grade is worst.grade for f in party.findings)
     return (
         f"{count} of {len(party.findings)} {party.name} (worst, {worst.flow}: {worst.experience})"
     )
@@ -577,7 +595,7 @@ def _tell_suffering(party: Party) -> str:
 def _name_fine(party: Party) -> str:
     if not party.is_group:
         return party.name
-    fine = len(party.findings) - _count_suffering(party)
+    fine = len(party.findings) - count_suffering(party)
     return f"{'the other ' if fine < len(party.findings) else 'all '}{fine} {party.name}"
 
 
@@ -605,7 +623,7 @@ def _explain_shortage(result: Record, queue: QueueState) -> list[str]:
     return [cause, f"How long packets wait there is its own doing. {_advise(result, queue)}"]
 
 
-def _gather_harm(suffering: Sequence[Party]) -> set[str]:
+def gather_harm(suffering: Sequence[Party]) -> set[str]:
     """Give what those who suffer suffer from, as far as that can be told."""
     return {own.harm for party in suffering for own in party.findings if own.suffers and own.harm}
 
@@ -657,10 +675,14 @@ def _explain_queue(
 
 def _tell_passing(result: Record, queue: QueueState) -> str:
     """Say that not everybody waits as long as a queue's delays say, and end the sentence; nothing where everybody does."""
+    passing = find_passing(result, queue)
+    return f", but not everybody's: {queue.discipline} {passing}." if passing else ""
+
+
+def find_passing(result: Record, queue: QueueState) -> str:
+    """Say which packets pass others in a queue, as the end of a sentence; nothing where none does."""
     passing = find_queue(queue.discipline).lets_pass
-    if not passing or _is_one_band(result, queue):
-        return ""
-    return f", but not everybody's: {queue.discipline} {passing}."
+    return "" if not passing or _is_one_band(result, queue) else passing
 
 
 def _is_one_band(result: Record, queue: QueueState) -> bool:
@@ -773,7 +795,7 @@ def _advise(result: Record, queue: QueueState) -> str:
     if about.governor == "bound":
         return f"A smaller {about.bound} or an AQM shortens it{tries}"
     counted = queue.discarded + queue.marked
-    if not counted and _sleeps(queue):
+    if not counted and is_asleep(queue):
         return _tell_asleep(queue, key)
     if not counted:
         return (
@@ -794,7 +816,7 @@ def _advise(result: Record, queue: QueueState) -> str:
     )
 
 
-def _sleeps(queue: QueueState) -> bool:
+def is_asleep(queue: QueueState) -> bool:
     """Say whether a queue's law did nothing because it begins only once its buffer is filled so far."""
     is_low = queue.filled_ratio is not None and queue.filled_ratio < SLEEPS_TO
     return queue.discipline == "docsis_pie" and is_low

@@ -57,9 +57,8 @@ def write_report(
         The seeds that these were to have, by the label of their setting.
     """
     figures = draw_figures(results)
-    is_alone = len(results) == 1 and not unfinished and not missing_seeds
-    if is_alone:
-        template, content = "report.html.j2", describe_run(results[0])
+    if len(results) == 1 and not unfinished and not missing_seeds:
+        template, content = "report.html.j2", describe_run(results[0], figures)
     else:
         content = describe_comparison(results, figures, unfinished, missing_seeds)
         template = "compare.html.j2"
@@ -134,6 +133,19 @@ def mark_code(text: str) -> markupsafe.Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reveal(text)))))
 
 
+def keep_units(text: str) -> str:
+    r"""Keep a number and its unit on one line.
+
+    Examples
+    --------
+    >>> keep_units("each 2 to 3.5 Mbit/s").split(" ")
+    ['each', '2', 'to', '3.5\xa0Mbit/s']
+    """
+    return re.sub(
+        r"(?<=\d) (?=%|[kMG]?bit/s|[mµn]?s\b|min\b|[kMG]i?B\b|RPM)", "\N{NO-BREAK SPACE}", text
+    )
+
+
 def _reveal_text(value: Any) -> Any:
     """Make control characters in texts of others visible; what is HTML already is ours."""
     return reveal(value) if type(value) is str else value
@@ -156,5 +168,6 @@ def _make_environment() -> jinja2.Environment:
         (subject, list(own)) for subject, own in itertools.groupby(rows, lambda r: r.figure.subject)
     ]
     environment.filters["code"] = mark_code
+    environment.filters["keep_units"] = keep_units
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
     return environment

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
+from headend.judging.run_answer import answer_run
 from headend.judging.verdict import judge
 from headend.scenario.groups import MOST_LISTED
 
 if TYPE_CHECKING:
+    from headend.figures import Figure
+    from headend.judging.answer import Answer
     from headend.results.record import Record
 
 
-def describe_run(result: Record) -> dict[str, Any]:
+def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
     """Gather what the template of one run needs, besides the title and the figures."""
+    verdict = judge(result)
     return {
         "result": result,
-        "verdict": judge(result),
+        "answer": settle_why(answer_run(result, verdict), figures),
+        "verdict": verdict,
+        "missed": [outcome for outcome in result.expectations if not outcome.met],
         "warnings": list(dict.fromkeys(result.warnings)),
         "channels": gather_channels(result),
         "parties_of_queues": gather_queues(result),
         "most_listed": MOST_LISTED,
     }
+
+
+def settle_why(answer: Answer, figures: Sequence[Figure]) -> Answer:
+    """Let an answer name a figure that is there: the first one, where its own could not be drawn."""
+    names = [figure.name for figure in figures]
+    if not names or answer.why in names:
+        return answer
+    return replace(answer, why=names[0])

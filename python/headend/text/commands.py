@@ -7,7 +7,7 @@ from types import MappingProxyType
 #: By name, in one sentence. `headend.cli.main` says in which section each stands and where its code is.
 COMMANDS = MappingProxyType(
     {
-        "run": "Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.",
+        "run": "Run a scenario: who suffers, how badly, why, and what to change; results and report in a folder.",
         "compare": "Compare runs side by side in one report: what changed, with traffic and seeds the same.",
         "sweep": "Run a scenario over a grid of values and several seeds, on all cores.",
         "study": "Published results, reproduced: list, show NAME, run NAME, report.",

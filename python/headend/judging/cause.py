@@ -1,0 +1,242 @@
+"""The one cause of what people on a line felt: what a short answer names, and what to change about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.engine.description import find_queue
+from headend.judging.grading import Finding, write_quantity
+from headend.judging.queues import (
+    FULL,
+    LONG_WAIT,
+    LOSSY_SHARE,
+    SHORT_WAIT,
+    STANDING_TIME,
+    STOOD_AT_TIMES,
+    name_queue_key,
+)
+from headend.judging.throttling import Throttled, find_throttled
+from headend.judging.verdict import (
+    AT_ITS_LIMIT,
+    Party,
+    QueueState,
+    Verdict,
+    find_passing,
+    gather_harm,
+    is_asleep,
+    waits_for_channel,
+)
+
+if TYPE_CHECKING:
+    from headend.judging.channels import ChannelState
+    from headend.results.record import Record
+
+#: Share of a call's packets that came too late, from which that is said in place of how long packets wait.
+MANY_LATE = 0.05
+
+#: Why packets that no queue had room for, or no law dropped, did not arrive: the column, and what to say of them.
+BARRED = {
+    "discarded_filtered": "a classifier forbids its packets",
+    "discarded_not_registered": "its modem is not registered",
+    "discarded_service_flow_deleted": "its service flow was deleted",
+    "discarded_retry_limit": "the medium gave up after too many tries",
+}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why people felt what they felt.
+
+    Parameters
+    ----------
+    told
+        A clause with a subject of its own, such as ``packets wait 211 ms in the standing queue
+        cable.up``; empty where nothing explains it.
+    advice
+        What to change, as a sentence; empty where nothing of what was measured says so.
+    why
+        The names of the figures that show it, the best first.
+    """
+
+    told: str
+    advice: str
+    why: tuple[str, ...]
+
+
+def find_cause(result: Record, verdict: Verdict, suffering: Sequence[Party]) -> Cause:
+    """Find what those who suffer suffer from; where nobody does, what the line was like.
+
+    Parameters
+    ----------
+    suffering
+        Flows and groups of which at least one member suffers, the worst first.
+    """
+    queue = verdict.queue
+    worst = suffering[0].worst if suffering else None
+    if worst and (barred := _find_bar(result, worst)):
+        return Cause(barred, "", ("loss",))
+    if worst and worst.path_loss_ratio > 0.5 * (worst.loss_ratio or math.inf):
+        lost = write_quantity(worst.path_loss_ratio, "ratio")
+        told = f"the path beyond the line loses {lost} of its packets, and no queue does"
+        return Cause(told, "", ("loss",))
+    if queue is None:
+        return Cause("", "", ())
+    if waits_for_channel(queue, verdict.channels):
+        state = next(s for s in verdict.channels if s.serves(queue.link, queue.direction))
+        return _blame_channel(result, queue, state)
+    if not suffering:
+        return describe_line(result, queue)
+    return _blame_queue(result, queue, suffering)
+
+
+def _find_bar(result: Record, worst: Finding) -> str:
+    """Say what kept all packets of a flow from arriving, where that is no queue's doing."""
+    import polars as pl
+
+    rows = result.flows.filter(pl.col("flow") == worst.flow)
+    sent, arrived = (int(rows[name].sum()) for name in ("packets_sent", "packets_delivered"))
+    counts = {name: int(rows[name].sum()) for name in BARRED}
+    reason = max(counts, key=lambda name: counts[name])
+    return BARRED[reason] if counts[reason] > sent / 2 and arrived < sent / 2 else ""
+
+
+def _blame_channel(result: Record, queue: QueueState, state: ChannelState) -> Cause:
+    name = "Wi-Fi channel" if state.is_cell else f"{state.direction}stream channel"
+    told = f"the {name} {state.channel} is full"
+    advice = "Only more capacity or less load gives everyone their rate"
+    # How long packets wait for the channel is the queue's doing, if their senders slow down for it.
+    if queue.standing_ratio > STANDING_TIME:
+        told += f", and packets wait {write_quantity(queue.delay_p50_ns)} in {_name(queue)}"
+        tries = _name_setting(result, queue) if queue.is_tcps else ""
+        if tries and find_queue(queue.discipline).governor in ("bound", "nothing"):
+            advice += f"; an AQM shortens the wait: try {tries}"
+    return Cause(told, f"{advice}.", ("street", "queue", "rates"))
+
+
+def _blame_queue(result: Record, queue: QueueState, suffering: Sequence[Party]) -> Cause:
+    """Say what the queue did to those who suffer, in the order in which a verdict weighs it."""
+    worst, harm = suffering[0].worst, gather_harm(suffering)
+    name, passing = _name(queue), find_passing(result, queue)
+    stood = write_quantity(queue.standing_ratio, "ratio")
+    wait = write_quantity(queue.delay_p50_ns)
+    advice = "" if passing else advise(result, queue)
+    if queue.standing_ratio > STANDING_TIME:
+        late = worst.late_ratio or 0.0
+        if late > MANY_LATE and worst.way:
+            share = write_quantity(round(late, 2), "ratio")
+            whose = f"{worst.flow}'s packets" if len(suffering) > 1 else "its packets"
+            told = f"{share} of {whose} arrive too late behind the standing queue {name} ({wait})"
+        else:
+            told = f"packets wait {wait} in the standing queue {name}"
+        return Cause(told, advice, ("queue",))
+    if queue.lost_ratio > LOSSY_SHARE and harm != {"late"}:
+        told = f"the queue {name} drops {write_quantity(queue.lost_ratio, 'ratio')} of its packets"
+        return Cause(told, _advise_on_losses(queue, is_felt="lost" in harm), ("loss", "queue"))
+    if queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p50_ns or 0.0) > LONG_WAIT:
+        told = f"packets wait more than 50 ms in the queue {name} {stood} of the time"
+        return Cause(told, advice if harm != {"lost"} else "", ("queue",))
+    if (queue.utilisation or 0.0) > FULL and (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
+        told = f"the line is full and half of the packets wait more than {wait} in {name}"
+        return Cause(told, advice, ("queue",))
+    if (queue.delay_p99_ns or 0.0) > LONG_WAIT and harm != {"lost"}:
+        told = f"1 packet in 100 waits more than {write_quantity(queue.delay_p99_ns)} in {name}"
+        return Cause(told, advice, ("queue",))
+    look = "No queue explains it: look at loss, the delay of the path and the rates asked for."
+    return Cause("", look, ("delay",))
+
+
+def describe_line(result: Record, queue: QueueState) -> Cause:
+    """Say what the line was like where nobody suffered: how full it was, and at what price."""
+    name, passing = _name(queue), find_passing(result, queue)
+    wait = write_quantity(queue.delay_p50_ns)
+    used = write_quantity(queue.utilisation, "ratio")
+    throttled = find_throttled(result, queue.queue)
+    if passing and queue.standing_ratio > STANDING_TIME:
+        told = f"packets wait {wait} in {name}, but {queue.discipline} lets others pass them"
+        return Cause(told, "", ("delay", "queue"))
+    if queue.standing_ratio > STANDING_TIME:
+        told = f"packets wait {wait} in the standing queue {name}"
+        return Cause(told, advise(result, queue), ("queue",))
+    if throttled:
+        return Cause(_tell_throttled(queue, throttled), "", ("line-rate", "queue"))
+    if queue.lost_ratio > LOSSY_SHARE:
+        lost = write_quantity(queue.lost_ratio, "ratio")
+        again = ", mostly TCP's, which sends them again" if queue.is_tcps else ""
+        return Cause(f"the queue {name} drops {lost} of its packets{again}", "", ("queue",))
+    if (queue.utilisation or 0.0) <= FULL:
+        return Cause(f"the line has room to spare: {used} of it is used", "", ())
+    if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
+        told = f"the line is {used} used, and half of the packets wait more than {wait} in {name}"
+        return Cause(told, "", ("queue",))
+    told = f"the line is {used} used and its queue stays short ({wait} at the median)"
+    return Cause(told, "", ("queue",))
+
+
+def advise(result: Record, queue: QueueState) -> str:
+    """Say in one short sentence what shortens a queue that is long."""
+    about = find_queue(queue.discipline)
+    if about.governor in ("bound", "nothing"):
+        smaller = f"A smaller {about.bound}" if about.bound else "A limit"
+        tries = _name_setting(result, queue)
+        return f"{smaller} or an AQM shortens the queue{f': try {tries}' if tries else ''}."
+    key = name_queue_key(result, queue.queue)
+    if about.governor == "chosen_law":
+        law = f"{key}.{queue.discipline}.{about.law_key}=codel" if key and about.law_key else ""
+        tries = f": try `--set {law}`" if law else ""
+        return f"A smaller limit, or an AQM for the queues in it, shortens it{tries}."
+    if is_asleep(queue) and not queue.discarded + queue.marked:
+        return (
+            f"Its AQM ({queue.discipline}) never woke: less than a third of its buffer was filled;"
+            " a smaller buffer wakes it sooner."
+        )
+    if not queue.discarded + queue.marked:
+        return f"Its AQM ({queue.discipline}) dropped nothing: its parameters allow this delay."
+    if not queue.is_tcps:
+        return f"Its AQM ({queue.discipline}) cannot shorten it: what comes does not slow down."
+    room = queue.room_ns or math.inf
+    is_at_limit = AT_ITS_LIMIT <= (queue.delay_p99_ns or 0.0) / room <= 1 / AT_ITS_LIMIT
+    if is_at_limit:
+        return (
+            f"Transfers that begin fill it before its AQM ({queue.discipline}) slows them down; a"
+            " smaller limit shortens the worst."
+        )
+    return f"Its AQM ({queue.discipline}) acts too late for it, or its parameters allow this delay."
+
+
+def _advise_on_losses(queue: QueueState, *, is_felt: bool) -> str:
+    if queue.is_tcps and is_felt:
+        return "A queue for each flow (fq_codel) spares those who send little."
+    if queue.reason == "overlimit" and not queue.is_tcps:
+        return (
+            "More is sent than the line carries: look at the queue's limit and the rates asked for."
+        )
+    return ""
+
+
+def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
+    idle = write_quantity(round(throttled.idle_ratio, 2), "ratio")
+    many = len(throttled.flows) > 1
+    who = f"{len(throttled.flows)} flows have" if many else f"{throttled.flows[0]} has"
+    told = f"{idle} of the line is idle although {who} more to send"
+    if throttled.by_limit:
+        return f"{told}: the queue {queue.queue} has too little room"
+    return f"{told}: the law of {queue.queue} ({queue.discipline}) drops or marks too early"
+
+
+def _name(queue: QueueState) -> str:
+    """Name a queue; of many alike it is the worst."""
+    return f"{queue.queue}, the worst of {queue.alike}" if queue.alike > 1 else queue.queue
+
+
+def _name_setting(result: Record, queue: QueueState) -> str:
+    """Name the setting that gives a queue an AQM: DOCSIS-PIE on a cable upstream, FQ-CoDel elsewhere."""
+    key = name_queue_key(result, queue.queue)
+    if not key:
+        return ""
+    links = result.manifest["scenario"].get("link", {})
+    is_cable = "docsis" in links.get(queue.link.split(".")[0], {})
+    law = "docsis_pie" if is_cable and queue.direction == "up" else "fq_codel"
+    return f"`--set {key}={law}`"

@@ -1,0 +1,288 @@
+"""The answer of one run: who suffers, how badly, why, and what to change, in two sentences and one matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from headend.judging.answer import Answer, Cell, Matrix, Row, ask
+from headend.judging.cause import Cause, find_cause
+from headend.judging.grading import Finding, Grade, write_quantity
+from headend.judging.verdict import Party, Verdict, count_suffering, judge, tell_nothing
+from headend.text.wording import join_names, list_names
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+#: A sentence of more characters than this names fewer flows.
+LONGEST_SENTENCE = 160
+
+#: Flows that a question names at most.
+MOST_ASKED = 3
+
+#: Figures that show what a flow felt, by the measure that it must have.
+FELT = {
+    "mos": "mos",
+    "mos_down": "mos",
+    "page_load_time": "pages",
+    "rtt": "ping",
+    "frames_late": "video",
+    "frames_late_down": "video",
+}
+
+
+def answer_run(result: Record, verdict: Verdict | None = None) -> Answer:
+    """Give the first screen of one run.
+
+    Parameters
+    ----------
+    result
+        The run.
+    verdict
+        What was judged of it already; judged anew where it is not given.
+    """
+    verdict = verdict or judge(result)
+    parties = verdict.parties
+    question = ask(result.title, ask_of_people(parties, verdict))
+    nothing = tell_nothing(result)
+    if nothing:
+        return Answer(question, tuple(nothing), lay_out_people(parties))
+    judged = [party for party in parties if party.grades]
+    suffering = [party for party in judged if party.worst.suffers]
+    cause = find_cause(result, verdict, suffering)
+    return Answer(
+        question,
+        _write_sentences(parties, judged, suffering, cause),
+        lay_out_people(parties),
+        _choose_why(result, parties, cause),
+    )
+
+
+def ask_of_people(parties: Sequence[Party], verdict: Verdict) -> str:
+    """Make a question of who is on the line."""
+    judged = sorted(party.label for party in parties if party.grades)
+    others = sorted(party.label for party in parties if not party.grades)
+    rate = f" on {write_quantity(verdict.queue.rate_bps, 'rate')}" if verdict.queue else ""
+    if judged:
+        beside = f" beside {_list_few(others)}" if others else ""
+        verb = "does" if len(judged) == 1 and "×" not in judged[0] else "do"
+        return f"How {verb} {_list_few(judged)} fare{beside}{rate}?"
+    if not others:
+        return "What happens on this line?"
+    verb = "does" if len(others) == 1 and "×" not in others[0] else "do"
+    return f"What {verb} {_list_few(others)} get{rate}?"
+
+
+def _list_few(names: Sequence[str]) -> str:
+    if len(names) <= MOST_ASKED + 1:
+        return join_names(names)
+    return list_names(names, MOST_ASKED)
+
+
+def _write_sentences(
+    parties: Sequence[Party],
+    judged: Sequence[Party],
+    suffering: Sequence[Party],
+    cause: Cause,
+) -> tuple[str, ...]:
+    """Say who fares how and why, and then what to change, or who is well."""
+    if suffering:
+        first = _fit(lambda most: _tell_suffering(suffering, judged, most), cause.told)
+        return tuple(filter(None, (first, cause.advice or _tell_well(judged, suffering))))
+    fair = [party for party in judged if party.worst.grade is Grade.FAIR]
+    if fair:
+        first = _fit(lambda most: f"Nobody suffers, but {_tell_fates(fair, most)}", cause.told)
+        return tuple(filter(None, (first, cause.advice)))
+    first = _fit(lambda most: _tell_all(parties, judged, most))
+    told = f"{_begin(cause.told)}." if cause.told else ""
+    # Where there is advice, it stands with what it is about.
+    if told and cause.advice:
+        told = f"{_begin(cause.told)}; {_go_on(cause.advice)}"
+    return tuple(filter(None, (first, told)))
+
+
+def _fit(write: Callable[[int], str], reason: str = "") -> str:
+    """Write a sentence that names as many flows as there is room for."""
+    for most in (3, 2, 1):
+        sentence = f"{_begin(write(most))}{f': {reason}' if reason else ''}."
+        if len(sentence) <= LONGEST_SENTENCE:
+            break
+    return sentence
+
+
+def _begin(text: str) -> str:
+    """Begin a sentence, without changing a name that is not a plain word."""
+    word = text.split(maxsplit=1)[0].rstrip(",:;") if text else ""
+    return text[:1].upper() + text[1:] if word.isalpha() and word.islower() else text
+
+
+def _go_on(text: str) -> str:
+    """Let a sentence follow a semicolon."""
+    return text[:1].lower() + text[1:]
+
+
+def _tell_suffering(suffering: Sequence[Party], judged: Sequence[Party], most: int) -> str:
+    groups = [party for party in suffering if party.is_group]
+    if len(suffering) > 1 and groups:
+        count = sum(map(count_suffering, suffering))
+        of = sum(len(party.findings) for party in judged)
+        worst = suffering[0].worst
+        return f"{count} of {of} people suffer, {worst.flow} most ({worst.number})"
+    return _tell_fates(suffering, most)
+
+
+def _tell_fates(parties: Sequence[Party], most: int) -> str:
+    """Say how each of these fares; of more than there is room for, how many they are."""
+    told = [_tell_fate(party) for party in parties[:most]]
+    more = len(parties) - len(told)
+    if more:
+        told.append(f"{more} more {'does' if more == 1 else 'do'} no better")
+    return join_names(told)
+
+
+def _tell_fate(party: Party) -> str:
+    worst = party.worst
+    if not party.is_group:
+        return f"{worst.flow} is {worst.word} ({worst.number})"
+    alike = count_suffering(party) or sum(own.grade is worst.grade for own in party.findings)
+    word = "suffer" if worst.suffers else f"are {worst.word}"
+    return f"{alike} of {len(party.findings)} {party.name} {word} (worst: {worst.number})"
+
+
+def _tell_well(judged: Sequence[Party], suffering: Sequence[Party]) -> str:
+    """Say who is well beside those who suffer, where there is nothing to advise."""
+    fine = [party for party in judged if party not in suffering]
+    if not fine:
+        return ""
+    return _fit(lambda most: f"well enough: {list_names([p.label for p in fine], most)}")
+
+
+def _tell_fine(judged: Sequence[Party], most: int) -> str:
+    """Say that all are well, with the number of each, or of the weakest where they are many."""
+    if len(judged) == 1 and not judged[0].is_group:
+        return _tell_fate(judged[0])
+    told = [
+        f"{party.label} ({'worst: ' if party.is_group else ''}{party.worst.number})"
+        for party in judged
+    ]
+    return f"everybody is well: {list_names(told, most)}"
+
+
+def _tell_all(parties: Sequence[Party], judged: Sequence[Party], most: int) -> str:
+    """Say that all are well, and what the transfers get where there is room for it."""
+    others = [party for party in parties if not party.grades]
+    if not judged:
+        return _tell_rates(others, most)
+    told = _tell_fine(judged, most)
+    both = f"{told}; {_tell_rates(others, most)}" if others and most > 1 else told
+    return both
+
+
+def _tell_rates(parties: Sequence[Party], most: int) -> str:
+    """Say what transfers get; of two, how much more one gets."""
+    got = sorted(
+        (party for party in parties if party.goodput_bps), key=lambda own: -own.goodput_bps
+    )
+    if not got:
+        return f"{list_names([party.label for party in parties], most)} got nothing through"
+    if len(got) == 1:
+        return f"{got[0].label} {'get' if got[0].is_group else 'gets'} {_write_rate(got[0])}"
+    first, last = got[0], got[-1]
+    is_simple = len(got) == 2 and not first.is_group and not last.is_group
+    if is_simple and not any(own.worst.is_both_ways for own in got):
+        ratio = first.goodput_bps / last.goodput_bps
+        more = f"{ratio:.1f} times as much as" if ratio >= 1.1 else "as much as"
+        rates = f"{first.worst.number} and {last.worst.number}"
+        return f"{first.label} gets {more} {last.label} ({rates})"
+    told = [f"{party.label} {_write_rate(party)}" for party in got]
+    return f"goodput: {list_names(told, most)}"
+
+
+def _write_rate(party: Party) -> str:
+    rate = write_quantity(party.goodput_bps, "rate")
+    return f"{rate} together, {_write_range(party)}" if party.is_group else rate
+
+
+def _write_range(party: Party) -> str:
+    """Say what the members of a group get: the least and the most."""
+    least, most = (
+        write_quantity(end, "rate")
+        for end in (
+            min(own.goodput_bps or 0.0 for own in party.findings),
+            max(own.goodput_bps or 0.0 for own in party.findings),
+        )
+    )
+    return f"each {least} to {most}"
+
+
+def lay_out_people(parties: Sequence[Party]) -> Matrix | None:
+    """Lay out who is on the line: how each fares, then delay and loss; nothing where nobody is."""
+    if not parties:
+        return None
+    return Matrix(
+        ("what they get", "delay p95", "lost"),
+        tuple(Row(party.label, _write_row(party)) for party in parties),
+        note=explain_numbers(parties),
+    )
+
+
+def _write_row(party: Party) -> tuple[Cell | None, ...]:
+    delays = [own.delay_p95_ns for own in party.findings]
+    losses = [own.loss_ratio for own in party.findings]
+    up_to = "up to " if party.is_group else ""
+    return (
+        _write_fate(party),
+        _write_plain(delays, "time", up_to),
+        _write_plain(losses, "ratio", up_to),
+    )
+
+
+def _write_plain(values: Iterable[float | None], kind: str, up_to: str) -> Cell | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    most = max(known)
+    return Cell(Grade.NONE, "", f"{up_to if most else ''}{write_quantity(most, kind)}")
+
+
+def _write_fate(party: Party) -> Cell:
+    worst = party.worst
+    if not party.is_group:
+        return Cell(worst.grade, worst.word, worst.number)
+    if not party.grades:
+        together = f"{write_quantity(party.goodput_bps, 'rate')} together"
+        return Cell(Grade.NONE, "", together, _write_range(party))
+    words = _count_words(party.findings)
+    middle = f"{worst.flow}; {party.middle.number} in the middle"
+    return Cell(worst.grade, words, f"worst {worst.number}", middle)
+
+
+def _count_words(findings: Sequence[Finding]) -> str:
+    """Say how many of a group are well, middling and badly off: ``12 good, 4 poor, 4 bad``."""
+    order = (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)
+    counts = [(sum(own.grade is grade for own in findings), grade) for grade in order]
+    return ", ".join(f"{count} {grade}" for count, grade in counts if count)
+
+
+def explain_numbers(parties: Sequence[Party]) -> str:
+    """Say what the number of each row is."""
+    meanings: dict[str, list[str]] = {}
+    for party in parties:
+        if party.grades and party.worst.about:
+            name = party.name if party.is_group else party.label
+            meanings.setdefault(party.worst.about, []).append(name)
+    told = [f"{list_names(names, 3)}: {about}" for about, names in meanings.items()]
+    return f"{_begin('; '.join(told))}." if told else ""
+
+
+def _choose_why(result: Record, parties: Sequence[Party], cause: Cause) -> str:
+    """Choose the figure that shows the cause, or else what the weakest felt."""
+    if not any(party.grades for party in parties):
+        is_alone = len(parties) == 1 and not parties[0].is_group
+        has_windows = not result.connection_series.is_empty()
+        return "cwnd" if is_alone and has_windows else "rates"
+    if cause.why:
+        return cause.why[0]
+    flow = parties[0].worst.flow
+    measured = result.measures.filter(flow=flow)["measure"].to_list()
+    return next((FELT[name] for name in measured if name in FELT), "delay")
