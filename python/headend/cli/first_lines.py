@@ -18,11 +18,25 @@ if TYPE_CHECKING:
 MOST_LINES = 14
 
 
-def print_answer(answer: Answer) -> None:
-    """Print what a page has on its first screen, without the chart."""
+def print_answer(answer: Answer, title: str = "", aside: str = "") -> None:
+    """Print what a page has on its first screen, without the chart.
+
+    Parameters
+    ----------
+    answer
+        The question, its answer and the matrix.
+    title
+        Of the scenario; stands above a question that is another.
+    aside
+        What stands behind the title, such as the seed.
+    """
     console = make_output()
     console.print()
-    console.print(write_line((answer.question, "bold")))
+    is_question = title in ("", answer.question)
+    first = (answer.question, "bold") if is_question else title
+    console.print(write_line(first, "  " if aside else "", (aside, "dim")))
+    if not is_question:
+        console.print(write_line((answer.question, "bold")))
     for sentence in answer.sentences:
         console.print(write_line(sentence))
     if answer.matrix:

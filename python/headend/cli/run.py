@@ -254,7 +254,7 @@ def print_result(result: Result, *, full: bool = False) -> None:
     full
         Whether to print the tables of people and queues and the notes on them too.
     """
-    from headend.cli.answer import print_answer
+    from headend.cli.first_lines import print_answer
     from headend.judging.run_answer import answer_run
     from headend.judging.verdict import judge
     from headend.results.capture import FOLDER
