@@ -146,6 +146,10 @@ target/docs-env/.built: docs/requirements.txt | tools
 	target/docs-env/bin/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
 	@touch $@
 
+.PHONY: lessons
+lessons: build ## Measure the numbers of docs/lessons, and draw their pictures (minutes)
+	@$(BIN)/python docs/lessons/make.py
+
 .PHONY: outputs
 outputs: build ## Run the commands of the tutorial, the how-tos and the explanations, and write what they print into the pages
 	@$(BIN)/python docs/outputs.py

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from headend.cli.compare import _parse_vary
 from headend.cli.main import app
 from headend.engine.columns import OPTIONAL_TABLES, TABLES
 from headend.engine.metrics import (
@@ -20,8 +24,10 @@ from headend.engine.metrics import (
     list_measures,
 )
 from headend.engine.vocabulary import list_choices
+from headend.errors import InputError
+from headend.scenario.library import find_studies, find_sweep
 from headend.scenario.reach import HERE
-from headend.scenario.source import Text
+from headend.scenario.source import Text, parse_override, read_scenario
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -90,6 +96,44 @@ def test_the_commands_that_are_shown_are_there(page: str) -> None:
     shown = CliRunner().invoke(app, ["--help"]).output
     assert words
     assert [word for word in words if f" {word} " not in shown] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_commands_of_a_page_can_be_typed(page: Path) -> None:
+    for command in _list_commands(page.read_text(encoding="utf-8")):
+        _parse(shlex.split(command)[1:])
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("headend runs upload-and-call", "runs"),
+        ("headend run upload-and-call --outt x", "--outt"),
+        ("headend run upload-and-cal", "upload-and-cal"),
+        ("headend run upload-and-call --set queue.codel.tarjet='5 ms'", "tarjet"),
+        ("headend compare aimd --vary queue.codel.tarjet='5 ms','6 ms'", "tarjet"),
+        ("headend scenarios show evenings", "evenings"),
+        ("headend sweep buffer-size", "buffer-size"),
+        ("headend study run buffer-control/ping", "buffer-control/ping"),
+    ],
+)
+def test_a_command_that_is_wrong_is_found(command: str, found: str) -> None:
+    (listed,) = _list_commands(f"```console\n{command}  # a comment\n```\n")
+    with pytest.raises((click.ClickException, InputError), match=found):
+        _parse(shlex.split(listed)[1:])
+
+
+def test_a_command_over_several_lines_in_a_loop_or_before_a_pipe_is_found() -> None:
+    text = (
+        "```console\n$ headend run a \\\n    --seed 1\nfor i in 1; do headend run b --set x=$i; done\n"
+        "headend queues --json | head\nheadend run - < mine.toml\n```\nheadend is not run here.\n"
+    )
+    assert list(_list_commands(text)) == [
+        "headend run a  --seed 1",
+        "headend run b --set x=$i",
+        "headend queues --json",
+        "headend run -",
+    ]
 
 
 def test_the_scenario_of_the_commands_page_is_one() -> None:
@@ -170,6 +214,77 @@ def _rows(text: str) -> list[list[str]]:
 
 def _code(text: str) -> set[str]:
     return set(re.findall(r"`([^`]+)`", text))
+
+
+def _list_commands(text: str) -> Iterator[str]:
+    """List the commands of headend in a page's blocks of a shell, without what the shell does with them."""
+    for block in re.findall(r"^```(?:console|sh|bash|shell|text)?\n(.*?)^```", text, re.M | re.S):
+        for line in re.sub(r"\\\n\s*", " ", block).splitlines():
+            found = re.match(r"(?:\$ |.*?(?:; do|&&|\|\|) )?(headend [a-z].*)", line.strip())
+            if found and not re.match(r"headend\s{2,}|headend [a-z ]+[.,:]( |$)", found[1]):
+                quoted = r"""(?:[^'"#|;<>&]|'[^']*'|"[^"]*")*"""
+                (kept,) = re.findall(rf"^{quoted}", found[1]) or [""]
+                yield kept.strip()
+
+
+def _parse(words: list[str]) -> None:
+    """Parse a command as headend does, with the scenario, the settings, the sweep or the study that it names.
+
+    Words in capitals stand for what is the reader's own, and files of the reader are not looked for.
+    """
+    command: click.Command = app
+    context = click.Context(app, info_name="headend")
+    while isinstance(command, click.Group):
+        if words and words[0] not in command.list_commands(context):
+            raise InputError(f"there is no command {words[0]}")
+        name, found, rest = command.resolve_command(context, words)
+        assert found, name
+        if isinstance(found, click.Group) and not rest:
+            return
+        command, words = found, rest
+        context = click.Context(command, parent=context, info_name=name)
+    values = command.make_context(context.info_name, list(words), parent=context.parent).params
+    path = context.command_path.split()[1:]
+    named = [name for value in _NAMED for name in _as_list(values.get(value))]
+    for name in filter(_is_shipped, named):
+        if path == ["sweep"]:
+            assert find_sweep(name)
+        elif path[0] == "study":
+            assert find_studies(name)
+        elif path[:1] in (["run"], ["compare"], ["scenarios"]):
+            _load(name, values)
+
+
+#: Parameters that name something that ships with headend.
+_NAMED = ("scenario", "sources", "file", "name")
+
+
+def _as_list(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, (list, tuple)) else [str(value or "")]
+
+
+def _is_shipped(name: str) -> bool:
+    """See whether a name can only be that of something that ships: it is no path, and no word in capitals."""
+    return bool(name) and name != "-" and not re.search(r"\.toml$|^\.|results|[A-Z$]", name)
+
+
+def _is_placeholder(setting: str) -> bool:
+    """See whether a setting has a variable of the shell, or words in capitals for the reader's own."""
+    return "$" in setting or bool(re.match(r"[A-Z.]+=", setting))
+
+
+def _load(name: str, values: dict[str, Any]) -> None:
+    """Check a shipped scenario with each of the settings."""
+    typed = [text for text in values.get("settings") or () if not _is_placeholder(text)]
+    settings = [parse_override(text) for text in typed]
+    text = read_scenario(name)
+    text.load(settings)
+    for varied in values.get("vary") or ():
+        if _is_placeholder(varied):
+            continue
+        path, taken = _parse_vary(varied)
+        for value in taken:
+            text.load([*settings, (path, value)])
 
 
 def _is_command(line: str) -> bool:

@@ -193,7 +193,7 @@ def find_stale(page: Path, *, write: bool) -> Iterator[str]:
     whole = "".join([*pieces, text[last:]])
     if write and whole != text:
         page.write_text(whole, encoding="utf-8")
-    yield from _find_loose_numbers(page, whole)
+    yield from find_loose_numbers(page, whole)
 
 
 def _check_picture(page: Path, command: str, match: re.Match[str], *, write: bool) -> Iterator[str]:
@@ -209,11 +209,11 @@ def _check_picture(page: Path, command: str, match: re.Match[str], *, write: boo
         yield f"{page.name}: {match['picture']} has {path.stat().st_size} bytes, {MOST_BYTES} are allowed"
 
 
-def _find_loose_numbers(page: Path, text: str) -> Iterator[str]:
+def find_loose_numbers(page: Path, text: str) -> Iterator[str]:
     """Find what is written in bold, and so measured, but stands in no table."""
     tables = [line for line in text.splitlines() if line.startswith("|")]
     cells = {cell.strip() for line in tables for cell in line.strip("|").split("|")}
-    rest = re.sub(r"^\|.*$|```.*?```", "", text, flags=re.MULTILINE | re.DOTALL)
+    rest = re.sub(r"^\|[^\n]*$|```.*?```", "", text, flags=re.MULTILINE | re.DOTALL)
     for number in re.findall(r"\*\*([^*]+)\*\*", rest):
         if " ".join(number.split()) not in cells:
             yield f"{page.name}: **{number}** stands in no table of the page"
