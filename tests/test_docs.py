@@ -218,7 +218,9 @@ def _code(text: str) -> set[str]:
 
 def _list_commands(text: str) -> Iterator[str]:
     """List the commands of headend in a page's blocks of a shell, without what the shell does with them."""
-    for block in re.findall(r"^```(?:console|sh|bash|shell|text)?\n(.*?)^```", text, re.M | re.S):
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if kind not in ("", "console"):
+            continue
         for line in re.sub(r"\\\n\s*", " ", block).splitlines():
             found = re.match(r"(?:\$ |.*?(?:; do|&&|\|\|) )?(headend [a-z].*)", line.strip())
             if found and not re.match(r"headend\s{2,}|headend [a-z ]+[.,:]( |$)", found[1]):
