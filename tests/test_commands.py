@@ -436,11 +436,11 @@ def test_what_cannot_be_written_beside_results_is_refused_before_the_run(line: s
     [
         (
             ["--csv", "out"],
-            "out: the results themselves go there; choose another folder for --csv",
+            "out: the results are written to this folder; choose another one for --csv",
         ),
         (
             ["--csv", "x/../out/"],
-            "x/../out: the results themselves go there; choose another folder for --csv",
+            "x/../out: the results are written to this folder; choose another one for --csv",
         ),
         (["--csv", "file/t"], "file/t: cannot be written: file is a file"),
         (["--junit", "file/j.xml"], "file/j.xml: cannot be written: file is a file"),
@@ -460,7 +460,7 @@ def test_what_the_results_leave_no_place_for_is_refused_before_the_run(
 
 
 def test_by_default_too_and_of_sweeps_and_finished_runs(line: str) -> None:
-    told = "the results themselves go there; choose another folder for --csv\n"
+    told = "the results are written to this folder; choose another one for --csv\n"
     assert call("run", line, "--csv", "results/line").stderr == f"error: results/line: {told}"
     for folder in ("a", "b"):
         assert call("run", line, "-q", "--no-report", "--out", folder).exit_code == 1

@@ -46,16 +46,16 @@ def refuse(*arguments: str) -> str:
         ),
         (
             ["queue=fq_codel", "queue.codel.target=5 ms"],
-            "--set queue: has no effect, since --set queue.codel.target makes another choice in its place; leave out one of them",
+            "--set queue: has no effect, since --set queue.codel.target replaces it by another choice; leave out one of them",
         ),
         (
             ["queue.codel.target=5 ms", "queue.pie.target=5 ms"],
-            "--set queue.codel.target: has no effect, since --set queue.pie.target makes another choice in its place; leave out"
+            "--set queue.codel.target: has no effect, since --set queue.pie.target replaces it by another choice; leave out"
             " one of them",
         ),
         (
             ["queue.codel.target=5 ms", "queue=codel"],
-            "--set queue.codel.target: has no effect, since --set queue comes after it and takes its place; leave out one of"
+            "--set queue.codel.target: has no effect, since --set queue comes after it and replaces it; leave out one of"
             " them, or put the longer path last",
         ),
     ],
@@ -82,7 +82,7 @@ def test_settings_that_complete_each_other_are_taken(settings: list[str]) -> Non
 
 def test_a_seed_has_one_source() -> None:
     assert refuse("run", "line.toml", "--seed", "3", "--set", "seed=4") == (
-        "--set seed: has no effect, since --seed chooses it; leave out one of them"
+        "--set seed: has no effect, since --seed sets the seed; leave out one of them"
     )
 
 
@@ -104,7 +104,7 @@ def test_one_packet_is_followed() -> None:
         ),
         (
             ["--vary", "queue.codel.target=5 ms,9 ms", "--set", "queue=pie"],
-            "--set queue: has no effect, since --vary queue.codel.target makes another choice in its place; leave out one of them",
+            "--set queue: has no effect, since --vary queue.codel.target replaces it by another choice; leave out one of them",
         ),
         (
             ["--vary", "queue=codel,pie", "--vary", f"{UP}=red,pie"],
@@ -129,7 +129,7 @@ def test_finished_runs_take_no_settings(tmp_path: Path, option: tuple[str, str])
     [
         (
             "queue=pie",
-            "--set queue: has no effect, since the axis queue.codel.target makes another choice in its place; leave out one of them",
+            "--set queue: has no effect, since the axis queue.codel.target replaces it by another choice; leave out one of them",
         ),
         (
             "seed=3",
@@ -165,7 +165,7 @@ def write_own_queue(line: Path) -> None:
 
 
 NOTE = (
-    f"queue=drop_tail has the defaults of drop_tail, in place of what the scenario writes at {UP}.drop_tail: limit is"
+    f"queue=drop_tail replaces what the scenario writes at {UP}.drop_tail by the defaults of drop_tail: limit is"
     ' "250 ms" and not "350 ms"; queue={drop_tail = {limit = "350 ms"}} keeps it'
 )
 
@@ -180,7 +180,7 @@ def test_the_lines_own_queue_replaced_by_its_bare_name_is_told(line: Path) -> No
     options = ["--vary", "queue=drop_tail,codel", "--out", "both"]
     answer = CliRunner().invoke(app, ["compare", "line.toml", *options])
     assert f"Warning: {NOTE}." in " ".join(answer.stdout.split())
-    assert "in place of what the scenario writes" in Path("both/report.html").read_text("utf-8")
+    assert "replaces what the scenario writes" in Path("both/report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

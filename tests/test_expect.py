@@ -175,7 +175,7 @@ def test_what_was_not_measured_misses() -> None:
         ),
         (
             "upload.goodput.p5 > 1 bit/s",
-            'expect.it: "upload.goodput.p5": goodput has nothing called "p5"',
+            'expect.it: "upload.goodput.p5": goodput has no statistic called "p5"',
         ),
         (
             "call.loss < 1",
@@ -350,7 +350,10 @@ def test_members_of_a_group_are_compared_and_groups_with_each_other(
     ("text", "expected"),
     [
         ("far.jain_index > 0.9", "far has no members"),
-        ("far.goodput / near.loss > 1", "a ratio of a rate and a ratio"),
+        (
+            "far.goodput / near.loss > 1",
+            "expected two quantities of one kind, found a rate and a ratio",
+        ),
         ("far.goodput / nera.goodput > 1", 'called "nera"; did you mean "near"'),
         ("far.goodput / near.goodput > 1 Mbit/s", "1 Mbit/s"),
     ],

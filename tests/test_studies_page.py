@@ -129,7 +129,8 @@ def test_fewer_seeds_than_a_studys_own_are_no_receipt(finished: list[Study]) -> 
     answer = CliRunner().invoke(app, ["study", "report"])
     assert answer.exit_code == 2
     assert (
-        "cbt-equal-loss: was run with seed 1, and the study's own are 1, 2, 3, 4" in answer.stderr
+        "cbt-equal-loss: was run with seed 1, and a receipt needs the study's own seeds 1, 2, 3, 4"
+        in answer.stderr
     )
     assert "headend study run cbt/equal-loss" in answer.stderr
     write_resealed(path, {**content, "seeds": [1, 2, 3, 4, 5]})
@@ -140,7 +141,7 @@ def test_fewer_seeds_than_a_studys_own_are_no_receipt(finished: list[Study]) -> 
 def test_the_markdown_needs_a_file_of_its_own(finished: list[Study], name: str) -> None:
     answer = CliRunner().invoke(app, ["study", "report", "--markdown", name])
     assert answer.exit_code == 2
-    assert "expected a file of its own for --markdown" in answer.stderr
+    assert "expected a file name with an ending that --out does not name" in answer.stderr
     assert not Path("receipts").exists()
 
 
@@ -151,7 +152,7 @@ def test_claims_that_have_changed_since_are_no_receipt(finished: list[Study]) ->
     write_resealed(path, content)
     answer = CliRunner().invoke(app, ["study", "report"])
     assert answer.exit_code == 2
-    assert "judged by other claims than the study has now" in answer.stderr
+    assert "the study's claims have changed since it was judged" in answer.stderr
 
 
 def test_nothing_to_report_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

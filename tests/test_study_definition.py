@@ -139,7 +139,7 @@ FIGURE = '[[figure]]\nname = "f"\ntitle = "t"\nexplanation = "e"\ndraw = "draw"\
         ('[[claim]]\n' + CLAIM + "published = 9\n", "claim A-1: published: expected a text, found 9"),
         ('[[claim]]\n' + CLAIM + 'kind = ["result"]\n', "claim A-1: kind: expected a text"),
         ('[[claim]]\n' + CLAIM + 'kind = "resul"\n', 'claim A-1: unknown kind "resul"; expected one of "result"'),
-        ('[[claim]]\n' + CLAIM + "[[claim]]\n" + CLAIM, "claim A-1: there are 2 of this id"),
+        ('[[claim]]\n' + CLAIM + "[[claim]]\n" + CLAIM, "claim A-1: 2 claims have this id"),
         ("claim = []\n" + FIGURE + 'show = ["Figure 3"]\n', 'figure f: unknown key "show"; did you mean "shows"?'),
         ("claim = []\n" + FIGURE + 'shows = "Figure 3"\n', 'figure f: shows: expected a list such as ["Figure 3"]'),
     ],

@@ -54,7 +54,7 @@ def refuse_unwritable(text: str) -> None:
     >>> refuse_unwritable("caf\udce9.toml")
     Traceback (most recent call last):
     ...
-    headend.errors.InputError: caf\xe9.toml: expected text in UTF-8, found bytes that are none
+    headend.errors.InputError: caf\xe9.toml: expected text in UTF-8, found bytes that are not UTF-8
     """
     if "\0" in text:
         raise InputError(f"{reveal_line(text)}: expected text, found a NUL character in it (\\x00)")
@@ -62,7 +62,7 @@ def refuse_unwritable(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{reveal_line(text)}: expected text in UTF-8, found bytes that are none"
+            f"{reveal_line(text)}: expected text in UTF-8, found bytes that are not UTF-8"
         ) from error
 
 

@@ -22,7 +22,7 @@ def _name_argument(kind: str) -> Callable[[Callable[..., None]], Callable[..., N
     return argument(
         "name",
         metavar="[NAME]",
-        help="Only this one, with its parameters.",
+        help="Show this one only, with its parameters.",
         required=False,
         shell_complete=complete_choices(kind),
     )
@@ -36,7 +36,7 @@ _WORDS = {"congestion": "congestion control"}
 @_name_argument("queue")
 @json_option
 def queues(name: str | None, as_json: bool) -> None:
-    """List every queue discipline and when to use it; of one, the parameters with units and defaults."""
+    """List every queue discipline and when to use it; with a NAME, show its parameters."""
     _list("queue", name, as_json)
 
 
@@ -44,7 +44,7 @@ def queues(name: str | None, as_json: bool) -> None:
 @_name_argument("congestion")
 @json_option
 def senders(name: str | None, as_json: bool) -> None:
-    """List every congestion control and when to use it; of one, the parameters with units and defaults. Also: headend congestion."""
+    """List every congestion control and when to use it; with a NAME, show its parameters. Also: headend congestion."""
     _list("congestion", name, as_json)
 
 
@@ -52,7 +52,7 @@ def senders(name: str | None, as_json: bool) -> None:
 @_name_argument("application")
 @json_option
 def applications(name: str | None, as_json: bool) -> None:
-    """List every application and when to use it; of one, the parameters with units and defaults."""
+    """List every application and when to use it; with a NAME, show its parameters."""
     _list("application", name, as_json)
 
 

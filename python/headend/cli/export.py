@@ -25,14 +25,14 @@ from headend.results.folder import refuse_link
 @click.option(
     "--csv",
     metavar="DIR",
-    help="The folder for CSV files. By default tables in the results folder.",
+    help="Write CSV files to this folder. By default to the folder tables in the results folder.",
     type=read_path,
     shell_complete=complete_folders,
 )
 @click.option(
     "--jsonl",
     metavar="DIR",
-    help="The folder for JSON lines, instead of CSV or in addition to it.",
+    help="Write JSON lines to this folder, in place of CSV or, with --csv, beside it.",
     type=read_path,
     shell_complete=complete_folders,
 )

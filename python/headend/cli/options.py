@@ -42,34 +42,34 @@ set_option = click.option(
     "--set",
     "settings",
     metavar="PATH=VALUE",
-    help="Change a value of the scenario; queue means the bottleneck's queue; can be given several times.",
+    help="Set one value of the scenario by its path. The path queue means the bottleneck's queue. Can be given several times.",
     multiple=True,
 )
 seed_option = click.option(
-    "--seed", metavar="N", help="In place of the scenario's seed.", type=read_number
+    "--seed", metavar="N", help="Use this seed in place of the scenario's.", type=read_number
 )
 seeds_option = click.option(
     "--seeds",
     metavar="N | A,B,…",
-    help="In place of those that are written: how many, or which.",
+    help="Use so many seeds, or these, in place of those in the file.",
 )
 memory_option = click.option(
     "--memory",
     metavar="SIZE",
-    help="What runs may take of memory, such as 8GB or 50%; what can need more is refused. Half of the machine's by default.",
+    help="The most memory that runs may take, such as 8GB or 50%. A run that can need more is refused. By default half of the machine's memory.",
 )
 force_option = click.option(
     "--force",
-    help="Replace a results folder that is there: the one of --out, or else the one without a number.",
+    help="Replace an existing results folder: the one of --out or, without --out, the one without a number.",
     is_flag=True,
 )
 page_force_option = click.option(
-    "--force", help="Replace the file of --out though it is no page of headend.", is_flag=True
+    "--force", help="Replace the file of --out even if headend did not write it.", is_flag=True
 )
 allow_option = click.option(
     "--allow-files",
     metavar="PATH",
-    help="Let traces and captures be read from this folder or file too; can be given several times.",
+    help="Also read traces and captures from this folder or file. Can be given several times.",
     type=read_path,
     multiple=True,
     shell_complete=complete_folders,
@@ -81,7 +81,7 @@ scheduler_option = click.option(
 )
 no_report_option = click.option(
     "--no-report",
-    help="Save the results without a report; headend report makes it later.",
+    help="Save the results without a page. headend report writes the page later.",
     is_flag=True,
 )
 junit_option = click.option(
@@ -98,7 +98,10 @@ csv_option = click.option(
     type=read_path,
     shell_complete=complete_folders,
 )
-quiet_option = click.option("--quiet", "-q", help="No progress, no table.", is_flag=True)
+quiet_option = click.option("--quiet", "-q", help="Print no progress and no table.", is_flag=True)
 json_option = click.option(
-    "--json", "as_json", help="One JSON document on standard output, nothing else.", is_flag=True
+    "--json",
+    "as_json",
+    help="Print one JSON document on standard output and nothing else.",
+    is_flag=True,
 )

@@ -24,7 +24,7 @@ from headend.results.seal import is_sealed_page
 folders_argument = argument(
     "folders",
     metavar="RESULTS_DIR…",
-    help="Results folders; several: side by side.",
+    help="One or several results folders. Several are shown side by side.",
     hint=RESULTS_HINT,
     nargs=-1,
     required=True,
@@ -37,14 +37,14 @@ folders_argument = argument(
 @click.option(
     "--out",
     metavar="FILE",
-    help="By default report.html in the first folder.",
+    help="The file to write. By default report.html in the first folder.",
     type=read_path,
     shell_complete=complete_any_file,
 )
 @page_force_option
 @json_option
 def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
-    """Make the report of a run, a comparison or a sweep again from its folder, or one over several runs."""
+    """Write the page of a run, a comparison or a sweep again from its folder, or one page of several runs."""
     from headend.report.page import write_report
     from headend.results.record import read_manifest
     from headend.running.comparison import load_missing_seeds, load_results, load_unfinished
@@ -102,6 +102,6 @@ def find_kind(folders: Sequence[str]) -> str | None:
     for folder, kind in zip(folders, kinds, strict=True):
         if kind in RESUMABLE and len(folders) > 1:
             raise InputError(
-                f"{folder}: holds the results of a {kind}, which stand alone; expected one such folder, or several of runs"
+                f"{folder}: holds the results of a {kind}, which has a page of its own; expected one such folder alone, or several folders of runs"
             )
     return kinds[0] if kinds[0] in RESUMABLE else None

@@ -25,7 +25,7 @@ from headend.scenario.shipped import list_scenarios
 name_argument = argument(
     "name",
     metavar="NAME",
-    help="Of a shipped scenario.",
+    help="The name of a shipped scenario.",
     hint=SHIPPED_HINT,
     shell_complete=complete_shipped,
 )
@@ -35,7 +35,7 @@ name_argument = argument(
 @json_option
 @click.pass_context
 def app(context: click.Context, as_json: bool) -> None:
-    """What is shipped: list, show NAME, copy NAME; by itself, the list."""  # noqa: D401
+    """List the shipped scenarios, show one, or copy one to a file."""
     with answer_errors(as_json=as_json):
         if context.invoked_subcommand is None:
             _print_list(as_json=as_json)
@@ -83,7 +83,13 @@ def show(name: str, as_json: bool) -> None:
 
 @app.command("copy")
 @name_argument
-@argument("target", metavar="[FILE]", help="By default NAME.toml here.", type=Path, required=False)
+@argument(
+    "target",
+    metavar="[FILE]",
+    help="The file to write. By default NAME.toml in this folder.",
+    type=Path,
+    required=False,
+)
 @json_option
 def copy(name: str, target: Path | None, as_json: bool) -> None:
     """Copy a shipped scenario to a file of your own, to change."""

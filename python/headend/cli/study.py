@@ -52,7 +52,7 @@ SHIPPED_STUDIES = "headend study list lists those that are shipped"
 
 @click.group("study", cls=Commands)
 def app() -> None:
-    """Published results, reproduced: list, show NAME, run NAME, report."""  # noqa: D401
+    """Reproduce published results: list the studies, show one, run one, or write a page of all."""
 
 
 @app.command("list")
@@ -82,13 +82,13 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
 @argument(
     "name",
     metavar="NAME",
-    help="Of a shipped study, or of a document for its list, or a folder with a study.toml.",
+    help="A shipped study; a document, for the list of its studies; or a folder with a study.toml.",
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Say what a study varies, measures and claims; of a document, which studies it has."""
+    """Show what a study varies, measures and claims; of a document, list its studies."""
     from headend.scenario.library import find_studies
 
     studies = [_read(folder) for folder in find_studies(name)]
@@ -116,16 +116,20 @@ def show(name: str, as_json: bool) -> None:
 @argument(
     "name",
     metavar="NAME",
-    help="Of a shipped study, or of a document for all its studies, or all, or a folder with a study.toml.",
+    help="A shipped study; a document, for all its studies; the word all; or a folder with a study.toml.",
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
-@click.option("--quick", help="Fewer points and shorter runs, labelled as such.", is_flag=True)
+@click.option(
+    "--quick",
+    help="Run fewer points for a shorter time. The results are labelled as quick.",
+    is_flag=True,
+)
 @seeds_option
 @click.option(
     "--out",
     metavar="DIR",
-    help="By default results/studies/NAME.",
+    help="The results folder. By default results/studies/NAME.",
     type=read_path,
     shell_complete=complete_folders,
 )
@@ -147,7 +151,7 @@ def run(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Run a study, all studies of a document, or all of them, on all cores and judge their claims.
+    """Run a study, all studies of a document, or all studies, and judge their claims.
 
     Points that are done are kept, so an interrupted study goes on where it stopped. Exit code 1 when a claim differs, 2
     for bad input or a report that cannot be written (what was found is printed), 130 when interrupted.
@@ -369,7 +373,7 @@ def _print_totals(told: Told) -> None:
 @click.option(
     "--studies",
     metavar="DIR",
-    help="Where the studies' results are. By default results/studies.",
+    help="The folder with the results of studies. By default results/studies.",
     default="results/studies",
     type=read_path,
     shell_complete=complete_folders,
@@ -377,14 +381,14 @@ def _print_totals(told: Told) -> None:
 @click.option(
     "--out",
     metavar="FILE",
-    help="By default report.html beside them.",
+    help="The file to write. By default report.html in the folder of --studies.",
     type=read_path,
     shell_complete=complete_any_file,
 )
 @click.option(
     "--markdown",
     metavar="FILE",
-    help="Also the page as Markdown, with small pictures in a folder of its name.",
+    help="Also write the page as Markdown to this file, and its pictures to a folder of the same name.",
     type=read_path,
     shell_complete=complete_any_file,
 )
@@ -393,7 +397,7 @@ def _print_totals(told: Told) -> None:
 def report(
     studies: Path, out: Path | None, markdown: Path | None, force: bool, as_json: bool
 ) -> None:
-    """Put all studies that were run on one page: each document's figures with what was found, and every claim by its kind.
+    """Write one page of all studies that were run: the figures of each document, and every claim with its verdict.
 
     A study counts that was run in full and with its own seeds; one that was run with fewer is refused.
     """
@@ -409,7 +413,7 @@ def report(
     page = out or studies / REPORT
     if markdown and (not markdown.suffix or markdown.resolve() == page.resolve()):
         raise InputError(
-            f"{markdown}: expected a file of its own for --markdown with an ending, such as receipts.md"
+            f"{markdown}: expected a file name with an ending that --out does not name, such as receipts.md"
         )
     if out and not force:
         refuse_foreign(out)

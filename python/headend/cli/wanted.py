@@ -111,4 +111,6 @@ class Wanted:
 def refuse_own_folder(csv: Path, folder: Path) -> None:
     """Refuse to write tables into the folder that the results themselves are going to."""
     if csv.resolve() == folder.resolve():
-        raise InputError(f"{csv}: the results themselves go there; choose another folder for --csv")
+        raise InputError(
+            f"{csv}: the results are written to this folder; choose another one for --csv"
+        )

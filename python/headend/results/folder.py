@@ -201,7 +201,7 @@ def _put_where_free(fresh: Path, target: Path) -> None:
     beside = choose_folder(target.name, target.parent)
     os.rename(fresh, beside)  # noqa: PTH104
     raise InputError(
-        f"{target}: another run has put its results there meanwhile; these are kept in {beside}"
+        f"{target}: another run wrote its results there in the meantime; the results of this run are in {beside}"
     )
 
 

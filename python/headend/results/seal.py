@@ -63,7 +63,7 @@ def read_sealed(folder: Path, name: str) -> bytes:
         raise InputError(f"{path}: {tell_system(error)}") from error
     if hashlib.sha256(content).hexdigest() != expected:
         raise InputError(
-            f"{path}: damaged: it is not what was written (its SHA-256 is another); {_AGAIN}"
+            f"{path}: damaged: it has changed since it was written (its SHA-256 differs); {_AGAIN}"
         )
     return content
 

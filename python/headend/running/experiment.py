@@ -358,7 +358,9 @@ def _watch(plan: Plan, progress: bool) -> Result:
 def _check_seed_alone(overrides: Overrides, by: str) -> None:
     """Refuse a seed among the overrides where the seed is chosen otherwise."""
     if any(path == "seed" for path, _ in overrides):
-        raise InputError(f"--set seed: has no effect, since {by} chooses it; leave out one of them")
+        raise InputError(
+            f"--set seed: has no effect, since {by} sets the seed; leave out one of them"
+        )
 
 
 def _check_texts(labels: Any) -> None:
@@ -374,7 +376,7 @@ def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
     """Refuse what would be called one thing and run as another."""
     if "seed" in paths:
         raise InputError(
-            "--vary seed: a seed is no setting; --seeds 1,2,3 runs every one with each"
+            "--vary seed: a seed is not a setting; --seeds 1,2,3 runs every setting with each of these seeds"
         )
     whole = {path: spell_out(path, queue_path) for path in paths}
     for number, path in enumerate(paths):
@@ -384,7 +386,7 @@ def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
         above = next((other for other in paths if whole[path].startswith(f"{whole[other]}.")), None)
         if above:
             raise InputError(
-                f"--vary {path}: it would take the place of what --vary {above} chose; say it in one, such as"
+                f"--vary {path}: it would replace what --vary {above} chose; write both in one --vary, such as"
                 f' --vary \'{above}={{codel={{target="5 ms"}}}},{{codel={{target="20 ms"}}}}\''
             )
 

@@ -78,7 +78,7 @@ def check_settings(
                 raise InputError(f"{names[later]}: set twice{also}; leave out one of them")
             if other.startswith(f"{path}."):
                 raise InputError(
-                    f"{names[earlier]}: has no effect, since {names[later]} comes after it and takes its place;"
+                    f"{names[earlier]}: has no effect, since {names[later]} comes after it and replaces it;"
                     " leave out one of them, or put the longer path last"
                 )
     for earlier, path in enumerate(paths):
@@ -86,7 +86,7 @@ def check_settings(
         replacing = _find_replacing(text, overrides, paths, earlier, near, before)
         if replacing:
             raise InputError(
-                f"{names[earlier]}: has no effect, since {names[replacing]} makes another choice in its place;"
+                f"{names[earlier]}: has no effect, since {names[replacing]} replaces it by another choice;"
                 " leave out one of them"
             )
 
@@ -139,7 +139,7 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
             )
             keys = ", ".join(f"{key} = {_show(item)}" for key, item in changed)
             notes.append(
-                f"{written}={value} has the defaults of {name}, in place of what the scenario writes at {path}.{name}:"
+                f"{written}={value} replaces what the scenario writes at {path}.{name} by the defaults of {name}:"
                 f" {told}; {written}={{{name} = {{{keys}}}}} keeps it"
             )
     return notes

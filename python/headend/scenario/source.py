@@ -143,7 +143,7 @@ class Text:
                 path = self.reach.locate(name, set_by)
                 if found.setdefault(name, path) != path:
                     raise InputError(
-                        f"there are two of this name, {found[name]} and {path}; write one of them ./{name}"
+                        f"two files have this name, {found[name]} and {path}; write ./{name} for one of them"
                     )
                 files[name] = _read_bytes(path, left, what)
             except InputError as error:

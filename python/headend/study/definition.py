@@ -301,7 +301,7 @@ def _read_claims(items: list[dict[str, Any]]) -> tuple[Claim, ...]:
     claims = tuple(Claim.read(item) for item in items)
     for name, count in Counter(claim.id for claim in claims).items():
         if count > 1:
-            raise InputError(f"claim {name}: there are {count} of this id")
+            raise InputError(f"claim {name}: {count} claims have this id; expected one")
     return claims
 
 

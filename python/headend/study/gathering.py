@@ -156,13 +156,13 @@ def _check(outcome: Finished, study: Study, folder: Path) -> None:
     again = f"headend study run {study.name} makes the receipt"
     if study.scenario and (lacking := sorted(set(study.seeds) - set(outcome.seeds))):
         raise InputError(
-            f"{folder}: was run with {tell_seeds(outcome.seeds)}, and the study's own are {', '.join(map(str, study.seeds))}:"
-            f" without {tell_seeds(lacking)} it is no receipt; {again}"
+            f"{folder}: was run with {tell_seeds(outcome.seeds)}, and a receipt needs the study's own seeds {', '.join(map(str, study.seeds))}"
+            f" (missing: {tell_seeds(lacking)}); {again}"
         )
     judged = [judgement.claim for judgement in outcome.judgements]
     if judged != [replace(claim, check="") for claim in study.claims]:
         raise InputError(
-            f"{folder}: was judged by other claims than the study has now; {again}, from the points that are there"
+            f"{folder}: the study's claims have changed since it was judged; {again}: its finished points are kept"
         )
 
 
