@@ -395,7 +395,7 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     """Print the answer, what was missed, what to read before it is trusted, and where the rest is."""
-    from headend.cli.answer import print_answer
+    from headend.cli.first_lines import print_answer
     from headend.judging.caveats import tell_unfinished
 
     console = make_output()
