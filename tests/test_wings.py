@@ -119,6 +119,10 @@ def test_imports_go_down_the_wings() -> None:
     assert against_the_order(PACKAGE) == []
 
 
+def test_no_import_goes_in_a_circle() -> None:
+    assert circle(PACKAGE) == []
+
+
 def test_every_folder_is_a_wing() -> None:
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     files = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}

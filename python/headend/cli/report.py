@@ -64,7 +64,7 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
             " its finished points are kept"
         )
     if kind == "sweep":
-        from headend.sweeps.outcome import rewrite_sweep_report
+        from headend.sweeps.loading import rewrite_sweep_report
 
         _tell_report(rewrite_sweep_report(Path(folders[0]), out), as_json=as_json)
         return

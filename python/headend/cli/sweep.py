@@ -115,8 +115,7 @@ def sweep(
     from headend.running.execution import stop_on_interrupt
     from headend.scenario.source import parse_override
     from headend.sweeps import sweep as carry_out
-    from headend.sweeps.loading import RESULTS
-    from headend.sweeps.outcome import SUMMARY, choose_sweep_folder
+    from headend.sweeps.outcome import RESULTS, SUMMARY, choose_sweep_folder
 
     wanted = read_seeds(seeds) if seeds is not None else None
     if csv:

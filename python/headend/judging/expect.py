@@ -202,7 +202,9 @@ def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectati
         quantity = parse_quantity_name(left.strip(), vocabulary)
         divisor = parse_quantity_name(right.strip(), vocabulary) if slash else None
         if divisor and divisor.kind != quantity.kind:
-            raise InputError(f'"{written}": expected two quantities of one kind, found a {quantity.kind} and a {divisor.kind}')
+            raise InputError(
+                f'"{written}": expected two quantities of one kind, found a {quantity.kind} and a {divisor.kind}'
+            )
         bound = parse_quantity(limit, "ratio" if divisor else quantity.kind).value
         if not divisor:
             check_bound(quantity, operator, bound, limit)
@@ -308,7 +310,9 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     kind: Kind = "number" if is_count else definition.kind
     limits = ANY if is_count else definition.limits
     if definition.of_members and len(members) < 2:
-        raise InputError(f'"{text}": {metric} is of the members of a flow with a count, and {subject} has no members')
+        raise InputError(
+            f'"{text}": {metric} is of the members of a flow with a count, and {subject} has no members'
+        )
     return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits)
 
 

@@ -102,8 +102,8 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
         ]
         return gather_tables(results), notes
     if kind == "sweep":
-        from headend.sweeps.loading import RESULTS, load_sweep
-        from headend.sweeps.outcome import SUMMARY
+        from headend.sweeps.loading import load_sweep
+        from headend.sweeps.outcome import RESULTS, SUMMARY
 
         load_sweep(folder)  # says what is wrong with one that was not run to its end
         return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, []

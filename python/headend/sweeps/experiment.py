@@ -6,7 +6,7 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,65 +27,15 @@ from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read
 from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
 from headend.sweeps.notes import take_notes
+from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 from headend.sweeps.place import add_line, locate
+from headend.sweeps.result import SweepResult
 from headend.sweeps.wish import read_preferences
 
 if TYPE_CHECKING:
     import polars as pl
 
     from headend._engine import Scenario
-    from headend.judging.answer import Answer
-    from headend.sweeps.conclusion import Conclusion
-
-
-@dataclass(frozen=True)
-class SweepResult:
-    """What a sweep gave.
-
-    Parameters
-    ----------
-    sweep
-        What was asked.
-    table
-        A row for each point, flow or queue, and metric: the axes, ``seed``, ``measure`` (its whole name, or the one that
-        the sweep's file gives), ``subject``, ``direction``, ``metric``, ``value`` in the base unit ``unit`` (ns, bit/s, B,
-        or 1). A point that failed is one row that says why in ``error``.
-    failures
-        Why points failed, by their place and seed.
-    complete
-        Whether all points were run; a sweep that was stopped has those that were done.
-    notes
-        What to read before the results are trusted: what the scenarios are warned of, and where that is not all of them,
-        and what the sweep sets in place of what they wrote.
-    """
-
-    sweep: Sweep
-    table: pl.DataFrame
-    failures: dict[tuple[Any, ...], str]
-    complete: bool
-    folder: Path | None = None
-    notes: tuple[str, ...] = ()
-
-    @functools.cached_property
-    def summary(self) -> pl.DataFrame:
-        """Means over seeds with their intervals, and paired differences, as `summarise` gives them."""
-        from headend.sweeps.summary import summarise
-
-        return summarise(self.sweep, self.table)
-
-    @functools.cached_property
-    def conclusion(self) -> Conclusion:
-        """What follows from it: the best setting along each axis, knees, the trade-off, and which axis matters for what."""
-        from headend.sweeps.conclusion import conclude
-
-        return conclude(self.sweep, self.table)
-
-    @property
-    def answer(self) -> Answer:
-        """What a page or command says first."""
-        from headend.sweeps.answering import answer_sweep
-
-        return answer_sweep(self.conclusion)
 
 
 def sweep(
@@ -164,8 +114,6 @@ def sweep(
             open_scratch(parent) as scratch,
         ):
             return carry_out(chosen, jobs, scratch, stop, crew, on_progress)
-    from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
-
     with open_crew(scheduler, allowance, stop) as crew:
         open_sweep_folder(folder, chosen, force=force)
         on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from headend.errors import InputError
-from headend.results.folder import MANIFEST, read_table
+from headend.results.folder import MANIFEST, REPORT, read_table
 from headend.results.record import read_manifest
 from headend.sweeps.definition import Axis, Sweep
-from headend.sweeps.experiment import SweepResult
+from headend.sweeps.outcome import RESULTS, write_own_report
+from headend.sweeps.result import SweepResult
 from headend.sweeps.wish import read_wish
-
-RESULTS = "results.parquet"
-
-
-def describe_drawing(sweep: Sweep) -> dict[str, Any]:
-    """Give what the manifest holds besides name, axes and seeds, so that figures can be drawn without the sweep's file."""
-    return {
-        "description": sweep.description,
-        "dimensions": [
-            {axis.name: list(axis.labels) for axis in dimension} for dimension in sweep.dimensions
-        ],
-        "measures": dict(sweep.measures),
-        "compare": sweep.compare,
-        "wish": sweep.wish.to_dict(),
-    }
 
 
 def load_sweep(folder: str | Path) -> SweepResult:
@@ -73,3 +58,10 @@ def load_sweep(folder: str | Path) -> SweepResult:
         tuple(row[:-1]): str(row[-1]) for row in failed.select(*names, "seed", "error").iter_rows()
     }
     return SweepResult(sweep, table, failures, complete=True, folder=folder, notes=notes)
+
+
+def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
+    """Write the report of a sweep again from its folder alone."""
+    path = path or folder / REPORT
+    write_own_report(load_sweep(folder), folder, path)
+    return path

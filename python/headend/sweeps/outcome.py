@@ -25,14 +25,15 @@ from headend.results.seal import is_page_of, seal
 from headend.results.store import POINT_FOLDER
 from headend.sweeps.definition import Sweep
 from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shares
-from headend.sweeps.experiment import SweepResult
-from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
+from headend.sweeps.record import SweepRecord
 from headend.sweeps.shown import Shown
 from headend.text.quantity import Kind, Unit, choose_unit, name_column
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
     from headend.judging.estimate import Estimate
+
+RESULTS = "results.parquet"
 
 SUMMARY = "summary.parquet"
 
@@ -91,7 +92,7 @@ def _tell_sweep(name: str, scenarios: Sequence[str]) -> str:
     return f'"{name}" over {over}' if over else f'"{name}"'
 
 
-def write_outcome(result: SweepResult, folder: Path, *, report: bool = True) -> None:
+def write_outcome(result: SweepRecord, folder: Path, *, report: bool = True) -> None:
     """Write tables, manifest, their seals and the report; each file is whole or as it was."""
     from headend.version import read_version
 
@@ -119,7 +120,20 @@ def write_outcome(result: SweepResult, folder: Path, *, report: bool = True) -> 
         write_own_report(result, folder)
 
 
-def write_own_report(result: SweepResult, folder: Path, path: Path | None = None) -> None:
+def describe_drawing(sweep: Sweep) -> dict[str, Any]:
+    """Give what the manifest holds besides name, axes and seeds, so that figures can be drawn without the sweep's file."""
+    return {
+        "description": sweep.description,
+        "dimensions": [
+            {axis.name: list(axis.labels) for axis in dimension} for dimension in sweep.dimensions
+        ],
+        "measures": dict(sweep.measures),
+        "compare": sweep.compare,
+        "wish": sweep.wish.to_dict(),
+    }
+
+
+def write_own_report(result: SweepRecord, folder: Path, path: Path | None = None) -> None:
     """Write the report of a sweep whose tables are in a folder, by default there."""
     write_sweep_report(result, path or folder / REPORT, _fingerprint(result, folder))
 
@@ -132,7 +146,7 @@ def remove_report(folder: Path) -> None:
         raise InputError(f"{folder / REPORT}: cannot be removed: {tell_system(error)}") from error
 
 
-def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> None:
+def write_sweep_report(result: SweepRecord, path: Path, fingerprint: str) -> None:
     """Write the self-contained report, unless the one that is there was made of the same."""
     if is_page_of(path, fingerprint):
         return
@@ -168,26 +182,19 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
     write_page(page, path, fingerprint)
 
 
-def draw_sweep_figures(result: SweepResult) -> list[Figure]:
+def draw_sweep_figures(result: SweepRecord) -> list[Figure]:
     """Draw the figures of a sweep's report."""
     from headend.sweeps.figure import draw_sweep
 
     return draw_sweep(result.conclusion, result.summary)
 
 
-def list_shown(result: SweepResult) -> list[Shown]:
+def list_shown(result: SweepRecord) -> list[Shown]:
     """List the figures that a terminal and a report show."""
     return [measured.about for measured in result.conclusion.measures.values()]
 
 
-def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
-    """Write the report of a sweep again from its folder alone."""
-    path = path or folder / REPORT
-    write_own_report(load_sweep(folder), folder, path)
-    return path
-
-
-def _fingerprint(result: SweepResult, folder: Path) -> str:
+def _fingerprint(result: SweepRecord, folder: Path) -> str:
     """Tell what a report is made of: its numbers, its words, and how it is drawn; not what its axes write to scenarios."""
     from headend.report.page import fingerprint_drawing
 
@@ -214,19 +221,19 @@ class Row:
     cells: tuple[tuple[str, str], ...]
 
 
-def count_points(result: SweepResult) -> int:
+def count_points(result: SweepRecord) -> int:
     """Count the points that have a result or a reason."""
     if result.table.is_empty():
         return 0
     return result.table.select("setting", "seed").unique().height
 
 
-def count_done(result: SweepResult) -> int:
+def count_done(result: SweepRecord) -> int:
     """Count the points that have a result."""
     return count_points(result) - len(result.failures)
 
 
-def list_failures(result: SweepResult) -> list[tuple[int, str]]:
+def list_failures(result: SweepRecord) -> list[tuple[int, str]]:
     """Give each reason once, with the number of points that failed for it and the first of them."""
     places: dict[str, list[tuple[Any, ...]]] = {}
     for place, reason in result.failures.items():
@@ -239,7 +246,7 @@ def list_failures(result: SweepResult) -> list[tuple[int, str]]:
     return told
 
 
-def find_valueless(result: SweepResult) -> list[str]:
+def find_valueless(result: SweepRecord) -> list[str]:
     """Find the measures of which no point that was run has a value."""
     if not count_done(result):
         return []
@@ -247,27 +254,27 @@ def find_valueless(result: SweepResult) -> list[str]:
     return [name for name in result.sweep.named if name not in found]
 
 
-def tell_valueless(result: SweepResult) -> list[str]:
+def tell_valueless(result: SweepRecord) -> list[str]:
     """Say of each measure without any value that it has none."""
     done = count_done(result)
     of = f"any of {done} points" if done > 1 else "the only point"
     return [f"{name}: no value in {of}" for name in find_valueless(result)]
 
 
-def name_columns(result: SweepResult, shown: Sequence[Shown]) -> list[str]:
+def name_columns(result: SweepRecord, shown: Sequence[Shown]) -> list[str]:
     """Name the columns of the figures that are shown, each with the one unit that it is in."""
     units = _choose_units(result, shown)
     return [name_column(item.measure, unit) for item, unit in zip(shown, units, strict=True)]
 
 
-def _choose_units(result: SweepResult, shown: Sequence[Shown]) -> list[Unit]:
+def _choose_units(result: SweepRecord, shown: Sequence[Shown]) -> list[Unit]:
     if not shown:
         return []
     means = dict(result.summary.group_by("measure").agg("mean").iter_rows())
     return [choose_unit(means.get(item.measure, []), item.kind) for item in shown]
 
 
-def list_rows(result: SweepResult, shown: Sequence[Shown]) -> list[Row]:
+def list_rows(result: SweepRecord, shown: Sequence[Shown]) -> list[Row]:
     """Write the settings with the figures that are shown, each column in one unit and without it."""
     columns = list(zip(shown, _choose_units(result, shown), strict=True))
     names, summary = [axis.name for axis in result.sweep.axes], result.summary

@@ -13,7 +13,8 @@ from headend.errors import InputError
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, make_chart, mark_across
-from headend.scenario.library import find_study, list_scenarios
+from headend.scenario.library import find_study
+from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario
 from headend.study.claims import Finding, Verdict, decide
 from headend.study.definition import read_study
