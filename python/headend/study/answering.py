@@ -14,7 +14,8 @@ from headend.study.counting import Counts
 from headend.text.wording import list_names
 
 if TYPE_CHECKING:
-    from headend.study.outcome import StudyOutcome
+    from headend.figures.figure import Figure
+    from headend.study.definition import Study
 
 #: Claims that the matrix shows; the table below has all.
 MOST_CLAIMS = 6
@@ -45,9 +46,10 @@ _SINGULARS = {**_PLURALS, Verdict.DIFFERS: "differs", Verdict.UNDECIDED: "is und
 _FIRST = (Verdict.DIFFERS, Verdict.UNDECIDED, Verdict.UNTESTABLE, Verdict.REPRODUCED)
 
 
-def answer_study(outcome: StudyOutcome) -> Answer:
+def answer_study(
+    study: Study, judgements: Sequence[Judgement], figures: Sequence[Figure]
+) -> Answer:
     """Say what a study found."""
-    study, judgements = outcome.study, outcome.judgements
     shown = order_claims(judgements)[:MOST_CLAIMS]
     more = len(judgements) - len(shown)
     note = f"{len(shown)} of {len(judgements)} claims; all are below." if more else ""
@@ -56,7 +58,7 @@ def answer_study(outcome: StudyOutcome) -> Answer:
         study.question or study.title,
         tuple(tell_claims(judgements)),
         Matrix(("published", "measured", "verdict"), rows, "claim", note) if rows else None,
-        outcome.figures[0].name if outcome.figures else "",
+        figures[0].name if figures else "",
     )
 
 

@@ -60,7 +60,7 @@ class StudyOutcome:
     @property
     def answer(self) -> Answer:
         """What a page or command says first."""
-        return answer_study(self)
+        return answer_study(self.study, self.judgements, self.figures)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
