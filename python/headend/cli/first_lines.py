@@ -10,7 +10,6 @@ from headend.cli.terminal import make_output, write_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.table import Table
 
     from headend.judging.answer import Answer, Matrix
 
@@ -49,17 +48,21 @@ def print_answer(answer: Answer, title: str = "", aside: str = "") -> None:
 def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
     """Draw a matrix in as few lines as its content needs: without the notes where they would make it long."""
     table = draw_matrix(matrix)
-    if _count_lines(console, table) <= MOST_LINES:
-        return fit(console, table)
-    bare = tuple(
+    whole = fit(console, table)
+    if _count_lines(console, whole) <= MOST_LINES:
+        return whole
+    rows = tuple(
         replace(row, cells=tuple(cell and replace(cell, note="") for cell in row.cells))
         for row in matrix.rows
     )
-    table = draw_matrix(replace(matrix, rows=bare))
-    # A table whose words wrap is shorter than one whose rows stand below each other.
-    needed = console.measure(table).minimum
-    return table if needed <= console.width else fit(console, table)
+    bare = replace(matrix, rows=rows)
+    shapes = [fit(console, draw_matrix(bare))]
+    for stacked in (True, False):
+        table = draw_matrix(bare, stacked=stacked)
+        if console.measure(table).minimum <= console.width:
+            shapes.append(table)
+    return min(shapes, key=lambda shape: _count_lines(console, shape))
 
 
-def _count_lines(console: Console, table: Table) -> int:
-    return len(console.render_lines(fit(console, table), pad=False))
+def _count_lines(console: Console, shape: RenderableType) -> int:
+    return len(console.render_lines(shape, pad=False))

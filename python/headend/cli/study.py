@@ -331,7 +331,7 @@ def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, f
     from headend.cli.first_lines import print_answer
 
     answer = outcome.answer
-    print_answer(answer if alone else replace(answer, matrix=None))
+    print_answer(answer if alone else replace(answer, matrix=None), outcome.study.title)
     console = make_output()
     if outcome.study.quick:
         console.print(f"Quick form: {outcome.study.quick}", style="yellow")

@@ -190,7 +190,7 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
     from headend.sweeps.outcome import count_done, list_shown, tell_valueless
 
     console = make_output()
-    print_answer(result.answer)
+    print_answer(result.answer, result.sweep.title)
     console.print()
     done, total = count_done(result), len(result.sweep.list_points())
     failed = f", {len(result.failures)} failed" if result.failures else ""

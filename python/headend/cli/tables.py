@@ -52,19 +52,25 @@ _UNBROKEN = ("flow", "grade", "discipline", "claim", "verdict", "name", "paramet
 _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ bad", "none": ""}
 
 
-def draw_matrix(matrix: Matrix) -> Table:
-    """Draw people by choices: a sign, a word and one number to a cell."""
+def draw_matrix(matrix: Matrix, *, stacked: bool = False) -> Table:
+    """Draw people by choices: a sign, a word and one number to a cell; stacked, the number below the word, both unbroken."""
     table = _new_table(matrix.corner, *matrix.choices)
+    if stacked:
+        for column in table.columns[1:]:
+            column.no_wrap = True
+        table.pad_edge, table.padding = False, (0, 1, 0, 0)
     for row in matrix.rows:
-        table.add_row(row.label, *(_draw_answer(cell) for cell in row.cells))
+        table.add_row(row.label, *(_draw_answer(cell, stacked=stacked) for cell in row.cells))
     return table
 
 
-def _draw_answer(cell: AnswerCell | None) -> Text:
+def _draw_answer(cell: AnswerCell | None, *, stacked: bool) -> Text:
     if cell is None:
         return Text("–")
     sign = _SIGNS[cell.grade].partition(" ")[0]
-    text = Text(" ".join(filter(None, [sign, cell.word, cell.number])), style=_STYLES[cell.grade])
+    word = " ".join(filter(None, [sign, cell.word]))
+    between = "\n" if stacked else " "
+    text = Text(between.join(filter(None, [word, cell.number])), style=_STYLES[cell.grade])
     return text.append(f"\n{cell.note}", style="dim") if cell.note else text
 
 

@@ -6,18 +6,22 @@ whether the setting holds it, and what it has of the objective; without one it h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from headend.judging.answer import Answer, Cell, Matrix, Row, ask
 from headend.judging.estimate import format_estimate
 from headend.judging.grading import Grade, grade_measure
 from headend.sweeps.conclusion import Best, Conclusion, Knee, Measured, Shape, Standing
 from headend.sweeps.wish import Condition
-from headend.text.quantity import format_quantity
+from headend.text.quantity import Unit, choose_unit, format_number
 from headend.text.wording import join_names
 
 #: Rows and columns of the matrix; the table of every setting has the others.
 MOST_ROWS, MOST_COLUMNS = 8, 8
+
+#: Of more columns than this, cells leave out units.
+MOST_WITH_UNITS = 4
 
 #: So many lines are told one by one in a sentence.
 MOST_TOLD = 4
@@ -331,10 +335,17 @@ def _draw_matrix(conclusion: Conclusion) -> Matrix | None:
     ]
     notes = []
     rows: list[Row]
-    if conclusion.sweep.wish:
+    wished = [term.text for term in conclusion.sweep.wish.terms]
+    if wished:
         kept = spread(range(len(lines)), MOST_ROWS)
-        rows = [_draw_wished(conclusion, groups[number], lines[number], columns) for number in kept]
-        notes.append(_explain_wished(conclusion))
+        numbers = _Numbers.of(
+            conclusion, [lines[number][column] for number in kept for column in columns], columns
+        )
+        rows = [
+            _draw_wished(conclusion, groups[number], lines[number], columns, numbers)
+            for number in kept
+        ]
+        notes += [_explain_wished(conclusion), numbers.tell(wished)]
     else:
         names = list(conclusion.measures)
         if len(lines) * len(names) > MOST_ROWS:
@@ -342,6 +353,10 @@ def _draw_matrix(conclusion: Conclusion) -> Matrix | None:
             notes.append(f"Shown is {names[0]}; the table below has all measures.")
         kept = spread(range(len(lines)), max(1, MOST_ROWS // len(names)))
         several = len(names) > 1
+        numbers = _Numbers.of(
+            conclusion, [lines[number][column] for number in kept for column in columns], columns
+        )
+        notes.append(numbers.tell(names))
         rows = [
             _draw_measure(
                 conclusion,
@@ -349,6 +364,7 @@ def _draw_matrix(conclusion: Conclusion) -> Matrix | None:
                 conclusion.measures[name],
                 lines[number],
                 columns,
+                numbers,
             )
             for number in kept
             for name in names
@@ -395,15 +411,21 @@ def _choose_columns(conclusion: Conclusion) -> list[int]:
 
 
 def _draw_wished(
-    conclusion: Conclusion, label: str, line: Sequence[int], columns: Sequence[int]
+    conclusion: Conclusion,
+    label: str,
+    line: Sequence[int],
+    columns: Sequence[int],
+    numbers: _Numbers,
 ) -> Row:
     """Draw a line under the wish."""
     best = next(own for own in conclusion.list_bests(conclusion.main) if own.line == tuple(line))
-    cells = tuple(_draw_standing(conclusion, best, line[number]) for number in columns)
+    cells = tuple(_draw_standing(conclusion, best, line[number], numbers) for number in columns)
     return Row(label or conclusion.sweep.wish.tell(), cells)
 
 
-def _draw_standing(conclusion: Conclusion, best: Best, setting: int) -> Cell | None:
+def _draw_standing(
+    conclusion: Conclusion, best: Best, setting: int, numbers: _Numbers
+) -> Cell | None:
     """Draw how a setting stands: the best one is named so, or where none holds the nearest."""
     standing = conclusion.standings[setting]
     if standing is Standing.MISSING:
@@ -411,7 +433,7 @@ def _draw_standing(conclusion: Conclusion, best: Best, setting: int) -> Cell | N
     wish, objective = conclusion.sweep.wish, conclusion.objective
     held = [one for one in wish.hold if conclusion.judge(one, setting) is standing]
     told = [
-        f"{one.term.text} {_write(conclusion.terms[one.term.text], setting, plain=True)}"
+        f"{one.term.text} {numbers.write(one.term.text, setting)}"
         for one in (held or wish.hold)
         if standing is Standing.FAILS or one.term != wish.objective
     ]
@@ -420,7 +442,7 @@ def _draw_standing(conclusion: Conclusion, best: Best, setting: int) -> Cell | N
         return Cell(
             Grade.POOR if is_nearest else Grade.BAD, "nearest" if is_nearest else "fails", told[0]
         )
-    own = _write(objective, setting, plain=True) if objective else ""
+    own = numbers.write(wish.objective.text, setting) if wish.objective else ""
     number, note = (own, ", ".join(told)) if objective else (", ".join(told[:1]), "")
     if standing is Standing.UNDECIDED:
         return Cell(Grade.FAIR, "undecided", number, note)
@@ -465,6 +487,7 @@ def _draw_measure(
     measured: Measured,
     line: Sequence[int],
     columns: Sequence[int],
+    numbers: _Numbers,
 ) -> Row:
     """Draw a measure along a line, with its grades, and a word at its knee."""
     knees = conclusion.list_knees(conclusion.main, measured.about.measure)
@@ -479,21 +502,52 @@ def _draw_measure(
         grade = grade_measure(measured.about.metric, mean)
         word = "" if grade is Grade.NONE else grade.value
         note = "knee" if setting == knee else ""
-        cells.append(Cell(grade, word, _write(measured, setting, plain=True), note))
+        number_text = numbers.write(measured.about.measure, setting)
+        cells.append(Cell(grade, word, number_text, note))
     return Row(label, tuple(cells))
 
 
 # Numbers and names.
 
 
-def _write(measured: Measured, setting: int, *, plain: bool = False) -> str:
-    """Write a mean, with its interval unless it is to be plain."""
+@dataclass(frozen=True)
+class _Numbers:
+    """How the cells of a matrix write what is measured: of many columns each without its unit, which the note has."""
+
+    terms: Mapping[str, Measured]
+    units: Mapping[str, tuple[Unit, int]]
+    is_bare: bool
+
+    @classmethod
+    def of(
+        cls, conclusion: Conclusion, settings: Sequence[int], columns: Sequence[int]
+    ) -> _Numbers:
+        """Choose a unit and a number of decimals for each term by its values in some settings."""
+        units = {}
+        for name, own in conclusion.terms.items():
+            means = [own.estimates[one].mean for one in settings if one in own.estimates]
+            unit = choose_unit(means, own.about.kind)
+            most = max((abs(mean) / unit.size for mean in means), default=0.0)
+            units[name] = unit, 2 if most < 10 else 1 if most < 100 else 0
+        return cls(conclusion.terms, units, len(columns) > MOST_WITH_UNITS)
+
+    def write(self, name: str, setting: int) -> str:
+        """Write the mean of a term in a setting."""
+        estimate, (unit, decimals) = self.terms[name].estimates.get(setting), self.units[name]
+        number = format_number(estimate.mean if estimate else None, unit, decimals)
+        return number if self.is_bare else f"{number} {unit.name}".rstrip()
+
+    def tell(self, names: Iterable[str]) -> str:
+        """Say what the units are where the cells do not."""
+        units = [(name, self.units[name][0].name) for name in names]
+        told = [f"{name} in {unit}" for name, unit in units if unit]
+        return f"{_capitalise(join_names(told))}." if told and self.is_bare else ""
+
+
+def _write(measured: Measured, setting: int) -> str:
+    """Write a mean with its interval."""
     estimate = measured.estimates.get(setting)
-    if estimate is None:
-        return "–"
-    if plain:
-        return format_quantity(estimate.mean, measured.about.kind)
-    return format_estimate(estimate, measured.about.kind)
+    return format_estimate(estimate, measured.about.kind) if estimate else "–"
 
 
 def _order(best: Best) -> list[int]:

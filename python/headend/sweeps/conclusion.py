@@ -1,7 +1,7 @@
 """What follows from a sweep: the best setting along each axis under its wish, knees, the trade-off, and which axis matters for what.
 
-Two settings tie in a measure when the difference between them, paired by seed, is not beyond its 95 % interval, or is at
-most 5 % of the better one. Everything here rests on that rule:
+Two settings tie in a measure by the rule of `headend.judging.scores.is_tie`: the difference between them, paired by seed, is
+not beyond its 95 % interval, or is at most 5 % of the better one (0.1 of a MOS). Everything here rests on that rule:
 
 - the best setting is, of those that hold the wish, the one with the most (or least) of the objective; those that tie with
   it are as good;
@@ -22,16 +22,14 @@ from enum import StrEnum
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from headend.judging.estimate import Estimate, estimate_difference, estimate_mean
+from headend.judging.estimate import Estimate, estimate_mean
+from headend.judging.scores import is_tie
 from headend.sweeps.definition import Axis, Sweep
 from headend.sweeps.shown import Shown, choose_shown, describe_figure, list_figures
 from headend.sweeps.wish import Condition, Term
 
 if TYPE_CHECKING:
     import polars as pl
-
-#: Settings that differ by at most this share of the better one tie.
-TIE = 0.05
 
 #: Values that span this factor are compared by their logarithm.
 WIDE = 10.0
@@ -170,7 +168,11 @@ class Measured:
     @functools.cached_property
     def estimates(self) -> dict[int, Estimate]:
         """The mean of each setting that has a value, with its interval."""
-        return {setting: estimate_mean(list(own.values())) for setting, own in self.values.items()}
+        bounds = self.about.figure.bounds
+        return {
+            setting: estimate_mean(list(own.values()), bounds)
+            for setting, own in self.values.items()
+        }
 
     def orient(self, value: float, is_rising: bool | None = None) -> float:
         """Give a value such that more is better."""
@@ -178,31 +180,8 @@ class Measured:
         return value if rising is not False else -value
 
     def is_tie(self, setting: int, best: int) -> bool:
-        """Say whether a setting is as good as a better one."""
-        own, other = self.values[setting], self.values[best]
-        seeds = [seed for seed in own if seed in other]
-        means = self.estimates[setting].mean, self.estimates[best].mean
-        if not seeds:
-            return is_tie(means[1], Estimate(means[0] - means[1], math.nan, math.nan, 1))
-        difference = estimate_difference(
-            [own[seed] for seed in seeds], [other[seed] for seed in seeds]
-        )
-        return is_tie(means[1], difference)
-
-
-def is_tie(better: float, difference: Estimate) -> bool:
-    """Say whether a difference to the better of two means is not beyond its interval, or at most 5 % of it.
-
-    Examples
-    --------
-    >>> is_tie(100.0, Estimate(-8.0, -17.0, 1.0, 3)), is_tie(100.0, Estimate(-8.0, -9.0, -7.0, 3))
-    (True, False)
-    >>> one = Estimate(-8.0, math.nan, math.nan, 1)
-    >>> is_tie(100.0, Estimate(-4.0, -4.1, -3.9, 3)), is_tie(100.0, one)
-    (True, False)
-    """
-    is_small = abs(difference.mean) <= TIE * abs(better)
-    return is_small or (not math.isnan(difference.low) and not difference.is_clear)
+        """Say whether a setting is as good as a better one, as `headend.judging.scores.is_tie` has it."""
+        return is_tie(self.values[setting], self.values[best], self.about.figure)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from headend.figures.theme import (
     mark_along,
     shape,
 )
-from headend.text.quantity import UNITS, Kind
+from headend.text.quantity import choose_unit
 from headend.text.wording import list_names
 
 if TYPE_CHECKING:
@@ -43,15 +43,6 @@ WIDE, WIDE_UP = 10, 20
 
 #: So many settings each have a tick of their own.
 MOST_TICKS = 10
-
-#: In which units values of a kind are drawn, the largest first.
-_UNITS: dict[Kind, tuple[str, ...]] = {
-    "time": ("s", "ms", "µs", "ns"),
-    "rate": ("Gbit/s", "Mbit/s", "kbit/s", "bit/s"),
-    "size": ("GiB", "MiB", "KiB", "B"),
-    "ratio": ("%",),
-    "number": ("",),
-}
 
 
 @dataclass(frozen=True)
@@ -163,10 +154,8 @@ def choose_axis(rows: pl.DataFrame, item: Shown) -> Drawn:
     columns = ["mean", "low", "high"]
     least = rows.select(pl.min_horizontal(columns).min()).item()
     most = rows.select(pl.max_horizontal(columns).max()).item()
-    units = _UNITS[item.kind]
-    unit = next((own for own in units if most >= UNITS[item.kind][own]), units[-1])
-    base = UNITS[item.kind][unit]
-    title = name_measure(rows, item, unit)
+    unit = choose_unit([most], item.kind)
+    base, title = unit.size, name_measure(rows, item, unit.name)
     means = rows["mean"]
     low, high = float(means.min() or 0), float(means.max() or 0)  # type: ignore[arg-type]
     if low > 0 and high / low >= WIDE_UP:

@@ -14,6 +14,8 @@ from headend.engine.metrics import (
     Metric,
     list_measures,
 )
+from headend.judging.estimate import Bounds
+from headend.judging.scores import Figure
 from headend.scenario.groups import name_group
 from headend.sweeps.definition import Sweep
 from headend.sweeps.measuring import BASE_UNITS
@@ -40,12 +42,26 @@ class Shown:
         Whether more of it is better; None where that depends on what is asked.
     metric
         The name of what is measured, without its statistic, such as ``mos``; nothing of a sum.
+    range
+        The least and the largest value, where they are not those of every such quantity.
     """
 
     measure: str
     kind: Kind
     is_rising: bool | None = None
     metric: str = ""
+    range: Bounds | None = None
+
+    @property
+    def figure(self) -> Figure:
+        """What is measured, as runs are compared by it."""
+        return Figure(
+            self.measure,
+            self.metric,
+            self.kind,
+            rising=self.is_rising is not False,
+            range=self.range,
+        )
 
 
 def choose_shown(sweep: Sweep, table: pl.DataFrame) -> list[Shown]:
@@ -86,7 +102,7 @@ def describe_figure(row: Mapping[str, Any]) -> Shown:
     Examples
     --------
     >>> describe_figure({"measure": "call", "metric": "mos.p5", "unit": "1"})
-    Shown(measure='call', kind='number', is_rising=True, metric='mos')
+    Shown(measure='call', kind='number', is_rising=True, metric='mos', range=(1.0, 4.5))
     """
     is_sum = "+" in row["metric"]
     words = row["metric"].partition("+")[0].strip().split(".")
@@ -99,13 +115,12 @@ def describe_figure(row: Mapping[str, Any]) -> Shown:
     }
     name = next((own for word in words if (own := _find_metric(word, known))), "")
     metric = known.get(name)
-    is_count = "count" in words
-    return Shown(
-        row["measure"],
-        _find_kind(row["unit"], None if is_count else metric),
-        metric.is_rising if metric and not is_count else None,
-        "" if is_sum or is_count else name,
-    )
+    if metric is None or "count" in words:
+        return Shown(row["measure"], _find_kind(row["unit"], None))
+    kind, rising = _find_kind(row["unit"], metric), metric.is_rising
+    if is_sum:
+        return Shown(row["measure"], kind, rising)
+    return Shown(row["measure"], kind, rising, name, metric.range)
 
 
 def _find_metric(word: str, known: Mapping[str, Metric]) -> str | None:
