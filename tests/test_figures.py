@@ -314,7 +314,7 @@ def test_what_has_no_figures_to_draw_says_what_to_do(swept: SweepResult, tmp_pat
             assert (answer.exit_code, answer.stderr) == (2, f"error: {folder}: {words}\n")
     answer = call("figures", str(swept.folder), str(folder))
     assert answer.exit_code == 2
-    assert "holds the results of a sweep, which stand alone" in answer.stderr
+    assert "holds the results of a sweep, which has a page of its own" in answer.stderr
 
 
 def test_figures_of_a_study_come_in_every_format(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from headend.figures.selection import (
     find_queue_groups,
     join_keys,
     name_flow_keys,
+    number_queues,
     order_flows,
 )
 from headend.figures.spread import NOTE
@@ -64,7 +65,9 @@ def draw_queue_delay(results: Sequence[Record]) -> Figure | None:
         result.label: _gather(result, "queue", _name_queue_keys(result, groups), groups)
         for result in results
     }
-    panels, note = lay_out(frames, lambda rows: _draw_tail(rows, "queue delay (ms)", marks=False))
+    panels, note = lay_out(
+        frames, lambda rows: _draw_tail(rows, "queue delay (ms)", marks=False), number_queues
+    )
     if not panels:
         return None
     return Figure(

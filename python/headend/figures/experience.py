@@ -17,7 +17,7 @@ from headend.figures.members import draw_members
 from headend.figures.selection import find_flow_groups, join_keys, name_flow_keys, order_flows
 from headend.figures.spread import SEEDS_NOTE, draw_band, has_band, merge_samples
 from headend.figures.theme import (
-    PALETTE,
+    REASON_TONES,
     colour,
     dash,
     fade,
@@ -60,9 +60,6 @@ REASONS = {
     "discarded_unresponsive": "unresponsive flow",
     "discarded_forced": "average queue above the upper threshold",
 }
-
-#: One for each reason.
-_REASON_TONES = (*PALETTE, "#3B3B3B", "#B8A200")
 
 
 def draw_voice(results: Sequence[Record]) -> Figure | None:
@@ -486,6 +483,7 @@ def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = Non
     reasons = list(REASONS.values())
     present = [reason for reason in reasons if reason in rows["reason"].to_list()]
     names = list(order) if order else order_labels(rows[by].to_list())
+    tones = [REASON_TONES[place % len(REASON_TONES)] for place in range(len(reasons))]
     return (
         make_chart(rows)
         .mark_bar(height={"band": 0.7})
@@ -498,7 +496,7 @@ def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = Non
             ),
             color=vl.Color(
                 "reason:N",
-                scale=vl.Scale(domain=reasons, range=list(_REASON_TONES[: len(reasons)])),
+                scale=vl.Scale(domain=reasons, range=tones),
                 legend=vl.Legend(title=None, values=present),
             ),
             tooltip=[

@@ -115,10 +115,13 @@ class Order:
         The place in the palette of each.
     ranks
         What is drawn where there is no room for all: the least first.
+    first
+        The place from which on those are numbered that have none.
     """
 
     slots: Mapping[str, int] = field(default_factory=dict)
     ranks: Mapping[str, int] = field(default_factory=dict)
+    first: int = 0
 
 
 Draw = Callable[["pl.DataFrame"], "vl.Chart"]
@@ -159,7 +162,7 @@ def lay_out(
         kept.sort(key=lambda key: slots[key])
     if len(frames) == 1:
         rows = next(iter(filled.values())).filter(pl.col("key").is_in(kept))
-        places = _place(kept, slots)
+        places = _place(kept, found)
         return [Panel("", draw(_mark(rows, pl.col("key"), places, places)))], note
     panels = []
     for key in kept:
@@ -207,10 +210,13 @@ def _mark(
     )
 
 
-def _place(keys: Sequence[str], slots: Mapping[str, int]) -> dict[str, int]:
+def _place(keys: Sequence[str], order: Order) -> dict[str, int]:
     """Keep the known places that have a colour of their own; others get free ones, those of nobody first."""
     from headend.figures.theme import PALETTE
 
+    slots = order.slots
+    if order.first:
+        return {key: slots.get(key, order.first + number) for number, key in enumerate(keys)}
     taken: dict[int, str] = {}
     for key in keys:
         if slots.get(key, len(PALETTE)) < len(PALETTE):

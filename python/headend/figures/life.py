@@ -12,7 +12,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
-from headend.figures.theme import PALETTE, make_chart
+from headend.figures.theme import FAINT, PALETTE, make_chart
 from headend.results.life import FIRST_STEPS, LAST_STEPS, Gap, Lane, Leg, Life, Moment, trace_life
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ NEAR = 0.35
 #: Of the width, so much is left on the right for the words of the last steps.
 ROOM_FOR_WORDS = 0.75
 
+#: A plot of fewer pixels has its words in smaller letters along its left edge, as far out as the names of the lanes.
+NARROW, NAMES = 480, 56
+IS_NARROW = f"width < {NARROW}"
+
 #: Steps of one wait that the engine records at most, the first and the last half of them.
 RECORDED = 128
 
@@ -36,14 +40,14 @@ AXIS_TITLE = "ms since {:.6f} s of simulated time"
 #: Gives the place of a field on the lanes.
 Height = Callable[[str], vl.Y]
 
-#: Kinds of ways in words, in the order of the legend, with their places in the palette.
+#: Kinds of ways in words, in the order of the legend, with their colours.
 KINDS = {
-    "packet": ("the packet", 0),
-    "request": ("a request", 4),
-    "map": ("a MAP", 2),
-    "backoff": ("a backoff", 3),
-    "others": ("other traffic", 6),
-    "collision": ("a collision", 1),
+    "packet": ("the packet", PALETTE[0]),
+    "request": ("a request", PALETTE[5]),
+    "map": ("a MAP", PALETTE[3]),
+    "backoff": ("a backoff", PALETTE[2]),
+    "others": ("other traffic", FAINT),
+    "collision": ("a collision", PALETTE[6]),
 }
 
 ARROWS = {True: "triangle-down", False: "triangle-up"}
@@ -108,7 +112,11 @@ def _draw(life: Life) -> vl.Chart:
     x = vl.X(
         "ms:Q",
         title=AXIS_TITLE.format(life.born_ns / 1e9),
-        scale=vl.Scale(domain=[-0.02 * time.span, (1 + ROOM_FOR_WORDS) * time.span], nice=False),
+        scale=vl.Scale(
+            domainMin=time.first,
+            domainMax={"expr": f"{IS_NARROW} ? {1.02 * time.span} : {time.last}"},
+            nice=False,
+        ),
         axis=vl.Axis(
             grid=False, values=ticks, format=f",.{_count_digits(ticks)}f", labelFlush=False
         ),
@@ -126,7 +134,7 @@ def _draw(life: Life) -> vl.Chart:
 
     layers = [
         *_draw_gaps(life, time, max(height.values()), x, y),
-        *_draw_words(words, x, y, colour),
+        *_draw_words(words, time, x, y, colour),
         *_draw_legs(life.legs, time, height, x, y, colour),
     ]
     return vl.layer(*layers).properties(height=int(rows * ROW_HEIGHT))
@@ -153,6 +161,16 @@ class _Axis:
     def span(self) -> float:
         """How far it reaches."""
         return max(self.place(self.end_ns), 1e-3)
+
+    @property
+    def first(self) -> float:
+        """Where the axis begins."""
+        return -0.02 * self.span
+
+    @property
+    def last(self) -> float:
+        """Where it ends, with room for words."""
+        return (1 + ROOM_FOR_WORDS) * self.span
 
     def place(self, at_ns: int) -> float:
         """Give a time its place."""
@@ -226,26 +244,35 @@ def _draw_gaps(life: Life, time: _Axis, top: float, x: vl.X, y: Height) -> list[
             ]
         )
     )
-    shade = rows.mark_rect(color=PALETTE[6], opacity=0.18).encode(
+    shade = rows.mark_rect(color=FAINT, opacity=0.18).encode(
         x=x, x2="to_ms:Q", y=y("y"), y2="top:Q"
     )
     middle = vl.X("middle:Q", title=AXIS_TITLE.format(life.born_ns / 1e9))
-    words = rows.mark_text(fontSize=12, baseline="middle").encode(
-        x=middle, y=y("between"), text="words:N"
+    short = rows.transform_calculate("shown", f"{IS_NARROW} ? '⋯' : datum.words")
+    words = short.mark_text(fontSize=12, baseline="middle").encode(
+        x=middle, y=y("between"), text="shown:N"
     )
     return [shade, words]
 
 
-def _draw_words(words: pl.DataFrame, x: vl.X, y: Height, colour: vl.Color) -> list[vl.Chart]:
+def _draw_words(
+    words: pl.DataFrame, time: _Axis, x: vl.X, y: Height, colour: vl.Color
+) -> list[vl.Chart]:
     base = make_chart(words).encode(x=x)
     row = y("row")
+    edge = f"{time.first} - {NAMES} / width * {1.02 * time.span - time.first}"
+    # A field of its own: Vega writes into the row, and does so again when the width changes.
+    moved = base.transform_calculate("words_ms", f"{IS_NARROW} ? {edge} : datum.ms").encode(
+        x=vl.X("words_ms:Q", **{name: x[name] for name in ("title", "scale", "axis")})
+    )
+    size = {"expr": f"{IS_NARROW} ? 10 : 12"}
     leaders = base.mark_rule(strokeWidth=0.7, strokeDash=[2, 2], opacity=0.6).encode(
         y=y("y"), y2="row:Q"
     )
-    text = base.mark_text(align="left", dx=4, fontSize=12, style="halo").encode(
+    text = moved.mark_text(align="left", dx=4, fontSize=size, style="halo").encode(
         y=row, text="words:N"
     )
-    letters = base.mark_text(align="left", dx=4, fontSize=12).encode(y=row, text="words:N")
+    letters = moved.mark_text(align="left", dx=4, fontSize=size).encode(y=row, text="words:N")
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
         y=y("y"), color=colour, tooltip=[vl.Tooltip("words:N", title=" ")]
     )
@@ -298,7 +325,7 @@ def _draw_legs(
 def _colour(kinds: set[str]) -> vl.Color:
     """Give each kind its colour, and a legend of those that are there."""
     names = [name for name, _ in KINDS.values()]
-    colours = [PALETTE[slot] for _, slot in KINDS.values()]
+    colours = [tone for _, tone in KINDS.values()]
     return vl.Color(
         "kind:N",
         scale=vl.Scale(domain=names, range=colours),

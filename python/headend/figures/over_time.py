@@ -11,15 +11,18 @@ import polars as pl
 from headend.engine.description import list_applications
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Order, Panel, lay_out
+from headend.figures.remarks import Course, read_course, remark_on_queue, remark_on_rate
 from headend.figures.selection import (
     find_flow_groups,
     find_queue_groups,
     join_keys,
     name_flow_keys,
+    number_queues,
     order_flows,
 )
 from headend.figures.spread import draw_band, has_band, merge_members, merge_runs, note_bands
 from headend.figures.theme import (
+    choose_tone,
     colour,
     dash,
     fade,
@@ -27,7 +30,7 @@ from headend.figures.theme import (
     leave_headroom,
     make_chart,
     mark_across_in_corner,
-    mark_along,
+    shade_along,
     time_axis,
 )
 from headend.figures.thinning import thin_series
@@ -42,14 +45,14 @@ if TYPE_CHECKING:
 #: What a discipline may tell of itself: column, title, factor to the unit in the title.
 INTERNALS = (
     ("drop_probability", "drop probability", 1.0),
-    ("tokens_bytes", "tokens in the sustained-rate bucket (KiB)", 1 / 1024),
+    ("tokens_bytes", "tokens of the sustained rate (KiB)", 1 / 1024),
     ("burst_allowance_ns", "burst allowance (ms)", 1e-6),
-    ("target_delay_ns", "the law's own delay estimate (ms)", 1e-6),
-    ("rate_estimate_bps", "the law's own estimate of the rate (Mbit/s)", 1e-6),
-    ("average_packets", "the law's average queue (packets)", 1.0),
-    ("average_bytes", "the law's average queue (KiB)", 1 / 1024),
-    ("queues_active", "queues that hold packets", 1.0),
-    ("hash_collisions", "packets that joined another flow's queue, so far", 1.0),
+    ("target_delay_ns", "delay as the law estimates it (ms)", 1e-6),
+    ("rate_estimate_bps", "estimated rate (Mbit/s)", 1e-6),
+    ("average_packets", "average queue (packets)", 1.0),
+    ("average_bytes", "average queue (KiB)", 1 / 1024),
+    ("queues_active", "queues in use (number)", 1.0),
+    ("hash_collisions", "hash collisions so far (packets)", 1.0),
 )
 
 #: A connection of which fewer values were taken is a dot on an axis of some hundreds of them.
@@ -69,7 +72,8 @@ def draw_rates(results: Sequence[Record]) -> Figure | None:
         return None
     text = "How the line is shared. Flows of one kind should get like shares."
     if len(results) == 1:
-        most = float(results[0].flow_series["throughput_bps"].max() or 0) / 1e6  # type: ignore[arg-type]
+        taken = thin_series(results[0].flow_series, ["flow", "direction"], ["throughput_bps"])
+        most = float(taken["throughput_bps"].max() or 0) / 1e6  # type: ignore[arg-type]
         read = _draw_flow_rates(results, "goodput_bps", "goodput (Mbit/s)", most=most)[0]
         panels = [
             Panel("Throughput: all that was delivered", panels[0].chart, "throughput"),
@@ -136,15 +140,14 @@ def draw_line_rate(results: Sequence[Record]) -> Figure | None:
         chart = _draw_lines(rows, title, results, scale=room)
         return vl.layer(chart, mark_across_in_corner(rate, "nominal rate"))
 
-    panels, _ = lay_out(frames, draw)
+    panels, _ = lay_out(frames, draw, number_queues)
     if not panels:
         return None
     return Figure(
         "line-rate",
         "The bottleneck's rate over time",
-        "What left the bottleneck's queue. A line that is asked for more than it has should stay at its nominal rate;"
-        " dips under load are idle line, from a buffer too small or an AQM too eager."
-        f"{note_bands(results, frames.values())}",
+        "What left the bottleneck's queue. A line that is asked for more than it has should stay at its nominal rate."
+        f"{_remark_on_rate(results, queue)}{note_bands(results, frames.values())}",
         panels,
     )
 
@@ -172,7 +175,11 @@ def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
         backlogs[result.label] = merge_runs(result, of_backlog)
     panels = []
     for frames, title in ((delays, "queue delay (ms)"), (backlogs, "backlog (KiB)")):
-        drawn, _ = lay_out(frames, lambda rows, title=title: _draw_with_top(rows, title, results))  # type: ignore[misc]
+        drawn, _ = lay_out(
+            frames,
+            lambda rows, title=title: _draw_with_top(rows, title, results),  # type: ignore[misc]
+            number_queues,
+        )
         shown = title.split(" (")[0]
         panels += [
             Panel(f"{panel.title} {shown}".strip(), panel.chart, f"{queue} {shown} over time")
@@ -191,10 +198,31 @@ def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
             if note_bands(results, [])
             else "Line: the mean of each interval; shade (one run): the worst packet in it."
         )
-        + " A good queue fills for a burst and is empty again soon after; one that never empties adds its delay to"
-        f" everything behind it.{note_bands(results, [])}",
+        + " A good queue fills for a burst and is empty again soon after; one that never empties delays everything."
+        f"{_remark_on_queue(results, queue)}{note_bands(results, [])}",
         panels,
     )
+
+
+def _read_courses(results: Sequence[Record], queue: str | None) -> list[tuple[str, Course]]:
+    """Read the course of the queue in each run; of several seeds no single course is drawn, and so none is read."""
+    if note_bands(results, []):
+        return []
+    found = ((result.label, read_course(result, queue)) for result in results)
+    return [(label, course) for label, course in found if course]
+
+
+def _remark_on_rate(results: Sequence[Record], queue: str | None) -> str:
+    """Explain the rates of runs whose line has one nominal rate."""
+    nominal = _nominal_rates(results, queue)
+    return remark_on_rate(_read_courses(results, queue), min(nominal)) if len(nominal) == 1 else ""
+
+
+def _remark_on_queue(results: Sequence[Record], queue: str | None) -> str:
+    """Explain the course of the queue where it is that of one run."""
+    nominal = _nominal_rates(results, queue)
+    courses = _read_courses(results, queue) if len(results) == 1 else []
+    return remark_on_queue(courses[0][1], min(nominal)) if courses and nominal else ""
 
 
 def _beside_its_like(rows: pl.DataFrame, queue: str | None, group: Group | None) -> pl.DataFrame:
@@ -221,7 +249,11 @@ def draw_internals(results: Sequence[Record]) -> Figure | None:
         frames = {result.label: merge_runs(result, shape) for result in results}
         if all(frame.is_empty() for frame in frames.values()):
             continue
-        drawn, _ = lay_out(frames, lambda rows, title=title: _draw_lines(rows, title, results))  # type: ignore[misc]
+        drawn, _ = lay_out(
+            frames,
+            lambda rows, title=title: _draw_lines(rows, title, results),  # type: ignore[misc]
+            number_queues,
+        )
         shown = title.split(" (")[0]
         panels += [Panel(shown, panel.chart, f"{queue} {shown}") for panel in drawn]
     if not panels:
@@ -426,7 +458,7 @@ def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Record]) ->
         return lines
     shade = (
         make_chart(rows.select("time_s", "top"))
-        .mark_area(opacity=0.2, color="#0072B2")
+        .mark_area(opacity=0.2, color=choose_tone(int(rows["slot"][0])))
         .encode(x=time_axis(), y=vl.Y("top:Q", title=title))
     )
     return vl.layer(shade, lines)
@@ -438,5 +470,4 @@ def _with_warmup(chart: vl.Chart, results: Sequence[Record]) -> vl.Chart:
     if not end:
         return chart
     last = max(result.manifest["simulated_ns"] for result in results) / 1e9
-    mark = mark_along(end, "measured from here", "time_s", to_left=end > last / 2)
-    return vl.layer(chart, mark)
+    return vl.layer(shade_along(end, "warm-up", "time_s", is_wide=end > last / 4), chart)

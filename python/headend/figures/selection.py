@@ -10,7 +10,7 @@ import polars as pl
 
 from headend.engine.description import describe, list_applications
 from headend.figures.figure import Order
-from headend.figures.theme import PALETTE
+from headend.figures.theme import PALETTE, QUEUES
 from headend.judging.bottleneck import find_bottleneck
 from headend.scenario.groups import Group, find_groups, label_member, name_group, order_naturally
 
@@ -79,6 +79,11 @@ def order_flows(results: Sequence[Record]) -> Order:
     """Give flows (and each direction of them) the same colours in every figure, and say which are drawn where not all can be."""
     ranks = _rank_flows(results)
     return Order(_place_flows(results, ranks), ranks)
+
+
+def number_queues() -> Order:
+    """Give queues colours that no flow has."""
+    return Order(first=QUEUES)
 
 
 def _place_flows(results: Sequence[Record], ranks: Mapping[str, int]) -> dict[str, int]:

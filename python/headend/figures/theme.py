@@ -12,18 +12,28 @@ from headend.figures import vegalite as vl
 
 Form = TypeVar("Form")
 
-#: Okabe and Ito's colours, without black and yellow, which one of the two backgrounds swallows; and two for the longest legends.
+#: Colours of flows, runs and settings, in the order in which they are given out. They were chosen to be far from each other for those too
+#: who see no red or no green (Machado and others 2009; the nearest of the first six are 20 apart in CIE 1976), and far from the
+#: colours of grades, which are green, yellow, orange and red.
 PALETTE = (
     "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#8C8C8C",
-    "#7A4FBF",
-    "#8C564B",
+    "#9A7B4F",
+    "#6A2FE0",
+    "#00A6A6",
+    "#8FB0F0",
+    "#D9A58B",
+    "#A05195",
+    "#2F6F70",
+    "#4B3FA8",
 )
+
+#: Colours of queues, so that none is taken for a flow; their slots begin here.
+QUEUES = 1000
+QUEUE_TONES = ("#667280", "#A3ACB6", "#7D8A99", "#BCC3CB")
+
+#: Colours of the reasons for which packets are lost, for the same purpose, and of what is in the background.
+REASON_TONES = ("#D4CEC5", "#7F7466", "#B9AFA1", "#5A5248", "#9A8F82", "#C9C0B4")
+FAINT = "#8C8C8C"
 
 #: Dashes go with the colours where curves are smooth, for those who see no colour at all; elsewhere once those are used up.
 DASHES = ([1, 0], [7, 3], [2, 2], [8, 3, 2, 3], [4, 1], [12, 3], [1, 3])
@@ -97,13 +107,19 @@ def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
     return list(series.iter_rows())
 
 
+def choose_tone(slot: int) -> str:
+    """Give the colour of a slot, which is a place in the palette, or from ``QUEUES`` on one among those of queues."""
+    tones = QUEUE_TONES if slot >= QUEUES else PALETTE
+    return tones[slot % QUEUES % len(tones)]
+
+
 def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> vl.Color:
     """Tell series apart by colour; a flow or run has the same one in every figure."""
     series = list_series(rows)
     names = [name for name, _ in series]
     return vl.Color(
         "series:N",
-        scale=vl.Scale(domain=names, range=[PALETTE[slot % len(PALETTE)] for _, slot in series]),
+        scale=vl.Scale(domain=names, range=[choose_tone(slot) for _, slot in series]),
         legend=make_legend(names, symbol),
         sort=names,
     )
@@ -251,12 +267,38 @@ def mark_along(
     return vl.layer(line, *_write_over(label))
 
 
+def shade_along(end: float, text: str, field: str, *, is_wide: bool) -> vl.Chart:
+    """Shade a chart from its left edge on, and write what that is: inside where it is wide, else on its right."""
+    data = pl.DataFrame(
+        {"begin": [0.0], field: [end], "meaning": [text if is_wide else f"← {text}"]}
+    )
+    place = vl.X(f"{field}:Q")
+    ground = (
+        make_chart(data)
+        .mark_rect(color=FAINT, opacity=0.14)
+        .encode(x=place, x2="begin:Q", y=vl.value(0), y2=vl.value("height"))
+    )
+    label = (
+        make_chart(data)
+        .mark_text(
+            style="halo",
+            align="right" if is_wide else "left",
+            dx=-4 if is_wide else 3,
+            baseline="top",
+        )
+        .encode(x=place, y=vl.value(2), text="meaning:N")
+    )
+    return vl.layer(ground, *_write_over(label))
+
+
 def _write_over(label: vl.Chart) -> tuple[vl.Chart, vl.Chart]:
     """Write a label on a halo of the page's colour, so that lines below do not run through its letters."""
     return label, label.properties(mark={**label.parts["mark"], "style": "text"})
 
 
 def _choose(forms: Sequence[Form], slot: int, smooth: bool = False) -> Form:
-    """Choose a form to go with the colour of a slot, such that no two of the first 49 slots look alike."""
+    """Choose a form to go with the colour of a slot, such that no two of the first 49 slots look alike; nor two of the first queues."""
+    if slot >= QUEUES:
+        return forms[(slot - QUEUES) % len(forms)]
     rounds = slot // len(PALETTE)
     return forms[(slot + rounds if smooth else rounds) % len(forms)]

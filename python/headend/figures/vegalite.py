@@ -219,6 +219,11 @@ class Chart:
         """Draw only the rows of which an expression of Vega holds."""
         return self.properties(transform=[*self.parts.get("transform", []), {"filter": expression}])
 
+    def transform_calculate(self, field: str, expression: str) -> Chart:
+        """Give each row a field with the value of an expression of Vega; one that it has not yet."""
+        step = {"calculate": expression, "as": field}
+        return self.properties(transform=[*self.parts.get("transform", []), step])
+
     def add_params(self, *parameters: Parameter) -> Chart:
         """Let readers choose in it."""
         return replace(self, parameters=(*self.parameters, *parameters))
@@ -308,7 +313,8 @@ class _Specification:
     def _write_part(self, chart: Chart) -> dict[str, Any]:
         written = dict(chart.parts)
         if chart.rows is not None:
-            _check_fields(chart, chart.rows.columns)
+            made = [step["as"] for step in chart.parts.get("transform", []) if "as" in step]
+            _check_fields(chart, [*chart.rows.columns, *made])
             written["data"] = {"name": _name_rows(self._find_place(chart.rows))}
         if chart.parameters:
             self.views += 1
