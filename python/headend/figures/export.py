@@ -68,6 +68,41 @@ def write_figures(
     return paths
 
 
+def draw_picture(
+    panel: Panel, title: str, note: str = "", kind: str = "svg", paper: Paper | None = None
+) -> bytes:
+    """Draw one panel as the content of a file.
+
+    Parameters
+    ----------
+    panel
+        What to draw.
+    title, note
+        What stands above, and what is not drawn though it belongs there.
+    kind
+        Of ``FORMATS``.
+    paper
+        As of `write_figures`.
+
+    Raises
+    ------
+    InputError
+        Where what draws pictures is not installed.
+    """
+    PAPER.require(DRAWING)
+    return _convert(_draw(panel, title, note, paper), kind, paper)
+
+
+def draw_specification(specification: Mapping[str, Any]) -> str:
+    """Draw a whole Vega-Lite specification as SVG, as it stands."""
+    PAPER.require(DRAWING)
+    import vl_convert
+
+    # A picture is XML, which cannot hold control characters at all.
+    text = picture_in_json(json.dumps(specification, ensure_ascii=False))
+    return str(vl_convert.vegalite_to_svg(text))
+
+
 def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write pictures that are there as SVG in every format asked for.
 

@@ -81,6 +81,11 @@ def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str
     )
 
 
+def render_fragment(template: str, **content: Any) -> str:
+    """Fill a template that is a part of a page, such as what a notebook shows; it holds no library."""
+    return _make_environment().get_template(template).render(**content)
+
+
 def write_page(page: str, path: Path, made_of: str = "") -> Path:
     """Write a page with its seal, whole or not at all.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_unwritable, take_path
 from headend.judging.answer import Answer
@@ -13,6 +13,8 @@ from headend.judging.caveats import warn_of_variants
 from headend.judging.comparison import Variant, gather_variants, label_distinctly
 from headend.judging.contrast import answer_comparison
 from headend.judging.grid import Grid, find_grid
+from headend.report.notebook import Presented
+from headend.results.export import export_results
 from headend.results.folder import MANIFEST, REPORT, create_folder, encode_json, name_folders
 from headend.results.record import RESULT_FORMAT, list_names_of, read_manifest
 from headend.results.scratch import write_bytes
@@ -21,6 +23,9 @@ from headend.running.result import Result
 from headend.text.wording import list_names
 from headend.version import read_version
 
+if TYPE_CHECKING:
+    from headend.figures import Figure
+
 #: Flows that one error names at most.
 MOST_NAMED = 6
 
@@ -28,8 +33,8 @@ MOST_NAMED = 6
 TAKEN = (MANIFEST, SEALS, REPORT, "figures")
 
 
-@dataclass
-class Comparison:
+@dataclass(repr=False)
+class Comparison(Presented):
     """Several runs side by side."""
 
     results: list[Result]
@@ -55,6 +60,39 @@ class Comparison:
     def answer(self) -> Answer:
         """Which setting suits the people on the line: question, sentences, matrix, and the figure that shows why."""
         return answer_comparison(self.variants)
+
+    def present(self) -> tuple[Answer, list[Figure]]:
+        """Give the answer and all figures of its page."""
+        from headend.figures import draw_figures
+        from headend.report.comparison import choose_why
+
+        figures = draw_figures(self.results)
+        return choose_why(self.answer, figures), figures
+
+    def __repr__(self) -> str:
+        """Say what was compared; the runs are in ``results``."""
+        labels = list_names([variant.label for variant in self.variants], MOST_NAMED)
+        count = len({result.manifest["seed"] for result in self.results})
+        seeds = f"{count} seeds" if count != 1 else "1 seed"
+        lacking = f", {len(self.unfinished)} not finished" if self.unfinished else ""
+        return f"<Comparison {self.title or self.name!r}: {labels}; {seeds}{lacking}>"
+
+    def to_csv(
+        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
+    ) -> list[Path]:
+        """Write the tables of all runs as CSV, a file for each, with ``label`` and ``seed`` in front.
+
+        Parameters
+        ----------
+        folder, tables, force
+            As of ``Result.to_csv``.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+        """
+        return export_results(self.results, folder, tables=tables, force=force)
 
     @property
     def warnings(self) -> list[str]:

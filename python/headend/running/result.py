@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headend.errors import take_path
 from headend.judging.grading import Finding, judge_flows
 from headend.judging.verdict import Verdict, judge
+from headend.report.notebook import Presented
+from headend.results.export import export_results
 from headend.results.folder import REPORT, create_folder
-from headend.results.record import Record
+from headend.results.record import Record, once
 from headend.text.quantity import format_quantity
+
+if TYPE_CHECKING:
+    from headend.figures import Figure
+    from headend.judging.answer import Answer
 
 
 @dataclass(repr=False)
-class Result(Record):
+class Result(Record, Presented):
     """Tables and manifest of one run; docs/reference/results.md says what each column means."""
 
     def __repr__(self) -> str:
-        """Say in one line what was run; tables and manifest are attributes."""
+        """Say what was run, and the answer; tables and manifest are attributes."""
         duration = format_quantity(self.manifest.get("duration_ns"), "time")
         told = [repr(self.label or self.title), f"seed {self.manifest.get('seed')}", duration]
         told += [
@@ -29,16 +37,14 @@ class Result(Record):
         ]
         return f"<Result {', '.join(told)}{', partial' if self.is_partial else ''}>"
 
-    def _repr_html_(self) -> str:
-        """Give a notebook the title and the verdict."""
-        from html import escape
+    def present(self) -> tuple[Answer, list[Figure]]:
+        """Give the answer and all figures of its page."""
+        return _present(self)
 
-        duration = format_quantity(self.manifest.get("duration_ns"), "time")
-        partial = ", partial" if self.is_partial else ""
-        return (
-            f"<p><b>{escape(self.title)}</b> ({escape(self.label)}, seed {self.manifest.get('seed')}, {duration}{partial})</p>"
-            f"<p>{escape(self.verdict.paragraph)}</p>"
-        )
+    @property
+    def answer(self) -> Answer:
+        """What its page says first: question, at most two sentences, a matrix, and the name of the figure that shows why."""
+        return self.present()[0]
 
     @property
     def findings(self) -> list[Finding]:
@@ -75,3 +81,49 @@ class Result(Record):
         from headend.report.page import write_report
 
         return write_report([self], take_path(path, "path"))
+
+    def to_csv(
+        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
+    ) -> list[Path]:
+        """Write its tables as CSV, a file for each, as ``headend export`` does.
+
+        Parameters
+        ----------
+        folder
+            Where; it is made if it is not there.
+        tables
+            Only these; all by default.
+        force
+            Replace files that are there.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+
+        Raises
+        ------
+        InputError
+            For a table that it has not, and for a file that is there.
+
+        Examples
+        --------
+        >>> import headend, tempfile
+        >>> line = {"line": {"point_to_point": {"up": {"rate": "1 Mbit/s"}}}}
+        >>> flow = {"ping": {"application": "ping"}}
+        >>> result = headend.run({"duration": "1 s", "link": line, "flow": flow})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print([file.name for file in result.to_csv(folder, tables=["flows"])])
+        ['flows.csv']
+        """
+        return export_results([self], folder, tables=tables, force=force)
+
+
+@once
+def _present(record: Record) -> tuple[Answer, list[Figure]]:
+    from headend.figures import draw_figures
+    from headend.judging.run_answer import answer_run
+    from headend.report.run import settle_why
+
+    figures = draw_figures([record])
+    return settle_why(answer_run(record, judge(record)), figures), figures

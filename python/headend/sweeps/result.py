@@ -2,11 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from headend.errors import take_path
+from headend.report.notebook import Presented
+from headend.results.export import write_tables
+from headend.sweeps.outcome import draw_sweep_figures
 from headend.sweeps.record import SweepRecord
 
+if TYPE_CHECKING:
+    from headend.figures import Figure
+    from headend.judging.answer import Answer
 
-@dataclass(frozen=True)
-class SweepResult(SweepRecord):
-    """What a sweep gave; see `SweepRecord` for its table."""
+
+@dataclass(frozen=True, repr=False)
+class SweepResult(SweepRecord, Presented):
+    """What a sweep gave: ``table`` has every point, ``summary`` the means over seeds, ``conclusion`` what follows.
+
+    A notebook shows it with its question, its answer, the best settings, and the figure that shows why.
+    """
+
+    def __repr__(self) -> str:
+        """Say what was swept; table and summary are attributes."""
+        axes = ", ".join(f"{len(axis.labels)} × {axis.name}" for axis in self.sweep.axes)
+        count = len(self.sweep.seeds)
+        told = [axes, f"{count} seeds" if count != 1 else "1 seed"]
+        if self.failures:
+            told.append(f"{len(self.failures)} points failed")
+        if not self.complete:
+            told.append("not run to its end")
+        return f"<SweepResult {self.sweep.title or self.sweep.name!r}: {'; '.join(told)}>"
+
+    def present(self) -> tuple[Answer, list[Figure]]:
+        """Give the answer and all figures of its page."""
+        figures = draw_sweep_figures(self)
+        names = [figure.name for figure in figures]
+        answer = self.answer
+        if names and answer.why not in names:
+            answer = replace(answer, why=names[0])
+        return answer, figures
+
+    def to_csv(
+        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
+    ) -> list[Path]:
+        """Write ``results.csv``, a row for each point and measure, and ``summary.csv``, the means over seeds.
+
+        Parameters
+        ----------
+        folder, tables, force
+            As of ``Result.to_csv``.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+        """
+        found = {"results": self.table, "summary": self.summary}
+        return write_tables(found, take_path(folder, "folder"), "csv", tables, force=force)

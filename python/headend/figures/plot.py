@@ -1,0 +1,227 @@
+"""A figure in Python: shown by a notebook, and saved as a file for a paper."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headend.errors import InputError, suggest, take_path
+from headend.extras import PAPER
+from headend.figures.export import FORMATS, draw_picture, draw_specification, name_panels
+from headend.figures.figure import Figure
+from headend.figures.paper import Paper, read_length
+from headend.figures.theme import HEIGHT, WIDTH, configure
+from headend.results.folder import make_folder, write_file
+
+#: What a notebook calls a chart of Vega-Lite, and the version of the language that it is written in.
+VEGALITE = "application/vnd.vegalite.v5+json"
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+
+#: The largest specification that a notebook is given beside the picture, in characters of JSON.
+MOST_DATA = 1_000_000
+
+
+class Plot:
+    """One figure, as ``Result.figure("queue")`` gives it: a notebook shows it, and ``save`` writes it to a file.
+
+    Parameters
+    ----------
+    figure
+        What is drawn.
+    """
+
+    def __init__(self, figure: Figure) -> None:
+        self._figure = figure
+
+    def __repr__(self) -> str:
+        """Say what it shows."""
+        count = len(self._figure.panels)
+        panels = f", {count} panels" if count > 1 else ""
+        return f"<Plot {self.name!r}: {self.title}{panels}>"
+
+    @property
+    def name(self) -> str:
+        """Its name, such as ``queue``."""
+        return self._figure.name
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return self._figure.title
+
+    @property
+    def explanation(self) -> str:
+        """What to look at, and what good looks like."""
+        return self._figure.explanation
+
+    @functools.cached_property
+    def spec(self) -> dict[str, Any]:
+        """Its Vega-Lite specification with its data, as other programs read it; several panels stand one below the other."""
+        panels = []
+        for panel in self._figure.panels:
+            specification = panel.specify()
+            specification.setdefault("width", WIDTH)
+            specification.setdefault("height", HEIGHT)
+            if panel.title:
+                specification["title"] = panel.title
+            panels.append(specification)
+        content = panels[0] if len(panels) == 1 else _stack(panels)
+        return {"$schema": SCHEMA, "config": {**configure(), "background": "white"}, **content}
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        width: str = "",
+        height: str = "",
+        font_size: float | str = 8.0,
+        font: str = "",
+        title: bool = True,
+    ) -> list[Path]:
+        """Write the figure to a file for a paper or a slide.
+
+        Parameters
+        ----------
+        path
+            The file; its ending says what it is: ``.pdf``, ``.svg``, ``.png``, or ``.json`` for the specification.
+        width, height
+            In print, such as ``"85mm"``; by default the picture is as on a page.
+        font_size
+            Of the letters in print, in points, where a width is given.
+        font
+            The family of the letters, where a width is given.
+        title
+            Whether the title stands above, where a width is given.
+
+        Returns
+        -------
+        list of Path
+            The file; where the figure has several panels, one file for each, with the panel in its name.
+
+        Raises
+        ------
+        InputError
+            For an ending or a size that is none, for a file that cannot be written, or where what draws pictures is not installed.
+
+        Examples
+        --------
+        >>> import headend, tempfile
+        >>> line = {"line": {"point_to_point": {"up": {"rate": "1 Mbit/s"}}}}
+        >>> flow = {"ping": {"application": "ping"}}
+        >>> result = headend.run({"duration": "2 s", "link": line, "flow": flow})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = result.figure("ping").save(f"{folder}/ping.svg", width="85mm")
+        ...     print(files[0].name)
+        ping.svg
+        """
+        file = take_path(path, "path")
+        kind = file.suffix.removeprefix(".").lower()
+        known = (*FORMATS, "json")
+        if kind not in known:
+            raise InputError(
+                f"{file}: expected a file that ends in {', '.join(f'.{one}' for one in known)}"
+                f"{suggest(kind, known) if kind else ''}"
+            )
+        if file.parent != Path():
+            make_folder(file.parent)
+        if kind == "json":
+            import json
+
+            write_file(json.dumps(self.spec, ensure_ascii=False).encode(), file)
+            return [file]
+        paper = _make_paper(width, height, font_size, font, title=title)
+        files = self._name_files(file)
+        for panel, own in zip(self._figure.panels, files, strict=True):
+            text = ": ".join(filter(None, (self.title, panel.title)))
+            write_file(draw_picture(panel, text, self._figure.note, kind, paper), own)
+        return files
+
+    def _name_files(self, file: Path) -> list[Path]:
+        if len(self._figure.panels) == 1:
+            return [file]
+        return [
+            file.with_name(f"{file.stem}-{stem}{file.suffix}") for stem in name_panels(self._figure)
+        ]
+
+    def _repr_mimebundle_(
+        self, include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        """Give a notebook the chart itself, and a picture where what draws pictures is installed."""
+        import json
+
+        bundle: dict[str, Any] = {"text/plain": repr(self)}
+        if len(json.dumps(self.spec)) <= MOST_DATA:
+            bundle[VEGALITE] = self.spec
+        if not PAPER.tell_absent(""):
+            bundle["image/svg+xml"] = draw_specification(self.spec)
+        return bundle
+
+
+def _stack(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Put charts one below the other; what a reader can choose in one is called by a name of its own."""
+    data: dict[str, Any] = {}
+    choices: list[Any] = []
+    stacked = []
+    for number, panel in enumerate(panels):
+        data |= panel.pop("datasets", {})
+        own = panel.get("params", [])
+        names = {one["name"] for one in own} | {
+            view for one in own for view in one.get("views", [])
+        }
+        renamed = _rename(panel, {name: f"{name}_{number}" for name in names})
+        choices += renamed.pop("params", [])
+        stacked.append(renamed)
+    content: dict[str, Any] = {"vconcat": stacked, "resolve": {"scale": {"color": "independent"}}}
+    return content | {name: own for name, own in (("params", choices), ("datasets", data)) if own}
+
+
+def _rename(part: Any, names: Mapping[str, str]) -> Any:
+    """Give a part of a specification with other names for views and for what can be chosen."""
+    if isinstance(part, dict):
+        return {
+            key: names.get(value, value)
+            if key in ("name", "param") and isinstance(value, str)
+            else [names.get(one, one) for one in value]
+            if key == "views"
+            else _rename(value, names)
+            for key, value in part.items()
+        }
+    return [_rename(one, names) for one in part] if isinstance(part, list) else part
+
+
+def _make_paper(
+    width: str, height: str, font_size: float | str, font: str, *, title: bool
+) -> Paper | None:
+    """Give the size in print that is asked for; None where none is."""
+    if not width:
+        if height:
+            raise InputError('height: expected a width beside it, such as width="85mm"')
+        return None
+    letters = read_length(font_size, "font_size", "pt") if isinstance(font_size, str) else font_size
+    return Paper(
+        read_length(width, "width"),
+        read_length(height, "height") if height else None,
+        letters,
+        font,
+        title,
+    )
+
+
+def choose_plot(figures: Sequence[Figure], name: str) -> Plot:
+    """Give a figure by its name.
+
+    Raises
+    ------
+    InputError
+        For a name that none has: with the one that was perhaps meant, or all there are.
+    """
+    for figure in figures:
+        if figure.name == name:
+            return Plot(figure)
+    names = [figure.name for figure in figures]
+    hint = suggest(str(name), names)
+    # A name that is near does not tell of the others.
+    more = "" if hint.startswith("; there are") else f"; there are {', '.join(names) or 'none'}"
+    raise InputError(f'no figure is called "{name}"{hint}{more}')
