@@ -166,6 +166,11 @@ def test_a_figure_is_a_chart_that_other_programs_read(result: headend.Result, na
     assert json.loads(json.dumps(bundle)) == bundle
     assert plot.title in repr(plot)
     assert plot.explanation
+    # Each panel has its own data: a queue's delay is not its backlog.
+    panels = plot.spec.get("vconcat", [])
+    assert len({json.dumps(rows) for rows in plot.spec["datasets"].values()}) >= len(panels)
+    names = re.findall(r'"data": \{"name": "([^"]+)"', json.dumps(plot.spec))
+    assert set(names) == set(plot.spec["datasets"])
 
 
 def test_a_figure_is_saved_for_a_paper(

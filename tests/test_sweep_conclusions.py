@@ -161,7 +161,9 @@ def test_where_nothing_holds_the_nearest_is_named() -> None:
     # Two fall short by as much: the one with more upload.
     assert name_settings(conclusion, [best.setting]) == ["16 KiB"]
     (sentence,) = answer_sweep(conclusion).sentences
-    assert sentence == "No buffer gives call ≥ 4.8; 16 KiB comes nearest, with call 4.40 (4.37–4.42)."
+    assert (
+        sentence == "No buffer gives call ≥ 4.8; 16 KiB comes nearest, with call 4.40 (4.37–4.42)."
+    )
     matrix = answer_sweep(conclusion).matrix
     assert matrix is not None
     words = [(cell.word, cell.grade) for cell in matrix.rows[0].cells if cell]

@@ -19,6 +19,9 @@ from headend.results.folder import make_folder, write_file
 VEGALITE = "application/vnd.vegalite.v5+json"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
+#: What charts that stand together do not share.
+APART = ("color", "fill", "opacity", "shape", "size", "stroke", "strokeDash")
+
 #: The largest specification that a notebook is given beside the picture, in characters of JSON.
 MOST_DATA = 1_000_000
 
@@ -160,20 +163,22 @@ class Plot:
 
 
 def _stack(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Put charts one below the other; what a reader can choose in one is called by a name of its own."""
+    """Put charts one below the other, each with data, scales and choices of its own."""
     data: dict[str, Any] = {}
     choices: list[Any] = []
     stacked = []
     for number, panel in enumerate(panels):
-        data |= panel.pop("datasets", {})
+        rows = panel.pop("datasets", {})
         own = panel.get("params", [])
         names = {one["name"] for one in own} | {
             view for one in own for view in one.get("views", [])
         }
-        renamed = _rename(panel, {name: f"{name}_{number}" for name in names})
+        renamed = _rename(panel, {name: f"{name}_{number}" for name in {*names, *rows}})
+        data |= {f"{name}_{number}": own for name, own in rows.items()}
         choices += renamed.pop("params", [])
         stacked.append(renamed)
-    content: dict[str, Any] = {"vconcat": stacked, "resolve": {"scale": {"color": "independent"}}}
+    apart = dict.fromkeys(APART, "independent")
+    content: dict[str, Any] = {"vconcat": stacked, "resolve": {"scale": apart, "legend": apart}}
     return content | {name: own for name, own in (("params", choices), ("datasets", data)) if own}
 
 
