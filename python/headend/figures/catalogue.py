@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headend.figures import delay, differences, experience, life, over_time
+from headend.figures import delay, differences, experience, life, over_time, street
 from headend.judging.comparison import compare_figures, gather_variants
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def list_drawings(results: Sequence[Record]) -> dict[str, Draw]:
         )
     drawings |= {
         "life": partial(life.draw_life, pooled),
+        "street": partial(street.draw_street, pooled),
         "mos": partial(experience.draw_voice, pooled),
         **experience.list_measures(pooled, after_queues=False),
         "streamed-video-rate": partial(experience.draw_segments, pooled),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headend.judging.answer import Answer, Cell, Matrix, Row, ask
 from headend.judging.cause import Cause, find_cause
 from headend.judging.grading import Finding, Grade, write_quantity
+from headend.judging.street import Home, gather_homes, name_homes
 from headend.judging.verdict import Party, Verdict, count_suffering, judge, tell_nothing
 from headend.text.wording import join_names, list_names
 
@@ -52,7 +53,7 @@ def answer_run(result: Record, verdict: Verdict | None = None) -> Answer:
     cause = find_cause(result, verdict, suffering)
     return Answer(
         question,
-        _write_sentences(parties, judged, suffering, cause),
+        _write_sentences(parties, judged, suffering, cause, gather_homes(result)),
         lay_out_people(parties),
         _choose_why(result, parties, cause),
     )
@@ -84,10 +85,11 @@ def _write_sentences(
     judged: Sequence[Party],
     suffering: Sequence[Party],
     cause: Cause,
+    homes: list[Home],
 ) -> tuple[str, ...]:
     """Say who fares how and why, and then what to change, or who is well."""
     if suffering:
-        first = _fit(lambda most: _tell_suffering(suffering, judged, most), cause.told)
+        first = _fit(lambda most: _tell_suffering(suffering, judged, homes, most), cause.told)
         return tuple(filter(None, (first, cause.advice or _tell_well(judged, suffering))))
     fair = [party for party in judged if party.worst.grade is Grade.FAIR]
     if fair:
@@ -121,13 +123,19 @@ def _go_on(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _tell_suffering(suffering: Sequence[Party], judged: Sequence[Party], most: int) -> str:
+def _tell_suffering(
+    suffering: Sequence[Party], judged: Sequence[Party], homes: list[Home], most: int
+) -> str:
+    """Say who suffers: each by name, or how many they are where groups of them do."""
     groups = [party for party in suffering if party.is_group]
     if len(suffering) > 1 and groups:
         count = sum(map(count_suffering, suffering))
         of = sum(len(party.findings) for party in judged)
-        worst = suffering[0].worst
-        return f"{count} of {of} people suffer, {worst.flow} most ({worst.number})"
+        what, worst = "people", suffering[0].worst
+        if homes:
+            what, of = name_homes(homes), len(homes)
+            count = sum(home.worst.suffers for home in homes)
+        return f"{count} of {of} {what} suffer, {worst.flow} most ({worst.number})"
     return _tell_fates(suffering, most)
 
 
@@ -281,8 +289,9 @@ def _choose_why(result: Record, parties: Sequence[Party], cause: Cause) -> str:
         is_alone = len(parties) == 1 and not parties[0].is_group
         has_windows = not result.connection_series.is_empty()
         return "cwnd" if is_alone and has_windows else "rates"
-    if cause.why:
-        return cause.why[0]
+    drawable = [name for name in cause.why if name != "street" or gather_homes(result)]
+    if drawable:
+        return drawable[0]
     flow = parties[0].worst.flow
     measured = result.measures.filter(flow=flow)["measure"].to_list()
     return next((FELT[name] for name in measured if name in FELT), "delay")

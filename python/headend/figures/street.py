@@ -1,0 +1,111 @@
+"""A street as a picture: a square for each home, in the colour of its worst grade."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from headend.figures import vegalite as vl
+from headend.figures.figure import Figure, Panel
+from headend.figures.theme import make_chart
+from headend.judging.grading import Grade
+from headend.judging.street import Home, gather_homes, name_homes
+from headend.text.wording import list_names
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+#: Grades from the best to the worst, with a colour that is told from both backgrounds and from the others.
+COLOURS = {
+    Grade.GOOD: "#56A868",
+    Grade.FAIR: "#D9B430",
+    Grade.POOR: "#E07B28",
+    Grade.BAD: "#C62F2D",
+}
+
+#: Up to so many homes, those that suffer have their numbers on them.
+MOST_NUMBERED = 200
+
+#: How wide a street is to its height, in homes.
+SHAPE = 5
+
+#: Homes that suffer, of which the explanation names so many, the worst first.
+MOST_NAMED = 5
+
+
+def draw_street(results: Sequence[Record]) -> Figure | None:
+    """Draw each home of one run, in the order of the street; nothing where there are few."""
+    if len(results) != 1:
+        return None
+    homes = gather_homes(results[0])
+    if not homes:
+        return None
+    what = name_homes(homes)
+    return Figure(
+        "street",
+        f"The {len(homes)} {what}, each by its worst grade",
+        f"A square is one of the {what}, in the order of their numbers; its colour is the grade of what fares worst"
+        f" there.{_tell_worst(homes)}",
+        [Panel("", _draw(homes))],
+    )
+
+
+def _tell_worst(homes: Sequence[Home]) -> str:
+    """Name those who suffer most."""
+    suffering = sorted(
+        (home for home in homes if home.worst.suffers),
+        key=lambda home: (home.worst.grade is not Grade.BAD, home.worst.word != "unusable"),
+    )
+    if not suffering:
+        return " Nobody suffers."
+    named = [f"{home.label} ({home.worst.flow}: {home.worst.number})" for home in suffering]
+    return f" The worst: {list_names(named, MOST_NAMED)}."
+
+
+def _draw(homes: Sequence[Home]) -> vl.Chart:
+    columns = max(10, math.ceil(math.sqrt(SHAPE * len(homes))))
+    lines = math.ceil(len(homes) / columns)
+    rows = pl.DataFrame(
+        {
+            "column": [place % columns for place in range(len(homes))],
+            "line": [place // columns for place in range(len(homes))],
+            "home": [home.label for home in homes],
+            "number": [home.label.replace(" ", ".").rpartition(".")[2] for home in homes],
+            "grade": [str(home.worst.grade) for home in homes],
+            "suffers": [home.worst.suffers for home in homes],
+            "people": [
+                ", ".join(f"{own.flow} {own.word} ({own.number})" for own in home.findings)
+                for home in homes
+            ],
+        }
+    )
+    counts = {grade: sum(home.worst.grade is grade for home in homes) for grade in COLOURS}
+    names = {str(grade): f"{count} {grade}" for grade, count in counts.items() if count}
+    rows = rows.with_columns(grade=pl.col("grade").replace_strict(names))
+    shades = [COLOURS[Grade(grade)] for grade in names]
+    axis = {"axis": None, "title": None}
+    base = make_chart(rows).encode(
+        x=vl.X("column:O", scale=vl.Scale(paddingInner=0.12), **axis),
+        y=vl.Y("line:O", scale=vl.Scale(paddingInner=0.12), **axis),
+        tooltip=[vl.Tooltip("home:N", title=" "), vl.Tooltip("people:N", title="who is there")],
+    )
+    squares = base.mark_rect(cornerRadius=2).encode(
+        color=vl.Color(
+            "grade:N",
+            scale=vl.Scale(domain=list(names.values()), range=shades),
+            legend=vl.Legend(title=None, orient="top", symbolType="square"),
+            sort=list(names.values()),
+        )
+    )
+    height = max(lines * (30 if columns <= 40 else 14), 60)
+    if len(homes) > MOST_NUMBERED:
+        return squares.properties(height=height)
+    numbers = (
+        base.transform_filter("datum.suffers")
+        .mark_text(fontSize=10, fontWeight="bold", color="white")
+        .encode(text=vl.Text("number:N"))
+    )
+    return vl.layer(squares, numbers).properties(height=height)
