@@ -172,8 +172,8 @@ TIE = 0.05
 #: nobody notices, and a loss that changes no grade.
 LEAST: Mapping[Kind, float] = {"time": 1e5, "ratio": 1e-3}
 
-#: A score that does not begin at zero, such as a MOS from 1 to 4.5, has no shares. What counts there
-#: is this part of its range: 0.1 of a MOS, about the interval of a listening test.
+#: A score that does not begin at zero, such as a MOS from 1 to 4.5, has no percentages. What counts
+#: there is this part of its range: 0.1 of a MOS, a quarter of the narrowest step between two grades.
 TIE_OF_RANGE = 0.1 / 3.5
 
 
