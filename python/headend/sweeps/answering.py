@@ -15,7 +15,7 @@ from headend.judging.grading import Grade, grade_measure
 from headend.sweeps.conclusion import Best, Conclusion, Knee, Measured, Shape, Standing
 from headend.sweeps.wish import Condition
 from headend.text.quantity import Unit, choose_unit, format_number
-from headend.text.wording import join_names
+from headend.text.wording import capitalise, join_names
 
 #: Rows and columns of the matrix; the table of every setting has the others.
 MOST_ROWS, MOST_COLUMNS = 8, 8
@@ -168,7 +168,7 @@ def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
     value = _write(objective, most)
     held = _tell_condition(conclusion, failed[0], most)
     told = f"{where}{label} has {of} {objective.about.measure}, {value}, but {held}."
-    return told[0].upper() + told[1:]
+    return capitalise(told)
 
 
 def _tell_values(conclusion: Conclusion, setting: int) -> str:
@@ -303,12 +303,12 @@ def _tell_shares(conclusion: Conclusion) -> str:
     depending: dict[int, list[str]] = {}
     for name, shares in conclusion.shares.items():
         most = max(range(len(shares)), key=lambda number: shares[number])
-        depending.setdefault(most, []).append(f"{name} ({shares[most]:.0%})".replace("%", " %"))
+        depending.setdefault(most, []).append(name)
     parts = [
         f"{join_names(names)} {'depends' if len(names) == 1 else 'depend'} most on {dimensions[number].name}"
         for number, names in depending.items()
     ]
-    return f"{_capitalise('; '.join(parts))}." if parts else ""
+    return f"{capitalise('; '.join(parts))}." if parts else ""
 
 
 def _tell_alike(conclusion: Conclusion) -> str:
@@ -539,9 +539,11 @@ class _Numbers:
 
     def tell(self, names: Iterable[str]) -> str:
         """Say what the units are where the cells do not."""
-        units = [(name, self.units[name][0].name) for name in names]
-        told = [f"{name} in {unit}" for name, unit in units if unit]
-        return f"{_capitalise(join_names(told))}." if told and self.is_bare else ""
+        found: dict[str, list[str]] = {}
+        for name in names:
+            found.setdefault(self.units[name][0].name, []).append(name)
+        told = [f"{join_names(own)} in {unit}" for unit, own in found.items() if unit]
+        return f"{capitalise(join_names(told))}." if told and self.is_bare else ""
 
 
 def _write(measured: Measured, setting: int) -> str:
@@ -584,7 +586,3 @@ def _tell_lines(conclusion: Conclusion, bests: Sequence[Best]) -> str:
     """Name lines by what tells them from the others."""
     names = [conclusion.grid.name_place(best.line[0], [conclusion.main]) for best in bests]
     return _join(names)
-
-
-def _capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -18,17 +18,19 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, MOST_SERIES, Figure, Panel
 from headend.figures.theme import (
     PALETTE,
+    SHAPES,
     colour,
     fade,
     highlight,
     log_axis,
     make_chart,
+    make_legend,
     mark_across,
     mark_along,
     shape,
 )
 from headend.text.quantity import choose_unit
-from headend.text.wording import list_names
+from headend.text.wording import capitalise, list_names
 
 if TYPE_CHECKING:
     from headend.sweeps.conclusion import Conclusion, Measured
@@ -98,7 +100,7 @@ def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
         interval = " The bars are 95 % intervals over seeds." if several else ""
         drawn, note = _draw_panels(conclusion, rows, measured, along, apart, panels)
         name, text = f"measure-{number + 1}", f"{'; '.join(words)}.{interval}{note}"
-        title = f"{item.measure[:1].upper()}{item.measure[1:]} by {along.words}"
+        title = capitalise(f"{item.measure} by {along.words}")
         figures.append(Figure(name, title, text, drawn, note))
     return figures
 
@@ -150,12 +152,20 @@ def _draw_panels(
 
 
 def choose_axis(rows: pl.DataFrame, item: Shown) -> Drawn:
-    """Choose the unit, the title and the scale for all values of a measure, with their intervals."""
+    """Choose the unit, the title and the scale for all values of a measure, with their intervals.
+
+    Where the rows say of whom it is measured, the title says what it is in words, and else what it is called.
+    """
     columns = ["mean", "low", "high"]
     least = rows.select(pl.min_horizontal(columns).min()).item()
     most = rows.select(pl.max_horizontal(columns).max()).item()
     unit = choose_unit([most], item.kind)
-    base, title = unit.size, name_measure(rows, item, unit.name)
+    base = unit.size
+    if "subject" in rows.columns:
+        title = name_measure(rows, item, unit.name)
+    else:
+        known = describe().measures.get(item.metric)
+        title = _add_unit(item.measure, unit.name or (known.scale if known else ""))
     means = rows["mean"]
     low, high = float(means.min() or 0), float(means.max() or 0)  # type: ignore[arg-type]
     if low > 0 and high / low >= WIDE_UP:
@@ -258,13 +268,17 @@ def name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
     if name in (told[0], "") and len(told) == 1:
         name, told = "", [item.measure]
     title = ": ".join(filter(None, [name, ", ".join(told)]))
+    return _add_unit(title, unit)
+
+
+def _add_unit(title: str, unit: str) -> str:
     return f"{title} ({unit})" if unit else title
 
 
 def name_axis(axis: Axis) -> str:
     """Name an axis in words, with the unit of its numbers."""
     scale = axis.scale
-    return f"{axis.words} ({scale[1]})" if scale and scale[1] else axis.words
+    return _add_unit(axis.words, scale[1] if scale else "")
 
 
 def choose_scale(axis: Axis) -> dict[str, Any]:
@@ -355,25 +369,29 @@ def draw_trade_off(conclusion: Conclusion) -> Figure:
                     "slot": lines.index(line) if is_joined else place,
                     "setting": ", ".join(filter(None, [label, group])),
                     "place": main.numbers[place] if main.numbers else place,
-                    "label": (label if is_joined else group) if setting in named else "",
+                    "group": group,
+                    "label": label if is_joined and setting in named else "",
                     "best": setting in best,
                     **_span("x", first, setting),
                     **_span("y", second, setting),
                 }
             )
     several = len({row["series"] for row in rows}) > 1
-    chart = _draw_against(conclusion, pl.DataFrame(rows), first, second, several=several)
+    groups = [] if is_joined else list(dict.fromkeys(str(row["group"]) for row in rows))
+    chart = _draw_against(
+        conclusion, pl.DataFrame(rows), first, second, several=several, groups=groups
+    )
     told = f"Each point is a setting of {main.name}"
     if others:
         of = " and ".join(others)
-        told += f", each line of one {of}" if is_joined else f", one for each {of}"
+        told += f", each line of one {of}" if is_joined else f", each shape of one {of}"
     if best - {None}:
         told += "; a ring marks the best"
     interval = " The bars are 95 % intervals over seeds." if len(conclusion.sweep.seeds) > 1 else ""
     name = f"{trade_off.first} against {trade_off.second}"
     return Figure(
         "trade-off",
-        f"{name[:1].upper()}{name[1:]}, by {main.name}",
+        capitalise(f"{name}, by {main.name}"),
         f"{told}.{interval}{note}",
         [Panel("", chart, "trade-off")],
         note,
@@ -393,21 +411,12 @@ def _draw_against(
     second: Measured,
     *,
     several: bool,
+    groups: Sequence[str],
 ) -> vl.Chart:
-    axes = {
-        name: choose_axis(
-            rows.select(
-                mean=pl.col(name),
-                low=pl.col(f"{name}_low"),
-                high=pl.col(f"{name}_high"),
-                subject=pl.lit(None, pl.String),
-                direction=pl.lit(None, pl.String),
-                metric=pl.lit(measured.about.measure),
-            ),
-            measured.about,
-        )
-        for name, measured in (("x", first), ("y", second))
-    }
+    axes = {}
+    for name, measured in (("x", first), ("y", second)):
+        ends = {"low": pl.col(f"{name}_low"), "high": pl.col(f"{name}_high")}
+        axes[name] = choose_axis(rows.select(mean=pl.col(name), **ends), measured.about)
     scaled = rows.with_columns(
         *(
             (pl.col(f"{name}{end}") / drawn.base).clip(lower_bound=drawn.least)
@@ -437,13 +446,21 @@ def _draw_against(
             vl.Tooltip("y:Q", title=axes["y"].title, format=".4~g"),
         ],
     )
+    dots = base.mark_point(filled=True, size=60 if len(groups) > 1 else 45)
+    if len(groups) > 1:
+        forms = vl.Scale(
+            domain=groups, range=[SHAPES[own % len(SHAPES)] for own in range(len(groups))]
+        )
+        # Below the chart: beside the colours' there is no room on a narrow page.
+        legend_of_groups = vl.Legend(**make_legend(groups), orient="bottom")
+        dots = dots.encode(shape=vl.Shape("group:N", scale=forms, legend=legend_of_groups))
     layers = []
     if conclusion.grid.dimensions[conclusion.main].numbers:
         layers.append(base.mark_line(strokeWidth=1.5).encode(order=vl.Order("step:Q")))
     layers += [
         base.mark_rule().encode(x=encode("x", "x_low", vl.X), x2="x_high:Q"),
         base.mark_rule().encode(y=encode("y", "y_low", vl.Y), y2="y_high:Q"),
-        base.mark_point(filled=True, size=45).add_params(chosen),
+        dots.add_params(chosen),
     ]
     if points["best"].any():
         ring = base.mark_point(filled=False, size=190, strokeWidth=2)

@@ -33,3 +33,14 @@ def join_names(names: Sequence[str]) -> str:
     ''
     """
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def capitalise(text: str) -> str:
+    """Begin a sentence with a capital, unless its first word is a path.
+
+    Examples
+    --------
+    >>> capitalise("call and page"), capitalise("call.mos.p5 and page")
+    ('Call and page', 'call.mos.p5 and page')
+    """
+    return text if "." in text.split(" ")[0] else text[:1].upper() + text[1:]
