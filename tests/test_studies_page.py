@@ -182,3 +182,85 @@ def test_what_an_older_version_wrote_is_refused(finished: list[Study]) -> None:
     answer = CliRunner().invoke(app, ["study", "report"])
     assert answer.exit_code == 2
     assert "run the study again" in answer.stderr
+
+
+def make_outcome(study: Study, verdicts: list[Verdict]) -> StudyOutcome:
+    """Give the outcome of a study of which the claims in turn have some verdicts, the last one for the rest."""
+    filled = verdicts + verdicts[-1:] * (len(study.claims) - len(verdicts))
+    judgements = [
+        Judgement(claim, Finding("17 < 18 " * 12, verdict))
+        for claim, verdict in zip(study.claims, filled, strict=False)
+    ]
+    return StudyOutcome(study, pl.DataFrame({"x": [1.0]}), judgements, [])
+
+
+def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> None:
+    study = read_study(NAMES[0], find_study(NAMES[0]))
+    kinds = [claim.kind for claim in study.claims]
+    differing = [
+        Verdict.DIFFERS if kind is Kind.RESULT and number == kinds.index(Kind.RESULT) + 1 else Verdict.REPRODUCED
+        for number, kind in enumerate(kinds)
+    ]  # fmt: skip
+    answer = make_outcome(study, differing).answer
+    missed = [
+        claim.id
+        for claim, one in zip(study.claims, differing, strict=True)
+        if one is Verdict.DIFFERS
+    ]
+    assert len(missed) == 1
+    results = kinds.count(Kind.RESULT)
+    assert answer.question == study.question
+    assert answer.sentences == (
+        f"{len(kinds) - 1} of {len(kinds)} claims are reproduced; 1 differs ({missed[0]}).",
+        f"Of {results} published results, {results - 1} are reproduced.",
+    )
+    assert answer.matrix is not None
+    assert answer.matrix.choices == ("published", "measured", "verdict")
+    labels = [row.label for row in answer.matrix.rows]
+    assert labels[0] == missed[0]
+    of_results = [claim.id for claim in study.claims if claim.kind is Kind.RESULT]
+    assert set(labels[:results]) == set(of_results)
+    published, measured, verdict = answer.matrix.rows[0].cells
+    assert published is not None
+    assert measured is not None
+    assert verdict is not None
+    assert (verdict.grade, verdict.word) == ("bad", "differs")
+    assert measured.number.endswith(" …")
+    assert len(measured.number) <= 64
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence"),
+    [
+        (Verdict.REPRODUCED, "Both claims are reproduced."),
+        (Verdict.DIFFERS, "0 of 2 claims are reproduced; 2 differ (CBT-2.3.equal, CBT-2.3.fred)."),
+        (Verdict.UNDECIDED, "0 of 2 claims are reproduced; 2 are undecided (CBT-2.3.equal, CBT-2.3.fred)."),
+    ],
+)  # fmt: skip
+def test_the_verdicts_of_a_study_are_told_in_a_sentence(verdict: Verdict, sentence: str) -> None:
+    study = read_study(NAMES[1], find_study(NAMES[1]))
+    assert make_outcome(study, [verdict]).answer.sentences[0] == sentence
+
+
+def test_the_page_over_all_studies_begins_with_the_documents_and_their_verdicts(
+    finished: list[Study],
+) -> None:
+    assert CliRunner().invoke(app, ["study", "report"]).exit_code == 0
+    page = Path("results/studies/report.html").read_text(encoding="utf-8")
+    first = page[page.index("<h1>") : page.index("</header>")]
+    assert "Does headend measure what the documents published?" in first
+    assert "published results of" in first
+    for verdict in Verdict:
+        assert f"<th>{verdict}</th>" in first
+    assert page.index("</header>") < page.index("data:image/svg+xml")
+
+
+def test_the_page_of_a_study_begins_with_its_answer_and_folds_many_claims(
+    finished: list[Study],
+) -> None:
+    page = (choose_study_folder(finished[0]) / "report.html").read_text(encoding="utf-8")
+    places = [
+        page.index(text) for text in ("<h1>", '<table class="matrix', 'class="why"', "All claims")
+    ]
+    assert places == sorted(places)
+    assert f"<summary>{len(finished[0].claims)} claims with their notes</summary>" in page

@@ -382,3 +382,18 @@ def test_a_study_that_is_stopped_while_it_is_drawn_anew_is_not_taken_for_done(
 
 def interrupt(content: bytes, path: Path) -> None:
     raise KeyboardInterrupt
+
+
+def test_a_study_is_told_in_few_lines_and_whole_when_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(app, ["study", "run", "cbt/equal-loss", "--quick"])
+    assert answer.exit_code in (0, 1), answer.output
+    lines = answer.stdout.splitlines()
+    assert len(lines) <= 25
+    assert "Does RED take the same share of a large flow's packets and of a tiny one's?" in lines
+    assert "--full prints all claims with their notes." in lines
+    full = CliRunner().invoke(app, ["study", "run", "cbt/equal-loss", "--quick", "--full"]).stdout
+    assert "Parris, Jeffay and Smith" in full
+    assert len(full.splitlines()) > len(lines)
