@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,19 @@ def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> No
 def test_the_verdicts_of_a_study_are_told_in_a_sentence(verdict: Verdict, sentence: str) -> None:
     study = read_study(NAMES[1], find_study(NAMES[1]))
     assert make_outcome(study, [verdict]).answer.sentences[0] == sentence
+
+
+def test_one_claim_is_told_by_its_verdict() -> None:
+    study = read_study(NAMES[1], find_study(NAMES[1]))
+    alone = replace(study, claims=study.claims[:1])
+    told = {
+        verdict: make_outcome(alone, [verdict]).answer.sentences
+        for verdict in (Verdict.REPRODUCED, Verdict.DIFFERS)
+    }
+    assert told == {
+        Verdict.REPRODUCED: ("The claim is reproduced.",),
+        Verdict.DIFFERS: ("The claim differs (CBT-2.3.equal).",),
+    }
 
 
 def test_the_page_over_all_studies_begins_with_the_documents_and_their_verdicts(

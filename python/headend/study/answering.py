@@ -122,6 +122,9 @@ def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
     if reproduced == total:
         few = {1: "The claim is", 2: "Both claims are"}
         return f"{few.get(total, f'All {total} claims are')} reproduced."
+    if total == 1:
+        (judgement,) = judgements
+        return f"The claim {_SINGULARS[judgement.finding.verdict]} ({judgement.claim.id})."
     parts = [
         f"{reproduced} of {_number(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
     ]
