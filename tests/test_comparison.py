@@ -416,7 +416,8 @@ def test_a_list_of_seeds_leaves_no_first_one_to_choose(fake: Any, home_line: Pat
         "compare", "home-line.toml", "--vary", "queue=a,b", "--seeds", "1,2", "--seed", "3"
     )
     assert (
-        answer.stderr == "error: --seed: with a list of --seeds, there is no first one to choose\n"
+        answer.stderr
+        == "error: --seed: has no effect beside a list of --seeds, which names every seed; leave out one of them\n"
     )
 
 
@@ -498,7 +499,7 @@ def test_finished_runs_are_not_called_the_same(fake: Any, home_line: Path) -> No
     [
         (
             {"seeds": [1, 2], "seed": 3},
-            "seed: with a list of seeds, there is no first one to choose",
+            "seed: has no effect beside a list of seeds, which names every seed; leave out one of them",
         ),
         ({"labels": "abc"}, "labels: expected a list of texts, found 'abc'"),
         ({"labels": [1, 2, 3]}, "labels: expected a list of texts, found [1, 2, 3]"),

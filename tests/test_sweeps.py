@@ -145,7 +145,7 @@ def test_paths_may_be_written_as_tables() -> None:
         ({"grid": {"queue": {"from": True, "to": 2, "step": 1}}}, "found true$"),
         ({"gird": {}}, 'unknown key "gird"; did you mean "grid"'),
         ({"grid": {"queue": ["codel", "codel"]}}, 'both be called "codel"'),
-        ({"grid": {"seed": [1, 2]}}, "a seed is no setting"),
+        ({"grid": {"seed": [1, 2]}}, "a seed is not a setting"),
         ({"grid": {"queue": ["a"]}, "seeds": 0}, "expected 1 to 100"),
         ({"grid": {"queue": ["a"]}, "seeds": "3"}, "seeds: expected how many"),
         ({"grid": {"queue": ["a"]}, "compare": "queu"}, 'did you mean "queue"'),
@@ -160,7 +160,7 @@ def test_paths_may_be_written_as_tables() -> None:
         ({"zip": [{"a": [1, 2], "b": [1]}]}, "a has 2, b has 1"),
         ({"grid": {"value": [1]}}, 'cannot be called "value"'),
         ({"grid": {"queue": ["a"]}, "measures": {"queue": "call.mos.mean"}},
-         r"measures\.queue: an axis is called so too"),
+         r"measures\.queue: an axis has the same name"),
         ({"grid": {"queue": ["a"]}, "set": {"queue.codel.target": "5 ms"}},
          r"set\.queue\.codel\.target: has no effect, since the axis queue sets it"),
         ({"grid": {"queue": {"values": ["a"], "name": "q"}},
@@ -182,7 +182,7 @@ def test_a_sweep_that_cannot_be_is_refused(keys: dict[str, Any], message: str) -
         (("[grid]", '[set]\nlink.line.point_to_point.up.queue.codel.target = "5 ms"\n[grid]'),
          "(line 5)"),
         (("[measures]", "[[zip]]\nlink.line.point_to_point.up = [{ rate = '1 Mbit/s' }]\n[measures]"),
-         "queue: would take the place of what link.line.point_to_point.up chose"),
+         "queue: would replace what link.line.point_to_point.up chose"),
     ],
 )  # fmt: skip
 def test_one_setting_is_not_named_by_its_path_and_as_the_bottleneck_s_queue(
@@ -281,7 +281,7 @@ def test_a_path_with_quotes_and_without_is_there_twice(folder: Path) -> None:
     (folder / "twice.toml").write_text(text, encoding="utf-8")
     with pytest.raises(
         InputError,
-        match=r"toml: grid\.flow\.ping\.x\.y: there twice, with quotes and without \(line 7\)",
+        match=r"toml: grid\.flow\.ping\.x\.y: written twice, once with quotes and once without \(line 7\)",
     ):
         read_sweep(folder / "twice.toml")
 
@@ -604,7 +604,7 @@ def test_a_measure_is_a_sum_and_no_ratio(folder: Path, quantity: str) -> None:
     assert answer.exit_code == 2
     assert answer.stderr == (
         f'error: ratio.toml: measures.rate: "{quantity}": expected a quantity, or several of one kind joined by +,'
-        f' found "{quantity.split()[1]}"; a ratio is taken of two measures in the results (line 9)\n'
+        f' found "{quantity.split()[1]}"; for a ratio, keep both measures and divide them in the results (line 9)\n'
     )
 
 

@@ -71,14 +71,14 @@ if TYPE_CHECKING:
 @click.option(
     "--vary",
     metavar="PATH=A,B,…",
-    help="Values to take in turn, such as queue=drop_tail,docsis_pie; can be given several times, for every combination.",
+    help="Run once for each of these values, such as queue=drop_tail,docsis_pie. Given several times, every combination is run.",
     multiple=True,
 )
 @click.option(
     "--label",
     "labels",
     metavar="TEXT",
-    help="What to call a run; once for each, in order.",
+    help="Call a run by this name. Give it once for each run, in their order.",
     multiple=True,
 )
 @set_option
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 @click.option(
     "--seeds",
     metavar="N | A,B,…",
-    help="Run everything with so many seeds, or with these: means with intervals, paired differences.",
+    help="Run every setting with so many seeds, or with these. Results are means with 95 % intervals.",
 )
 @click.option(
     "--out",
@@ -127,16 +127,15 @@ def compare(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Compare settings side by side: which suits the people on the line, with traffic and seeds the same.
+    """Run the same traffic under several settings, or take finished runs, and say which is best for whom.
 
-    With several --vary, one of them is the choice, and the others make tiers, such as rates: settings are compared
-    within a tier. What is no choice (rates, RTTs, loads) makes tiers, and so does the first of several choices.
+    Every setting meets the same traffic with the same seeds. With several --vary, one of them is the choice and the
+    others make tiers, such as rates: settings are compared within a tier and never across. Rates, round-trip times and
+    loads make tiers; of several choices, the first does.
 
-    Exit code 1 when a run missed an expectation of its scenario, whether run now
-    or read from a results folder; 2 for bad input or a report that cannot be
-    written (the results are kept and printed); 130 when this command is
-    interrupted (runs that came to their end are kept, and of a setting without a
-    whole run, what it had simulated), not for a folder that is partial.
+    Exit code 1: a run missed an expectation of its scenario. 2: the input is wrong, or the page cannot be written (the
+    results are kept and printed). 130: interrupted; the runs that came to their end are kept, and of a setting without
+    one, what was simulated until then.
     """
     from headend.running.experiment import plan_comparison
     from headend.scenario.source import parse_override
@@ -145,9 +144,7 @@ def compare(
     wanted.check()
     if vary:
         if len(sources) > 1:
-            raise InputError(
-                "--vary takes one scenario; several results folders are compared without it"
-            )
+            raise InputError("--vary needs one scenario; leave it out to compare results folders")
         announce_reading(sources[0])
         plans = plan_comparison(
             sources[0],
@@ -292,7 +289,7 @@ def _refuse_settings(
     option = next((name for name, is_given in given if is_given), None)
     if option and Path(source).is_dir():
         raise InputError(
-            f"{option}: has no effect on {source}, which is finished; it goes with a scenario and --vary"
+            f"{option}: has no effect on {source}, a finished run; it needs a scenario and --vary"
         )
 
 
@@ -360,7 +357,9 @@ def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     if not parts or not all(part.isdecimal() for part in parts):
         raise InputError(f"--seeds {text}: expected how many, such as 10, or a list, such as 1,2,5")
     if "," in text and first is not None:
-        raise InputError("--seed: with a list of --seeds, there is no first one to choose")
+        raise InputError(
+            "--seed: has no effect beside a list of --seeds, which names every seed; leave out one of them"
+        )
     seeds = [int(part) for part in parts] if "," in text else int(parts[0])
     try:
         choose_seeds(seeds, first=1)

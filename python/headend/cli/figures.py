@@ -28,42 +28,49 @@ DEFAULT_WIDTH, DEFAULT_FONT_SIZE = "180mm", "8pt"
 @click.option(
     "--only",
     metavar="NAME",
-    help="Write this figure, or this chart of one; can be given several times. --list shows the names.",
+    help="Write only this figure, or this chart of a figure. --list shows the names. Can be given several times.",
     multiple=True,
 )
-@click.option("--list", "is_list", help="Show names and titles, and write nothing.", is_flag=True)
+@click.option(
+    "--list",
+    "is_list",
+    help="Print the names and titles of the figures, and write nothing.",
+    is_flag=True,
+)
 @click.option(
     "--format",
     "formats",
     metavar="LIST",
-    help="Of svg, pdf, png; separated by commas. By default svg.",
+    help="One or several of svg, pdf and png, separated by commas. By default svg.",
     default="svg",
 )
 @click.option(
     "--width",
     metavar="LENGTH",
-    help="Of the whole picture, in mm, cm, in, pt or px: 85mm. By default as on a page, or 180mm with one of the next four options.",
+    help="The width of the whole picture in mm, cm, in, pt or px, such as 85mm. By default as on a page, or 180mm with one of the next four options.",
 )
 @click.option(
     "--height",
     metavar="LENGTH",
-    help="Of the whole picture. By default in proportion to its width.",
+    help="The height of the whole picture. By default in proportion to its width.",
 )
 @click.option(
     "--font-size",
     metavar="POINTS",
-    help="Of the letters; lines and symbols are scaled with them. With one of the options around, 8 by default.",
+    help="The size of the letters. Lines and symbols are scaled with it. With one of the options around, 8 by default.",
 )
 @click.option(
-    "--font", metavar="FAMILY", help="Of the letters, such as Arial; it has to be installed."
+    "--font", metavar="FAMILY", help="The font of the letters, such as Arial. It must be installed."
 )
 @click.option(
-    "--no-title", help="Leave out title and note, which a paper has in its caption.", is_flag=True
+    "--no-title",
+    help="Leave out the title and the note: a paper has them in its caption.",
+    is_flag=True,
 )
 @click.option(
     "--out",
     metavar="DIR",
-    help="By default figures in the first folder.",
+    help="The folder to write to. By default figures in the first results folder.",
     type=read_path,
     shell_complete=complete_folders,
 )

@@ -153,8 +153,9 @@ def run(
 ) -> None:
     """Run a study, all studies of a document, or all studies, and judge their claims.
 
-    Points that are done are kept, so an interrupted study goes on where it stopped. Exit code 1 when a claim differs, 2
-    for bad input or a report that cannot be written (what was found is printed), 130 when interrupted.
+    The points run on all cores. Finished points are kept, so that an interrupted study goes on where it stopped. Exit
+    code 1: a claim differs. 2: the input is wrong, or the page cannot be written (what was found is printed). 130:
+    interrupted.
     """
     from headend.cli.compare import read_seeds
     from headend.running.execution import interrupt_at_once

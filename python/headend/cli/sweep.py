@@ -65,19 +65,19 @@ MOST_FAILURES = 5
     "--prefer",
     "prefer",
     metavar="WISH",
-    help='In place of the file\'s [wish]: a condition such as "call >= 4.0", "most upload" or "least page"; several times.',
+    help='Wish for this, in place of the [wish] of the file: a condition such as "call >= 4.0", or "most upload" or "least page". Can be given several times.',
     multiple=True,
 )
 @click.option(
     "--out",
     metavar="DIR",
-    help="By default results/sweeps/NAME.",
+    help="The results folder. By default results/sweeps/NAME.",
     type=read_path,
     shell_complete=complete_folders,
 )
 @click.option(
     "--force",
-    help="Replace the results of another sweep, or tables of --csv, that are there.",
+    help="Replace the results of another sweep in the results folder, and existing tables of --csv.",
     is_flag=True,
 )
 @click.option("--full", help="Also print every setting.", is_flag=True)
@@ -104,12 +104,14 @@ def sweep(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Run a scenario over a grid of values and several seeds, on all cores.
+    """Run a scenario over a grid of values and several seeds, and say which setting is best.
 
-    The first lines say which setting is best under the wish, or without one what each measure does and where its knee is.
-    Finished points are kept: run again, and only what is missing or changed is run. A point that fails is a row with
-    its error. Exit code 1 when a point failed, 2 for bad input or a report that cannot be written (the results are kept
-    and printed), 130 when interrupted.
+    With a wish (the table [wish] of the file, or --prefer) the first lines name the best setting. Without one they say
+    what each measure does along the axes, and from where on more of it hardly helps (the knee).
+
+    The points run on all cores. Finished points are kept: run the command again, and it runs only what is missing or
+    has changed. A point that fails becomes a row with its error. Exit code 1: a point failed. 2: the input is wrong, or
+    the page cannot be written (the results are kept and printed). 130: interrupted.
     """
     from headend.cli.compare import read_seeds
     from headend.running.execution import stop_on_interrupt

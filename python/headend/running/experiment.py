@@ -429,7 +429,9 @@ def plan_comparison(
     _check_varied(list(vary))
     if read_integer(seeds) is None:
         if seed is not None:
-            raise InputError("seed: with a list of seeds, there is no first one to choose")
+            raise InputError(
+                "seed: has no effect beside a list of seeds, which names every seed; leave out one of them"
+            )
         _check_seed_alone(overrides, "a list of seeds")
     _check_texts(labels)
     combinations = list(itertools.product(*vary.values()))

@@ -42,7 +42,7 @@ def check_paths(
         for other, above in axes:
             if path.startswith(f"{above}."):
                 raise InputError(
-                    f"{written}: would take the place of what {other} chose; vary one of them,"
+                    f"{written}: would replace what {other} chose; vary one of them,"
                     f" or write tables among the values of {other}"
                 )
     for shown_as, pairs in (("set.{}", shared), ("--set {}", added)):

@@ -342,7 +342,7 @@ def _read_axis(where: str, path: str, content: Any) -> Axis:
     """Read a list of values, a range, or a table of values with labels."""
     if path == "seed":
         raise InputError(
-            f"{where}: a seed is no setting; seeds = 4 or seeds = [1, 5] runs every point with each"
+            f"{where}: a seed is not a setting; seeds = 4 or seeds = [1, 5] runs every point with each of these seeds"
         )
     settings = dict(content) if isinstance(content, Mapping) else {"values": content}
     for key in settings:
@@ -381,7 +381,9 @@ def _read_range(where: str, settings: Mapping[str, Any]) -> list[Value]:
         raise InputError(f"{where}: a range needs either step or count")
     if "step" in settings:
         if "scale" in settings:
-            raise InputError(f"{where}: scale goes with count; steps are equal")
+            raise InputError(
+                f"{where}: scale needs count: the steps of a range with step are equal"
+            )
         step, of_step = _split(where, settings["step"])
         if of_step not in ("", unit):
             raise InputError(f'{where}: step is in "{of_step}" and from in "{unit}"')
@@ -479,7 +481,7 @@ def _check(sweep: Sweep) -> None:
         if name in COLUMNS:
             raise InputError(f'an axis cannot be called "{name}": results have such a column')
         if name in sweep.measures:
-            raise InputError(f"measures.{name}: an axis is called so too; choose another name")
+            raise InputError(f"measures.{name}: an axis has the same name; choose another one")
     if sweep.compare and sweep.compare not in names:
         raise InputError(
             f'compare: no axis is called "{sweep.compare}"{suggest(sweep.compare, names)}'
@@ -513,7 +515,7 @@ def _flatten(table: Mapping[str, Any], where: str) -> dict[str, Any]:
             inner = _flatten(value, f"{where}{key}.")
             found = {f"{key}.{path}": item for path, item in inner.items()}
         if twice := next((path for path in found if path in flat), None):
-            raise InputError(f"{where}{twice}: there twice, with quotes and without")
+            raise InputError(f"{where}{twice}: written twice, once with quotes and once without")
         flat |= found
     return flat
 

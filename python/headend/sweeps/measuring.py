@@ -46,7 +46,7 @@ def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
     if surplus := re.search(r"[/<>=]|(?<!\.)\*|\*(?!\.)", text):
         raise InputError(
             f'"{text}": expected a quantity, or several of one kind joined by +, found "{surplus[0]}";'
-            " a ratio is taken of two measures in the results"
+            " for a ratio, keep both measures and divide them in the results"
         )
     first, *others = [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
     for other in others:

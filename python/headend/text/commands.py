@@ -7,9 +7,9 @@ from types import MappingProxyType
 #: By name, in one sentence. `headend.cli.main` says in which section each stands and where its code is.
 COMMANDS = MappingProxyType(
     {
-        "run": "Run a scenario: who suffers, how badly, why, and what to change; results and report in a folder.",
-        "compare": "Compare runs side by side in one report: what changed, with traffic and seeds the same.",
-        "sweep": "Run a scenario over a grid of values and several seeds, on all cores.",
+        "run": "Run a scenario: say who suffers, how badly, why, and what to change.",
+        "compare": "Run the same traffic under several settings, or take finished runs, and say which is best for whom.",
+        "sweep": "Run a scenario over a grid of values and several seeds, and say which setting is best.",
         "study": "Reproduce published results: list the studies, show one, run one, or write a page of all.",
         "scenarios": "List the shipped scenarios, show one, or copy one to a file.",
         "find": "Find headend's name for an application, a protocol or a term, and how to use it.",
