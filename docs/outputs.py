@@ -40,7 +40,7 @@ PAGES = [
 ]
 
 #: Columns of the terminal in which outputs are shown.
-WIDTH = 100
+WIDTH = 80
 
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<note>[^\n]*?) -->\n)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$",

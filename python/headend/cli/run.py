@@ -74,13 +74,13 @@ if TYPE_CHECKING:
 @click.option(
     "--explain",
     metavar="FLOW@TIME",
-    help="Follow the next packet of a flow from a time on: its requests, grants and bursts as a figure.",
+    help="Follow the first packet of a flow after a time, and draw its requests, grants and bursts.",
     multiple=True,
 )
 @click.option(
     "--capture",
     metavar="POINT",
-    help="Write the packets of a flow, a host or a queue to the results as pcapng, for Wireshark; can be given several times.",
+    help="Write the packets of a flow, a host or a queue to a pcapng file for Wireshark. Can be given several times.",
     multiple=True,
 )
 @junit_option
@@ -105,11 +105,11 @@ def run(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Run a scenario: who suffers, how badly, why, and what to change; results and report in a folder.
+    """Run a scenario: say who suffers, how badly, why, and what to change.
 
-    Exit code 1 when an expectation of the scenario is missed, 2 for bad input or a report that cannot be written (the
-    results are kept and printed), 130 when interrupted (what was simulated until then is kept, marked partial if it is
-    not all; the report is left out).
+    The results and a page go to a folder. Exit code 1: an expectation of the scenario is missed. 2: the input is wrong,
+    or the page cannot be written (the results are kept and printed). 130: interrupted; what was simulated until then is
+    kept and marked as partial, without a page.
     """
     from headend.results.folder import choose_folder, create_folder
     from headend.running.execution import stop_on_interrupt
