@@ -154,6 +154,10 @@ lessons: build ## Measure the numbers of docs/lessons, and draw their pictures (
 outputs: build ## Run the commands of the tutorial, the how-tos and the explanations, and write what they print into the pages
 	@$(BIN)/python docs/outputs.py
 
+.PHONY: gallery
+gallery: build ## Draw the picture of every figure, and write docs/gallery.md (a minute)
+	@$(BIN)/python docs/gallery/draw.py
+
 .PHONY: bench
 bench: tools ## What a packet costs, beside the least any simulator must do (also target/bench.json)
 	cargo run --release --quiet --package headend-bench

@@ -34,7 +34,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/howto/own-trace",
         "docs/howto/cluster",
     ],
-    "Lessons": ["docs/lessons/README"],
+    "Lessons": ["docs/lessons/README", "docs/gallery"],
     "Explanation": [
         "docs/explanation/why-buffers-bloat",
         "docs/explanation/what-an-aqm-does",

@@ -50,9 +50,9 @@ def draw_flow_delay(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "delay",
         "One-way delay of each flow",
-        "The share of packets that took longer than the delay below, host to host. A curve further left and falling"
-        " steeply is better; read the 99th percentile where it crosses 1 %. Conversation is easy below 150 ms and hard"
-        f" above 400 ms (ITU-T G.114).{_note_groups(frames)}{note}",
+        "The share of packets that took longer than a delay, host to host: the 99th percentile is where a curve crosses 1 %. Further"
+        f" left is better; conversation is easy below {LATEST_EASY_MS} ms and hard above {EARLIEST_HARD_MS} ms (ITU-T G.114)."
+        f"{_note_groups(frames)}{note}",
         panels,
         note,
     )
@@ -73,9 +73,8 @@ def draw_queue_delay(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "queue-delay",
         "Delay in the queue",
-        "The share of packets that waited longer than the delay below, from arrival at the queue until it gave them up;"
-        " on a cable upstream this includes request and grant. A good queue falls to the right of a few milliseconds"
-        f" only for bursts; a flat top that drops off late is a standing queue.{_note_groups(frames)}{note}",
+        "The share of packets that waited in a queue for longer than a delay; on a cable upstream that includes request and grant."
+        f" A curve that stays near 100 % and falls late is a standing queue.{_note_groups(frames)}{note}",
         panels,
         note,
     )

@@ -78,9 +78,9 @@ def draw_voice(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "mos",
         f"Voice quality{over_time}",
-        "What a listener would say of each ten seconds of the call, from 1 (bad) to 4.4 (the best this codec does), by"
-        " delay and by packets lost or late (ITU-T G.107). At 4 and above nobody complains; below 3.1 nearly everybody"
-        f" does. ↑ is what the other side hears.{_tell_de_jitter(results)}{note}",
+        "What a listener would say of each ten seconds of a call, from 1 (bad) to 4.5, by delay and lost packets (ITU-T G.107)."
+        " At 4 and above users are satisfied; below 3.1 nearly all are not. ↑ is what the other side hears."
+        f"{_tell_de_jitter(results)}{note}",
         panels,
         left_out,
     )
@@ -96,10 +96,7 @@ def _tell_de_jitter(results: Sequence[Record]) -> str:
     }
     if not buffers:
         return ""
-    return (
-        f" Reckoned with {' or '.join(buffers)} at the receiver: what comes later than it plays is as lost as what never comes,"
-        " and a deeper one (scoring.de_jitter) turns such losses into delay."
-    )
+    return f" The receiver has {' or '.join(buffers)}: a packet that comes after its turn to be played counts as lost."
 
 
 def draw_ping(results: Sequence[Record]) -> Figure | None:
@@ -131,8 +128,8 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "ping",
         "Ping over time" if alone else "Ping",
-        f"Round-trip time of a small packet beside the other traffic. Games ask for less than {GAMES_MS} ms; what lies"
-        " above the line's empty value is time spent in queues."
+        f"The round-trip time of a small packet beside the other traffic. Games need less than {GAMES_MS} ms; what lies above"
+        " the lowest values is time in queues."
         f"{' A × at the bottom is a ping that was never answered.' if lost else ''}{note}",
         panels,
         left_out,
@@ -192,8 +189,8 @@ def draw_segments(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "streamed-video-rate",
         "Rate of the streamed segments over time",
-        "The rate at which a player asked for each segment of its video, when it did. It should climb and stay; a player that follows its"
-        f" buffer climbs slowly, and goes back and forth between two rates of its ladder.{note}{_note_seeds(results)}",
+        "The rate at which a player requested each segment of its video. It should climb and stay; a player that goes by its buffer"
+        f" climbs slowly and alternates between two rates.{note}{_note_seeds(results)}",
         panels,
         left_out,
     )
@@ -214,9 +211,8 @@ def draw_speed(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "speed",
         "What a speed test shows",
-        "The mean throughput since the start of a test, by the time it has run; of several tests the one in the middle. The"
-        " first second is slow start; a service with a burst then shows its peak rate, and falls towards its sustained"
-        f" one the longer the test watches.{left_out}",
+        "The mean throughput since the start of a test, by how long it has run; of several tests the median. A service with a burst"
+        f" shows its peak rate at first, and falls towards its sustained rate the longer the test runs.{left_out}",
         panels,
         left_out,
     )
@@ -259,8 +255,8 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "loss",
         "Packets lost, by reason",
-        "The share of each flow's packets that never arrived. TCP needs some loss to find its rate; a call hides about"
-        f" 1 %. Drops by the AQM are early and meant; a full buffer drops late, and everybody's.{left_out}",
+        "The share of each flow's packets that never arrived. TCP needs some loss to find its rate; a call conceals about 1 %."
+        f"{left_out}",
         panels,
         left_out,
     )

@@ -70,7 +70,7 @@ def draw_rates(results: Sequence[Record]) -> Figure | None:
     panels, note, left_out = _draw_flow_rates(results, "throughput_bps", "throughput (Mbit/s)")
     if not panels:
         return None
-    text = "How the line is shared. Flows of one kind should get like shares."
+    text = "How the line is shared. Flows of one kind should get equal shares."
     if len(results) == 1:
         taken = thin_series(results[0].flow_series, ["flow", "direction"], ["throughput_bps"])
         most = float(taken["throughput_bps"].max() or 0) / 1e6  # type: ignore[arg-type]
@@ -79,10 +79,7 @@ def draw_rates(results: Sequence[Record]) -> Figure | None:
             Panel("Throughput: all that was delivered", panels[0].chart, "throughput"),
             Panel("Goodput: what applications read", read[0].chart, "goodput"),
         ]
-        text += (
-            " A gap between throughput and goodput is data sent twice, or held back behind a loss: once that is"
-            " repaired, all of it is read at once, faster than the line (cut off here)."
-        )
+        text += " Goodput falls behind a loss; once the loss is repaired, what waited is read at once, faster than the line (cut off here)."
     return Figure("rates", "Rates over time", text + note, panels, left_out)
 
 
@@ -113,8 +110,8 @@ def draw_class_rates(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "class-rates",
         "Rates of whole groups over time",
-        "What the members of each flow take together, both ways added up: which kind of traffic has the line."
-        f" Whether its members share that evenly is Jain's index within the group.{note}",
+        "What the members of each group take together, in both directions: which kind of traffic has the line."
+        f" How evenly they share it is Jain's index within the group.{note}",
         panels,
         note,
     )
@@ -261,15 +258,14 @@ def draw_internals(results: Sequence[Record]) -> Figure | None:
     rows = pl.concat([_bottleneck_rows(result, queue) for result in results])
     above_one = bool((rows["drop_probability"].fill_nan(0) > 1).any())
     scaled = (
-        " Above 1, a drop probability is DOCSIS-PIE's: it is one per 1024 bytes (mean_packet), and a packet's own is that times its"
-        " size over 1024, 0.85 at most. While less than a third of its buffer has been filled nothing is dropped, however high it"
-        " climbs (RFC 8034)."
+        " DOCSIS-PIE's drop probability may be above 1: it is one per 1024 bytes, and a packet's own is in proportion to its size,"
+        " 0.85 at most (RFC 8034)."
     )
     return Figure(
         "internals",
         "Inside the queue",
-        "What the bottleneck's discipline knows: a drop probability should settle, not swing; tokens at zero mean that"
-        f" the sustained rate holds the line back.{scaled if above_one else ''}{note_bands(results, [])}",
+        "What the bottleneck's discipline knows of itself. A drop probability should settle and not swing; where the tokens are at zero,"
+        f" the sustained rate limits the line.{scaled if above_one else ''}{note_bands(results, [])}",
         panels,
     )
 
@@ -322,8 +318,8 @@ def draw_windows(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "cwnd",
         "Congestion windows",
-        "How much each TCP connection keeps in flight: it grows until something is lost or marked, then falls back. Deep"
-        f" saw teeth under a short queue leave the line idle between them.{note_bands(results, frames.values())}{note}",
+        "How much each TCP connection may have in flight: it grows until a packet is lost or marked, then falls. After a deep fall"
+        f" a short queue is empty, and the line idle.{note_bands(results, frames.values())}{note}",
         panels,
         note,
     )
