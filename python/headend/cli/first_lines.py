@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 MOST_LINES = 14
 
 
-def print_answer(answer: Answer, title: str = "", aside: str = "") -> None:
+def print_answer(
+    answer: Answer, title: str = "", aside: str = "", most_rows: int | None = None
+) -> None:
     """Print what a page has on its first screen, without the chart.
 
     Parameters
@@ -28,6 +30,8 @@ def print_answer(answer: Answer, title: str = "", aside: str = "") -> None:
         Of the scenario; stands above a question that is another.
     aside
         What stands behind the title, such as the seed.
+    most_rows
+        So many rows of the matrix are shown; by default all.
     """
     console = make_output()
     console.print()
@@ -40,7 +44,10 @@ def print_answer(answer: Answer, title: str = "", aside: str = "") -> None:
         console.print(write_line(sentence))
     if answer.matrix:
         console.print()
-        console.print(_fit_matrix(console, answer.matrix))
+        rows = answer.matrix.rows[:most_rows]
+        console.print(_fit_matrix(console, replace(answer.matrix, rows=rows)))
+        if more := len(answer.matrix.rows) - len(rows):
+            console.print(write_line((f"{more} more with --full.", "dim")))
         if answer.matrix.note:
             console.print(write_line((answer.matrix.note, "dim")))
 

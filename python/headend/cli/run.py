@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from headend.results.outcome import Outcome
     from headend.running.result import Result
 
+#: Rows of people on the terminal; more are in the report, and with --full.
+MOST_ROWS = 10
+
 
 @click.command("run", cls=Command)
 @scenario_argument
@@ -261,7 +264,9 @@ def print_result(result: Result, *, full: bool = False) -> None:
 
     console = make_output()
     verdict = judge(result)
-    print_answer(answer_run(result, verdict), result.title, f"seed {result.manifest['seed']}")
+    most_rows = None if full else MOST_ROWS
+    seed = f"seed {result.manifest['seed']}"
+    print_answer(answer_run(result, verdict), result.title, seed, most_rows)
     if result.is_partial:
         console.print(write_line(("Partial", "yellow"), f": stopped at {_tell_partial(result)}."))
     _print_expectations(result, full=full)
