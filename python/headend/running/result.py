@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import take_path
-from headend.judging.answer import Answer
 from headend.judging.grading import Finding, judge_flows
-from headend.judging.run_answer import answer_run
 from headend.judging.verdict import Verdict, judge
 from headend.report.notebook import Presented
 from headend.results.export import export_results
@@ -55,13 +53,8 @@ class Result(Record, Presented):
 
     @property
     def verdict(self) -> Verdict:
-        """Who suffered, how much, where the queue stood; ``to_dict()`` gives it as ``run --json`` does."""
+        """Who suffered, how much, where the queue stood: ``paragraph`` says it, ``to_dict()`` gives it as ``run --json`` does."""
         return judge(self)
-
-    @property
-    def answer(self) -> Answer:
-        """What its page and the terminal say first: a question, two sentences, a matrix."""
-        return answer_run(self)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
         """Write a results folder, whole or not at all.
