@@ -25,6 +25,7 @@ from headend.judging.comparison import (
     gather_variants,
 )
 from headend.judging.estimate import estimate_difference, estimate_mean, format_estimate
+from headend.judging.fates import judge_grid
 from headend.judging.pooling import pool_histograms
 from headend.judging.scores import Figure, is_tie, mark_values, score_runs
 from headend.running.comparison import load_results
@@ -218,18 +219,17 @@ def test_distributions_of_all_seeds_are_drawn_as_one() -> None:
     assert pooled["count"].sum() == 2 * runs[0]["count"].sum()
 
 
-def test_a_report_over_seeds_has_intervals_and_says_what_is_of_one_seed(
-    fake: Any, home_line: Path
-) -> None:
+def test_a_report_over_seeds_has_intervals_and_is_of_all_seeds(fake: Any, home_line: Path) -> None:
     comparison = compare(home_line, QUEUES, seeds=3, out="kept")
     page = Path("kept/report.html").read_text()
     for text in (
         "Means over 3 seeds (1, 2, 3)",
-        "are of seed 1",
         "Differences to drop_tail",
+        "Each line is the median over the seeds",
         " ± ",
     ):
         assert text in page, text
+    assert "seed 1." not in page
     assert {figure.name for figure in draw_figures(comparison.results)} >= {"differences", "delay"}
     for panel in draw_figures(comparison.results)[0].panels:
         check_panel(panel)
@@ -250,13 +250,13 @@ def test_of_finished_runs_of_one_seed_is_said_how_they_get_intervals(
 ) -> None:
     for queue in ("drop_tail", "codel"):
         headend.run(home_line, set={"queue": queue}, seed=1).save(queue)
-    answer = call("compare", "drop_tail", "codel", "--out", "one")
+    answer = call("compare", "drop_tail", "codel", "--out", "one", "--full")
     assert ONE_SEED in " ".join(answer.stdout.split())
     # What it says of finished runs is done.
     for queue in ("drop_tail", "codel"):
         headend.run(home_line, set={"queue": queue}, seed=2).save(f"{queue}-2")
     folders = ["drop_tail", "codel", "drop_tail-2", "codel-2"]
-    answer = call("compare", *folders, "--out", "several")
+    answer = call("compare", *folders, "--out", "several", "--full")
     assert "Means over 2 seeds (1, 2)" in " ".join(answer.stdout.split())
 
 
@@ -280,6 +280,8 @@ def test_a_stopped_run_is_not_set_against_whole_ones(
     answer = call("compare", *folders, "--out", "out")
     text = " ".join(answer.stdout.split())
     assert UNEVEN in text
+    assert "Δ" not in text
+    text = " ".join(call("compare", *folders, "--out", "out", "--force", "--full").stdout.split())
     assert ("Means over" in text) == (len(seeds) > 1)
     # The table of people above has marks of its own.
     board = text.partition("figure ")[2].removesuffix(text.partition(UNEVEN)[2])
@@ -304,9 +306,9 @@ def test_runs_of_lengths_that_were_chosen_are_set_against_each_other(
 
 def test_a_comparison_over_seeds_is_kept_by_variant_and_seed(fake: Any, home_line: Path) -> None:
     arguments = ["--vary", "queue=drop_tail,docsis_pie", "--seeds", "1,4", "--out", "kept"]
-    answer = call("compare", "home-line.toml", *arguments)
+    answer = call("compare", "home-line.toml", *arguments, "--full")
     assert answer.exit_code == 0, answer.output
-    assert "This table and the words below it are of seed 1." in answer.stdout
+    assert "of seed" not in answer.stdout
     assert "paired by seed" in " ".join(answer.stdout.split())
     folders = sorted(
         path.parent.relative_to("kept").as_posix() for path in Path("kept").rglob("flows.parquet")
@@ -385,7 +387,8 @@ def test_one_choice_with_several_seeds_is_no_comparison_but_a_report(
     )
     assert call("report", *folders, "--out", "seeds.html").exit_code == 0
     page = Path("seeds.html").read_text()
-    assert "figures over time are of seed 2" in page
+    assert "How do upload, call, ping and browsing fare on 10 Mbit/s?" in page
+    assert "Each line is the median over the seeds" in page
     assert (
         "Means over 2 seeds (2, 3) with their 95 % intervals, as ± half the width or (from–to)."
         in page
@@ -396,19 +399,26 @@ def test_one_choice_with_several_seeds_is_no_comparison_but_a_report(
     assert "In figures" not in Path(folders[0], "report.html").read_text()
 
 
-def test_what_is_shown_of_one_seed_is_of_one_that_all_have(fake: Any, home_line: Path) -> None:
+def test_differences_are_of_the_seeds_that_settings_have_in_common(
+    fake: Any, home_line: Path
+) -> None:
     folders = [
         keep(home_line, f"{queue}-{seed}", queue, seed)
         for queue, seed in (("drop_tail", 1), ("drop_tail", 2), ("codel", 3), ("codel", 2))
     ]
     label = ("--label", "long", "--label", "short")
-    answer = call("compare", *folders, *label, "--out", "both")
-    assert "This table and the words below it are of seed 2." in answer.stdout
+    answer = call("compare", *folders, *label, "--out", "both", "--full")
     assert "Means over the seeds of each run" in answer.stdout
     assert "(long: 1, 2; short: 2, 3)" in answer.stdout
-    assert "figures over time are of seed 2" in Path("both/report.html").read_text()
-    answer = call("compare", folders[0], folders[1], folders[2], *label, "--out", "apart")
-    assert "This table and the words below it are of the first seed of each run." in answer.stdout
+    long, short = gather_variants(load_results(["both"]))
+    assert (long.seeds, short.seeds) == ([2, 1], [2, 3])
+    _, (tier,) = judge_grid([long, short])
+    base, other = tier.people["call"]
+    assert base is not None
+    assert other is not None
+    difference = other.compare(base)
+    assert difference is not None
+    assert difference.count == 1
 
 
 def test_a_list_of_seeds_leaves_no_first_one_to_choose(fake: Any, home_line: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_comparison_without_its_report_is_kept_and_told(
 ) -> None:
     answer = call("compare", "line.toml", "--vary", "queue=drop_tail,codel", "--out", "out")
     check_told(answer, fault, "headend report out makes it")
-    assert "figure" in answer.stdout
+    assert "Which queue suits ping" in answer.stdout
     assert Result.load("out/codel").title == "A line"
 
 

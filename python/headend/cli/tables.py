@@ -59,8 +59,12 @@ def draw_matrix(matrix: Matrix, *, stacked: bool = False) -> Table:
         for column in table.columns[1:]:
             column.no_wrap = True
         table.pad_edge, table.padding = False, (0, 1, 0, 0)
+        table.columns[0].overflow = "fold"
     for row in matrix.rows:
-        table.add_row(row.label, *(_draw_answer(cell, stacked=stacked) for cell in row.cells))
+        table.add_row(
+            f"{'  ' if row.inner else ''}{row.label}",
+            *(_draw_answer(cell, stacked=stacked) for cell in row.cells),
+        )
     return table
 
 

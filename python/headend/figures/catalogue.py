@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headend.figures import delay, differences, experience, life, over_time, street
-from headend.judging.comparison import compare_figures, gather_variants
+from headend.figures import delay, differences, experience, life, over_time, street, tiers
+from headend.judging.comparison import Variant, compare_figures, gather_variants
+from headend.judging.fates import judge_grid
+from headend.judging.grid import find_grid
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
@@ -20,7 +22,8 @@ Draw = Callable[[], "Figure | None"]
 def draw_figures(results: Sequence[Record], only: Collection[str] | None = None) -> list[Figure]:
     """Draw the figures that these results have something for.
 
-    Runs of one setting with different seeds are drawn as one: distributions over all, the rest of the first seed.
+    Runs of one setting with different seeds are drawn as one: distributions of all, lines as the median over the seeds with a
+    band. Of a grid, each tier has its own figures, after one over all.
 
     Parameters
     ----------
@@ -37,9 +40,23 @@ def draw_figures(results: Sequence[Record], only: Collection[str] | None = None)
 def list_drawings(results: Sequence[Record]) -> dict[str, Draw]:
     """List what can be drawn of results, by the names of the figures, in their order on a page."""
     variants = gather_variants(results)
+    grid = find_grid(variants)
+    if not grid.is_several:
+        return _list_of(variants)
+    drawings: dict[str, Draw] = {tiers.NAME: lambda: tiers.draw_grid(*judge_grid(variants))}
+    for tier in grid.tiers:
+        for name, draw in _list_of(tier.present).items():
+            drawings[tiers.name_by_tier(name, tier.label)] = partial(
+                tiers.draw_in_tier, draw, tier.label
+            )
+    return drawings
+
+
+def _list_of(variants: Sequence[Variant]) -> dict[str, Draw]:
+    """List what can be drawn of settings that are set against each other."""
     pooled = [variant.pool() for variant in variants]
     drawings: dict[str, Draw] = {}
-    if len(results) > len(variants) > 1:
+    if len(variants) > 1 and max(len(variant.results) for variant in variants) > 1:
         drawings["differences"] = lambda: differences.draw_differences(
             variants, compare_figures(variants)
         )

@@ -171,7 +171,12 @@ def lay_out(
             for place, label in enumerate(frames)
             if label in filled
         ]
-        panels.append(Panel(key, draw(pl.concat([part for part in parts if not part.is_empty()]))))
+        panels.append(
+            Panel(
+                key,
+                draw(pl.concat([part for part in parts if not part.is_empty()], how="diagonal")),
+            )
+        )
     return panels, note
 
 

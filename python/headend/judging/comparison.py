@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from headend.errors import InputError
@@ -45,7 +45,8 @@ class Variant:
 
     def pool(self) -> Record:
         """Give its runs as one result: means over the seeds, distributions of all, and the runs for what is drawn over time."""
-        return pool_runs(self.results)
+        pooled = pool_runs(self.results)
+        return pooled if pooled.label == self.label else replace(pooled, label=self.label)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.choosing import find_main
 from headend.judging.comparison import UNEVEN
 from headend.judging.estimate import Estimate, format_difference, format_estimate
-from headend.judging.fates import Fate, QueueFate, TierFates, judge_tier
+from headend.judging.fates import Fate, QueueFate, TierFates, judge_grid
 from headend.judging.grading import Grade
-from headend.judging.grid import Grid, find_grid
-from headend.judging.telling import count_seeds, tell_grid, tell_tier
+from headend.judging.grid import Grid
+from headend.judging.telling import count_seeds, tell_alone, tell_grid, tell_tier
 from headend.scenario.groups import name_group
 from headend.text.quantity import format_change, format_quantity
 from headend.text.wording import join_names
@@ -35,9 +35,6 @@ MOST_ROWS = 15
 #: From this difference between medians, the queue's delay over time is the figure that shows why, ns.
 QUEUE_SHOWS = 20e6
 
-#: The figure that shows all tiers of a grid.
-GRID_FIGURE = "grid"
-
 #: Why the numbers have no interval.
 ONE_SEED_HAS = "One seed has no interval; --seeds 10 gives one."
 
@@ -51,13 +48,14 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     Parameters
     ----------
     variants
-        The settings, each with its runs; at least two.
+        The settings, each with its runs; of one setting alone, it answers how everybody fares over its seeds.
     """
-    grid = find_grid(variants)
-    tiers = [judge_tier(tier) for tier in grid.tiers]
+    grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
     if any(tier.is_uneven for tier in tiers):
         sentences = (UNEVEN,)
+    elif len(variants) < 2:
+        sentences = tell_alone(tiers[0])
     else:
         sentences = tell_grid(grid, tiers) if grid.is_several else tell_tier(grid, tiers[0])
     matrix = _tabulate_grid(grid, tiers) if grid.is_several else _tabulate_tier(grid, tiers[0])
@@ -68,6 +66,8 @@ def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
     """Make the question of the choice, the people, and the line or the tiers."""
     people = list(dict.fromkeys(name for tier in tiers for name in tier.people))
     whom = join_names(people) if len(people) <= MOST_ASKED else f"{len(people)} kinds of traffic"
+    if sum(len(tier.tier.present) for tier in tiers) < 2:
+        return f"How {'does' if len(people) == 1 else 'do'} {whom} fare{_tell_rate(tiers[0])}?"
     if grid.is_several:
         where = f" at each {join_names([axis.name for axis in grid.given])}"
     else:
@@ -102,17 +102,19 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
 
 def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
     left_out = _find_well(tiers)
+    # What all tiers are called alike stands in the corner once.
+    axis = grid.given[0].name if len(grid.given) == 1 else ""
     rows = []
     for tier in tiers:
         cells = tuple(_fill_queue_briefly(queue) if queue else None for queue in tier.queues)
-        rows.append(Row(tier.tier.label, cells))
+        rows.append(Row(tier.tier.label.removeprefix(f"{axis} "), cells))
         rows += [
             Row(name, tuple(_fill(fate, None) for fate in fates), inner=True)
             for name, fates in tier.people.items()
             if name not in left_out
         ]
     well = f" Good everywhere, and so left out: {join_names(left_out)}." if left_out else ""
-    return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, tiers) + well)
+    return Matrix(grid.choice.values, tuple(rows), axis, _explain_matrix(grid, tiers) + well)
 
 
 def _find_well(tiers: Sequence[TierFates]) -> list[str]:
@@ -158,14 +160,14 @@ def _fill_queue(queue: QueueFate) -> Cell:
 
 def _fill_queue_briefly(queue: QueueFate) -> Cell:
     delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
-    used = f", {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
+    used = f", {format_quantity(queue.used.mean, 'ratio')}" if queue.used else ""
     return Cell(Grade.NONE, "", delay + used)
 
 
 def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
     count = max(map(count_seeds, tiers))
     told = [f"Means over {count} seeds ± 95 % interval." if count > 1 else ONE_SEED_HAS]
-    if not grid.is_several and not tiers[0].is_uneven:
+    if not grid.is_several and not tiers[0].is_uneven and len(tiers[0].tier.present) > 1:
         beyond = "its interval and 5 %" if count > 1 else "5 %"
         told.append(f"Δ: difference to {grid.choice.values[0]} beyond {beyond}.")
     if any(tier.queue for tier in tiers):
@@ -177,7 +179,7 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
 def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
     """Choose the figure: of a grid its own; else the queue's delay where that differs, or who changes most."""
     if grid.is_several:
-        return GRID_FIGURE
+        return "grid"
     tier = tiers[0]
     delays = [queue.delay.mean for queue in tier.queues if queue and queue.delay]
     if delays and max(delays) - min(delays) > QUEUE_SHOWS:

@@ -15,18 +15,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.judging.bottleneck import find_shared_bottleneck
-from headend.judging.comparison import is_uneven
-from headend.judging.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
+from headend.judging.comparison import Variant, is_uneven
+from headend.judging.estimate import (
+    BOUNDS,
+    Bounds,
+    Estimate,
+    estimate_difference,
+    estimate_mean,
+    format_estimate,
+)
 from headend.judging.grading import ORDER, Finding, Grade, judge_flows
-from headend.judging.grid import Tier
+from headend.judging.grid import Grid, Tier, find_grid
 from headend.judging.headline import FEW_DECIMALS, Headline, write_value
-from headend.judging.pooling import list_runs, pool_runs
+from headend.judging.pooling import list_runs
 from headend.judging.queues import weigh_queues
 from headend.judging.verdict import Party, gather_parties
 from headend.text.quantity import Kind
 
 if TYPE_CHECKING:
     from headend.results.record import Record
+
+#: The least and the largest MOS that G.107 gives.
+SCORES = (1.0, 4.5)
 
 #: A difference tells two choices apart from this share of the larger value,
 TELLING = 0.05
@@ -86,7 +96,14 @@ class Fate:
     def estimate(self) -> Estimate | None:
         """Its number over the seeds; None where nothing was measured."""
         known = [value for value in self.values.values() if not math.isnan(value)]
-        return estimate_mean(known) if known else None
+        return estimate_mean(known, self._bounds) if known else None
+
+    @property
+    def _bounds(self) -> Bounds | None:
+        """The least and the largest value that its number can have."""
+        if self.is_count:
+            return 0, len(self.party.findings)
+        return SCORES if self.headline.before == "MOS" else BOUNDS.get(self.headline.kind)
 
     @property
     def word(self) -> str:
@@ -186,9 +203,15 @@ class TierFates:
     is_uneven: bool = False
 
 
+def judge_grid(variants: Sequence[Variant]) -> tuple[Grid, list[TierFates]]:
+    """Judge everybody under every setting of a comparison."""
+    grid = find_grid(variants)
+    return grid, [judge_tier(tier) for tier in grid.tiers]
+
+
 def judge_tier(tier: Tier) -> TierFates:
     """Judge everybody under each choice of a tier."""
-    pooled = tuple(pool_runs(variant.results) if variant else None for variant in tier.variants)
+    pooled = tuple(variant.pool() if variant else None for variant in tier.variants)
     found = [_judge_result(result) if result else {} for result in pooled]
     names = dict.fromkeys(name for own in found for name in own)
     queue = find_shared_bottleneck([result for result in pooled if result]) or ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headend.text.quantity import shorten_value
@@ -91,7 +91,7 @@ class Tier:
     label
         Such as ``upstream rate 5 Mbit/s``; empty where there is one tier alone.
     variants
-        One for each choice; None where that run is missing.
+        One for each choice, and of several tiers called like it; None where that run is missing.
     """
 
     label: str
@@ -168,7 +168,10 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
                 f"{axes[path].name} {_label(value)}"
                 for path, value in zip(given, tier, strict=True)
             ),
-            tuple(found[tier].get(value) for value in varied[chosen]),
+            tuple(
+                replace(own, label=_label(value)) if (own := found[tier].get(value)) else None
+                for value in varied[chosen]
+            ),
         )
         for tier in ranked
     )

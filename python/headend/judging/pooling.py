@@ -49,6 +49,16 @@ def pool_runs(runs: Sequence[Record]) -> Record:
     first = runs[0]
     if len(runs) == 1:
         return first
+    # A page asks for it several times. Runs are told apart by what they are, as they hold large tables.
+    key = (pool_runs, *map(id, runs))
+    if key not in first.found:
+        first.found[key] = _pool(runs)
+    pooled: Record = first.found[key]
+    return pooled
+
+
+def _pool(runs: Sequence[Record]) -> Pooled:
+    first = runs[0]
     tables = {
         name: _pool_table(name, [run.tables[name] for run in runs])
         for name in first.tables

@@ -49,6 +49,18 @@ def tell_tier(grid: Grid, tier: TierFates) -> tuple[str, ...]:
     return first, _tell_best(grid, tier, main, best)
 
 
+def tell_alone(tier: TierFates) -> tuple[str, ...]:
+    """Say who suffers where there is one setting alone, over its seeds."""
+    fates = {name: own[0] for name, own in tier.people.items() if own[0]}
+    suffering = [name for name, fate in fates.items() if fate.suffers]
+    if not suffering:
+        return ("Nobody suffers.",)
+    first = suffering[0]
+    others = join_names(suffering[1:]) if len(suffering) > 1 else ""
+    also = f", and {others} suffer{'s' if len(suffering) == 2 else ''} too" if others else ""
+    return (f"{_capitalise(_tell_fate(first, [fates[first]]))}{also}.",)
+
+
 def tell_grid(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
     """Say where the one suffers whom the choice changes most, and which choices are best where."""
     main = find_main(tiers)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from headend.judging.bottleneck import gather_queues
 from headend.judging.caveats import MissingSeeds, tell_unfinished, warn_of_variants
+from headend.judging.channels import gather_channels
 from headend.judging.comparison import (
     Row,
     Variant,
@@ -24,6 +26,7 @@ from headend.judging.verdict import (
     pair_parties,
     summarise_comparison,
 )
+from headend.scenario.groups import MOST_LISTED
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -103,7 +106,18 @@ def describe_comparison(
         "warnings": list(dict.fromkeys(warnings)),
         "tiers": [_show_tier(tier) for tier in grid.tiers],
         "most_open": MOST_OPEN,
+        **(_show_alone(pooled[0]) if len(pooled) == 1 else {}),
         "differences": find_differences([result.manifest["scenario"] for result in pooled]),
+    }
+
+
+def _show_alone(result: Record) -> dict[str, Any]:
+    """Gather the tables of the only setting there is, over its seeds."""
+    return {
+        "verdict": judge(result),
+        "channels": gather_channels(result),
+        "parties_of_queues": gather_queues(result),
+        "most_listed": MOST_LISTED,
     }
 
 
@@ -111,6 +125,7 @@ def _show_tier(tier: Tier) -> ShownTier:
     variants = tier.present
     pooled = [variant.pool() for variant in variants]
     verdicts = [judge(result) for result in pooled]
+    has_board = sum(len(variant.results) for variant in variants) > 1
     return ShownTier(
         tier.label,
         variants,
@@ -118,7 +133,7 @@ def _show_tier(tier: Tier) -> ShownTier:
         summarise_comparison(pooled, verdicts),
         pair_parties(verdicts),
         describe_shared_queue(pooled),
-        compare_figures(variants),
+        compare_figures(variants) if has_board else [],
         explain_board(variants),
     )
 

@@ -1,0 +1,190 @@
+"""A grid of settings: how everybody fares in each tier under each choice, and the figures of a tier."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from headend.figures import vegalite as vl
+from headend.figures.figure import Figure, Panel
+from headend.figures.theme import colour, fade, highlight, log_axis, make_chart, shape
+from headend.judging.choosing import find_main
+from headend.judging.fates import Fate, TierFates
+from headend.judging.grid import Grid
+from headend.text.quantity import Kind
+
+#: The name of the figure over all tiers.
+NAME = "grid"
+
+#: What one of an axis' units is in base units, and what the axis calls it.
+_UNITS: dict[Kind, tuple[float, str]] = {
+    "time": (1e6, " (ms)"),
+    "rate": (1e6, " (Mbit/s)"),
+    "size": (2**10, " (KiB)"),
+    "ratio": (0.01, " (%)"),
+    "number": (1.0, ""),
+}
+
+#: From this ratio of the largest to the smallest value, times are drawn on a logarithmic axis.
+WIDE = 20.0
+
+
+def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
+    """Draw the number of each flow or group by tier, a point for each choice; who changes most first.
+
+    Parameters
+    ----------
+    grid
+        With several tiers.
+    tiers
+        What everybody fared like in each.
+    """
+    main = find_main(tiers)
+    names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
+    names.sort(key=lambda name: name != main)
+    panels = [panel for name in names for panel in _draw_person(grid, tiers, name)]
+    panels += _draw_queue(grid, tiers)
+    if not panels:
+        return None
+    has_intervals = any(
+        len(fate.values) > 1
+        for tier in tiers
+        for own in tier.people.values()
+        for fate in own
+        if fate
+    )
+    lines = " The line through a point is the 95 % interval of the mean over the seeds."
+    return Figure(
+        NAME,
+        f"Each {grid.choice.name} in each tier",
+        "A point is what one setting gives; compare the points of one tier with each other, not across tiers: another tier is"
+        f" another line.{lines if has_intervals else ''}",
+        panels,
+    )
+
+
+def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[Panel]:
+    """Draw somebody's number; of several numbers that grades were by, the first."""
+    fates = [fate for tier in tiers for fate in tier.people.get(name, ()) if fate]
+    first = fates[0]
+    rows = []
+    for tier in tiers:
+        own = tier.people.get(name, ())
+        for slot, (choice, fate) in enumerate(zip(grid.choice.values, own, strict=False)):
+            if fate and (values := _read(fate, first)):
+                rows.append(_shape_row(tier.tier.label, choice, slot, values, first.kind))
+    if rows:
+        about = f"of {len(first.party.findings)} suffer" if first.is_count else first.headline.about
+        chart = _draw(pl.DataFrame(rows), grid, about + _UNITS[first.kind][1], first.kind)
+        yield Panel(name, chart, f"{name} by tier")
+
+
+def _read(fate: Fate, first: Fate) -> Sequence[float]:
+    """Give mean, low and high of the number that the first is by; nothing where it was not measured."""
+    if fate.is_count or fate.headline.about == first.headline.about:
+        found = fate.estimate
+        return (found.mean, found.low, found.high) if found else ()
+    own = (one for one in fate.party.worst.headlines if one.about == first.headline.about)
+    value = next((one.value for one in own), None)
+    return () if value is None else (value, math.nan, math.nan)
+
+
+def _draw_queue(grid: Grid, tiers: Sequence[TierFates]) -> Iterator[Panel]:
+    rows = []
+    for tier in tiers:
+        for slot, (choice, queue) in enumerate(zip(grid.choice.values, tier.queues, strict=True)):
+            if queue and (delay := queue.delay):
+                values = (delay.mean, delay.low, delay.high)
+                rows.append(_shape_row(tier.tier.label, choice, slot, values, "time"))
+    if rows:
+        chart = _draw(pl.DataFrame(rows), grid, "median queue delay (ms)", "time")
+        yield Panel("the queue", chart, "queue delay by tier")
+
+
+def _shape_row(
+    tier: str, choice: str, slot: int, values: Sequence[float], kind: Kind
+) -> dict[str, Any]:
+    size = _UNITS[kind][0]
+    mean, low, high = (None if math.isnan(value) else value / size for value in values)
+    return {
+        "tier": tier,
+        "series": choice,
+        "slot": slot,
+        "value": mean,
+        "low": mean if low is None else low,
+        "high": mean if high is None else high,
+    }
+
+
+def _draw(rows: pl.DataFrame, grid: Grid, title: str, kind: Kind) -> vl.Chart:
+    chosen = highlight()
+    # What all tiers are called alike stands under the axis once.
+    axis = grid.given[0].name if len(grid.given) == 1 else ""
+    shown = rows.with_columns(pl.col("tier").str.strip_prefix(f"{axis} "))
+    tiers = shown["tier"].unique(maintain_order=True).to_list()
+    names = shown["series"].unique(maintain_order=True).to_list()
+    known = shown.filter(pl.col("value") > 0)["value"]
+    smallest, largest = (
+        (float(known.min()), float(known.max())) if len(known) else (1.0, 1.0)  # type: ignore[arg-type]
+    )
+    scale, ticks = vl.Scale(zero=kind != "number" or smallest >= largest / 2), vl.Axis()
+    if kind == "time" and largest > WIDE * smallest and len(known) == shown.height:
+        domain = (smallest / 1.5, largest * 1.5)
+        scale, ticks = vl.Scale(type="log", domain=list(domain), nice=False), log_axis(domain)
+    base = make_chart(shown).encode(
+        x=vl.X(
+            "tier:N",
+            title=axis or None,
+            sort=tiers,
+            scale=vl.Scale(domain=tiers, paddingInner=0.3),
+            axis=vl.Axis(labelAngle=0, labelLimit=120, grid=False),
+        ),
+        xOffset=vl.XOffset("series:N", sort=names),
+        color=colour(shown, "circle"),
+        opacity=fade(chosen),
+        tooltip=[
+            vl.Tooltip("series:N", title=" "),
+            vl.Tooltip("tier:N", title="tier"),
+            vl.Tooltip("value:Q", title=title, format=".4~g"),
+            vl.Tooltip("low:Q", title="from", format=".4~g"),
+            vl.Tooltip("high:Q", title="to", format=".4~g"),
+        ],
+    )
+    spans = base.mark_rule(strokeWidth=2, clip=True).encode(
+        y=vl.Y("low:Q", title=title, scale=scale, axis=ticks), y2="high:Q"
+    )
+    points = (
+        base.mark_point(filled=True, size=70)
+        .encode(y=vl.Y("value:Q", title=title, scale=scale, axis=ticks), shape=shape(shown))
+        .add_params(chosen)
+    )
+    return vl.layer(spans, points)
+
+
+def name_by_tier(name: str, tier: str) -> str:
+    """Give the name that a figure has in a tier.
+
+    Examples
+    --------
+    >>> name_by_tier("queue", "upstream rate 5 Mbit/s")
+    'queue-upstream-rate-5-mbit-s'
+    """
+    return f"{name}-{re.sub(r'[^a-z0-9.]+', '-', tier.lower()).strip('-')}"
+
+
+def draw_in_tier(draw: Callable[[], Figure | None], tier: str) -> Figure | None:
+    """Draw a figure of a tier, and call it and the files of its panels by that."""
+    figure = draw()
+    if figure is None:
+        return None
+    panels = [
+        replace(panel, name=f"{panel.name}, {tier}" if panel.name else "")
+        for panel in figure.panels
+    ]
+    name, title = name_by_tier(figure.name, tier), f"{figure.title}, {tier}"
+    return replace(figure, name=name, title=title, panels=panels)
