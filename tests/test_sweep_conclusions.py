@@ -122,7 +122,7 @@ def test_the_best_setting_is_the_one_with_the_most_of_those_that_hold() -> None:
     assert best.ties == ()
     assert list(conclusion.standings.values()) == [Standing.HOLDS] * 3 + [Standing.FAILS] * 2
     answer = answer_sweep(conclusion)
-    assert answer.question == "Which buffer gives call >= 4.0 and the most upload?"
+    assert answer.question == "Which buffer gives call ≥ 4.0 and the most upload?"
     assert answer.sentences == (
         "The best buffer is 32 KiB: upload 9.00 ± 0.02 Mbit/s and call 4.30 ± 0.02.",
         "128 KiB has as much upload, 9.30 ± 0.02 Mbit/s, but call 1.00 ± 0.02.",
@@ -294,6 +294,35 @@ def test_each_line_has_a_best_setting_and_the_first_axis_is_the_rows() -> None:
     assert answer.matrix.choices == tuple(BUFFERS)
     # Along the other axis there is a best setting as well.
     assert len(conclusion.list_bests(0)) == len(BUFFERS)
+
+
+def test_settings_that_are_as_good_are_told_with_their_lines() -> None:
+    def upload(rate: str, buffer: str, seed: int) -> float:
+        # At the highest rate the curve ends flat, at the others it does not.
+        return UPLOAD(buffer, seed) if rate == RATES[-1] else 1e6 * (1 + BUFFERS.index(buffer))  # type: ignore[return-value]
+
+    result = make({"rate": RATES, "buffer": BUFFERS}, {"upload": upload}, wish={"most": "upload"})
+    assert result.answer.sentences == (
+        "The buffer with the most upload: 128 KiB everywhere.",
+        "As good: 32 and 64 KiB at 10 Mbit/s.",
+    )
+
+
+def test_json_tells_a_setting_by_its_labels_on_all_axes() -> None:
+    sweep = make_sweep(
+        {
+            "scenario": "upload-and-call",
+            "zip": [{"flow.call.rtt": [10, 20], "flow.upload.rtt": ["1 ms", "3 ms"]}],
+            "measures": {"call": "call.mos.mean"},
+            "wish": {"most": "call"},
+        },
+        "made",
+    )
+    table = tabulate(sweep, {"call": lambda near, far, seed: near / 10})
+    (best,) = conclude(sweep, table).to_dict()["best"]
+    assert best["along"] == "flow.call.rtt"
+    assert best["setting"] == {"flow.call.rtt": 20, "flow.upload.rtt": "3 ms"}
+    assert best["values"]["call"]["mean"] == 2.0
 
 
 def test_the_compared_axis_is_the_one_of_most_interest() -> None:
@@ -555,7 +584,7 @@ def test_the_command_begins_with_the_answer_in_few_lines(folder: Path) -> None:
     assert answer.exit_code == 0
     lines = answer.stdout.splitlines()
     assert len(lines) <= 25
-    assert lines[1] == "Which queue gives rtt <= 100 ms and the most rate?"
+    assert lines[1] == "Which queue gives rtt ≤ 100 ms and the most rate?"
     assert "6 of 6" not in answer.stdout
     assert "12 of 12 points; --full prints every setting" in lines
     assert lines[-1] == "Report: out/report.html"
@@ -571,7 +600,7 @@ def test_the_page_begins_with_the_question_and_ends_with_every_setting(folder: P
     assert run("-q").exit_code == 0
     page = Path("out/report.html").read_text(encoding="utf-8")
     order = [
-        "<h1>Which queue gives rtt &lt;= 100 ms and the most rate?</h1>",
+        "<h1>Which queue gives rtt ≤ 100 ms and the most rate?</h1>",
         '<table class="matrix">',
         'data-chart="',
         "The best setting along each axis",

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from headend.judging.answer import Answer, Cell, Matrix, Row, ask
 from headend.judging.estimate import format_estimate
 from headend.judging.grading import Grade, grade_measure
-from headend.sweeps.conclusion import Best, Conclusion, Knee, Measured, Shape, Standing
+from headend.sweeps.conclusion import Best, Conclusion, Dimension, Knee, Measured, Shape, Standing
 from headend.sweeps.wish import Condition
 from headend.text.quantity import Unit, choose_unit, format_number
-from headend.text.wording import capitalise, join_names
+from headend.text.wording import capitalise, join_names, list_names
 
 #: Rows and columns of the matrix; the table of every setting has the others.
 MOST_ROWS, MOST_COLUMNS = 8, 8
@@ -36,7 +36,7 @@ def answer_sweep(conclusion: Conclusion) -> Answer:
     name = conclusion.grid.dimensions[conclusion.main].name
     measures = join_names(list(conclusion.measures))
     otherwise = (
-        f"Which {name} gives {sweep.wish.tell()}?"
+        f"Which {name} gives {write_operators(sweep.wish.tell())}?"
         if sweep.wish
         else f"What does {name} change for {measures}?"
         if measures
@@ -75,7 +75,7 @@ def _tell_bests(conclusion: Conclusion) -> list[str]:
         told.append(_tell_several(conclusion, holding))
     told.append(_tell_not_holding(conclusion, others))
     if len(holding) > 1 and not others:
-        told.append(_tell_obstacle(conclusion, holding[-1]))
+        told.append(_tell_obstacle(conclusion, holding[-1]) or _tell_ties(conclusion, holding))
     return [sentence for sentence in told if sentence]
 
 
@@ -83,12 +83,12 @@ def _tell_one(conclusion: Conclusion, best: Best) -> str:
     """Say the best setting of a sweep along one axis."""
     grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
     if conclusion.objective is None:
-        labels = _label(conclusion, _order(best))
-        return f"{_tell_conditions(conclusion)} with {main.name} {_join(labels)}."
+        labels = _join_settings(conclusion, _order(best))
+        return f"{_tell_conditions(conclusion)} with {main.name} {labels}."
     values = _tell_values(conclusion, best.setting or 0)
     label = grid.name_place(best.setting or 0)
-    ties = _label(conclusion, best.ties)
-    as_good = f" ({_join(ties)} {'is' if len(ties) == 1 else 'are'} as good)" if ties else ""
+    ties = _join_settings(conclusion, best.ties)
+    as_good = f" ({ties} {'is' if len(best.ties) == 1 else 'are'} as good)" if ties else ""
     return f"The best {main.name} is {label}{as_good}: {values}."
 
 
@@ -99,7 +99,7 @@ def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
     found: dict[str, list[Best]] = {}
     for best in holding:
         own = [best.setting or 0] if wish.objective else _order(best)
-        found.setdefault(_join(_label(conclusion, own)), []).append(best)
+        found.setdefault(_join_settings(conclusion, own), []).append(best)
     if len(found) == 1:
         (label,) = found
         where = (
@@ -108,10 +108,9 @@ def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
             else (f"at {_tell_lines(conclusion, holding)}")
         )
         told = f"{label} {where}"
-    elif len(found) <= MOST_TOLD:
-        told = join_names(
-            [f"{label} at {_tell_lines(conclusion, own)}" for label, own in found.items()]
-        )
+    elif len(found) <= MOST_TOLD or not _list_ordered_lines(conclusion):
+        parts = [f"{label} at {_tell_lines(conclusion, own)}" for label, own in found.items()]
+        told = join_names(parts) if len(parts) <= MOST_TOLD else list_names(parts, MOST_TOLD - 1)
     else:
         (first, firsts), *_, (last, lasts) = found.items()
         told = f"from {first} at {_tell_lines(conclusion, firsts)} to {last} at {_tell_lines(conclusion, lasts)}"
@@ -171,6 +170,20 @@ def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
     return capitalise(told)
 
 
+def _tell_ties(conclusion: Conclusion, holding: Sequence[Best]) -> str:
+    """Say which settings are as good as the best, lines with the same ones together; nothing where there are none or too many."""
+    if conclusion.objective is None:
+        return ""
+    found: dict[str, list[Best]] = {}
+    for best in holding:
+        if best.ties:
+            found.setdefault(_join_settings(conclusion, best.ties), []).append(best)
+    if not 0 < len(found) <= MOST_TOLD:
+        return ""
+    told = [f"{label} at {_tell_lines(conclusion, own)}" for label, own in found.items()]
+    return f"As good: {join_names(told)}."
+
+
 def _tell_values(conclusion: Conclusion, setting: int) -> str:
     """Give the objective and what must hold in a setting, with intervals."""
     objective, wish = conclusion.objective, conclusion.sweep.wish
@@ -195,16 +208,22 @@ def _tell_condition(conclusion: Conclusion, condition: Condition, setting: int) 
 
 def _tell_conditions(conclusion: Conclusion) -> str:
     """Say as part of a sentence that the conditions hold."""
-    texts = [_write_operator(one.text) for one in conclusion.sweep.wish.hold]
+    texts = [write_operators(one.text) for one in conclusion.sweep.wish.hold]
     return f"{join_names(texts)} {'holds' if len(texts) == 1 else 'hold'}"
 
 
 def _join_conditions(conclusion: Conclusion) -> str:
-    return join_names([_write_operator(one.text) for one in conclusion.sweep.wish.hold])
+    return join_names([write_operators(one.text) for one in conclusion.sweep.wish.hold])
 
 
-def _write_operator(text: str) -> str:
-    """Write a condition as people do."""
+def write_operators(text: str) -> str:
+    """Write conditions as people do.
+
+    Examples
+    --------
+    >>> write_operators("call >= 4.0")
+    'call ≥ 4.0'
+    """
     return text.replace(">=", "≥").replace("<=", "≤")
 
 
@@ -328,11 +347,7 @@ def _draw_matrix(conclusion: Conclusion) -> Matrix | None:
     lines = grid.list_lines(conclusion.main)
     columns = _choose_columns(conclusion)
     groups = [grid.name_place(line[0], [conclusion.main]) for line in lines]
-    others = [
-        own.name
-        for number, own in enumerate(grid.dimensions)
-        if number != conclusion.main and len(own.labels) > 1
-    ]
+    others = [own.name for own in _list_others(conclusion)]
     notes = []
     rows: list[Row]
     wished = [term.text for term in conclusion.sweep.wish.terms]
@@ -420,7 +435,7 @@ def _draw_wished(
     """Draw a line under the wish."""
     best = next(own for own in conclusion.list_bests(conclusion.main) if own.line == tuple(line))
     cells = tuple(_draw_standing(conclusion, best, line[number], numbers) for number in columns)
-    return Row(label or conclusion.sweep.wish.tell(), cells)
+    return Row(label or write_operators(conclusion.sweep.wish.tell()), cells)
 
 
 def _draw_standing(
@@ -563,26 +578,84 @@ def _label(conclusion: Conclusion, settings: Iterable[int]) -> list[str]:
     return [main.labels[conclusion.grid.find_place(own)[conclusion.main]] for own in settings]
 
 
-def _join(labels: Sequence[str]) -> str:
-    """Write labels as a sentence lists them, a long row of them by its ends.
+def _join_settings(conclusion: Conclusion, settings: Sequence[int]) -> str:
+    """Name settings along the main axis as a sentence lists them."""
+    main = conclusion.grid.dimensions[conclusion.main]
+    return _join(_label(conclusion, settings), _list_ordered(main))
+
+
+def _list_ordered(dimension: Dimension) -> Sequence[str]:
+    """List the labels of an axis of numbers that ascend; nothing of any other, which has no ranges."""
+    numbers = dimension.numbers or ()
+    return dimension.labels if list(numbers) == sorted(numbers) and numbers else ()
+
+
+def _join(labels: Sequence[str], ordered: Sequence[str] = ()) -> str:
+    """Write labels as a sentence lists them: a long row of an axis by its ends, of others only some.
 
     Examples
     --------
-    >>> _join(["a", "b"]), _join(["2 ms", "5 ms", "9 ms"]), _join(list("abcde"))
+    >>> _join(["a", "b"]), _join(["2 ms", "5 ms", "9 ms"]), _join(list("abcde"), list("abcdef"))
     ('a and b', '2, 5 and 9 ms', 'a to e')
+    >>> _join(list("abcdf"), list("abcdef")), _join(["key 1", "key 2"])
+    ('a, b, c and 2 more', 'key 1 and 2')
     """
-    first, last = labels[0] if labels else "", labels[-1] if labels else ""
+    words = _find_common_words(labels) if len(labels) > 1 else ""
+    if words:
+        bare = [label.removeprefix(f"{words} ") for label in labels]
+        return f"{words} {_join(bare, [label.removeprefix(f'{words} ') for label in ordered])}"
+    is_long = len(labels) > MOST_TOLD
+    first = ordered.index(labels[0]) if is_long and labels[0] in ordered else 0
+    is_row = is_long and list(ordered[first : first + len(labels)]) == list(labels)
     units = {label.partition(" ")[2] for label in labels}
     if len(units) == 1 and units != {""} and all(label[0].isdigit() for label in labels):
         # One unit is told once, behind the last number.
-        labels = [*(label.partition(" ")[0] for label in labels[:-1]), last]
-        first = labels[0]
-    if len(labels) > MOST_TOLD:
-        return f"{first} to {last}"
-    return join_names(labels)
+        labels = [*(label.partition(" ")[0] for label in labels[:-1]), labels[-1]]
+    if is_row:
+        return f"{labels[0]} to {labels[-1]}"
+    return list_names(labels, MOST_TOLD - 1) if is_long else join_names(labels)
+
+
+def _find_common_words(labels: Sequence[str]) -> str:
+    """Give the words that all labels begin with, such as the name of an axis; none of what follows a comma.
+
+    Examples
+    --------
+    >>> _find_common_words(["own key 1", "own key 2"]), _find_common_words(["a 1, b 2", "a 1, b 3"])
+    ('own key', '')
+    """
+    if any("," in label for label in labels):
+        return ""
+    beginnings = {label.rpartition(" ")[0] for label in labels}
+    (words,) = beginnings if len(beginnings) == 1 else ("",)
+    return words if words and not words[0].isdigit() else ""
 
 
 def _tell_lines(conclusion: Conclusion, bests: Sequence[Best]) -> str:
     """Name lines by what tells them from the others."""
-    names = [conclusion.grid.name_place(best.line[0], [conclusion.main]) for best in bests]
-    return _join(names)
+    return _join([_name_line(conclusion, best) for best in bests], _list_ordered_lines(conclusion))
+
+
+def _list_ordered_lines(conclusion: Conclusion) -> Sequence[str]:
+    """List the names of all lines along the main axis, where one axis of ascending numbers tells them apart."""
+    others = _list_others(conclusion)
+    if len(others) != 1 or not _list_ordered(others[0]):
+        return ()
+    return [_name_line(conclusion, best) for best in conclusion.list_bests(conclusion.main)]
+
+
+def _list_others(conclusion: Conclusion) -> list[Dimension]:
+    """List what varies besides the main axis."""
+    return [
+        own
+        for number, own in enumerate(conclusion.grid.dimensions)
+        if number != conclusion.main and len(own.labels) > 1
+    ]
+
+
+def _name_line(conclusion: Conclusion, best: Best) -> str:
+    """Name a line; a number without a unit does not say what it is of, so that its axis is named too."""
+    is_bare = any(
+        label.replace(".", "").isdigit() for own in _list_others(conclusion) for label in own.labels
+    )
+    return conclusion.grid.name_place(best.line[0], [conclusion.main], whole=is_bare)

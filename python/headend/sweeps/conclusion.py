@@ -174,6 +174,11 @@ class Measured:
             for setting, own in self.values.items()
         }
 
+    @functools.cached_property
+    def largest(self) -> float:
+        """The largest of all means, whatever its sign; 1 where all are 0."""
+        return max((abs(own.mean) for own in self.estimates.values()), default=0.0) or 1.0
+
     def orient(self, value: float, is_rising: bool | None = None) -> float:
         """Give a value such that more is better."""
         rising = self.about.is_rising if is_rising is None else is_rising
@@ -319,15 +324,14 @@ class Conclusion:
         return [knee for knee in own if not measure or knee.measure == measure]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON can hold it; settings are told by their place."""
-        names = [dimension.name for dimension in self.grid.dimensions]
+        """Give it as JSON can hold it: a setting by its labels on all axes, a dimension by the name of its first axis."""
+        names = [axes[0].name for axes in self.sweep.dimensions]
 
-        def tell(setting: int | None) -> dict[str, str] | None:
+        def tell(setting: int | None) -> dict[str, Any] | None:
             if setting is None:
                 return None
-            place = self.grid.find_place(setting)
-            labels = (own.labels[at] for own, at in zip(self.grid.dimensions, place, strict=True))
-            return dict(zip(names, labels, strict=True))
+            places = zip(self.sweep.dimensions, self.grid.find_place(setting), strict=True)
+            return {axis.name: axis.labels[at] for axes, at in places for axis in axes}
 
         return {
             "wish": self.sweep.wish.to_dict(),
@@ -573,9 +577,8 @@ def find_shortfall(conclusion: Conclusion, setting: int) -> float:
         if estimate is None:
             return math.inf
         bound = condition.read_bound(measured.about.kind)
-        means = [abs(own.mean) for own in measured.estimates.values()]
         short = bound - estimate.mean if condition.is_rising else estimate.mean - bound
-        shares.append(short / (abs(bound) or max(means) or 1.0))
+        shares.append(short / (abs(bound) or measured.largest))
     return max(shares, default=0.0)
 
 
@@ -707,11 +710,17 @@ def _oppose(
 
 
 def _rank(values: Sequence[float]) -> list[float]:
-    """Give the ranks of values; equal ones share theirs."""
-    return [
-        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2
-        for value in values
-    ]
+    """Give the ranks of values; equal ones share theirs.
+
+    Examples
+    --------
+    >>> _rank([3.0, 1.0, 3.0])
+    [1.5, 0.0, 1.5]
+    """
+    places: dict[float, list[int]] = {}
+    for place, value in enumerate(sorted(values)):
+        places.setdefault(value, []).append(place)
+    return [fmean(places[value]) for value in values]
 
 
 def _correlate(first: Sequence[float], second: Sequence[float]) -> float | None:

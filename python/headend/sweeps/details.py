@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from headend.judging.estimate import format_estimate
 from headend.judging.grading import Grade
+from headend.sweeps.answering import write_operators
 from headend.sweeps.conclusion import Conclusion, Knee, Shape, Standing
 from headend.text.wording import join_names
 
@@ -44,8 +45,8 @@ _GRADES = {
 
 _WORDS = {
     Standing.HOLDS: "holds",
-    Standing.UNDECIDED: "undecided: the interval crosses a bound",
-    Standing.FAILS: "nothing holds; this is nearest",
+    Standing.UNDECIDED: "undecided",
+    Standing.FAILS: "fails; nothing holds",
     Standing.MISSING: "no result",
 }
 
@@ -81,8 +82,8 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
         grades.append(_GRADES[best.standing])
     return Table(
         "The best setting along each axis",
-        f"The wish: {wish.tell()}. As good is what differs by no more than its 95 % interval, paired by seed, or 5 %.",
-        ("along", "best", "as good", "", *(term.text for term in wish.terms)),
+        f"The wish: {write_operators(wish.tell())}. As good is what differs by no more than its 95 % interval, paired by seed, or by 5 % (a MOS by 0.1).",
+        ("along", "best", "as good", "standing", *(term.text for term in wish.terms)),
         tuple(rows),
         tuple(grades),
     )
@@ -103,7 +104,7 @@ def tabulate_knees(conclusion: Conclusion) -> Table | None:
     return Table(
         "Knees",
         "A knee is the end of the plateau around the best point of a curve: beyond it the measure changes by more than its"
-        " 95 % interval, paired by seed, and by more than 5 %.",
+        " 95 % interval, paired by seed, and by more than 5 % (a MOS by more than 0.1).",
         ("measure", "along", "what it does"),
         tuple(rows),
         tuple(Grade.NONE for _ in rows),
