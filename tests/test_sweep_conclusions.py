@@ -16,10 +16,11 @@ from headend.cli.main import app
 from headend.errors import InputError
 from headend.judging.grading import Grade
 from headend.sweeps import Sweep, SweepResult
-from headend.sweeps.answering import answer_sweep, spread
+from headend.sweeps.answering import answer_sweep
 from headend.sweeps.conclusion import Conclusion, Shape, Standing, TradeOff, conclude
 from headend.sweeps.definition import make_sweep
 from headend.sweeps.figure import choose_scale, draw_sweep, name_axis
+from headend.sweeps.matrix import spread
 from headend.sweeps.wish import read_preferences
 from vega_lite import check_panel
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from headend.judging.estimate import format_estimate
 from headend.judging.grading import Grade
-from headend.sweeps.answering import write_operators
 from headend.sweeps.conclusion import Conclusion, Knee, Shape, Standing
+from headend.sweeps.naming import write_operators
 from headend.text.wording import join_names
 
 

@@ -1,0 +1,242 @@
+"""The matrix of a sweep: values of the main axis across; what else is varied, or what is measured, down.
+
+Under a wish a cell says whether the setting holds it, and what it has of the objective; without one it has the grade of the
+measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headend.judging.answer import Cell, Matrix, Row
+from headend.judging.grading import Grade, grade_measure
+from headend.sweeps.conclusion import Best, Conclusion, Measured, Standing
+from headend.sweeps.naming import join_conditions, list_others, write_operators
+from headend.text.quantity import Unit, choose_unit, format_number
+from headend.text.wording import capitalise, join_names
+
+#: Rows and columns of the matrix; the table of every setting has the others.
+MOST_ROWS, MOST_COLUMNS = 8, 8
+
+#: Of more columns than this, cells leave out units.
+MOST_WITH_UNITS = 4
+
+
+def draw_matrix(conclusion: Conclusion) -> Matrix | None:
+    """Draw the values of the main axis across, and what else is varied, or what is measured, down."""
+    grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
+    if not conclusion.measures:
+        return None
+    lines = grid.list_lines(conclusion.main)
+    columns = _choose_columns(conclusion)
+    groups = [grid.name_place(line[0], [conclusion.main]) for line in lines]
+    others = [own.name for own in list_others(conclusion)]
+    notes = []
+    rows: list[Row]
+    wished = [term.text for term in conclusion.sweep.wish.terms]
+    if wished:
+        kept = spread(range(len(lines)), MOST_ROWS)
+        numbers = _Numbers.of(
+            conclusion, [lines[number][column] for number in kept for column in columns], columns
+        )
+        rows = [
+            _draw_wished(conclusion, groups[number], lines[number], columns, numbers)
+            for number in kept
+        ]
+        notes += [_explain_wished(conclusion), numbers.tell(wished)]
+    else:
+        names = list(conclusion.measures)
+        if len(lines) * len(names) > MOST_ROWS:
+            names = [_choose_first(conclusion)]
+            notes.append(f"Shown is {names[0]}; the table below has all measures.")
+        kept = spread(range(len(lines)), max(1, MOST_ROWS // len(names)))
+        several = len(names) > 1
+        numbers = _Numbers.of(
+            conclusion, [lines[number][column] for number in kept for column in columns], columns
+        )
+        notes.append(numbers.tell(names))
+        rows = [
+            _draw_measure(
+                conclusion,
+                ", ".join(filter(None, [groups[number], name if several or not others else ""])),
+                conclusion.measures[name],
+                lines[number],
+                columns,
+                numbers,
+            )
+            for number in kept
+            for name in names
+        ]
+    if len(kept) < len(lines) or len(columns) < len(main.labels):
+        notes.append(
+            f"{len(kept)} of {len(lines)} rows and {len(columns)} of {len(main.labels)} columns are shown."
+        )
+    across = f"{main.name}\u00a0→"
+    corner = f"{', '.join(others)}\u00a0↓ {across}" if others else across
+    choices = tuple(main.labels[number] for number in columns)
+    return Matrix(choices, tuple(rows), corner, " ".join(filter(None, notes)))
+
+
+def spread(items: Sequence[int], most: int, needed: Iterable[int] = ()) -> list[int]:
+    """Choose so many of some numbers at the most: those that are needed, both ends, and others evenly between.
+
+    Examples
+    --------
+    >>> spread(range(10), 4), spread(range(10), 4, [8]), spread(range(3), 4)
+    ([0, 3, 6, 9], [0, 3, 8, 9], [0, 1, 2])
+    """
+    if len(items) <= most:
+        return list(items)
+    chosen = set(needed)
+    if len(chosen) > most:
+        chosen = set(spread(sorted(chosen), most))
+    evenly = [items[round(number * (len(items) - 1) / max(1, most - 1))] for number in range(most)]
+    for number in (evenly[0], evenly[-1], *evenly[1:-1]):
+        if len(chosen) < most:
+            chosen.add(number)
+    return sorted(chosen)
+
+
+def _choose_columns(conclusion: Conclusion) -> list[int]:
+    """Choose the values of the main axis to show: the best ones, both ends, and others evenly between."""
+    best = {
+        conclusion.grid.find_place(own.setting)[conclusion.main]
+        for own in conclusion.list_bests(conclusion.main)
+        if own.setting is not None
+    }
+    number = len(conclusion.grid.dimensions[conclusion.main].labels)
+    return spread(range(number), MOST_COLUMNS, best)
+
+
+def _draw_wished(
+    conclusion: Conclusion,
+    label: str,
+    line: Sequence[int],
+    columns: Sequence[int],
+    numbers: _Numbers,
+) -> Row:
+    """Draw a line under the wish."""
+    best = next(own for own in conclusion.list_bests(conclusion.main) if own.line == tuple(line))
+    cells = tuple(_draw_standing(conclusion, best, line[number], numbers) for number in columns)
+    return Row(label or write_operators(conclusion.sweep.wish.tell()), cells)
+
+
+def _draw_standing(
+    conclusion: Conclusion, best: Best, setting: int, numbers: _Numbers
+) -> Cell | None:
+    """Draw how a setting stands: the best one is named so, or where none holds the nearest."""
+    standing = conclusion.standings[setting]
+    if standing is Standing.MISSING:
+        return None
+    wish, objective = conclusion.sweep.wish, conclusion.objective
+    held = [one for one in wish.hold if conclusion.judge(one, setting) is standing]
+    told = [
+        f"{one.term.text} {numbers.write(one.term.text, setting)}"
+        for one in (held or wish.hold)
+        if standing is Standing.FAILS or one.term != wish.objective
+    ]
+    if standing is Standing.FAILS:
+        is_nearest = setting == best.setting
+        return Cell(
+            Grade.POOR if is_nearest else Grade.BAD, "nearest" if is_nearest else "fails", told[0]
+        )
+    own = numbers.write(wish.objective.text, setting) if wish.objective else ""
+    number, note = (own, ", ".join(told)) if objective else (", ".join(told[:1]), "")
+    if standing is Standing.UNDECIDED:
+        return Cell(Grade.FAIR, "undecided", number, note)
+    word = "holds" if wish.hold else ""
+    if objective and setting == best.setting:
+        word = "best"
+    elif objective and setting in best.ties:
+        word = "as good"
+    grade = Grade.NONE if not wish.hold and word == "" else Grade.GOOD
+    return Cell(grade, word, number, note)
+
+
+def _explain_wished(conclusion: Conclusion) -> str:
+    """Say what the words of the cells mean."""
+    sweep = conclusion.sweep
+    parts = []
+    if sweep.wish.hold:
+        parts.append(f"Holds: {join_conditions(conclusion)}, over the whole 95 % interval")
+        if len(sweep.seeds) < 2:
+            parts[-1] = f"Holds: {join_conditions(conclusion)}, by one seed"
+        if Standing.UNDECIDED in conclusion.standings.values():
+            parts.append("undecided: over a part of it")
+    if sweep.wish.objective:
+        way = "most" if sweep.wish.is_rising else "least"
+        parts.append(f"best: the {way} {sweep.wish.objective.text} of its row")
+        if any(best.ties for best in conclusion.list_bests(conclusion.main)):
+            parts.append("as good: within the interval or 5 % of the best")
+    return f"{'; '.join(parts)}."
+
+
+def _choose_first(conclusion: Conclusion) -> str:
+    """Choose the measure to show where there is no room for all: the first that has grades, or else the first."""
+    for name, measured in conclusion.measures.items():
+        if grade_measure(measured.about.metric, 0.0) is not Grade.NONE:
+            return name
+    return next(iter(conclusion.measures))
+
+
+def _draw_measure(
+    conclusion: Conclusion,
+    label: str,
+    measured: Measured,
+    line: Sequence[int],
+    columns: Sequence[int],
+    numbers: _Numbers,
+) -> Row:
+    """Draw a measure along a line, with its grades, and a word at its knee."""
+    knees = conclusion.list_knees(conclusion.main, measured.about.measure)
+    knee = next((own.setting for own in knees if set(own.line) <= set(line)), None)
+    cells: list[Cell | None] = []
+    for number in columns:
+        setting = line[number]
+        if setting not in measured.estimates:
+            cells.append(None)
+            continue
+        mean = measured.estimates[setting].mean
+        grade = grade_measure(measured.about.metric, mean)
+        word = "" if grade is Grade.NONE else grade.value
+        note = "knee" if setting == knee else ""
+        number_text = numbers.write(measured.about.measure, setting)
+        cells.append(Cell(grade, word, number_text, note))
+    return Row(label, tuple(cells))
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """How the cells of a matrix write what is measured: of many columns each without its unit, which the note has."""
+
+    terms: Mapping[str, Measured]
+    units: Mapping[str, tuple[Unit, int]]
+    is_bare: bool
+
+    @classmethod
+    def of(
+        cls, conclusion: Conclusion, settings: Sequence[int], columns: Sequence[int]
+    ) -> _Numbers:
+        """Choose a unit and a number of decimals for each term by its values in some settings."""
+        units = {}
+        for name, own in conclusion.terms.items():
+            means = [own.estimates[one].mean for one in settings if one in own.estimates]
+            unit = choose_unit(means, own.about.kind)
+            most = max((abs(mean) / unit.size for mean in means), default=0.0)
+            units[name] = unit, 2 if most < 10 else 1 if most < 100 else 0
+        return cls(conclusion.terms, units, len(columns) > MOST_WITH_UNITS)
+
+    def write(self, name: str, setting: int) -> str:
+        """Write the mean of a term in a setting."""
+        estimate, (unit, decimals) = self.terms[name].estimates.get(setting), self.units[name]
+        number = format_number(estimate.mean if estimate else None, unit, decimals)
+        return number if self.is_bare else f"{number} {unit.name}".rstrip()
+
+    def tell(self, names: Iterable[str]) -> str:
+        """Say what the units are where the cells do not."""
+        found: dict[str, list[str]] = {}
+        for name in names:
+            found.setdefault(self.units[name][0].name, []).append(name)
+        told = [f"{join_names(own)} in {unit}" for unit, own in found.items() if unit]
+        return f"{capitalise(join_names(told))}." if told and self.is_bare else ""

@@ -1,0 +1,132 @@
+"""How a sweep's settings, lines and conditions are named in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from headend.judging.estimate import format_estimate
+from headend.sweeps.conclusion import Best, Conclusion, Dimension, Measured
+from headend.text.wording import join_names, list_names
+
+#: So many labels are told one by one in a sentence.
+MOST_TOLD = 4
+
+
+def write_mean(measured: Measured, setting: int) -> str:
+    """Write a mean with its interval."""
+    estimate = measured.estimates.get(setting)
+    return format_estimate(estimate, measured.about.kind) if estimate else "–"
+
+
+def order_best(best: Best) -> list[int]:
+    """Give the best setting and those that are as good in the order of their line."""
+    return [own for own in best.line if own == best.setting or own in best.ties]
+
+
+def label_settings(conclusion: Conclusion, settings: Iterable[int]) -> list[str]:
+    """Name settings by their place along the main axis."""
+    main = conclusion.grid.dimensions[conclusion.main]
+    return [main.labels[conclusion.grid.find_place(own)[conclusion.main]] for own in settings]
+
+
+def join_settings(conclusion: Conclusion, settings: Sequence[int]) -> str:
+    """Name settings along the main axis as a sentence lists them."""
+    main = conclusion.grid.dimensions[conclusion.main]
+    return join_labels(label_settings(conclusion, settings), _list_ordered(main))
+
+
+def _list_ordered(dimension: Dimension) -> Sequence[str]:
+    """List the labels of an axis of numbers that ascend; nothing of any other, which has no ranges."""
+    numbers = dimension.numbers or ()
+    return dimension.labels if list(numbers) == sorted(numbers) and numbers else ()
+
+
+def join_labels(labels: Sequence[str], ordered: Sequence[str] = ()) -> str:
+    """Write labels as a sentence lists them: a long row of an axis by its ends, of others only some.
+
+    Examples
+    --------
+    >>> join_labels(["a", "b"]), join_labels(["2 ms", "5 ms", "9 ms"]), join_labels(list("abcde"), list("abcdef"))
+    ('a and b', '2, 5 and 9 ms', 'a to e')
+    >>> join_labels(list("abcdf"), list("abcdef")), join_labels(["key 1", "key 2"])
+    ('a, b, c and 2 more', 'key 1 and 2')
+    """
+    words = _find_common_words(labels) if len(labels) > 1 else ""
+    if words:
+        bare = [label.removeprefix(f"{words} ") for label in labels]
+        return (
+            f"{words} {join_labels(bare, [label.removeprefix(f'{words} ') for label in ordered])}"
+        )
+    is_long = len(labels) > MOST_TOLD
+    first = ordered.index(labels[0]) if is_long and labels[0] in ordered else 0
+    is_row = is_long and list(ordered[first : first + len(labels)]) == list(labels)
+    units = {label.partition(" ")[2] for label in labels}
+    if len(units) == 1 and units != {""} and all(label[0].isdigit() for label in labels):
+        # One unit is told once, behind the last number.
+        labels = [*(label.partition(" ")[0] for label in labels[:-1]), labels[-1]]
+    if is_row:
+        return f"{labels[0]} to {labels[-1]}"
+    return list_names(labels, MOST_TOLD - 1) if is_long else join_names(labels)
+
+
+def _find_common_words(labels: Sequence[str]) -> str:
+    """Give the words that all labels begin with, such as the name of an axis; none of what follows a comma.
+
+    Examples
+    --------
+    >>> _find_common_words(["own key 1", "own key 2"]), _find_common_words(["a 1, b 2", "a 1, b 3"])
+    ('own key', '')
+    """
+    if any("," in label for label in labels):
+        return ""
+    beginnings = {label.rpartition(" ")[0] for label in labels}
+    (words,) = beginnings if len(beginnings) == 1 else ("",)
+    return words if words and not words[0].isdigit() else ""
+
+
+def tell_lines(conclusion: Conclusion, bests: Sequence[Best]) -> str:
+    """Name lines by what tells them from the others."""
+    return join_labels(
+        [_name_line(conclusion, best) for best in bests], list_ordered_lines(conclusion)
+    )
+
+
+def list_ordered_lines(conclusion: Conclusion) -> Sequence[str]:
+    """List the names of all lines along the main axis, where one axis of ascending numbers tells them apart."""
+    others = list_others(conclusion)
+    if len(others) != 1 or not _list_ordered(others[0]):
+        return ()
+    return [_name_line(conclusion, best) for best in conclusion.list_bests(conclusion.main)]
+
+
+def list_others(conclusion: Conclusion) -> list[Dimension]:
+    """List what varies besides the main axis."""
+    return [
+        own
+        for number, own in enumerate(conclusion.grid.dimensions)
+        if number != conclusion.main and len(own.labels) > 1
+    ]
+
+
+def _name_line(conclusion: Conclusion, best: Best) -> str:
+    """Name a line; a number without a unit does not say what it is of, so that its axis is named too."""
+    is_bare = any(
+        label.replace(".", "").isdigit() for own in list_others(conclusion) for label in own.labels
+    )
+    return conclusion.grid.name_place(best.line[0], [conclusion.main], whole=is_bare)
+
+
+def join_conditions(conclusion: Conclusion) -> str:
+    """Name the conditions of the wish as a sentence lists them."""
+    return join_names([write_operators(one.text) for one in conclusion.sweep.wish.hold])
+
+
+def write_operators(text: str) -> str:
+    """Write conditions as people do.
+
+    Examples
+    --------
+    >>> write_operators("call >= 4.0")
+    'call ≥ 4.0'
+    """
+    return text.replace(">=", "≥").replace("<=", "≤")
