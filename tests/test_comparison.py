@@ -531,7 +531,7 @@ def test_labels_are_one_for_each_run(fake: Any, home_line: Path) -> None:
         answer = call("compare", *sources, "--label", "a")
         assert (answer.exit_code, answer.stderr) == (2, message)
     shown = call("compare", "--help").stdout.replace("│", " ")
-    assert "once for each, in order" in " ".join(shown.split())
+    assert "Give it once for each run, in their order." in " ".join(shown.split())
 
 
 def save_run(name: str, flows: dict[str, Any], link: str = "line") -> str:
