@@ -46,6 +46,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/reference/commands",
         "docs/reference/scenario",
         "docs/reference/expectations",
+        "docs/reference/python",
         "docs/reference/results",
         "docs/reference/sweeps",
         "docs/reference/studies",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import headend
 from headend.cli.compare import _parse_vary
 from headend.cli.main import app
 from headend.engine.columns import OPTIONAL_TABLES, TABLES
@@ -161,6 +163,23 @@ def test_the_files_that_are_named_are_there(page: Path) -> None:
     named = [name for name in named if not re.search(r"\b[A-Z]{2,}\b", name)]
     homes = (ROOT, ROOT / "crates/headend", page.parent)
     assert [name for name in named if not any((home / name).exists() for home in homes)] == []
+
+
+def test_the_examples_of_the_python_page_hold() -> None:
+    page = ROOT / "docs/reference/python.md"
+    found = doctest.testfile(
+        str(page), module_relative=False, optionflags=doctest.ELLIPSIS, verbose=False
+    )
+    assert found.attempted > 15
+    assert found.failed == 0
+
+
+def test_the_python_page_has_all_that_can_be_called() -> None:
+    page = _read("docs/reference/python.md")
+    functions = [name for name in dir(headend) if not name[0].isupper()]
+    assert [name for name in functions if f"`headend.{name}(" not in page] == []
+    for result in (headend.Result, headend.Comparison, headend.SweepResult):
+        assert f"`{result.__name__}`" in page
 
 
 def _document_columns() -> Iterator[tuple[str, set[str]]]:

@@ -1,11 +1,16 @@
 """headend: a laboratory for access networks.
 
 - ``run("scenario.toml")`` runs a scenario and gives a ``Result``, whose tables are Polars frames.
-- ``compare("scenario.toml", {"queue": ["drop_tail", "codel"]})`` gives runs side by side, with the same traffic.
-- ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds.
+- ``compare("scenario.toml", {"queue": ["drop_tail", "codel"]})`` runs it once with each value and the same traffic, and
+  gives a ``Comparison``.
+- ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds, and gives a ``SweepResult``.
+- ``load("results/NAME")`` reads any of these back.
 - ``find("webrtc")`` looks up what headend calls something, and how to write it.
 - ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV.
 - ``verify("results/NAME")`` says which files of results are not what was written.
+
+A notebook shows a ``Result``, a ``Comparison`` and a ``SweepResult`` with question, answer, matrix and chart. Each has
+``answer``, ``figures``, ``figure(name)`` and ``to_csv(folder)``.
 
 What cannot be done is an ``InputError``, in one line; ``ScenarioError`` is the engine's own.
 Names are imported when first used, so that ``import headend`` and the command line's help stay quick.
@@ -18,35 +23,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headend._engine import ScenarioError
     from headend.errors import InputError
+    from headend.reading.loading import load
     from headend.reading.tables import export_tables
     from headend.results.verification import verify
+    from headend.running.comparison import Comparison
     from headend.running.experiment import compare, run
     from headend.running.result import Result
     from headend.scenario.lookup import Finding, find
     from headend.sweeps.experiment import sweep
+    from headend.sweeps.result import SweepResult
 
 __all__ = [
+    "Comparison",
     "Finding",
     "InputError",
     "Result",
     "ScenarioError",
+    "SweepResult",
     "__version__",
     "compare",
     "export_tables",
     "find",
+    "load",
     "run",
     "sweep",
     "verify",
 ]
 
 _HOMES = {
+    "Comparison": "headend.running.comparison",
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
     "Result": "headend.running.result",
     "ScenarioError": "headend._engine",
+    "SweepResult": "headend.sweeps.result",
     "compare": "headend.running.experiment",
     "export_tables": "headend.reading.tables",
     "find": "headend.scenario.lookup",
+    "load": "headend.reading.loading",
     "run": "headend.running.experiment",
     "sweep": "headend.sweeps.experiment",
     "verify": "headend.results.verification",

@@ -51,6 +51,15 @@ def verify(folder: str | Path) -> Verification:
     ------
     InputError
         When there are no results.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     verify(place)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    headend.errors.InputError: ...: no results are here (nothing below has a manifest.json)
     """
     folder = take_path(folder, "folder")
     if not folder.is_dir():

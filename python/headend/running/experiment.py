@@ -317,6 +317,14 @@ def run(
     InputError
         When the scenario or the folder is not usable, in one line; or when the report cannot be written: then the results are kept in
         the folder.
+
+    Examples
+    --------
+    >>> line = {"line": {"point_to_point": {"up": {"rate": "1 Mbit/s"}}}}
+    >>> scenario = {"duration": "2 s", "link": line, "flow": {"ping": {"application": "ping"}}}
+    >>> result = run(scenario, set={"flow.ping.rtt": "40 ms"})
+    >>> result.flows.select("flow", "direction", "packets_sent").row(0)
+    ('ping', 'up', 3)
     """
     plan = plan_run(
         scenario,
@@ -544,6 +552,24 @@ def compare(
     memory
         What all runs together may take: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or
         bytes. Half of the machine's by default; where it is short, fewer runs go side by side.
+
+    Returns
+    -------
+    Comparison
+        The runs, with the answer, the figures and the tables over all of them.
+
+    Raises
+    ------
+    InputError
+        When the scenario, a value or the folder is not usable, in one line.
+
+    Examples
+    --------
+    >>> line = {"line": {"point_to_point": {"up": {"rate": "2 Mbit/s"}}}}
+    >>> flow = {"call": {"application": "voice"}, "upload": {"application": "bulk", "direction": "up"}}
+    >>> scenario = {"duration": "3 s", "link": line, "bottleneck": "line.up", "flow": flow}
+    >>> compare(scenario, {"queue": ["drop_tail", "docsis_pie"]}, seeds=2)
+    <Comparison 'scenario': drop_tail, docsis_pie; 2 seeds>
     """
     plans = plan_comparison(
         scenario,
