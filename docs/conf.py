@@ -25,7 +25,7 @@ exclude_patterns = [".*", "benches", "crates", "dist", "fuzz", "python", "result
 
 #: The navigation: captions, and their pages by name without ``.md``.
 CONTENTS: dict[str, list[str]] = {
-    "Start": ["docs/installing", "docs/tutorial"],
+    "Start": ["docs/installing", "docs/tutorial", "docs/lessons/README"],
     "How to": [
         "docs/howto/tier-buffer",
         "docs/howto/paper-comparison",
@@ -34,7 +34,6 @@ CONTENTS: dict[str, list[str]] = {
         "docs/howto/own-trace",
         "docs/howto/cluster",
     ],
-    "Lessons": ["docs/lessons/README", "docs/gallery"],
     "Explanation": [
         "docs/explanation/why-buffers-bloat",
         "docs/explanation/what-an-aqm-does",
@@ -43,6 +42,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/glossary",
     ],
     "Reference": [
+        "docs/gallery",
         "docs/reference/commands",
         "docs/reference/scenario",
         "docs/reference/expectations",

@@ -88,7 +88,7 @@ def test_a_stale_table_and_a_number_that_is_in_none_are_found_and_the_table_is_m
     assert others == []
     assert [loose] == list(lessons.find_stale(page, write=True))
     assert "|  | measured |" in page.read_text(encoding="utf-8")
-    assert "| its rate (`lowest reno.goodput`) | 9." in page.read_text(encoding="utf-8")
+    assert "| its rate `lowest reno.goodput` | 9." in page.read_text(encoding="utf-8")
 
 
 def test_what_a_lesson_cannot_measure_or_draw_is_told() -> None:

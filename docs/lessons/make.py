@@ -32,11 +32,12 @@ from click.testing import CliRunner
 
 from headend.cli.main import app
 from headend.figures.catalogue import draw_figures
+from headend.figures.fitting import fit_specification
 from headend.figures.theme import configure
 from headend.judging.expect import Vocabulary, parse_quantity_name
 from headend.running.comparison import load_results
 from headend.scenario.source import read_scenario
-from headend.text.quantity import format_quantity
+from headend.text.quantity import choose_unit, format_quantity
 
 HERE = Path(__file__).parent
 
@@ -106,25 +107,28 @@ def name_columns(command: str) -> list[str]:
     return ["as it is", "changed"] if len(results) > 1 else ["measured"]
 
 
-def measure(result: Any, name: str) -> str:
-    """Give what a run measured as it is printed: ``call.mos.p50``, or ``lowest call.mos.p50`` of several.
+def measure(results: Sequence[Any], name: str) -> list[str]:
+    """Give what runs measured, in one unit: ``call.mos.p50``, or ``lowest call.mos.p50`` of several values.
 
     Raises
     ------
     ValueError
-        For a quantity that the run does not have, or several values of which none is chosen.
+        For a quantity that a run does not have, or several values of which none is chosen.
     """
     choice, _, quantity = name.rpartition(" ")
-    scenario = read_scenario(result.manifest["scenario"]).load().scenario
-    found = parse_quantity_name(quantity, Vocabulary.from_scenario(scenario))
-    values = found.read(result.tables)
     if choice and choice not in CHOOSE:
         raise ValueError(f'"{name}": expected one of {", ".join(CHOOSE)}, found "{choice}"')
-    if not values:
-        return "–"
-    if len(values) > 1 and not choice:
-        raise ValueError(f'"{name}" has {len(values)} values: put one of {", ".join(CHOOSE)} first')
-    return format_quantity(CHOOSE[choice](values) if choice else values[0], found.kind)
+    found: list[float | None] = []
+    for result in results:
+        scenario = read_scenario(result.manifest["scenario"]).load().scenario
+        wanted = parse_quantity_name(quantity, Vocabulary.from_scenario(scenario))
+        values = wanted.read(result.tables)
+        if len(values) > 1 and not choice:
+            words = ", ".join(CHOOSE)
+            raise ValueError(f'"{name}" has {len(values)} values: put one of {words} first')
+        found.append(CHOOSE[choice or "lowest"](values) if values else None)
+    unit = choose_unit(found, wanted.kind)
+    return [format_quantity(value, wanted.kind, unit) for value in found]
 
 
 def write_table(command: str, lines: str) -> str:
@@ -133,8 +137,7 @@ def write_table(command: str, lines: str) -> str:
     rows = [["", *name_columns(command)]]
     for line in filter(None, map(str.strip, lines.splitlines())):
         name, _, label = line.partition(": ")
-        values = [measure(result, name) for result in results]
-        rows.append([f"{label} (`{name}`)", *values])
+        rows.append([f"{label} `{name}`", *measure(results, name)])
     ruled = [rows[0], ["---", *["--:"] * len(results)], *rows[1:]]
     return "\n".join(f"| {' | '.join(row)} |" for row in ruled)
 
@@ -165,6 +168,7 @@ def draw(command: str, name: str) -> str:
 def _size(specification: dict[str, Any], title: str) -> dict[str, Any]:
     if "vconcat" not in specification:
         specification |= {"width": WIDTH, "height": HEIGHT}
+    fit_specification(specification, WIDTH, HEIGHT)
     return specification | {"title": title, "config": {**configure(), "background": "white"}}
 
 
