@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,3 +146,80 @@ def test_a_broken_link_a_broken_anchor_and_an_orphan_are_errors(tmp_path: Path) 
     assert built.returncode != 0
     for name in ("here", "away.md", "alone.md"):
         assert name in built.stderr, built.stderr
+
+
+#: Names of Chromium and its relatives.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+#: Screens of a laptop and of a telephone.
+SCREENS = ((1400, 900), (390, 844))
+
+#: Pages of every kind: home, prose, commands, long tables, wide tables, pictures.
+LOOKED_AT = [
+    "docs/index",
+    "docs/tutorial",
+    "docs/glossary",
+    "docs/howto/tier-buffer",
+    "docs/howto/paper-comparison",
+    "docs/lessons/README",
+    "docs/lessons/ten-calls",
+    "docs/lessons/aqm-loads",
+    "docs/explanation/request-and-grant",
+    "docs/reference/scenario",
+    "docs/reference/results",
+    "docs/models/docsis",
+    "docs/receipts",
+    "CHANGELOG",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start the Chromium that there is, once."""
+    driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (headend[dev])")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"needs one of {', '.join(BROWSERS)}")
+    with driver.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_a_page_opens_without_an_error_or_a_request_and_is_no_wider_than_the_screen(
+    browser: Any, site: Path, name: str
+) -> None:
+    grounds = set()
+    for scheme in ("light", "dark"):
+        for width, height in SCREENS:
+            screen = {"width": width, "height": height}
+            page = browser.new_page(viewport=screen, color_scheme=scheme)
+            told: list[str] = []
+            page.on("console", lambda message, told=told: told.append(message.text))
+            page.on("pageerror", lambda error, told=told: told.append(str(error)))
+            page.on("request", lambda request, told=told: told.append(request.url))
+            page.goto((site / f"{name}.html").as_uri())
+            assert [text for text in told if not text.startswith(site.as_uri())] == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            broken = (
+                "[...document.images].filter(image => !image.naturalWidth).map(image => image.src)"
+            )
+            assert page.evaluate(broken) == []
+            grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            page.close()
+    assert len(grounds) == 2, "the dark page has the ground of the light one"
+
+
+def test_what_is_searched_is_found_without_a_network(browser: Any, site: Path) -> None:
+    page = browser.new_page()
+    told: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.goto((site / "docs/index.html").as_uri())
+    page.get_by_placeholder("Search").first.fill("bufferbloat")
+    page.get_by_placeholder("Search").first.press("Enter")
+    page.wait_for_selector(".search li a")
+    links = page.eval_on_selector_all(".search li a", "links => links.map(link => link.href)")
+    assert any("docs/tutorial.html" in link for link in links)
+    assert told == []
+    page.close()
