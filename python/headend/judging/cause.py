@@ -168,11 +168,23 @@ def describe_line(result: Record, queue: QueueState) -> Cause:
         return Cause(f"the queue {name} drops {lost} of its packets{again}", "", ("queue",))
     if (queue.utilisation or 0.0) <= FULL:
         return Cause(f"the line has room to spare: {used} of it is used", "", ())
+    if (queue.delay_p50_ns or 0.0) > SHORT_WAIT and _overflows(queue):
+        told = (
+            f"the line is {used} used: senders speed up until {name} is full and drops a packet, then"
+            f" slow down; half of the packets wait more than {wait}"
+        )
+        return Cause(told, "", ("queue",))
     if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
         told = f"the line is {used} used, and half of the packets wait more than {wait} in {name}"
         return Cause(told, "", ("queue",))
     told = f"the line is {used} used and its queue stays short ({wait} at the median)"
     return Cause(told, "", ("queue",))
+
+
+def _overflows(queue: QueueState) -> bool:
+    """Say whether it is TCP that fills a queue without a law, until it has no room for a packet."""
+    is_bound = find_queue(queue.discipline).governor == "bound"
+    return is_bound and queue.is_tcps and queue.reason == "overlimit"
 
 
 def advise(result: Record, queue: QueueState) -> str:

@@ -162,7 +162,8 @@ def _tell_well(judged: Sequence[Party], suffering: Sequence[Party]) -> str:
     fine = [party for party in judged if party not in suffering]
     if not fine:
         return ""
-    return _fit(lambda most: f"well enough: {list_names([p.label for p in fine], most)}")
+    told = [f"{party.label} ({party.worst.number})" for party in fine]
+    return _fit(lambda most: f"well enough: {list_names(told, most)}")
 
 
 def _tell_fine(judged: Sequence[Party], most: int) -> str:
