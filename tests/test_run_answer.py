@@ -120,6 +120,22 @@ def test_what_the_path_loses_is_no_queues_doing() -> None:
     assert told.why == "loss"
 
 
+def test_a_long_path_is_no_queues_doing() -> None:
+    told = answer(make_line("20 ms", call={**CALL, "rtt": "1200 ms"}))
+    assert len(told.sentences) == 1
+    assert "the path itself takes 6" in told.sentences[0]
+    assert told.why == "delay"
+
+
+def test_what_was_thrown_away_by_a_full_line_is_told() -> None:
+    flood = {"application": {"cbr": {"rate": "12 Mbit/s"}}}
+    told = answer(make_line("20 ms", flood=flood))
+    assert told.sentences[0].startswith("Flood is bad (1")
+    assert "the queue line.up drops 1" in told.sentences[0]
+    assert told.sentences[1].startswith("More is sent than the line carries")
+    assert told.why == "loss"
+
+
 def test_two_transfers_are_told_by_how_much_one_gets_more() -> None:
     near, far = {**PUT, "rtt": "10 ms"}, {**PUT, "rtt": "200 ms"}
     told = answer(make_line("50 ms", near=near, far=far))

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 #: Share of a call's packets that came too late, from which that is said in place of how long packets wait.
 MANY_LATE = 0.05
 
+#: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
+LONG_WAY = 150e6
+
 #: Why packets that no queue had room for, or no law dropped, did not arrive: the column, and what to say of them.
 BARRED = {
     "discarded_filtered": "a classifier forbids its packets",
@@ -144,6 +147,11 @@ def _blame_queue(result: Record, queue: QueueState, suffering: Sequence[Party]) 
     if (queue.delay_p99_ns or 0.0) > LONG_WAIT and harm != {"lost"}:
         told = f"1 packet in 100 waits more than {write_quantity(queue.delay_p99_ns)} in {name}"
         return Cause(told, advice, ("queue",))
+    if (worst.delay_p50_ns or 0.0) > LONG_WAY and (queue.delay_p99_ns or 0.0) < LONG_WAIT:
+        each = write_quantity(worst.delay_p50_ns)
+        return Cause(
+            f"the path itself takes {each} each way, and no queue adds to it", "", ("delay",)
+        )
     look = "No queue explains it: look at loss, the delay of the path and the rates asked for."
     return Cause("", look, ("delay",))
 

@@ -98,8 +98,8 @@ def tell_channel(state: ChannelState) -> str:
     if state.is_cell:
         air = format_quantity(state.utilisation, "ratio")
         return (
-            f"The {state.title} ({state.sharing}) is full: {asked} of the time somebody has a frame to send, and"
-            f" frames are on the air {air} of the time: what lies between them is what there is no more of."
+            f"The {state.title} ({state.sharing}) is full: {asked} of the time somebody has a frame to send."
+            f" Frames are on the air {air} of the time; backoff and the gaps between frames take the rest."
         )
     used = format_quantity(state.used_bps, "rate")
     if state.neighbours_bps > 0:

@@ -620,7 +620,10 @@ def _explain_shortage(result: Record, queue: QueueState) -> list[str]:
     cause = "It waits for the full channel: only more capacity, or less load, gives everyone their rate."
     if queue.standing_ratio <= STANDING_TIME:
         return [cause]
-    return [cause, f"How long packets wait there is its own doing. {_advise(result, queue)}"]
+    return [
+        cause,
+        f"How long packets wait there depends on the queue itself. {_advise(result, queue)}",
+    ]
 
 
 def gather_harm(suffering: Sequence[Party]) -> set[str]:
