@@ -169,10 +169,13 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
     told = [f"Means over {count} seeds ± 95 % interval." if count > 1 else ONE_SEED_HAS]
     if not grid.is_several and not tiers[0].is_uneven and len(tiers[0].tier.present) > 1:
         beyond = "its interval and 5 %" if count > 1 else "5 %"
-        told.append(f"Δ: difference to {grid.choice.values[0]} beyond {beyond}.")
+        told.append(f"Δ: against {grid.choice.values[0]}, beyond {beyond}.")
     if any(tier.queue for tier in tiers):
-        own = "At the head of a tier: the queue's" if grid.is_several else "Queue: its"
-        told.append(f"{own} median delay, and how much of the line was used.")
+        told.append(
+            "At the head of a tier: the queue's median delay, and how much of the line was used."
+            if grid.is_several
+            else "Queue: its median delay."
+        )
     return " ".join(told)
 
 

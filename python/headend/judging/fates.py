@@ -122,7 +122,8 @@ class Fate:
             return "" if self.is_count else self.headline.told
         if self.is_count:
             return f"{format_estimate(found, 'number')} of {len(self.party.findings)} suffer"
-        if found.count < 2 and self.kind == "number" and abs(found.mean) < FEW_DECIMALS:
+        is_exact = math.isnan(found.half) or not found.half
+        if is_exact and self.kind == "number" and abs(found.mean) < FEW_DECIMALS:
             return self.headline.surround(write_value(found.mean, self.kind))
         return self.headline.surround(format_estimate(found, self.kind))
 

@@ -89,7 +89,7 @@ def tell_grid(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
     ]
     more = " and elsewhere" if len(ordered) > 2 else ""
     first = f"{_capitalise(_tell_fate(main, fates))} {join_names(told)}{more}."
-    return first, _tell_best_of_grid(grid, tiers, hurt)
+    return first, _tell_best_of_grid(grid, tiers, main, hurt)
 
 
 def count_seeds(tier: TierFates) -> int:
@@ -229,7 +229,7 @@ def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
 
 
 def _tell_best_of_grid(
-    grid: Grid, tiers: Sequence[TierFates], hurt: Sequence[Sequence[int]]
+    grid: Grid, tiers: Sequence[TierFates], main: str, hurt: Sequence[Sequence[int]]
 ) -> str:
     best = [find_best(tier) for tier in tiers]
     common = [at for at in range(len(grid.choice.values)) if all(at in own for own in best)]
@@ -237,7 +237,13 @@ def _tell_best_of_grid(
         cost = _tell_cost([own for own in zip(tiers, hurt, strict=True) if own[1]], common)
         where = _name_tiers(grid, tiers, range(len(tiers)))
         tie = " (a tie)" if len(common) > 1 else ""
-        return f"Best {where}: {_name(grid.choice.values, common)}{tie}{cost}."
+        left = [
+            number
+            for number, tier in enumerate(tiers)
+            if any(fate.suffers for fate in pick(tier.people.get(main, ()), common))
+        ]
+        still = f", but {main} still suffers {_name_tiers(grid, tiers, left)}" if left else ""
+        return f"Best {where}: {_name(grid.choice.values, common)}{tie}{still}{cost}."
     parts: dict[tuple[int, ...], list[int]] = {}
     for number, own in enumerate(best):
         parts.setdefault(tuple(own), []).append(number)
