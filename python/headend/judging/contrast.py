@@ -96,7 +96,7 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
     ]
     if any(tier.queues):
         cells = tuple(_fill_queue(queue) if queue else None for queue in tier.queues)
-        rows.append(Row(f"queue {tier.queue}", cells))
+        rows.append(Row("queue", cells))
     return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
 
 
@@ -174,7 +174,7 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
         told.append(
             "At the head of a tier: the queue's median delay, and how much of the line was used."
             if grid.is_several
-            else "Queue: its median delay."
+            else f"Queue: the median delay in {tiers[0].queue}."
         )
     return " ".join(told)
 
