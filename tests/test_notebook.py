@@ -252,3 +252,21 @@ def test_a_result_that_is_read_back_shows_the_same(result: headend.Result, tmp_p
     assert kept.answer == result.answer
     shown = [read_outline(one._repr_html_()).words for one in (kept, result)]
     assert shown[0] == shown[1]
+
+
+def test_any_results_are_read_back_as_what_they_were(comparison: Any, tmp_path: Path) -> None:
+    folder = comparison.save(tmp_path / "comparison", report=False)
+    kept = headend.load(folder)
+    assert repr(kept) == repr(comparison)
+    assert kept.answer == comparison.answer
+    measures = {"call": "call.mos.p5"}
+    swept = headend.sweep(
+        {"scenario": LINE, "grid": VARY, "measures": measures}, out=tmp_path / "sweep", report=False
+    )
+    again = headend.load(tmp_path / "sweep")
+    assert isinstance(again, headend.SweepResult)
+    assert again.table.equals(swept.table)
+    with pytest.raises(InputError, match="no such results folder"):
+        headend.load(tmp_path / "nothing")
+    with pytest.raises(InputError, match="folder: expected a path, found 3"):
+        headend.load(3)  # type: ignore[arg-type]

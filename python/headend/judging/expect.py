@@ -47,7 +47,6 @@ from headend.engine.metrics import (
 )
 from headend.errors import InputError, suggest
 from headend.results.outcome import Outcome
-from headend.scenario.lookup import suggest_name
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind, format_quantity, parse_quantity
 
@@ -283,6 +282,8 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     metric = rest[0] if rest else ""
     if metric not in metrics:
         known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
+        from headend.scenario.lookup import suggest_name
+
         hint = suggest_name(metric, "measure", known)
         raise InputError(
             f'"{text}": {subject} has no metric "{metric}"{hint}'

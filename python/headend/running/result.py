@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import take_path
-from headend.judging.grading import Finding, judge_flows
-from headend.judging.verdict import Verdict, judge
 from headend.report.notebook import Presented
-from headend.results.export import export_results
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import Record, once
 from headend.text.quantity import format_quantity
@@ -19,6 +16,8 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     from headend.figures import Figure
     from headend.judging.answer import Answer
+    from headend.judging.grading import Finding
+    from headend.judging.verdict import Verdict
 
 
 @dataclass(repr=False)
@@ -49,11 +48,15 @@ class Result(Record, Presented):
     @property
     def findings(self) -> list[Finding]:
         """How each flow fared, in the order of the tables."""
+        from headend.judging.grading import judge_flows
+
         return judge_flows(self)
 
     @property
     def verdict(self) -> Verdict:
         """Who suffered, how much, where the queue stood: ``paragraph`` says it, ``to_dict()`` gives it as ``run --json`` does."""
+        from headend.judging.verdict import judge
+
         return judge(self)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
@@ -116,6 +119,8 @@ class Result(Record, Presented):
         ...     print([file.name for file in result.to_csv(folder, tables=["flows"])])
         ['flows.csv']
         """
+        from headend.results.export import export_results
+
         return export_results([self], folder, tables=tables, force=force)
 
 
@@ -123,6 +128,7 @@ class Result(Record, Presented):
 def _present(record: Record) -> tuple[Answer, list[Figure]]:
     from headend.figures import draw_figures
     from headend.judging.run_answer import answer_run
+    from headend.judging.verdict import judge
     from headend.report.run import settle_why
 
     figures = draw_figures([record])

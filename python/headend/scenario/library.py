@@ -6,7 +6,6 @@ import shlex
 from pathlib import Path
 
 from headend.errors import InputError, find_near, suggest
-from headend.scenario.lookup import suggest_name, suggest_own_name
 from headend.scenario.shipped import list_scenarios, list_studies, list_sweeps
 from headend.text.wording import list_names
 
@@ -45,6 +44,8 @@ def find_scenario(source: str) -> tuple[str, Path]:
     _refuse_other_kind(source, "scenario")
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise InputError(f"{source}: no such file{_near(path, shipped)}")
+    from headend.scenario.lookup import suggest_name
+
     hint = suggest_name(source, "scenario", shipped)
     raise InputError(f'no file and no shipped scenario is called "{source}"{hint}')
 
@@ -74,6 +75,8 @@ def find_study(name: str) -> Path:
         if near
         else f"there are those of {', '.join(sorted(documents))} (headend study list)"
     )
+    from headend.scenario.lookup import suggest_own_name
+
     raise InputError(f'no study is called "{name}"; {hint}{suggest_own_name(name, "study", near)}')
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_argument, refuse_unwritable, tell_system
 from headend.scenario.library import STANDARD_INPUT, find_scenario
-from headend.scenario.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
 from headend.scenario.reach import HERE, Reach
 from headend.text.quantity import read_integer
 
@@ -174,6 +173,8 @@ def _explain_unknown(error: ScenarioError) -> str:
     word, meant = error.unknown, error.meant
     if word is None:
         return told
+    from headend.scenario.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
+
     kind = find_kind(error.known)
     end = suggest_own_name(word, kind, meant) if kind else lead_to_key(word, error.known)
     if is_answer(end):  # more than a list of all that there is
