@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,15 @@ from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_key
 from headend.figures.fitting import fit_specification
 from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
 from headend.figures.selection import order_flows
-from headend.figures.theme import colour, log_axis, make_chart
+from headend.figures.theme import (
+    PALETTE,
+    QUEUE_TONES,
+    REASON_TONES,
+    colour,
+    log_axis,
+    make_chart,
+)
+from headend.report import page
 from headend.results.seal import seal
 from headend.running.result import Result
 from headend.scenario.shipped import list_studies
@@ -388,3 +397,30 @@ def test_runs_stand_in_a_legend_in_the_order_given() -> None:
     )
     legend = panels[0].specify()["encoding"]["color"]["legend"]
     assert legend["values"] == ["pie", "drop_tail", "codel"]
+
+
+def test_no_colour_has_two_meanings(crowded: Result) -> None:
+    css = (Path(page.__file__).parent / "templates" / "page.css").read_text(encoding="utf-8")
+    grades = re.findall(r"--(?:good|fair|poor|bad): (#[0-9a-f]{6})", css)
+    assert len(grades) == 8
+    families = [PALETTE, QUEUE_TONES, REASON_TONES, tuple(grades)]
+    tones = [tone.upper() for family in families for tone in family]
+    assert len(tones) == len(set(tones))
+    figures = {figure.name: figure for figure in draw_figures([crowded])}
+    assert set(find_series(figures["rates"]).values()) <= set(PALETTE)
+    for name in ("queue", "queue-delay", "line-rate"):
+        assert set(find_series(figures[name]).values()) <= set(QUEUE_TONES), name
+    loss = figures["loss"].panels[0].specify()["encoding"]["color"]["scale"]["range"]
+    assert set(loss) <= set(REASON_TONES)
+
+
+def test_the_warm_up_is_shaded_and_named(crowded: Result) -> None:
+    figures = {figure.name: figure for figure in draw_figures([crowded], ["rates", "queue"])}
+    for figure in figures.values():
+        text = json.dumps(figure.panels[0].specify(), ensure_ascii=False)
+        assert '"← warm-up"' in text
+        assert '"rect"' in text
+
+
+def test_only_the_figures_asked_for_are_drawn(crowded: Result) -> None:
+    assert [figure.name for figure in draw_figures([crowded], ["cwnd", "ping"])] == ["ping", "cwnd"]

@@ -78,7 +78,7 @@ SOURCES = (
     ),
     Source("Files", "headend run power-boost", "results/power-boost", ("files",)),
     Source("A speed test", "headend run aqm/speed-test", "results/aqm-speed-test", ("speed",)),
-    Source("Many of one kind", "headend run street", "results/street", ("class-rates",)),
+    Source("Many of one kind", "headend run street", "results/street", ("street", "class-rates")),
     Source(
         "Runs side by side",
         "headend compare upload-and-call --vary queue=drop_tail,docsis_pie --seeds 3 --set duration='40 s'",

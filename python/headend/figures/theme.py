@@ -18,7 +18,7 @@ Form = TypeVar("Form")
 PALETTE = (
     "#0072B2",
     "#9A7B4F",
-    "#6A2FE0",
+    "#7C4DFF",
     "#00A6A6",
     "#8FB0F0",
     "#D9A58B",

@@ -3,9 +3,9 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const themes = JSON.parse(document.getElementById("themes").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-// Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol, an axis with its title, and the dots at the corner.
-const NARROW = 480, HEIGHT = { wide: 260, first: 300, narrow: 220 };
-const LETTER = 6.5, SYMBOL = 42, AXIS = 64, DOTS = 24;
+// Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol, an axis with its title, the dots at the corner, and what stands above and below a plot.
+const NARROW = 480, HEIGHT = { wide: 260, first: 300, narrow: 220, least: 170 };
+const LETTER = 6.5, SYMBOL = 42, AXIS = 64, DOTS = 24, BESIDES = 110;
 
 // A packed column is a list of values, runs of equal ones, or a block that is repeated.
 function unpackColumn(column) {
@@ -55,11 +55,18 @@ function fit(part, width, height) {
   }
 }
 
+// The chart of the first screen ends where the screen does, if that leaves it high enough.
+function chooseHeight(element) {
+  const isNarrow = element.clientWidth < NARROW;
+  if (!element.closest(".why")) return isNarrow ? HEIGHT.narrow : HEIGHT.wide;
+  const room = innerHeight - element.getBoundingClientRect().top - scrollY - BESIDES;
+  return Math.min(isNarrow ? HEIGHT.narrow : HEIGHT.first, Math.max(HEIGHT.least, Math.floor(room)));
+}
+
 function specify(element) {
   const specification = structuredClone(data[element.dataset.chart]);
   for (const [name, packed] of Object.entries(specification.datasets ?? {})) specification.datasets[name] = unpackRows(packed);
-  const isNarrow = element.clientWidth < NARROW;
-  specification.height ??= isNarrow ? HEIGHT.narrow : element.closest(".why") ? HEIGHT.first : HEIGHT.wide;
+  specification.height ??= chooseHeight(element);
   fit(specification, element.clientWidth - AXIS - DOTS, specification.height);
   return specification;
 }
