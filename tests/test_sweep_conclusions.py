@@ -188,7 +188,16 @@ def test_a_condition_whose_bound_is_within_the_interval_is_undecided() -> None:
     ]
     assert conclusion.bests[0].standing is Standing.UNDECIDED
     (sentence,) = answer_sweep(conclusion).sentences
-    assert sentence.startswith("More seeds are needed to tell whether 16 KiB holds: call 3.9")
+    # 16 KiB has more upload, but its mean does not meet the condition.
+    assert sentence.startswith("More seeds are needed to tell whether 8 KiB holds: call 4.1")
+    low = along_buffers([3.9, 3.8, 3.0, 2.0, 1.0], 0.2)
+    conclusion = conclude_buffers({"call": low, "upload": UPLOAD}, ["call >= 4.0", "most upload"])
+    assert conclusion.standings[1] is Standing.UNDECIDED
+    (sentence,) = answer_sweep(conclusion).sentences
+    assert sentence.startswith("No buffer gives call ≥ 4.0; 8 KiB comes nearest, with call 3.9")
+    matrix = answer_sweep(conclusion).matrix
+    assert matrix is not None
+    assert [cell.word for cell in matrix.rows[0].cells if cell][:2] == ["nearest", "undecided"]
 
 
 def test_with_one_seed_the_value_decides() -> None:
@@ -249,6 +258,32 @@ def test_a_sweep_without_any_result_says_so() -> None:
     assert answer_sweep(conclusion).sentences == ("No point of the sweep has a result.",)
     assert answer_sweep(conclusion).matrix is None
     assert conclude(conclusion.sweep, pl.DataFrame()).bests[0].standing is Standing.MISSING
+
+
+def test_a_wish_of_what_no_setting_measured_cannot_be_judged() -> None:
+    conclusion = conclude_buffers(
+        {"call": lambda *_: None, "upload": UPLOAD}, ["call >= 3.0", "most upload"]
+    )
+    assert [(best.setting, best.standing) for best in conclusion.bests] == [(None, Standing.FAILS)]
+    answer = answer_sweep(conclusion)
+    assert answer.sentences == ("The wish cannot be judged: call has no value in any setting.",)
+    assert answer.matrix is not None
+    assert {cell.word for cell in answer.matrix.rows[0].cells if cell} == {"fails"}
+
+
+def test_one_setting_is_told_by_its_numbers() -> None:
+    result = make({"buffer": ["8 KiB"]}, {"upload": UPLOAD})
+    assert result.answer.sentences == ("The sweep has one setting: upload 2.00 ± 0.02 Mbit/s.",)
+
+
+def test_a_row_of_what_a_scenario_has_not_got_is_left_out() -> None:
+    def of_first(rate: str, buffer: str, seed: int) -> float | None:
+        return 4.0 if rate == RATES[0] else None
+
+    result = make({"rate": RATES[:2], "buffer": BUFFERS[:2]}, {"call": of_first, "upload": lambda _, buffer, seed: UPLOAD(buffer, seed)})  # fmt: skip
+    assert result.answer.matrix is not None
+    labels = [row.label for row in result.answer.matrix.rows]
+    assert labels == ["1 Mbit/s, call", "1 Mbit/s, upload", "5 Mbit/s, upload"]
 
 
 def test_without_an_objective_every_setting_that_holds_is_named() -> None:

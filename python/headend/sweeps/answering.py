@@ -15,8 +15,8 @@ from headend.sweeps.naming import (
     join_conditions,
     join_labels,
     join_settings,
-    label_settings,
     list_ordered_lines,
+    name_setting,
     order_best,
     tell_lines,
     write_mean,
@@ -62,9 +62,12 @@ def choose_why(conclusion: Conclusion) -> str:
 
 def _tell_bests(conclusion: Conclusion) -> list[str]:
     """Say which setting is best, where none holds, and what stands in the way of more."""
-    bests = [best for best in conclusion.list_bests(conclusion.main) if best.setting is not None]
-    if not bests:
+    lines = conclusion.list_bests(conclusion.main)
+    if all(best.standing is Standing.MISSING for best in lines):
         return ["No point of the sweep has a result."]
+    bests = [best for best in lines if best.setting is not None]
+    if not bests:
+        return [_tell_unmeasured(conclusion)]
     holding = [best for best in bests if best.standing is Standing.HOLDS]
     others = [best for best in bests if best.standing is not Standing.HOLDS]
     told = []
@@ -76,6 +79,18 @@ def _tell_bests(conclusion: Conclusion) -> list[str]:
     if len(holding) > 1 and not others:
         told.append(_tell_obstacle(conclusion, holding[-1]) or _tell_ties(conclusion, holding))
     return [sentence for sentence in told if sentence]
+
+
+def _tell_unmeasured(conclusion: Conclusion) -> str:
+    """Say that the wish cannot be judged, as no setting has a value of all that it names."""
+    names = [
+        term.text
+        for term in conclusion.sweep.wish.terms
+        if not conclusion.terms[term.text].estimates
+    ]
+    of = f"{join_names(names)} {'has' if len(names) == 1 else 'have'} no value in any setting"
+    told = of if names else "no setting has a value of all that the wish names"
+    return f"The wish cannot be judged: {told}."
 
 
 def _tell_one(conclusion: Conclusion, best: Best) -> str:
@@ -125,10 +140,9 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
     main = conclusion.grid.dimensions[conclusion.main].name
     failing = [best for best in others if best.standing is Standing.FAILS]
     undecided = [best for best in others if best.standing is Standing.UNDECIDED]
-    nearest = conclusion.nearest
+    lines, nearest = conclusion.list_bests(conclusion.main), conclusion.nearest
     if failing and nearest:
-        lines = conclusion.list_bests(conclusion.main)
-        label = label_settings(conclusion, [nearest.setting or 0])[0]
+        label = name_setting(conclusion, nearest.setting or 0)
         where, at = "No", ""
         if len(failing) < len(lines):
             where = f"At {tell_lines(conclusion, failing)} no"
@@ -137,12 +151,13 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
         values = _tell_held(conclusion, nearest.setting or 0)
         return f"{where} {main} gives {join_conditions(conclusion)}; {label}{at} comes nearest, with {values}."
     if undecided:
-        several = len(conclusion.list_bests(conclusion.main)) > 1
         first = undecided[0]
-        label = label_settings(conclusion, [first.setting or 0])[0]
-        where = f"At {tell_lines(conclusion, undecided)} more" if several else "More"
+        label = name_setting(conclusion, first.setting or 0)
+        is_some = len(undecided) < len(lines)
+        where = f"At {tell_lines(conclusion, undecided)} more" if is_some else "More"
+        at = f" at {tell_lines(conclusion, [first])}" if len(undecided) > 1 else ""
         values = _tell_held(conclusion, first.setting or 0)
-        return f"{where} seeds are needed to tell whether {label} holds: {values}."
+        return f"{where} seeds are needed to tell whether {label} holds{at}: {values}."
     return ""
 
 
@@ -158,7 +173,7 @@ def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
     failed = [one for one in wish.hold if conclusion.judge(one, most) is Standing.FAILS]
     if most == best.setting or not failed:
         return ""
-    label = label_settings(conclusion, [most])[0]
+    label = name_setting(conclusion, most)
     line = tell_lines(conclusion, [best])
     where = f"at {line}, " if line else ""
     way = "most" if wish.is_rising else "least"
@@ -315,6 +330,10 @@ def _tell_shares(conclusion: Conclusion) -> str:
 
 
 def _tell_alike(conclusion: Conclusion) -> str:
+    """Say what there is to say where no measure differs: of one setting, what it has."""
     if not conclusion.measures:
         return "Nothing was measured."
+    if len(conclusion.standings) == 1:
+        own = [f"{name} {write_mean(one, 1)}" for name, one in conclusion.measures.items()]
+        return f"The sweep has one setting: {join_names(own)}."
     return "No measure differs between the settings beyond its interval and 5 %."

@@ -200,12 +200,12 @@ class Best:
     line
         The settings, in its order.
     setting
-        The best of those that hold; where none does, of those that are undecided, or the nearest; None where no
-        setting has a result.
+        The best of those that hold; where none does, of those whose means meet all conditions; else the nearest. None
+        where no setting has a result, or where none has a value of every condition.
     ties
         Settings that are as good, in the order of the line.
     standing
-        Of the best one.
+        Whether it holds, whether that is undecided, or whether its mean fails.
     """
 
     along: int
@@ -300,7 +300,7 @@ class Conclusion:
 
     @property
     def nearest(self) -> Best | None:
-        """Of the lines along the main dimension on which nothing holds, the best setting of the one that falls least short."""
+        """Of the lines along the main dimension on which no mean meets the wish, the best setting of the one that falls least short."""
         failing = [own for own in self.list_bests(self.main) if own.standing is Standing.FAILS]
         return min(failing, key=lambda own: find_shortfall(self, own.setting or 0), default=None)
 
@@ -530,19 +530,24 @@ def _meets(value: float, operator: str, bound: float) -> bool:
 
 
 def _find_best(conclusion: Conclusion, along: int, line: tuple[int, ...]) -> Best:
-    """Find the best setting of a line: of those that hold, else of those that are undecided, else the nearest."""
+    """Find the best setting of a line: of those that hold, else of those whose means would, else the nearest."""
     standings = conclusion.standings
     done = [setting for setting in line if standings[setting] is not Standing.MISSING]
     if not done:
         return Best(along, line, None, (), Standing.MISSING)
-    for standing in (Standing.HOLDS, Standing.UNDECIDED):
-        if able := [setting for setting in done if standings[setting] is standing]:
-            break
-    else:
-        return Best(along, line, _find_nearest(conclusion, done), (), Standing.FAILS)
+    shortfalls = {setting: find_shortfall(conclusion, setting) for setting in done}
+    standing = Standing.HOLDS
+    able = [setting for setting in done if standings[setting] is standing]
+    if not able:
+        standing = Standing.UNDECIDED
+        able = [setting for setting in done if shortfalls[setting] <= 0]
+    if not able:
+        measured = [setting for setting in done if math.isfinite(shortfalls[setting])]
+        nearest = _find_nearest(conclusion, measured) if measured else None
+        return Best(along, line, nearest, (), Standing.FAILS)
     objective = conclusion.objective
     if objective is None:
-        first, *others = sorted(able, key=lambda own: find_shortfall(conclusion, own))
+        first, *others = sorted(able, key=lambda own: shortfalls[own])
         return Best(along, line, first, tuple(sorted(others, key=line.index)), standing)
     able = [setting for setting in able if setting in objective.estimates]
     if not able:

@@ -68,6 +68,8 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
             for number in kept
             for name in names
         ]
+        # A scenario has not got the flows of another.
+        rows = [row for row in rows if any(row.cells)] or rows
     if len(kept) < len(lines) or len(columns) < len(main.labels):
         notes.append(
             f"{len(kept)} of {len(lines)} rows and {len(columns)} of {len(main.labels)} columns are shown."
@@ -136,11 +138,10 @@ def _draw_standing(
         for one in (held or wish.hold)
         if standing is Standing.FAILS or one.term != wish.objective
     ]
+    if setting == best.setting and best.standing is Standing.FAILS:
+        return Cell(Grade.POOR, "nearest", told[0])
     if standing is Standing.FAILS:
-        is_nearest = setting == best.setting
-        return Cell(
-            Grade.POOR if is_nearest else Grade.BAD, "nearest" if is_nearest else "fails", told[0]
-        )
+        return Cell(Grade.BAD, "fails", told[0])
     own = numbers.write(wish.objective.text, setting) if wish.objective else ""
     number, note = (own, ", ".join(told)) if objective else (", ".join(told[:1]), "")
     if standing is Standing.UNDECIDED:

@@ -29,6 +29,13 @@ def label_settings(conclusion: Conclusion, settings: Iterable[int]) -> list[str]
     return [main.labels[conclusion.grid.find_place(own)[conclusion.main]] for own in settings]
 
 
+def name_setting(conclusion: Conclusion, setting: int) -> str:
+    """Name one setting by its place along the main axis, and the axis too where that is a number without a unit."""
+    (label,) = label_settings(conclusion, [setting])
+    main = conclusion.grid.dimensions[conclusion.main]
+    return f"{main.name} {label}" if label.replace(".", "").isdigit() else label
+
+
 def join_settings(conclusion: Conclusion, settings: Sequence[int]) -> str:
     """Name settings along the main axis as a sentence lists them."""
     main = conclusion.grid.dimensions[conclusion.main]
@@ -66,6 +73,8 @@ def join_labels(labels: Sequence[str], ordered: Sequence[str] = ()) -> str:
         labels = [*(label.partition(" ")[0] for label in labels[:-1]), labels[-1]]
     if is_row:
         return f"{labels[0]} to {labels[-1]}"
+    if any("," in label for label in labels):
+        return list_names(labels, MOST_TOLD - 1, "; ")
     return list_names(labels, MOST_TOLD - 1) if is_long else join_names(labels)
 
 
