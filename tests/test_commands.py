@@ -565,7 +565,7 @@ def test_nobody_has_to_type_where_the_command_is_refused(
 ) -> None:
     monkeypatch.setattr("headend.cli.terminal.is_input_terminal", lambda: True)
     answer = call("compare", "-", "other", "--vary", "queue=codel,pie")
-    assert answer.stderr.startswith("error: --vary takes one scenario; ")
+    assert answer.stderr.startswith("error: --vary needs one scenario; ")
 
 
 def test_what_others_call_it_is_found() -> None:

@@ -155,7 +155,7 @@ def test_paths_may_be_written_as_tables() -> None:
         ({"grid": {"queue": {"from": 1, "to": 10**9, "step": 1}}},
          r"grid\.queue: 1,000,000,000 values; a sweep has at most 100,000 points"),
         ({"grid": {"queue": {"from": 0, "to": 1, "count": 3, "scale": "log"}}}, "above 0"),
-        ({"grid": {"queue": ["a"], "queue.codel.target": ["5 ms"]}}, "would replace what"),
+        ({"grid": {"queue": ["a"], "queue.codel.target": ["5 ms"]}}, "would replace what queue chose"),
         ({"grid": {"queue": ["a"]}, "zip": [{"queue": ["b"]}]}, "varied twice"),
         ({"zip": [{"a": [1, 2], "b": [1]}]}, "a has 2, b has 1"),
         ({"grid": {"value": [1]}}, 'cannot be called "value"'),
