@@ -103,7 +103,7 @@ UNEVEN = (
 def gather_variants(results: Sequence[Record]) -> list[Variant]:
     """Put together the runs that are called the same: one setting with several seeds.
 
-    What is shown of one seed is of the first: if there is one that all have, that.
+    Their runs are in the order of the results, but for a seed that all have, which comes first.
     """
     found: dict[str, list[Record]] = {}
     for result in results:
@@ -119,12 +119,6 @@ def _find_common_seed(variants: Sequence[Variant]) -> int | None:
     """Find the first seed that all variants have."""
     first = variants[0].seeds if variants else []
     return next((s for s in first if all(s in variant.seeds for variant in variants)), None)
-
-
-def name_shown_seed(variants: Sequence[Variant]) -> str:
-    """Say of which seed that is which is shown of one run of each variant."""
-    common = _find_common_seed(variants)
-    return "the first seed of each run" if common is None else f"seed {common}"
 
 
 def share_seeds(variants: Sequence[Variant]) -> bool:
