@@ -252,3 +252,19 @@ def test_in_print_no_column_of_a_wide_table_is_behind_a_scrollbar() -> None:
     _, _, printed = style.read_text(encoding="utf-8").partition("@media print")
     assert ".scroll { overflow: visible; }" in printed
     assert "white-space: normal !important" in printed
+
+
+def test_the_columns_of_people_and_queues_have_one_unit_each(fake: Any, home_line: Path) -> None:
+    page = headend.run(home_line).report("page.html").read_text(encoding="utf-8")
+    heads = re.findall(r"<thead>(.*?)</thead>", page, re.DOTALL)
+    people, queues = (
+        next(head for head in heads if name in head) for name in (">flow<", ">queue<")
+    )
+    assert re.search(r"delay p50 \(m?s\)", people)
+    assert "lost (%)" in people
+    assert re.search(r"goodput \([kM]bit/s\)", people)
+    assert "rate (Mbit/s)" in queues
+    assert "used (%)" in queues
+    rows = re.findall(r'<td class="number">([^<]*)</td>', page)
+    assert rows
+    assert not [cell for cell in rows if re.search(r"\d (ms|s|%|[kMG]?bit/s)", cell)]

@@ -200,7 +200,7 @@ def test_what_the_path_loses_is_no_queues_loss() -> None:
     assert told in verdict.paragraph
     assert weigh_queues(result)["lost"].sum() == 0
     assert "throws away" not in verdict.paragraph
-    assert "lost on path" in [column.header for column in draw_people(verdict).columns]
+    assert "lost on path (%)" in [column.header for column in draw_people(verdict).columns]
 
 
 def test_a_queue_that_stands_whenever_it_is_used_is_not_praised() -> None:

@@ -11,9 +11,10 @@ from rich.text import Text
 from headend.cli.terminal import write_line
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
+from headend.judging.units import choose_member_units, choose_people_units, choose_queue_units
 from headend.judging.verdict import describe_shared_queue, pair_parties
 from headend.scenario.groups import MOST_LISTED
-from headend.text.quantity import format_quantity
+from headend.text.quantity import format_number, format_quantity, name_column
 from headend.text.reveal import reveal
 
 if TYPE_CHECKING:
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from headend.judging.channels import ChannelState
     from headend.judging.comparison import Cell, Row, Variant
     from headend.judging.grading import Finding
+    from headend.judging.units import TableUnits
     from headend.judging.verdict import Party, Verdict
     from headend.results.record import Record
     from headend.study import Judgement
     from headend.study import Verdict as ClaimVerdict
     from headend.sweeps import Sweep
     from headend.sweeps.outcome import Row as SweepRow
+    from headend.text.quantity import Unit
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
 NARROW = 100
@@ -80,15 +83,15 @@ def _draw_answer(cell: AnswerCell | None, *, stacked: bool) -> Text:
 
 def draw_people(verdict: Verdict) -> Table:
     """Draw a row for each flow, those who suffer most first; of a group, the member in the middle and the worst."""
-    path = any(finding.path_loss_ratio for finding in verdict.findings)
-    table = _new_people(path)
+    columns = _choose_columns(verdict.findings, choose_people_units(verdict.parties))
+    table = _new_people(columns)
     for party in verdict.parties:
         if party.is_group:
             middle = party.middle
             experience = f"in the middle: {middle.experience}"
-            figures = _write_figures(middle, path)
+            figures = _write_figures(middle, columns)
             table.add_row(party.label, _draw_grades(party), experience, *figures)
-        _add_finding(table, party.worst, path, "  worst: " if party.is_group else "")
+        _add_finding(table, party.worst, columns, "  worst: " if party.is_group else "")
     return table
 
 
@@ -102,29 +105,49 @@ def explain_people(findings: Sequence[Finding]) -> str:
     return " ".join(notes)
 
 
-def _new_people(path: bool) -> Table:
-    """Begin a table of flows; what the path lost has a column only where it lost something."""
+def _choose_columns(findings: Sequence[Finding], units: TableUnits) -> list[tuple[str, str, Unit]]:
+    """Give the columns of numbers of flows: name, attribute and unit.
+
+    What the path lost has a column only where it lost something.
+    """
+    path = any(finding.path_loss_ratio for finding in findings)
+    return [
+        ("delay p95", "delay_p95_ns", units.delay),
+        ("lost", "loss_ratio", units.share),
+        *([("lost on path", "path_loss_ratio", units.share)] if path else []),
+        ("goodput", "goodput_bps", units.rate),
+    ]
+
+
+def _new_people(columns: Sequence[tuple[str, str, Unit]]) -> Table:
+    """Begin a table of flows."""
     table = _new_table("flow", "grade", "experience")
-    for name in ("delay p95", "lost", *(["lost on path"] if path else []), "goodput"):
-        table.add_column(name, justify="right", no_wrap=True)
+    for name, _, unit in columns:
+        table.add_column(name_column(name, unit), justify="right", no_wrap=True)
     return table
 
 
 def draw_members(party: Party) -> Table:
     """Draw a row for each of the members of a group that suffer most."""
-    path = any(finding.path_loss_ratio for finding in party.findings)
-    table = _new_people(path)
-    for finding in party.findings[:MOST_LISTED]:
-        _add_finding(table, finding, path)
+    shown = party.findings[:MOST_LISTED]
+    columns = _choose_columns(party.findings, choose_member_units(shown))
+    table = _new_people(columns)
+    for finding in shown:
+        _add_finding(table, finding, columns)
     return table
 
 
-def _add_finding(table: Table, finding: Finding, path: bool, before: str = "") -> None:
+def _add_finding(
+    table: Table,
+    finding: Finding,
+    columns: Sequence[tuple[str, str, Unit]],
+    before: str = "",
+) -> None:
     table.add_row(
         before + finding.flow,
         draw_grade(finding.grade),
         finding.experience,
-        *_write_figures(finding, path),
+        *_write_figures(finding, columns),
     )
 
 
@@ -135,14 +158,11 @@ def _write_experience(party: Party) -> str:
     return f"in the middle: {middle.experience}\nworst, {worst.flow}: {worst.experience}"
 
 
-def _write_figures(finding: Finding, path: bool) -> list[str]:
-    rate = format_quantity(finding.goodput_bps, "rate")
-    return [
-        format_quantity(finding.delay_p95_ns, "time"),
-        format_quantity(finding.loss_ratio, "ratio"),
-        *([format_quantity(finding.path_loss_ratio, "ratio")] if path else []),
-        f"{BOTH_WAYS} {rate}" if finding.is_both_ways else rate,
-    ]
+def _write_figures(finding: Finding, columns: Sequence[tuple[str, str, Unit]]) -> list[str]:
+    *figures, rate = (
+        format_number(getattr(finding, attribute), unit) for _, attribute, unit in columns
+    )
+    return [*figures, f"{BOTH_WAYS} {rate}" if finding.is_both_ways else rate]
 
 
 def _draw_grades(party: Party) -> Text:
@@ -166,36 +186,42 @@ def draw_queues(result: Record, bottleneck: str | None, *, detail: bool = False)
     """
     table = _new_table("queue", "discipline")
     marks = bool(result.queues["marked"].sum())
-    names = ["rate", "delay p50", "delay p99", "used", "dropped", *(["marked"] if marks else [])]
+    channels, parties = gather_channels(result), gather_queues(result)
+    units = choose_queue_units(parties, channels)
+    names = [
+        name_column("rate", units.rate),
+        *(name_column(name, units.delay) for name in ("delay p50", "delay p99")),
+        *(name_column("used", units.share), "dropped", *(["marked"] if marks else [])),
+    ]
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    for state in gather_channels(result):
+    for state in channels:
         label = write_line((f"{state.channel}, the channel", "bold" if state.is_full else ""))
-        table.add_row(label, state.sharing, *_write_channel(state, marks))
-    for party in gather_queues(result):
+        table.add_row(label, state.sharing, *_write_channel(state, units, marks))
+    for party in parties:
         style = "bold" if any(row["queue"] == bottleneck for row in party.rows) else ""
         if party.is_group:
             label = write_line((f"{party.label}, in the middle", style))
-            table.add_row(label, party.discipline, *_write_queue(party.middle, marks))
+            table.add_row(label, party.discipline, *_write_queue(party.middle, units, marks))
         for number, row in enumerate(party.rows[: MOST_LISTED if detail else 1]):
             before = f"  {'' if number else 'worst: '}" if party.is_group else ""
             label = write_line((before + row["queue"], style))
-            table.add_row(label, row["discipline"], *_write_queue(row, marks))
+            table.add_row(label, row["discipline"], *_write_queue(row, units, marks))
     return table
 
 
-def _write_channel(state: ChannelState, marks: bool) -> list[str]:
-    rate = format_quantity(state.capacity_bps, "rate")
-    used = format_quantity(state.utilisation, "ratio")
-    return [rate, "–", "–", used, "–", *(["–"] if marks else [])]
+def _write_channel(state: ChannelState, units: TableUnits, marks: bool) -> list[str]:
+    capacity = format_number(state.capacity_bps, units.rate)
+    used = format_number(state.utilisation, units.share)
+    return [capacity, "–", "–", used, "–", *(["–"] if marks else [])]
 
 
-def _write_queue(row: Mapping[str, Any], marks: bool) -> list[str]:
+def _write_queue(row: Mapping[str, Any], units: TableUnits, marks: bool) -> list[str]:
     return [
-        format_quantity(row["rate_bps"], "rate"),
-        format_quantity(row["delay_p50_ns"], "time"),
-        format_quantity(row["delay_p99_ns"], "time"),
-        format_quantity(row["utilisation"], "ratio"),
+        format_number(row["rate_bps"], units.rate),
+        format_number(row["delay_p50_ns"], units.delay),
+        format_number(row["delay_p99_ns"], units.delay),
+        format_number(row["utilisation"], units.share),
         f"{row['lost']:,}",
         *([f"{row['marked']:,}"] if marks else []),
     ]

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from headend.figures import draw_figures
 from headend.figures.theme import configure
 from headend.judging.caveats import MissingSeeds
+from headend.judging.units import choose_people_units, choose_queue_units
 from headend.report.charts import embed_charts, embed_json
 from headend.report.comparison import describe_comparison
 from headend.report.run import describe_run
 from headend.report.vega import read_script
 from headend.results.folder import write_file
 from headend.results.seal import seal_page
-from headend.text.quantity import format_quantity
+from headend.text.quantity import format_number, format_quantity, name_column
 from headend.text.reveal import reveal
 
 if TYPE_CHECKING:
@@ -168,6 +169,10 @@ def _make_environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         finalize=_reveal_text,
     )
+    environment.filters["number"] = format_number
+    environment.filters["column"] = name_column
+    environment.filters["units"] = choose_people_units
+    environment.filters["units_of_queues"] = choose_queue_units
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
     environment.filters["groupby_subject"] = lambda rows: [
         (subject, list(own)) for subject, own in itertools.groupby(rows, lambda r: r.figure.subject)

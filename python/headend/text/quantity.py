@@ -103,12 +103,15 @@ class Unit:
     size: float
 
 
+#: The unit of shares.
+PER_CENT = Unit("%", 0.01)
+
 #: The units that numbers are written in, the largest first.
 _STEPS: dict[Kind, tuple[Unit, ...]] = {
     "time": (Unit("s", 1e9), Unit("ms", 1e6), Unit("µs", 1e3), Unit("ns", 1)),
     "rate": (Unit("Gbit/s", 1e9), Unit("Mbit/s", 1e6), Unit("kbit/s", 1e3), Unit("bit/s", 1)),
     "size": (Unit("GiB", 2**30), Unit("MiB", 2**20), Unit("KiB", 2**10), Unit("B", 1)),
-    "ratio": (Unit("%", 0.01),),
+    "ratio": (PER_CENT,),
     "number": (Unit("", 1),),
 }
 
