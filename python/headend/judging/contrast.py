@@ -20,7 +20,7 @@ from headend.judging.grading import Grade
 from headend.judging.grid import Grid
 from headend.judging.telling import count_seeds, tell_alone, tell_grid, tell_tier
 from headend.scenario.groups import name_group
-from headend.text.quantity import format_change, format_quantity
+from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
@@ -88,14 +88,20 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
         Row(
             name,
             tuple(
-                _fill(fate, fates[0] if at and not tier.is_uneven else None)
+                _fill(
+                    fate,
+                    fates[0] if at and not tier.is_uneven else None,
+                    _choose_row_unit(fates),
+                )
                 for at, fate in enumerate(fates)
             ),
         )
         for name, fates in tier.people.items()
     ]
     if any(tier.queues):
-        cells = tuple(_fill_queue(queue) if queue else None for queue in tier.queues)
+        delays = [queue.delay.mean for queue in tier.queues if queue and queue.delay]
+        unit = choose_unit(delays, "time")
+        cells = tuple(_fill_queue(queue, unit) if queue else None for queue in tier.queues)
         rows.append(Row("queue", cells))
     return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
 
@@ -109,7 +115,11 @@ def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
         cells = tuple(_fill_queue_briefly(queue) if queue else None for queue in tier.queues)
         rows.append(Row(tier.tier.label.removeprefix(f"{axis} "), cells))
         rows += [
-            Row(name, tuple(_fill(fate, None) for fate in fates), inner=True)
+            Row(
+                name,
+                tuple(_fill(fate, None, _choose_row_unit(fates)) for fate in fates),
+                inner=True,
+            )
             for name, fates in tier.people.items()
             if name not in left_out
         ]
@@ -133,14 +143,21 @@ def _find_well(tiers: Sequence[TierFates]) -> list[str]:
     return [] if has_room or len(well) == len(names) else well
 
 
-def _fill(fate: Fate | None, base: Fate | None) -> Cell | None:
+def _choose_row_unit(fates: Sequence[Fate | None]) -> Unit | None:
+    """Choose the one unit of a row; None where its numbers measure different things."""
+    found = [(fate.kind, fate.estimate.mean) for fate in fates if fate and fate.estimate]
+    kinds = {kind for kind, _ in found}
+    return choose_unit([mean for _, mean in found], kinds.pop()) if len(kinds) == 1 else None
+
+
+def _fill(fate: Fate | None, base: Fate | None, unit: Unit | None) -> Cell | None:
     if fate is None:
         return None
-    note = _write_difference(fate, base) if base else ""
-    return Cell(fate.grade, fate.word, fate.write_number(), note)
+    note = _write_difference(fate, base, unit) if base else ""
+    return Cell(fate.grade, fate.word, fate.write_number(unit), note)
 
 
-def _write_difference(fate: Fate, base: Fate) -> str:
+def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
     """Write the difference to the first choice where it counts; of rates, in per cent."""
     difference = fate.compare(base)
     level = base.estimate
@@ -149,11 +166,11 @@ def _write_difference(fate: Fate, base: Fate) -> str:
     if fate.kind == "rate" and level.mean:
         return f"Δ {format_change(difference.mean / level.mean)}"
     change = Estimate(difference.mean, math.nan, math.nan, 1)
-    return f"Δ {format_difference(change, fate.kind)}"
+    return f"Δ {format_difference(change, fate.kind, unit)}"
 
 
-def _fill_queue(queue: QueueFate) -> Cell:
-    delay = format_estimate(queue.delay, "time") if queue.delay else "no packet"
+def _fill_queue(queue: QueueFate, unit: Unit) -> Cell:
+    delay = format_estimate(queue.delay, "time", unit) if queue.delay else "no packet"
     used = f"line {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
     return Cell(Grade.NONE, "", delay, used)
 

@@ -30,7 +30,7 @@ from headend.judging.headline import FEW_DECIMALS, Headline, write_value
 from headend.judging.pooling import list_runs
 from headend.judging.queues import weigh_queues
 from headend.judging.verdict import Party, gather_parties
-from headend.text.quantity import Kind
+from headend.text.quantity import Kind, Unit
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -115,8 +115,14 @@ class Fate:
         """What its number measures."""
         return "number" if self.is_count else self.headline.kind
 
-    def write_number(self) -> str:
-        """Write its number with unit and interval; nothing where none was measured."""
+    def write_number(self, unit: Unit | None = None) -> str:
+        """Write its number with unit and interval; nothing where none was measured.
+
+        Parameters
+        ----------
+        unit
+            That of the row it stands in; by default the one that suits it.
+        """
         found = self.estimate
         if found is None:
             return "" if self.is_count else self.headline.told
@@ -125,7 +131,7 @@ class Fate:
         is_exact = math.isnan(found.half) or not found.half
         if is_exact and self.kind == "number" and abs(found.mean) < FEW_DECIMALS:
             return self.headline.surround(write_value(found.mean, self.kind))
-        return self.headline.surround(format_estimate(found, self.kind))
+        return self.headline.surround(format_estimate(found, self.kind, unit))
 
     def compare(self, base: Fate) -> Estimate | None:
         """Give the difference of its number to that of a base, paired by seed; None where no seed is common."""
