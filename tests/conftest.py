@@ -1,9 +1,11 @@
-"""Fixtures: the stand-in engine, a home line's scenario, and a folder to run in."""
+"""Fixtures: the stand-in engine, a home line's scenario, a folder to run in, and a browser."""
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,23 @@ from headend.study.claims import Finding, Verdict
 def count(points, limits):
     return Finding(str(len(points)), Verdict.REPRODUCED)
 """
+
+
+#: Names of Chromium and its relatives: Playwright drives what the system has, and downloads none.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start the Chromium that there is, once for a module: Playwright's loop would be in the way of other tests."""
+    driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (headend[dev])")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"needs one of {', '.join(BROWSERS)}")
+    with driver.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield running
+        running.close()
 
 
 @pytest.fixture

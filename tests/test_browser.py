@@ -6,8 +6,7 @@ page's first screen must hold is what headend/judging/answer.py and first_screen
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from headend.cli.main import app
-
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (headend[dev])")
-
-#: Names of Chromium and its relatives; Playwright drives what the system has, and downloads none.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 #: Screens that the first screen must fit: a laptop and a telephone.
 WIDE, NARROW = (1400, 900), (390, 844)
@@ -114,17 +108,6 @@ class Seen:
     measures: dict[str, Any]
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"needs one of {', '.join(BROWSERS)}")
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")

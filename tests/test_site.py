@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -148,9 +147,6 @@ def test_a_broken_link_a_broken_anchor_and_an_orphan_are_errors(tmp_path: Path) 
         assert name in built.stderr, built.stderr
 
 
-#: Names of Chromium and its relatives.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
 #: Screens of a laptop and of a telephone.
 SCREENS = ((1400, 900), (390, 844))
 
@@ -171,19 +167,6 @@ LOOKED_AT = [
     "docs/receipts",
     "CHANGELOG",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start the Chromium that there is, once."""
-    driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (headend[dev])")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"needs one of {', '.join(BROWSERS)}")
-    with driver.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.mark.parametrize("name", LOOKED_AT)
