@@ -96,6 +96,13 @@ def test_figures_of_one_width_have_plots_of_one_width(kept: Path, tmp_path: Path
     assert max(widths) - min(widths) <= 1, widths
 
 
+def test_a_title_does_not_make_a_plot_narrower(kept: Path, tmp_path: Path) -> None:
+    options = ("--only", "rates", "--width", "85mm", "--out", tmp_path)
+    titled = [find_plot_width(path.read_text(encoding="utf-8")) for path in write(kept, *options)]
+    bare = write(kept, *options, "--no-title")
+    assert titled == [find_plot_width(path.read_text(encoding="utf-8")) for path in bare]
+
+
 def test_a_height_is_that_of_the_whole_picture(kept: Path, tmp_path: Path) -> None:
     options = ("--only", "delay", "--width", "8cm", "--height", "2in", "--out", tmp_path)
     (path,) = write(kept, *options)

@@ -25,6 +25,9 @@ UNITS = {"mm": 72 / 25.4, "cm": 720 / 25.4, "in": 72.0, "pt": 1.0, "px": 0.75}
 #: Letters, in pixels, before a picture is scaled.
 LETTERS = 12
 
+#: What a letter of the title takes, which is bold, and one of the note below it, in pixels.
+TITLE_LETTER, NOTE_LETTER = 8.4, 6.8
+
 #: The least that a picture can be drawn in, and the most, in pixels before it is scaled.
 LEAST_WIDTH, LEAST_HEIGHT, MOST = 220, 130, 4000
 
@@ -150,9 +153,9 @@ class Paper:
             laid["height"] = self.height / self.scale
         fit_specification(laid, plot, laid["height"] - (BESIDES if self.height else 0))
         if self.has_title:
-            laid["title"] = {"text": textwrap.wrap(title, int(width / 7.5))}
+            laid["title"] = {"text": textwrap.wrap(title, int(width / TITLE_LETTER))}
             if note.strip():
-                laid["title"]["subtitle"] = textwrap.wrap(note.strip(), int(width / 6.5))
+                laid["title"]["subtitle"] = textwrap.wrap(note.strip(), int(width / NOTE_LETTER))
         laid["padding"] = PADDING
         laid["config"] = self._configure()
         return laid
