@@ -27,7 +27,8 @@ from headend.judging.comparison import (
 from headend.judging.estimate import estimate_difference, estimate_mean, format_estimate
 from headend.judging.fates import judge_grid
 from headend.judging.pooling import pool_histograms
-from headend.judging.scores import Figure, is_tie, mark_values, score_runs
+from headend.judging.scores import Figure, mark_values, score_runs
+from headend.judging.ties import is_tie
 from headend.running.comparison import load_results
 from headend.running.experiment import choose_seeds, compare, plan_comparison
 from street import make_street
@@ -139,16 +140,16 @@ def test_a_difference_within_its_interval_is_a_tie() -> None:
     best = {1: 100e6, 2: 130e6, 3: 90e6}
     noisy = {1: 120e6, 2: 125e6, 3: 125e6}
     steady = {seed: value + 12e6 for seed, value in best.items()}
-    assert is_tie(noisy, best, DELAY)
-    assert not is_tie(steady, best, DELAY)
+    assert is_tie(noisy, best, DELAY.kind)
+    assert not is_tie(steady, best, DELAY.kind)
     worst = {seed: value * 3 for seed, value in best.items()}
     assert mark_values([best, noisy, steady, worst], DELAY) == ["best", "best", "", "worst"]
 
 
 def test_without_common_seeds_intervals_that_overlap_tie() -> None:
     best = {1: 100e6, 2: 110e6}
-    assert is_tie({3: 115e6, 4: 130e6}, best, DELAY)
-    assert not is_tie({3: 915e6, 4: 920e6}, best, DELAY)
+    assert is_tie({3: 115e6, 4: 130e6}, best, DELAY.kind)
+    assert not is_tie({3: 915e6, 4: 920e6}, best, DELAY.kind)
 
 
 def test_figures_are_those_that_the_applications_are_about(fake: Any, home_line: Path) -> None:

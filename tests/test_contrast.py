@@ -16,10 +16,16 @@ from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
 from headend.judging.comparison import Variant, gather_variants
 from headend.judging.contrast import answer_comparison
-from headend.judging.fates import judge_grid
+from headend.judging.estimate import Bounds
+from headend.judging.fates import Fate, judge_grid
+from headend.judging.grading import Grade, judge_flows
 from headend.judging.grid import choose_axis, find_grid
+from headend.judging.headline import Headline
 from headend.judging.pooling import list_runs, pool_runs
+from headend.judging.scores import Figure, mark_values
+from headend.judging.verdict import gather_parties
 from headend.running.experiment import compare
+from headend.text.quantity import Kind
 from street import make_street
 from vega_lite import check_panel
 
@@ -128,6 +134,36 @@ def test_an_answer_says_who_is_hurt_what_is_best_and_what_it_costs(
     assert call.cells[0].note == ""
     assert call.cells[1].note.startswith("Δ +")
     assert answer.why == "queue"
+
+
+def make_fate(headline: Headline, *values: float) -> Fate:
+    """Give a fate with a number for each seed."""
+    (party, *_) = gather_parties(judge_flows(make_street(2)))
+    return Fate(party, Grade.GOOD, headline, dict(enumerate(values, 1)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "scale", "one", "other"),
+    [
+        ("time", "", None, 100e6, 105e6),
+        ("time", "", None, 100e6, 106e6),
+        ("time", "", None, 0.01e6, 0.1e6),
+        ("ratio", "", None, 0.0, 0.0009),
+        ("ratio", "", None, 0.001, 0.0025),
+        ("ratio", "", None, 0.50, 0.515),
+        ("number", "MOS", (1.0, 4.5), 4.4, 4.31),
+        ("number", "MOS", (1.0, 4.5), 4.4, 4.25),
+        ("number", "", None, 1000.0, 1020.0),
+        ("rate", "", None, 10e6, 9.4e6),
+    ],
+)
+def test_what_a_matrix_calls_a_difference_a_table_marks(
+    kind: Kind, before: str, scale: Bounds | None, one: float, other: float
+) -> None:
+    headline = Headline("it", one, kind, before)
+    differs = make_fate(headline, one).differs(make_fate(headline, other))
+    marks = mark_values([{1: one}, {1: other}], Figure("call", "it", kind, range=scale))
+    assert differs == ("best" in marks)
 
 
 def test_choices_that_nothing_tells_apart_are_said_to_be_so() -> None:

@@ -2,9 +2,9 @@
 
 A flow's grade and words are those of the means over the seeds (``judging/pooling.py``); its number
 is the mean over the seeds with its interval. Of a group of flows, the number is how many of its
-members suffer, counted in each seed. Differences are paired by seed. A difference counts where it
-is beyond its interval and beyond 5 % of the larger value (`TELLING`); with one seed, which has no
-interval, beyond 5 % alone.
+members suffer, counted in each seed. Differences are paired by seed, and what differs is no tie by
+the rule of ``judging/ties.py``; a group differs where more than one of its members, and more than 5 %
+of them, fare otherwise.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from headend.judging.grid import Grid, Tier, find_grid
 from headend.judging.headline import FEW_DECIMALS, Headline, write_value
 from headend.judging.pooling import list_runs
 from headend.judging.queues import weigh_queues
+from headend.judging.ties import TIE, average, is_tie
 from headend.judging.verdict import Party, gather_parties
 from headend.text.quantity import Kind, Unit
 
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
 
 #: The least and the largest MOS that G.107 gives.
 SCORES = (1.0, 4.5)
-
-#: A difference tells two choices apart from this share of the larger value,
-TELLING = 0.05
-#: and on a scale with an end, from this step.
-TELLING_STEP: dict[Kind, float] = {"number": 0.1, "ratio": 0.01}
 
 #: Share of a group that suffers, up to which its cell is fair, and up to which it is poor.
 FEW_SUFFER, MANY_SUFFER = 0.1, 0.5
@@ -95,8 +91,13 @@ class Fate:
     @property
     def estimate(self) -> Estimate | None:
         """Its number over the seeds; None where nothing was measured."""
-        known = [value for value in self.values.values() if not math.isnan(value)]
-        return estimate_mean(known, self._bounds) if known else None
+        known = self._known
+        return estimate_mean(list(known.values()), self._bounds) if known else None
+
+    @property
+    def _known(self) -> dict[int, float]:
+        """The values of the seeds in which it was measured."""
+        return {seed: value for seed, value in self.values.items() if not math.isnan(value)}
 
     @property
     def _bounds(self) -> Bounds | None:
@@ -151,16 +152,18 @@ class Fate:
         )
 
     def differs(self, base: Fate) -> bool:
-        """Say whether its number is another than that of a base, beyond interval and 5 %."""
-        difference = self.compare(base)
-        if difference is None or (difference.count > 1 and not difference.is_clear):
+        """Say whether its number is another than that of a base: whether they do not tie."""
+        if (self.kind, self.is_count) != (base.kind, base.is_count):
             return False
-        if self.is_count:
-            return abs(difference.mean) > max(1.0, TELLING * len(self.party.findings))
-        if self.kind in TELLING_STEP:
-            return abs(difference.mean) >= TELLING_STEP[self.kind]
-        levels = [fate.estimate.mean for fate in (self, base) if fate.estimate]
-        return abs(difference.mean) > TELLING * max(map(abs, levels))
+        if not self.is_count and self.headline.about != base.headline.about:
+            return False
+        own, other = self._known, base._known
+        if not own or not other or is_tie(own, other, self.kind, self._bounds):
+            return False
+        if not self.is_count:
+            return True
+        step = abs(average(own) - average(other))
+        return step > max(1.0, TIE * len(self.party.findings))
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 from headend.engine.description import describe, list_applications
 from headend.judging.bottleneck import find_shared_bottleneck
-from headend.judging.estimate import BOUNDS, Bounds, Estimate, estimate_difference, estimate_mean
+from headend.judging.estimate import BOUNDS, Bounds
 from headend.judging.fairness import measure_evenness, measure_fairness
 from headend.judging.queues import weigh_queues
+from headend.judging.ties import average, is_tie
 from headend.scenario.groups import Group, find_groups, label_member
 from headend.text.quantity import Kind
 
@@ -165,78 +166,6 @@ def _score_queue(result: Record, queue: str | None) -> Iterator[tuple[Figure, fl
 
 Mark = Literal["best", "worst", ""]
 
-#: Values within this share of the best are as good.
-TIE = 0.05
-
-#: Smaller differences are none, whatever their share of the best, which may be zero: a delay that
-#: nobody notices, and a loss that changes no grade.
-LEAST: Mapping[Kind, float] = {"time": 1e5, "ratio": 1e-3}
-
-#: A score that does not begin at zero, such as a MOS from 1 to 4.5, has no percentages. What counts
-#: there is this part of its range: 0.1 of a MOS, a quarter of the narrowest step between two grades.
-TIE_OF_RANGE = 0.1 / 3.5
-
-
-def find_tie(best: float, figure: Figure) -> float:
-    """Give the largest difference to the best that is still a tie, in the figure's base unit.
-
-    Examples
-    --------
-    >>> find_tie(200e6, Figure("call", "delay p50", "time"))
-    10000000.0
-    >>> round(find_tie(4.4, Figure("call", "MOS p50", "number", True, (1.0, 4.5))), 3)
-    0.1
-    """
-    if figure.range and figure.range[0] > 0:
-        return TIE_OF_RANGE * (figure.range[1] - figure.range[0])
-    return max(TIE * abs(best), LEAST.get(figure.kind, 0.0))
-
-
-def is_tie(values: Mapping[int, float], best: Mapping[int, float], figure: Figure) -> bool:
-    """Say whether a variant is as good as the best one.
-
-    It is unless it differs by more than `find_tie` and, where there are several seeds, the interval
-    of the difference leaves out zero. With common seeds that is the paired difference; otherwise
-    the intervals of the two means must not overlap. What is missing ties with what is missing.
-
-    Parameters
-    ----------
-    values, best
-        Of the figure, by seed.
-    figure
-        What was measured.
-
-    Examples
-    --------
-    >>> delay = Figure("queue", "delay p50", "time")
-    >>> is_tie({1: 104e6}, {1: 100e6}, delay), is_tie({1: 106e6}, {1: 100e6}, delay)
-    (True, False)
-    >>> is_tie({1: 106e6, 2: 130e6}, {1: 100e6, 2: 128e6}, delay)
-    True
-    """
-    own, other = _average(values), _average(best)
-    if math.isnan(own) or math.isnan(other):
-        return math.isnan(own) and math.isnan(other)
-    if abs(own - other) <= find_tie(other, figure):
-        return True
-    common = [seed for seed in values if seed in best]
-    if len(common) > 1:
-        pairs = [values[seed] for seed in common], [best[seed] for seed in common]
-        difference = estimate_difference(*pairs)
-        return not math.isnan(difference.half) and not difference.is_clear
-    if min(len(values), len(best)) < 2:
-        return False
-    one, two = (estimate_mean(list(each.values()), figure.bounds) for each in (values, best))
-    return _overlap(one, two)
-
-
-def _overlap(one: Estimate, other: Estimate) -> bool:
-    return one.low <= other.high and other.low <= one.high
-
-
-def _average(values: Mapping[int, float]) -> float:
-    return math.fsum(values.values()) / len(values) if values else math.nan
-
 
 def mark_values(values: Sequence[Mapping[int, float]], figure: Figure) -> list[Mark]:
     """Mark the best variants and, of three or more, the worst.
@@ -260,18 +189,19 @@ def mark_values(values: Sequence[Mapping[int, float]], figure: Figure) -> list[M
     >>> mark_values([{1: 90e6}, {1: 91e6}, {1: 90e6}], delay)
     ['', '', '']
     """
-    means = [_average(own) for own in values]
+    means = [average(own) for own in values]
     known = [mean for mean in means if not math.isnan(mean)]
     if len(known) < 2:
         return [""] * len(values)
     pick, opposite = (max, min) if figure.rising else (min, max)
     best = values[means.index(pick(known))]
-    is_best = [is_tie(own, best, figure) for own in values]
+    is_best = [is_tie(own, best, figure.kind, figure.range) for own in values]
     if all(is_best):
         return [""] * len(values)
     missing = next((own for own, mean in zip(values, means, strict=True) if math.isnan(mean)), None)
     worst = values[means.index(opposite(known))] if missing is None else missing
+    is_as_bad = [is_tie(own, worst, figure.kind, figure.range) for own in values]
     return [
-        "best" if good else "worst" if len(values) > 2 and is_tie(own, worst, figure) else ""
-        for own, good in zip(values, is_best, strict=True)
+        "best" if good else "worst" if len(values) > 2 and bad else ""
+        for good, bad in zip(is_best, is_as_bad, strict=True)
     ]

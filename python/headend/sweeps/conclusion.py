@@ -1,7 +1,7 @@
 """What follows from a sweep: the best setting along each axis under its wish, knees, the trade-off, and which axis matters for what.
 
-Two settings tie in a measure by the rule of `headend.judging.scores.is_tie`: the difference between them, paired by seed, is
-not beyond its 95 % interval, or is at most 5 % of the better one (0.1 of a MOS). Everything here rests on that rule:
+Two settings tie in a measure by the rule of `headend.judging.ties.is_tie`: the difference between them, paired by seed, is
+not beyond its 95 % interval, or is at most 5 % of the larger one (0.1 of a MOS). Everything here rests on that rule:
 
 - the best setting is, of those that hold the wish, the one with the most (or least) of the objective; those that tie with
   it are as good;
@@ -23,7 +23,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from headend.judging.estimate import Estimate, estimate_mean
-from headend.judging.scores import is_tie
+from headend.judging.ties import is_tie
 from headend.sweeps.definition import Axis, Sweep
 from headend.sweeps.shown import Shown, choose_shown, describe_figure, list_figures
 from headend.sweeps.wish import Condition, Term
@@ -185,8 +185,9 @@ class Measured:
         return value if rising is not False else -value
 
     def is_tie(self, setting: int, best: int) -> bool:
-        """Say whether a setting is as good as a better one, as `headend.judging.scores.is_tie` has it."""
-        return is_tie(self.values[setting], self.values[best], self.about.figure)
+        """Say whether a setting is as good as a better one, as `headend.judging.ties.is_tie` has it."""
+        figure = self.about.figure
+        return is_tie(self.values[setting], self.values[best], figure.kind, figure.range)
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,10 @@ _OF_NOTHING: dict[Kind, str] = {"time": "ms", "rate": "bit/s", "size": "B"}
 #: The unit of a difference between shares: 3 % and 2 % are one percentage point apart.
 POINTS = Unit("pp", 0.01)
 
-#: A column leaves the unit of its largest value where its smallest would be below this in it,
-SMALLEST_WRITTEN = 0.01
-#: and no value would then reach this.
+#: A column leaves the unit of its largest value where its smallest would be below this in it, and so
+#: begin with two zeros,
+SMALLEST_WRITTEN = 0.1
+#: and no value would then have more than four digits before the point.
 LARGEST_WRITTEN = 10_000
 
 
@@ -131,7 +132,8 @@ def choose_unit(values: Iterable[float | None], kind: Kind) -> Unit:
     """Choose the one unit in which a column or row of values is best read.
 
     That is the unit in which the largest of them reads as 1 to 999. Where the smallest would be
-    below 0.01 in it, it is the next smaller unit, unless a value would then reach 10,000.
+    below 0.1 in it, it is the next smaller unit, unless a value would then reach 10,000: 63.5 ms and
+    1.05 s are written as 63.5 ms and 1,050 ms, and 80 µs and 251 ms as 0.08 ms and 251 ms.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def choose_unit(values: Iterable[float | None], kind: Kind) -> Unit:
 
     Examples
     --------
-    >>> choose_unit([80e3, 251e6], "time").name, choose_unit([3e6, 2.5e9], "time").name
+    >>> choose_unit([80e3, 251e6], "time").name, choose_unit([63.5e6, 1.05e9], "time").name
     ('ms', 'ms')
     >>> choose_unit([138e3, 9.31e6], "rate").name, choose_unit([0.01], "ratio").name
     ('Mbit/s', '%')
