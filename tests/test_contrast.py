@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,15 @@ from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
 from headend.judging.comparison import Variant, gather_variants
 from headend.judging.contrast import answer_comparison
-from headend.judging.estimate import Bounds
-from headend.judging.fates import Fate, judge_grid
+from headend.judging.estimate import Bounds, estimate_mean
+from headend.judging.fates import Fate, QueueFate, judge_grid
 from headend.judging.grading import Grade, judge_flows
 from headend.judging.grid import choose_axis, find_grid
 from headend.judging.headline import Headline
 from headend.judging.pooling import list_runs, pool_runs
+from headend.judging.run_answer import answer_run
 from headend.judging.scores import Figure, mark_values
+from headend.judging.telling import tell_grid, tell_tier
 from headend.judging.verdict import gather_parties
 from headend.running.experiment import compare
 from headend.text.quantity import Kind
@@ -164,6 +168,110 @@ def test_what_a_matrix_calls_a_difference_a_table_marks(
     differs = make_fate(headline, one).differs(make_fate(headline, other))
     marks = mark_values([{1: one}, {1: other}], Figure("call", "it", kind, range=scale))
     assert differs == ("best" in marks)
+
+
+def tell(
+    people: Mapping[str, Sequence[Fate]], delays: Sequence[float] = (), tiers: int = 1
+) -> tuple[str, ...]:
+    """Give the sentences on some people under choices a, b, c …, whose queue has these median delays."""
+    choices = "abc"[: len(next(iter(people.values())))]
+    rates = [f"{number} Mbit/s" for number in range(1, tiers + 1)]
+    axes = [{RATE: rate} for rate in rates] if tiers > 1 else [{}]
+    variants = vary(*({"queue": own, **axis} for axis in axes for own in choices))
+    if tiers == 1:
+        named = zip(choices, variants, strict=True)
+        variants = [Variant(name, variant.results) for name, variant in named]
+    grid, found = judge_grid(variants)
+    queues = tuple(QueueFate(estimate_mean([delay]), None, 1e6) for delay in delays) or (
+        None,
+    ) * len(choices)
+    made = [
+        replace(tier, people={name: tuple(fates) for name, fates in people.items()}, queues=queues)
+        for tier in found
+    ]
+    return tell_grid(grid, made) if tiers > 1 else tell_tier(grid, made[0])
+
+
+def make_call(mos: float, grade: Grade, word: str) -> Fate:
+    fate = make_fate(Headline("MOS", mos, "number", "MOS", is_rising=True), mos)
+    worst = replace(fate.party.worst, grade=grade, word=word, harm="late")
+    return replace(fate, grade=grade, party=replace(fate.party, findings=(worst,)))
+
+
+def make_upload(rate: float) -> Fate:
+    fate = make_fate(Headline("goodput", rate, "rate", is_rising=True), rate)
+    return replace(fate, grade=Grade.NONE)
+
+
+def make_ping(delay: float) -> Fate:
+    fate = make_call(4.0, Grade.GOOD, "good")
+    headline = Headline("95th percentile of the round trip", delay)
+    return replace(fate, headline=headline, values={1: delay})
+
+
+CALLS = (
+    make_call(3.4, Grade.POOR, "poor"),
+    make_call(1.5, Grade.BAD, "unusable"),
+    make_call(4.3, Grade.GOOD, "good"),
+)
+
+
+def test_a_sentence_is_true_of_every_choice_that_it_names() -> None:
+    first, second = tell({"call": CALLS}, [80e6, 211e6, 5e6])
+    assert first == (
+        "Call is poor to unusable (MOS 1.5–3.4) under a and b: packets wait 80–211 ms in the queue."
+    )
+    assert second == "Under c it is good (MOS 4.3)."
+    # A cause that is not that of all is told with the choice that has it.
+    first, _ = tell({"call": CALLS}, [8e6, 211e6, 5e6])
+    assert first.endswith(" under a and b: packets wait 211 ms in the queue under b.")
+
+
+def test_what_a_transfer_loses_is_said_where_nobody_suffers() -> None:
+    people = {
+        "ping": (make_ping(20e6), make_ping(50e6)),
+        "upload": (make_upload(9e6), make_upload(10e6)),
+    }
+    first, second = tell(people)
+    assert first == "Nobody suffers under any queue."
+    assert second == (
+        "What differs most is ping: 20 ms under a, 50 ms under b, but upload gets 10 % less under a than under b."
+    )
+    people["upload"] = (make_upload(9.8e6), make_upload(10e6))
+    assert tell(people)[1] == "What differs most is ping: 20 ms under a, 50 ms under b."
+    people["page"] = (make_ping(90e6), make_ping(80e6))
+    assert tell(people)[1].endswith(", but page is worse (90 ms, not 80 ms) under a than under b.")
+
+
+def test_the_best_choice_is_told_with_everything_it_costs() -> None:
+    people = {
+        "call": CALLS,
+        "ping": (make_ping(20e6), make_ping(20e6), make_ping(30e6)),
+        "upload": (make_upload(10e6), make_upload(10e6), make_upload(9.8e6)),
+        "backup": (make_upload(5e6), make_upload(5e6), make_upload(4e6)),
+        "mirror": (make_upload(5e6), make_upload(5e6), make_upload(4.9e6)),
+    }
+    _, second = tell(people)
+    assert second == (
+        "Under c it is good (MOS 4.3) and nobody suffers, for 20 % less backup than under a; ping is worse (30 ms, not 20 ms)."
+    )
+
+
+def test_a_grid_without_a_change_of_grade_says_what_differs_all_the_same() -> None:
+    people = {"upload": (make_upload(9e6), make_upload(10e6))}
+    first, second = tell(people, tiers=2)
+    assert first == "Nobody suffers anywhere."
+    assert second == (
+        "No queue changes anybody's grade within a tier; what differs most is upload at 1 Mbit/s: 10 Mbit/s under b, 9 Mbit/s under a."
+    )
+
+
+def test_one_setting_over_its_seeds_is_answered_as_a_run() -> None:
+    results = [make_street(12, strain=strain) for strain in (3.0, 3.2)]
+    for seed, result in enumerate(results, 1):
+        result.manifest["seed"] = seed
+    (variant,) = gather_variants(results)
+    assert answer_comparison([variant]).sentences == answer_run(variant.pool()).sentences
 
 
 def test_choices_that_nothing_tells_apart_are_said_to_be_so() -> None:

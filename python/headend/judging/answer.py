@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from headend.judging.grading import Grade
@@ -91,6 +92,26 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
         return asdict(self)
+
+    def settle_why(self, names: Sequence[str], instead: Sequence[str] = ()) -> Answer:
+        """Let it name a figure that is there.
+
+        Parameters
+        ----------
+        names
+            The figures of the page, in their order.
+        instead
+            Figures to name where its own could not be drawn, the best first; after them, the first
+            of the page.
+
+        Examples
+        --------
+        >>> answer = Answer("Why?", ("So.",), None, "queue")
+        >>> answer.settle_why(["rates", "delay"], ["delay"]).why, answer.settle_why(["rates"]).why
+        ('delay', 'rates')
+        """
+        wanted = [name for name in (self.why, *instead, *names[:1]) if name in names]
+        return replace(self, why=wanted[0]) if wanted else self
 
 
 def ask(title: str, otherwise: str) -> str:

@@ -7,6 +7,7 @@ the ones are best that no other beats in the rate of a transfer. What is left is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from headend.judging.fates import Fate, TierFates
 
@@ -94,16 +95,29 @@ def find_best(tier: TierFates) -> list[int]:
     return best
 
 
-def find_largest_difference(tier: TierFates) -> tuple[str, int, int] | None:
-    """Find whose number differs most between two choices, as a ratio.
+@dataclass(frozen=True)
+class Gap:
+    """How far apart two choices are in somebody's number, which is no tie.
 
-    Returns
-    -------
-    tuple
-        The name, the better choice and the worse one; None where no number differs beyond its
-        interval and 5 %.
+    Parameters
+    ----------
+    name
+        Whose.
+    better, worse
+        The choices.
+    ratio
+        The difference as a share of the larger number.
     """
-    found: tuple[float, str, int, int] | None = None
+
+    name: str
+    better: int
+    worse: int
+    ratio: float
+
+
+def find_gaps(tier: TierFates) -> list[Gap]:
+    """Find everybody whose number differs between choices, between the best and the worst, the widest first."""
+    found = []
     for name, fates in tier.people.items():
         known = [
             (fate.estimate.mean, at, fate)
@@ -116,25 +130,60 @@ def find_largest_difference(tier: TierFates) -> tuple[str, int, int] | None:
         high = max(known, key=lambda one: one[0])
         if not high[2].differs(low[2]):
             continue
-        is_rising = high[2].headline.is_rising and not high[2].is_count
-        better, worse = (high, low) if is_rising else (low, high)
+        better, worse = (high, low) if high[2].is_rising else (low, high)
         ratio = (high[0] - low[0]) / max(abs(high[0]), abs(low[0]))
-        if found is None or ratio > found[0]:
-            found = ratio, name, better[1], worse[1]
-    return found[1:] if found else None
+        found.append(Gap(name, better[1], worse[1], ratio))
+    return sorted(found, key=lambda gap: -gap.ratio)
+
+
+def find_losers(tier: TierFates, choice: int) -> list[Gap]:
+    """Find whose number is worse under a choice than under the one that is best for them, the widest gap first."""
+    found = []
+    for gap in find_gaps(tier):
+        fate, best = tier.people[gap.name][choice], tier.people[gap.name][gap.better]
+        if fate is None or best is None or not fate.estimate or not best.estimate:
+            continue
+        if fate.differs(best):
+            ends = fate.estimate.mean, best.estimate.mean
+            ratio = abs(ends[0] - ends[1]) / max(map(abs, ends))
+            found.append(Gap(gap.name, gap.better, choice, ratio))
+    return sorted(found, key=lambda gap: -gap.ratio)
+
+
+def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, list[Fate]]:
+    """Find who is judged and has a worse number under some of the best choices than under a base.
+
+    Returns
+    -------
+    dict
+        The fate under the base, and those under the choices with a worse number, by name.
+    """
+    found: dict[str, list[Fate]] = {}
+    for name, fates in tier.people.items():
+        before = fates[base]
+        if before is None or before.is_transfer or not before.estimate:
+            continue
+        worse = [
+            fate
+            for fate in pick(fates, best)
+            if fate.estimate
+            and fate.differs(before)
+            and (fate.estimate.mean < before.estimate.mean) == fate.is_rising
+        ]
+        if worse:
+            found[name] = [before, *worse]
+    return found
 
 
 def find_costs(
-    tiers: Sequence[tuple[TierFates, Sequence[int]]], best: Sequence[int]
+    tiers: Sequence[tuple[TierFates, Sequence[int], Sequence[int]]],
 ) -> dict[str, list[float]] | None:
     """Find by which share of its rate each transfer changes under the best choices.
 
     Parameters
     ----------
     tiers
-        Each with the choices that hurt in it; it is against the first of these.
-    best
-        The best choices of all these tiers.
+        Each with the choices that hurt in it, of which the first is the base, and with the best ones.
 
     Returns
     -------
@@ -144,7 +193,7 @@ def find_costs(
     """
     found: dict[str, list[float]] = {}
     has_transfers = False
-    for tier, hurt in tiers:
+    for tier, hurt, best in tiers:
         for name, fates in tier.people.items():
             base = fates[hurt[0]] if hurt else None
             level = base.estimate if base and base.is_transfer else None

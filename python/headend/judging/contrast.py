@@ -18,7 +18,8 @@ from headend.judging.estimate import Estimate, format_difference, format_estimat
 from headend.judging.fates import Fate, QueueFate, TierFates, judge_grid
 from headend.judging.grading import Grade
 from headend.judging.grid import Grid
-from headend.judging.telling import count_seeds, tell_alone, tell_grid, tell_tier
+from headend.judging.run_answer import answer_run
+from headend.judging.telling import count_seeds, tell_grid, tell_tier
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
@@ -55,7 +56,7 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     if any(tier.is_uneven for tier in tiers):
         sentences = (UNEVEN,)
     elif len(variants) < 2:
-        sentences = tell_alone(tiers[0])
+        sentences = answer_run(variants[0].pool()).sentences
     else:
         sentences = tell_grid(grid, tiers) if grid.is_several else tell_tier(grid, tiers[0])
     matrix = _tabulate_grid(grid, tiers) if grid.is_several else _tabulate_tier(grid, tiers[0])

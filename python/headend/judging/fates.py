@@ -76,6 +76,11 @@ class Fate:
         return self.party.is_group and not self.is_transfer
 
     @property
+    def is_rising(self) -> bool:
+        """Whether more of its number is better."""
+        return self.headline.is_rising and not self.is_count
+
+    @property
     def suffers(self) -> bool:
         """Whether it is poorly or badly off; of a group, whether more than a few members are."""
         return self.grade in (Grade.POOR, Grade.BAD)

@@ -10,7 +10,7 @@ from headend.judging.cause import Cause, find_cause
 from headend.judging.grading import Finding, Grade, write_quantity
 from headend.judging.street import Home, gather_homes, name_homes
 from headend.judging.verdict import Party, Verdict, count_suffering, judge, tell_nothing
-from headend.text.wording import join_names, list_names
+from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -96,26 +96,20 @@ def _write_sentences(
         first = _fit(lambda most: f"Nobody suffers, but {_tell_fates(fair, most)}", cause.told)
         return tuple(filter(None, (first, cause.advice)))
     first = _fit(lambda most: _tell_all(parties, judged, most))
-    told = f"{_begin(cause.told)}." if cause.told else ""
+    told = f"{capitalise(cause.told)}." if cause.told else ""
     # Where there is advice, it stands with what it is about.
     if told and cause.advice:
-        told = f"{_begin(cause.told)}; {_go_on(cause.advice)}"
+        told = f"{capitalise(cause.told)}; {_go_on(cause.advice)}"
     return tuple(filter(None, (first, told)))
 
 
 def _fit(write: Callable[[int], str], reason: str = "") -> str:
     """Write a sentence that names as many flows as there is room for."""
     for most in (3, 2, 1):
-        sentence = f"{_begin(write(most))}{f': {reason}' if reason else ''}."
+        sentence = f"{capitalise(write(most))}{f': {reason}' if reason else ''}."
         if len(sentence) <= LONGEST_SENTENCE:
             break
     return sentence
-
-
-def _begin(text: str) -> str:
-    """Begin a sentence, without changing a name that is not a plain word."""
-    word = text.split(maxsplit=1)[0].rstrip(",:;") if text else ""
-    return text[:1].upper() + text[1:] if word.isalpha() and word.islower() else text
 
 
 def _go_on(text: str) -> str:
@@ -281,7 +275,7 @@ def explain_numbers(parties: Sequence[Party]) -> str:
             name = party.name if party.is_group else party.label
             meanings.setdefault(party.worst.about, []).append(name)
     told = [f"{list_names(names, 3)}: {about}" for about, names in meanings.items()]
-    return f"{_begin('; '.join(told))}." if told else ""
+    return f"{capitalise('; '.join(told))}." if told else ""
 
 
 def _choose_why(result: Record, parties: Sequence[Party], cause: Cause) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from headend.judging.choosing import (
@@ -9,24 +10,34 @@ from headend.judging.choosing import (
     changes,
     find_best,
     find_costs,
+    find_gaps,
     find_hurt,
-    find_largest_difference,
+    find_losers,
     find_main,
+    find_worsened,
     pick,
     pick_all,
     suffers_always,
 )
 from headend.judging.fates import Fate, TierFates
+from headend.judging.grading import ORDER, UNUSABLE
 from headend.judging.grid import Grid
-from headend.judging.headline import write_value
-from headend.text.quantity import format_quantity
-from headend.text.wording import join_names, list_names
+from headend.judging.headline import FEW_DECIMALS, write_value
+from headend.judging.ties import TIE
+from headend.text.quantity import Kind, choose_unit, format_number, format_quantity
+from headend.text.wording import capitalise, join_names, list_names
 
 #: Choices or tiers named in a sentence.
 MOST_NAMED = 4
 
+#: Costs named in a sentence; of more, how many there are.
+MOST_COSTS = 2
+
 #: Packets that wait for longer than under the best choice, by this much, are why somebody suffers, ns.
 FELT = 20e6
+
+#: A number with its unit.
+WITH_UNIT = re.compile(r"[\d.]+ ?[A-Za-z%µ][A-Za-z/]*")
 
 #: Shares from this one on are written without decimals, in per cent.
 WHOLE = 1.5
@@ -40,25 +51,12 @@ def tell_tier(grid: Grid, tier: TierFates) -> tuple[str, ...]:
         return _tell_alike(grid, tier)
     fates = tier.people[main]
     hurt = find_hurt(fates)
-    worst = max(hurt, key=lambda at: max(fate.badness for fate in pick(fates, [at])))
-    cause = _tell_cause(tier, main, worst)
-    first = f"{_capitalise(_tell_fate(main, pick(fates, [worst])))} under {_name(choices, hurt)}{cause}."
+    fate = capitalise(_tell_fate(main, pick(fates, hurt)))
+    first = f"{fate} under {_name(choices, hurt)}{_tell_cause(grid, tier, main, hurt)}."
     best = find_best(tier)
     if set(best) & set(hurt):
         return first, _tell_trade_off(grid, tier, main)
     return first, _tell_best(grid, tier, main, best)
-
-
-def tell_alone(tier: TierFates) -> tuple[str, ...]:
-    """Say who suffers where there is one setting alone, over its seeds."""
-    fates = {name: own[0] for name, own in tier.people.items() if own[0]}
-    suffering = [name for name, fate in fates.items() if fate.suffers]
-    if not suffering:
-        return ("Nobody suffers.",)
-    first = suffering[0]
-    others = join_names(suffering[1:]) if len(suffering) > 1 else ""
-    also = f", and {others} suffer{'s' if len(suffering) == 2 else ''} too" if others else ""
-    return (f"{_capitalise(_tell_fate(first, [fates[first]]))}{also}.",)
 
 
 def tell_grid(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
@@ -88,7 +86,7 @@ def tell_grid(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
         for fate in pick(tier.people.get(main, ()), own)
     ]
     more = " and elsewhere" if len(ordered) > 2 else ""
-    first = f"{_capitalise(_tell_fate(main, fates))} {join_names(told)}{more}."
+    first = f"{capitalise(_tell_fate(main, fates))} {join_names(told)}{more}."
     return first, _tell_best_of_grid(grid, tiers, main, hurt)
 
 
@@ -106,24 +104,51 @@ def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
         fate = _tell_fate(helpless[0], pick_all(tier.people[helpless[0]]))
         others = join_names(helpless[1:]) if len(helpless) > 1 else ""
         also = f", and {others} suffer{'s' if len(helpless) == 2 else ''} too" if others else ""
-        first = f"{_capitalise(fate)} under every {grid.choice.name}{also}."
+        first = f"{capitalise(fate)} under every {grid.choice.name}{also}."
     else:
         first = f"Nobody suffers under any {grid.choice.name}."
-    found = find_largest_difference(tier)
-    if found is None:
+    gaps = find_gaps(tier)
+    if not gaps:
         if queue := _tell_queues(grid, tier):
             return first, queue
         seeds = count_seeds(tier)
         shows = "One seed shows" if seeds < 2 else f"These {seeds} seeds show"
         beyond = "5 %" if seeds < 2 else "their intervals and 5 %"
         return first, f"{shows} no difference between them beyond {beyond}."
-    name, better, worse = found
-    numbers = [_write_span(pick(tier.people[name], [at])) for at in (better, worse)]
+    widest = gaps[0]
+    numbers = [
+        _write_span(pick(tier.people[widest.name], [at])) for at in (widest.better, widest.worse)
+    ]
     return (
         first,
-        f"What differs most is {name}: {numbers[0]} under {choices[better]},"
-        f" {numbers[1]} under {choices[worse]}.",
+        f"What differs most is {widest.name}: {numbers[0]} under {choices[widest.better]},"
+        f" {numbers[1]} under {choices[widest.worse]}{_tell_losers(grid, tier, widest.better)}.",
     )
+
+
+def _tell_losers(grid: Grid, tier: TierFates, choice: int) -> str:
+    """Say who is worse off under a choice than under another, as the end of a sentence about its merit."""
+    losers = find_losers(tier, choice)
+    told = []
+    for loser in losers[:MOST_COSTS]:
+        fate, best = (pick(tier.people[loser.name], [at]) for at in (choice, loser.better))
+        if fate[0].is_transfer:
+            change = f"gets {_write_shares([loser.ratio])} less"
+        else:
+            change = f"is worse ({_write_span(fate)}, not {_write_span(best)})"
+        told.append(
+            f"{loser.name} {change} under {grid.choice.values[choice]} than under"
+            f" {grid.choice.values[loser.better]}"
+        )
+    if not told:
+        return ""
+    return f", but {join_names([*told, *_count_more(losers)])}"
+
+
+def _count_more(costs: Sequence[object]) -> list[str]:
+    """Say how many costs are not named."""
+    more = len(costs) - MOST_COSTS
+    return [f"{more} more {'loses' if more == 1 else 'lose'} too"] if more > 0 else []
 
 
 def _tell_queues(grid: Grid, tier: TierFates) -> str:
@@ -169,49 +194,106 @@ def _tell_best(grid: Grid, tier: TierFates, main: str, best: Sequence[int]) -> s
         rest = f", but {join_names(others)} still suffer{'s' if len(others) == 1 else ''}"
     elif not left and len(judged) > 1:
         rest = " and nobody suffers"
-    cost = _tell_cost([(tier, find_hurt(tier.people[main]))], best)
-    return f"Under {names} {fate}{rest}{cost}."
+    hurt = find_hurt(tier.people[main])
+    cost = _tell_cost([(tier, hurt, best)], grid.choice.values[hurt[0]] if len(hurt) > 1 else "")
+    worsened = _tell_worsened(tier, hurt[0], best, {main, *left})
+    return f"Under {names} {fate}{rest}{cost}{worsened}."
 
 
-def _tell_cause(tier: TierFates, main: str, at: int) -> str:
-    """Say why somebody suffers, where the queue that the runs are compared by is why."""
+def _tell_cause(grid: Grid, tier: TierFates, main: str, hurt: Sequence[int]) -> str:
+    """Say why somebody suffers under some choices: of all of them, or else of the worst by its name."""
+    found = {at: own for at in hurt if (own := _find_cause(tier, main, at))}
+    if not found:
+        return ""
+    fates = tier.people[main]
+    worst = max(found, key=lambda at: max(fate.badness for fate in pick(fates, [at])))
+    (what, _), under = found[worst], ""
+    alike = [value for own, value in found.values() if own == what]
+    if len(alike) < len(hurt):
+        alike, under = [found[worst][1]], f" under {grid.choice.values[worst]}"
+    if what == "lost":
+        return f": {_span(alike, 'ratio')} of its packets are lost{under}"
+    return f": packets wait {_span(alike, 'time')} in the queue{under}"
+
+
+def _find_cause(tier: TierFates, main: str, at: int) -> tuple[str, float] | None:
+    """Find why somebody suffers under a choice: packets that are lost, and their share, or the queue, and its delay in ns."""
     fate, queue = tier.people[main][at], tier.queues[at]
     if fate is None or queue is None or not fate.suffers:
-        return ""
+        return None
     worst = fate.party.worst
     if worst.harm == "lost":
-        lost = worst.loss_ratio
-        return f": {format_quantity(lost, 'ratio')} of its packets are lost" if lost else ""
+        return ("lost", worst.loss_ratio) if worst.loss_ratio else None
     delays = [own.delay.mean for own in tier.queues if own and own.delay]
     if queue.delay is None or queue.delay.mean - min(delays) < FELT:
-        return ""
-    return f": packets wait {format_quantity(queue.delay.mean, 'time')} in the queue"
+        return None
+    return "waits", queue.delay.mean
 
 
-def _tell_cost(tiers: Sequence[tuple[TierFates, Sequence[int]]], best: Sequence[int]) -> str:
-    found = find_costs(tiers, best)
+def _tell_cost(
+    tiers: Sequence[tuple[TierFates, Sequence[int], Sequence[int]]], base: str = ""
+) -> str:
+    """Say what the best choices cost transfers, or give them, as the end of a sentence.
+
+    Parameters
+    ----------
+    tiers
+        As of `find_costs`.
+    base
+        The choice that they are set against, where a reader cannot know it.
+    """
+    found = find_costs(tiers)
     if found is None:
         return ""
-    losses = {name: own for name, own in found.items() if max(own) < 0 and min(own) <= -NO_COST}
+    than = f" than under {base}" if base else ""
+    # Of all places, or where it is felt, of some.
+    losses = {
+        name: own for name, own in found.items() if min(own) <= (-NO_COST if max(own) < 0 else -TIE)
+    }
     gains = {name: own for name, own in found.items() if min(own) >= NO_COST}
     if losses:
-        name = min(losses, key=lambda name: min(losses[name]))
-        return f", for {_write_shares([-change for change in losses[name]])} less {name}"
+        ordered = sorted(losses, key=lambda name: min(losses[name]))
+        # The largest is said in any case; another only where it is no tie.
+        named = [name for at, name in enumerate(ordered) if not at or min(losses[name]) <= -TIE]
+        told = [_write_loss(name, losses[name]) for name in named[:MOST_COSTS]]
+        return f", for {join_names([*told, *_count_more(named)])}{than}"
     if gains:
         name = max(gains, key=lambda name: max(gains[name]))
-        return f", with {_write_shares(gains[name])} more {name}"
+        return f", with {_write_shares(gains[name])} more {name}{than}"
     is_even = all(min(own) > -NO_COST for own in found.values())
     return ", at no cost to transfers" if is_even else ""
 
 
+def _write_loss(name: str, changes: Sequence[float]) -> str:
+    """Write what a transfer loses: where it gains at some places, what it loses at most."""
+    if max(changes) > 0:
+        return f"up to {_write_shares([-min(changes)])} less {name}"
+    return f"{_write_shares([-change for change in changes])} less {name}"
+
+
+def _tell_worsened(tier: TierFates, base: int, best: Sequence[int], named: set[str]) -> str:
+    """Say who else has a worse number under the best choices than under a base, as the end of a sentence."""
+    found = {
+        name: own for name, own in find_worsened(tier, base, best).items() if name not in named
+    }
+    told = [
+        f"{name} is worse ({_write_span(own[1:])}, not {_write_span(own[:1])})"
+        for name, own in list(found.items())[:MOST_COSTS]
+    ]
+    return f"; {join_names([*told, *_count_more(list(found))])}" if told else ""
+
+
 def _write_shares(shares: Sequence[float]) -> str:
+    """Write the least and the largest of some shares, both with as many decimals."""
     ends = [100 * max(share, 0.0) for share in (min(shares), max(shares))]
-    texts = list(dict.fromkeys(f"{end:.0f}" if end >= WHOLE else f"{end:.1f}" for end in ends))
-    return f"{'–'.join(texts)} %"
+    decimals = 0 if ends[1] >= WHOLE else 1
+    return f"{'–'.join(dict.fromkeys(f'{end:.{decimals}f}' for end in ends))} %"
 
 
 def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
-    second = f"No {grid.choice.name} changes how anybody fares within a tier."
+    second = (
+        f"No {grid.choice.name} changes anybody's grade within a tier{_tell_widest(grid, tiers)}."
+    )
     helpless: dict[str, list[int]] = {}
     for number, tier in enumerate(tiers):
         for name, fates in tier.people.items():
@@ -223,9 +305,23 @@ def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
     suffering = [fate for at in helpless[name] for fate in pick_all(tiers[at].people[name])]
     where = _name_tiers(grid, tiers, helpless[name])
     return (
-        f"{_capitalise(_tell_fate(name, suffering))} under every {grid.choice.name} {where}.",
+        f"{capitalise(_tell_fate(name, suffering))} under every {grid.choice.name} {where}.",
         second,
     )
+
+
+def _tell_widest(grid: Grid, tiers: Sequence[TierFates]) -> str:
+    """Say whose number differs most between choices of one tier, as the end of a sentence."""
+    found = [(gap, number) for number, tier in enumerate(tiers) for gap in find_gaps(tier)[:1]]
+    if not found:
+        return ""
+    gap, number = max(found, key=lambda own: own[0].ratio)
+    told = [
+        f"{_write_span(pick(tiers[number].people[gap.name], [at]))} under {grid.choice.values[at]}"
+        for at in (gap.better, gap.worse)
+    ]
+    where = _name_tiers(grid, tiers, [number])
+    return f"; what differs most is {gap.name} {where}: {', '.join(told)}"
 
 
 def _tell_best_of_grid(
@@ -234,7 +330,7 @@ def _tell_best_of_grid(
     best = [find_best(tier) for tier in tiers]
     common = [at for at in range(len(grid.choice.values)) if all(at in own for own in best)]
     if common:
-        cost = _tell_cost([own for own in zip(tiers, hurt, strict=True) if own[1]], common)
+        cost = _tell_cost([(tier, own, common) for tier, own in zip(tiers, hurt, strict=True)])
         where = _name_tiers(grid, tiers, range(len(tiers)))
         tie = " (a tie)" if len(common) > 1 else ""
         left = [
@@ -250,7 +346,8 @@ def _tell_best_of_grid(
     told = [
         f"{_name_any(grid, own)} {_name_tiers(grid, tiers, where)}" for own, where in parts.items()
     ]
-    return f"Best: {list_names(told, MOST_NAMED, '; ')}."
+    cost = _tell_cost(list(zip(tiers, hurt, best, strict=True)))
+    return f"Best: {list_names(told, MOST_NAMED, '; ')}{cost}."
 
 
 def _name_any(grid: Grid, places: Sequence[int]) -> str:
@@ -269,38 +366,45 @@ def _name_tiers(grid: Grid, tiers: Sequence[TierFates], places: Sequence[int]) -
         return f"with {list_names(names, MOST_NAMED, '; ')}"
     values = [axes[0].values[at] for at in places]
     # A value with a unit says of itself what it is.
-    has_unit = all(" " in value and value[0].isdigit() for value in values)
+    has_unit = all(WITH_UNIT.fullmatch(value) for value in values)
     named = join_names(values) if len(values) <= MOST_NAMED else list_names(values, MOST_NAMED - 1)
     return f"at {named}" if has_unit else f"with {axes[0].name} {named}"
 
 
 def _tell_fate(name: str, fates: Sequence[Fate]) -> str:
-    """Say how somebody fares under some choices, with the span of its numbers."""
+    """Say how somebody fares under some choices: the range of its words and that of its numbers."""
     number = _write_span(fates)
     if fates[0].is_count:
         return number if name == "it" else f"{name}: {number}"
-    words = list(dict.fromkeys(fate.word for fate in fates if fate.word))
+    ordered = sorted(fates, key=lambda fate: (ORDER.index(fate.grade), fate.word == UNUSABLE))
+    words = list(dict.fromkeys(fate.word for fate in ordered if fate.word))
     shown = f" ({number})" if number else ""
-    return f"{name} is {' or '.join(words)}{shown}"
+    return f"{name} is {' to '.join([*words[:1], *words[1:][-1:]])}{shown}"
 
 
 def _write_span(fates: Sequence[Fate]) -> str:
     """Write the numbers of some fates as one, from the least to the most, without intervals."""
-    first = fates[0]
+    first = max(fates, key=lambda fate: fate.badness)
     # What is graded by another number is told by its word alone.
     alike = [fate for fate in fates if fate.headline.about == first.headline.about]
-    known = sorted(fate.estimate.mean for fate in alike if fate.estimate)
+    known = [fate.estimate.mean for fate in alike if fate.estimate]
     if not known:
         return first.headline.told
     if first.is_count:
-        ends = list(dict.fromkeys(f"{value:.0f}" for value in (known[0], known[-1])))
-        return f"{'–'.join(ends)} of {len(first.party.findings)} suffer"
-    ends = list(dict.fromkeys(write_value(end, first.kind) for end in (known[0], known[-1])))
-    units = {end.partition(" ")[2] for end in ends}
-    if len(ends) > 1 and len(units) == 1:
-        numbers = "–".join(end.partition(" ")[0] for end in ends)
-        return first.headline.surround(f"{numbers} {units.pop()}".strip())
-    return first.headline.surround(" to ".join(ends))
+        ends = list(dict.fromkeys(f"{value:.0f}" for value in (min(known), max(known))))
+        many = "none" if ends == ["0"] else "–".join(ends)
+        return f"{many} of {len(first.party.findings)} {'suffers' if ends == ['1'] else 'suffer'}"
+    return first.headline.surround(_span(known, first.kind))
+
+
+def _span(values: Sequence[float], kind: Kind) -> str:
+    """Write the least and the largest of some values in one unit; one value alone, or values that read alike, once."""
+    ends = min(values), max(values)
+    if kind == "number" and ends[1] < FEW_DECIMALS:
+        return "–".join(dict.fromkeys(write_value(end, kind) for end in ends))
+    unit = choose_unit(ends, kind)
+    numbers = dict.fromkeys(format_number(end, unit) for end in ends)
+    return f"{'–'.join(numbers)} {unit.name}".strip()
 
 
 def _name(choices: Sequence[str], places: Sequence[int]) -> str:
@@ -309,7 +413,3 @@ def _name(choices: Sequence[str], places: Sequence[int]) -> str:
         return "every one"
     names = [choices[at] for at in places]
     return join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED - 1)
-
-
-def _capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]

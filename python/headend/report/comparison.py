@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.judging.bottleneck import gather_queues
@@ -30,7 +30,6 @@ from headend.scenario.groups import MOST_LISTED
 
 if TYPE_CHECKING:
     from headend.figures import Figure
-    from headend.judging.answer import Answer
     from headend.results.record import Record
 
 #: Rows of a board that stand open; a longer one is folded.
@@ -99,7 +98,9 @@ def describe_comparison(
     of_runs = (text for result in pooled for text in result.warnings)
     warnings = [*warn_of_variants(variants, missing_seeds), *of_runs]
     return {
-        "answer": choose_why(answer_comparison(variants), figures),
+        "answer": answer_comparison(variants).settle_why(
+            [figure.name for figure in figures], INSTEAD
+        ),
         "shown": pooled,
         "variants": variants,
         "unfinished": tell_unfinished(unfinished),
@@ -136,13 +137,6 @@ def _show_tier(tier: Tier) -> ShownTier:
         compare_figures(variants) if has_board else [],
         explain_board(variants),
     )
-
-
-def choose_why(answer: Answer, figures: Sequence[Figure]) -> Answer:
-    """Let an answer name a figure that is on the page."""
-    names = [figure.name for figure in figures]
-    wanted = [name for name in (answer.why, *INSTEAD) if name in names]
-    return replace(answer, why=wanted[0] if wanted else "")
 
 
 def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headend.judging.bottleneck import gather_queues
@@ -14,7 +13,6 @@ from headend.scenario.groups import MOST_LISTED
 
 if TYPE_CHECKING:
     from headend.figures import Figure
-    from headend.judging.answer import Answer
     from headend.results.record import Record
 
 
@@ -23,7 +21,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
     verdict = judge(result)
     return {
         "result": result,
-        "answer": settle_why(answer_run(result, verdict), figures),
+        "answer": answer_run(result, verdict).settle_why([figure.name for figure in figures]),
         "verdict": verdict,
         "missed": [outcome for outcome in result.expectations if not outcome.met],
         "warnings": list(dict.fromkeys(result.warnings)),
@@ -31,11 +29,3 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
         "parties_of_queues": gather_queues(result),
         "most_listed": MOST_LISTED,
     }
-
-
-def settle_why(answer: Answer, figures: Sequence[Figure]) -> Answer:
-    """Let an answer name a figure that is there: the first one, where its own could not be drawn."""
-    names = [figure.name for figure in figures]
-    if not names or answer.why in names:
-        return answer
-    return replace(answer, why=names[0])

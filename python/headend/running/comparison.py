@@ -64,10 +64,11 @@ class Comparison(Presented):
     def present(self) -> tuple[Answer, list[Figure]]:
         """Give the answer and all figures of its page."""
         from headend.figures import draw_figures
-        from headend.report.comparison import choose_why
+        from headend.report.comparison import INSTEAD
 
         figures = draw_figures(self.results)
-        return choose_why(self.answer, figures), figures
+        names = [figure.name for figure in figures]
+        return self.answer.settle_why(names, INSTEAD), figures
 
     def __repr__(self) -> str:
         """Say what was compared; the runs are in ``results``."""

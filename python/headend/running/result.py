@@ -129,7 +129,7 @@ def _present(record: Record) -> tuple[Answer, list[Figure]]:
     from headend.figures import draw_figures
     from headend.judging.run_answer import answer_run
     from headend.judging.verdict import judge
-    from headend.report.run import settle_why
 
     figures = draw_figures([record])
-    return settle_why(answer_run(record, judge(record)), figures), figures
+    answer = answer_run(record, judge(record))
+    return answer.settle_why([figure.name for figure in figures]), figures

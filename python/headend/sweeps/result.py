@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,11 +39,7 @@ class SweepResult(SweepRecord, Presented):
     def present(self) -> tuple[Answer, list[Figure]]:
         """Give the answer and all figures of its page."""
         figures = draw_sweep_figures(self)
-        names = [figure.name for figure in figures]
-        answer = self.answer
-        if names and answer.why not in names:
-            answer = replace(answer, why=names[0])
-        return answer, figures
+        return self.answer.settle_why([figure.name for figure in figures]), figures
 
     def to_csv(
         self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False

@@ -36,11 +36,12 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def capitalise(text: str) -> str:
-    """Begin a sentence with a capital, unless its first word is a path.
+    """Begin a sentence with a capital, unless its first word is a name that is no plain word.
 
     Examples
     --------
-    >>> capitalise("call and page"), capitalise("call.mos.p5 and page")
-    ('Call and page', 'call.mos.p5 and page')
+    >>> capitalise("call and page"), capitalise("call.mos.p5 and page"), capitalise("web_2: good")
+    ('Call and page', 'call.mos.p5 and page', 'web_2: good')
     """
-    return text if "." in text.split(" ")[0] else text[:1].upper() + text[1:]
+    word = text.split(maxsplit=1)[0].rstrip(",:;") if text else ""
+    return text[:1].upper() + text[1:] if word.isalpha() and word.islower() else text
