@@ -30,6 +30,7 @@ from headend.figures.theme import (
     log_axis,
     make_chart,
 )
+from headend.figures.thinning import thin_series
 from headend.report import page
 from headend.results.seal import seal
 from headend.running.result import Result
@@ -424,3 +425,21 @@ def test_the_warm_up_is_shaded_and_named(crowded: Result) -> None:
 
 def test_only_the_figures_asked_for_are_drawn(crowded: Result) -> None:
     assert [figure.name for figure in draw_figures([crowded], ["cwnd", "ping"])] == ["ping", "cwnd"]
+
+
+def test_a_line_over_time_has_a_point_for_each_interval_that_was_left_out() -> None:
+    times = [1, 2, 3, 8, 9]
+    delays = [5.0, 6.0, float("nan"), 7.0, 8.0]
+    rows = pl.DataFrame(
+        {
+            "time_ns": [int(time * 1e9) for time in times],
+            "queue": "up",
+            "delay": delays,
+            "rate": 1.0,
+        },
+        schema_overrides={"time_ns": pl.UInt64},
+    )
+    thin = thin_series(rows, ["queue"], ["delay", "rate"])
+    assert thin["time_s"].to_list() == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert thin["delay"].to_list() == [5, 6, None, None, None, None, None, 7, 8]
+    assert thin["rate"].to_list() == [1] * 9

@@ -28,6 +28,8 @@ def thin_series(
 ) -> pl.DataFrame:
     """Merge neighbouring intervals until each line has few enough points.
 
+    A line has a point for each interval between its first and its last, also for those of which the table has no row.
+
     Parameters
     ----------
     rows
@@ -46,12 +48,13 @@ def thin_series(
     """
     import polars as pl
 
-    times = rows["time_ns"].n_unique()
-    step = -(-times // POINTS_OVER_TIME)
     columns = [*means, *maxima]
     rows = rows.select(*by, "time_ns", *columns).with_columns(
         pl.col(columns).cast(pl.Float64).fill_nan(None)
     )
+    rows = _fill_gaps(rows, by)
+    times = rows["time_ns"].n_unique()
+    step = -(-times // POINTS_OVER_TIME)
     if step > 1:
         number = pl.col("time_ns").rank("dense") - 1
         rows = (
@@ -67,6 +70,29 @@ def thin_series(
     rounded = [pl.col(name).round_sig_figs(4) for name in columns]
     time = (pl.col("time_ns") / 1e9).round_sig_figs(6).alias("time_s")
     return rows.select(*by, time, *rounded)
+
+
+def _fill_gaps(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Give each line a row for every interval: one without a row is as the one before it."""
+    import polars as pl
+
+    steps = rows["time_ns"].unique().sort().diff().drop_nulls()
+    if steps.is_empty():
+        return rows
+    interval = int(steps.quantile(0.5, "nearest") or 0)
+    time = pl.col("time_ns")
+    following = time.shift(-1).over(by)
+    gaps = rows.with_columns(following=following).filter(
+        2 * (pl.col("following") - time) > 3 * interval
+    )
+    if gaps.is_empty():
+        return rows
+    begin, end = (pl.col(name).cast(pl.Int64) for name in ("time_ns", "following"))
+    missing = gaps.with_columns(
+        time_ns=pl.int_ranges(begin + interval, end - interval // 2, interval)
+    ).explode("time_ns")
+    filled = missing.select(rows.columns).cast({"time_ns": rows.schema["time_ns"]})
+    return pl.concat([rows, filled]).sort("time_ns", maintain_order=True)
 
 
 def thin_distributions(rows: pl.DataFrame) -> pl.DataFrame:
