@@ -46,8 +46,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "run": ("run", "upload-and-call"),
     "street": ("run", *STREET),
     "compare": (
-        *("compare", "upload-and-call", "--vary", "queue=drop_tail,docsis_pie,codel"),
-        *("--seeds", "2", "--set", "duration=40 s"),
+        *("compare", "upload-and-call", "--vary"),
+        'queue={drop_tail={limit="250 ms"}},{buffer_control={target="32 KiB"}},docsis_pie',
+        *("--label", "drop-tail 250 ms", "--label", "Buffer Control 32 KiB"),
+        *("--label", "DOCSIS-PIE", "--seeds", "3", "--set", "duration=40 s"),
     ),
     "grid": (
         *("compare", "upload-and-call", "--set", "duration=40 s"),
@@ -83,6 +85,8 @@ MEASURE = """() => {
     question: find("h1"), answer: find(".said"), matrix: find(".matrix"),
     matrixBox: box(first?.querySelector(".matrix")?.closest(".scroll")),
     chart: find(".why .chart"), said: first?.querySelector(".said")?.textContent ?? "",
+    fades: Boolean(first?.querySelector(".scroll.more")),
+    choices: (first?.querySelectorAll(".matrix thead th").length ?? 1) - 1,
     cells: [...(first?.querySelectorAll("td.cell") ?? [])].map(cell => cell.textContent.trim()),
     why: first?.querySelectorAll(".why").length ?? 0,
     twice: charts.map(c => c.dataset.chart).filter((name, at, all) => all.indexOf(name) < at),
@@ -98,6 +102,23 @@ MEASURE = """() => {
     chartText: [...document.querySelectorAll(".chart .role-axis-label text")].map(text => getComputedStyle(text).fill)[0],
   };
 }""".replace("%s", str(EDGE))
+
+
+#: Puts a chart into a fold of its own, and tells how many pictures it has before and in print, and what comes of the fold.
+FOLD = """async () => {
+  const fold = document.createElement("details");
+  const chart = document.querySelector(".chart").cloneNode();
+  fold.append(chart);
+  document.querySelector("main").append(fold);
+  drawAgain([chart]);
+  const before = chart.querySelectorAll("svg.marks").length;
+  dispatchEvent(new Event("beforeprint"));
+  const open = fold.open;
+  for (let turn = 0; turn < 1000; turn += 1) await null;
+  const printed = chart.querySelectorAll("svg.marks").length;
+  dispatchEvent(new Event("afterprint"));
+  return { before, printed, open, after: fold.open };
+}"""
 
 
 @dataclass
@@ -206,6 +227,27 @@ def test_the_first_screen_holds_question_answer_and_matrix(
     assert measures["matrix"], "no matrix in the first screen"
     assert measures["matrix"]["bottom"] <= size[1]
     assert any(measures["cells"])
+
+
+@each_page
+def test_a_matrix_of_few_choices_is_whole_on_a_narrow_screen(look: Any, name: str) -> None:
+    measures = look(name, NARROW).measures
+    box, matrix = measures["matrixBox"], measures["matrix"]
+    if measures["choices"] <= 3:
+        assert matrix["right"] <= box["right"] + 0.5
+    # Of more, the edge shows that there is more.
+    assert measures["fades"] is (matrix["right"] > box["right"] + 1)
+
+
+def test_what_is_folded_is_drawn_for_print_and_folded_again(
+    browser: Any, pages: Mapping[str, Path]
+) -> None:
+    page = browser.new_page(viewport={"width": WIDE[0], "height": WIDE[1]})
+    page.goto(pages["study"].as_uri())
+    page.wait_for_function(WHOLE, timeout=PATIENCE)
+    folded = page.evaluate(FOLD)
+    assert folded == {"before": 0, "printed": 1, "open": True, "after": False}
+    page.close()
 
 
 @each_page

@@ -140,15 +140,19 @@ def mark_code(text: str) -> markupsafe.Markup:
 
 
 def keep_units(text: str) -> str:
-    r"""Keep a number and its unit on one line.
+    r"""Keep a number and its unit on one line, and a sign with its number.
 
     Examples
     --------
     >>> keep_units("each 2 to 3.5 Mbit/s").split(" ")
     ['each', '2', 'to', '3.5\xa0Mbit/s']
+    >>> keep_units("MOS 4.35 ± 0.01, ≥ 4").split(" ")
+    ['MOS', '4.35', '±\xa00.01,', '≥\xa04']
     """
     return re.sub(
-        r"(?<=\d) (?=%|[kMG]?bit/s|[mµn]?s\b|min\b|[kMG]i?B\b|RPM)", "\N{NO-BREAK SPACE}", text
+        r"(?<=\d) (?=%|[kMG]?bit/s|[mµn]?s\b|min\b|[kMG]i?B\b|RPM)|(?<=[±≥≤]) (?=\d)",
+        "\N{NO-BREAK SPACE}",
+        text,
     )
 
 

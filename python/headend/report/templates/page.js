@@ -118,7 +118,23 @@ function fitAgain() {
   resized = setTimeout(() => drawAgain([...widths.keys()].filter(element => Math.abs(widths.get(element) - element.clientWidth) > 40)), 200);
 }
 
+// Paper has no folds: they are opened where there are charts, which are drawn without a pause, and closed again afterwards.
+let unfolded = [];
+function unfold() {
+  unfolded = [...document.querySelectorAll("details:not([open]):has(.chart)")].filter(fold => !fold.closest(".chart"));
+  for (const fold of unfolded) fold.open = true;
+  for (const element of waiting) draw(element);
+  waiting.clear();
+}
+
+function foldAgain() {
+  for (const fold of unfolded) fold.open = false;
+  unfolded = [];
+}
+
 drawAgain(document.querySelectorAll(".chart"));
+addEventListener("beforeprint", unfold);
+addEventListener("afterprint", foldAgain);
 document.addEventListener("toggle", drawAll, true);
 dark.addEventListener("change", () => drawAgain(widths.keys()));
 addEventListener("resize", fitAgain);
