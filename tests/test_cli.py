@@ -82,7 +82,7 @@ def test_a_run_that_is_stopped_in_its_warm_up_says_so(
     answer = call("run", "home-line.toml", "--out", "out", *longer)
     assert answer.exit_code == 130
     warning = (
-        "stopped at 2000 s, before the warm-up of 3000 s was over: all figures are of the warm-up"
+        "stopped at 2,000 s, before the warm-up of 3,000 s was over: all figures are of the warm-up"
     )
     assert f"Warning: {warning}" in answer.stdout
     (found,) = RunResult.load("out").warnings
@@ -128,7 +128,12 @@ def test_a_narrow_terminal_cuts_nothing(
     assert "✗ unusable MOS 1." in answer.stdout
     assert max(map(len, answer.stdout.splitlines())) <= 50
     answer = call("run", "home-line.toml", "--full")
-    for shown in ("  grade: ✗ bad", "  delay p95: ", "  discipline: drop_tail", "  dropped: 10"):
+    for shown in (
+        "  grade: ✗ bad",
+        "  delay p95 (ms): ",
+        "  discipline: drop_tail",
+        "  dropped: 10",
+    ):
         assert shown in answer.stdout
     assert "…" not in answer.stdout.replace("queue=…", "")
     assert max(map(len, answer.stdout.splitlines())) <= 50
@@ -646,7 +651,7 @@ def test_a_quiet_run_that_is_interrupted_says_what_is_kept(
         "headend.cli.terminal._ignore", lambda _now: os.kill(os.getpid(), signal.SIGINT)
     )
     answer = call("run", "home-line.toml", "-q", "--set", "duration=6000 s", "--out", "out")
-    told = "interrupted: kept in out, 2000 s of 6000 s\n"
+    told = "interrupted: kept in out, 2,000 s of 6,000 s\n"
     assert (answer.exit_code, answer.stdout, answer.stderr) == (130, "", told)
     monkeypatch.undo()
     monkeypatch.chdir(home_line.parent)

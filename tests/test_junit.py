@@ -108,7 +108,7 @@ def test_a_run_that_was_stopped_says_so() -> None:
     assert result.is_partial
     (suite,) = read(write_suites([result]))
     properties = read_properties(suite)
-    assert properties["interrupted"].endswith("of 100000 s")
+    assert properties["interrupted"].endswith("of 100,000 s")
     assert properties["interrupted"].startswith(f"at {properties['simulated']} ")
     counts = [suite.attrib[name] for name in ("tests", "failures", "errors")]
     assert counts == ["2", "0", "2"]

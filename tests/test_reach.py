@@ -155,7 +155,8 @@ def test_one_name_in_two_folders_is_refused(folder: Path) -> None:
     answer = run(scenario, "--set", down % "slow")
     assert answer.exit_code == 2
     assert (
-        "there are two of this name, mine/slow and slow; write one of them ./slow" in answer.stderr
+        "two files have this name, mine/slow and slow; write ./slow for one of them"
+        in answer.stderr
     )
     assert run(scenario, "--set", down % "./slow").exit_code == 0
 

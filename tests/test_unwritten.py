@@ -215,7 +215,7 @@ def test_a_study_is_completed_without_running_a_point_again(
         raise ValueError("Vega-Lite to SVG conversion failed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("headend.figures.export._render", fail)
+        patch.setattr("headend.figures.export._draw", fail)
         assert call("study", "run", "document/one", "--out", "out").exit_code == 70
 
     def refuse(job: Job, stop: threading.Event | None = None) -> None:
@@ -295,7 +295,7 @@ def test_a_picture_that_cannot_be_drawn_costs_no_run(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("headend.figures.export._render", fail)
+        patch.setattr("headend.figures.export._draw", fail)
         answer = call("run", "line.toml", "--out", "out", "--explain", "ping@1 s")
     assert answer.exit_code == 2
     assert re.fullmatch(

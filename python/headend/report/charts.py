@@ -47,7 +47,7 @@ def pack_rows(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     Examples
     --------
     >>> pack_rows({"series": ["a", "a", "a"], "x": [1.0, 2.5, 3.0]})
-    {'count': 3, 'columns': {'series': {'runs': [['a', 3]]}, 'x': [1, 2.5, 3]}}
+    {'count': 3, 'columns': {'series': {'block': ['a'], 'times': 3}, 'x': [1, 2.5, 3]}}
     """
     count = len(next(iter(columns.values()), ()))
     return {
