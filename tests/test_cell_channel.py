@@ -6,7 +6,7 @@ from typing import Any
 
 import headend
 from headend.judging.channels import gather_channels
-from headend.judging.verdict import judge, summarise_comparison
+from headend.judging.verdict import judge, note_comparison
 
 #: A cell with a download whose window always waits in it.
 CELL: dict[str, Any] = {
@@ -48,5 +48,5 @@ def test_a_cell_with_a_call_alone_is_not_full() -> None:
 
 def test_a_comparison_names_the_full_cell() -> None:
     runs = headend.compare(CELL, {"queue": ["drop_tail", "drr"]}).results
-    lines = summarise_comparison(runs)
+    lines = note_comparison(runs, list(map(judge, runs)))
     assert "The channel of wifi is full under drop_tail and drr." in lines

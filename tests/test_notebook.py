@@ -15,6 +15,8 @@ import pytest
 
 import headend
 from headend.errors import InputError
+from headend.figures import draw_figures
+from headend.figures.export import choose_figures, name_panels
 from headend.figures.plot import VEGALITE
 from headend.report import notebook
 
@@ -142,8 +144,23 @@ def test_figures_have_the_names_of_the_page(result: headend.Result, tmp_path: Pa
     assert result.answer.why in names
 
 
+def test_a_chart_of_a_figure_has_the_name_that_the_command_lists(
+    result: headend.Result, tmp_path: Path
+) -> None:
+    figures = draw_figures([result])
+    figure = next(own for own in figures if len(own.panels) > 1)
+    for name, panel in zip(name_panels(figure), figure.panels, strict=True):
+        plot = result.figure(name)
+        assert plot.name == name
+        assert choose_figures(figures, [name])[0].panels == [panel]
+        assert "vconcat" not in plot.spec
+    assert "vconcat" in result.figure(figure.name).spec
+    files = result.figure(name_panels(figure)[0]).save(tmp_path / "one.json")
+    assert [file.name for file in files] == ["one.json"]
+
+
 @pytest.mark.parametrize(
-    ("name", "end"), [("quue", '; did you mean "queue"?; there are '), ("zzz", "; there are ")]
+    ("name", "end"), [("quue", '; did you mean "queue"?'), ("zzz", "; there are mos, ")]
 )
 def test_a_figure_that_is_not_there_is_refused_with_those_that_are(
     result: headend.Result, name: str, end: str

@@ -15,6 +15,8 @@ from headend.engine.columns import TABLES
 from headend.figures.experience import draw_voice
 from headend.figures.over_time import draw_internals
 from headend.judging.bottleneck import QueueParty, find_shared_bottleneck, gather_queues
+from headend.judging.comparison import Variant
+from headend.judging.contrast import answer_comparison
 from headend.judging.grading import Finding, Grade
 from headend.judging.queues import name_queue_key, weigh_queues
 from headend.judging.throttling import Throttled, find_throttled
@@ -24,9 +26,10 @@ from headend.judging.verdict import (
     _explain_queue,
     _tell_queue,
     _tell_throttled,
+    describe_shared_queue,
     gather_parties,
     judge,
-    summarise_comparison,
+    note_comparison,
 )
 from headend.running.experiment import compare
 from headend.running.result import Result
@@ -52,9 +55,9 @@ def test_those_who_suffer_most_come_first(fake: Any, home_line: Path) -> None:
 
 
 def test_a_full_line_with_a_short_queue_is_praised(fake: Any, home_line: Path) -> None:
-    paragraph = judge(headend.run(home_line, set={"queue": "docsis_pie"})).paragraph
-    assert paragraph.startswith("Nobody suffered")
-    assert "the queue stayed short" in paragraph
+    verdict = judge(headend.run(home_line, set={"queue": "docsis_pie"}))
+    assert not any(party.worst.suffers for party in verdict.parties)
+    assert "the queue stayed short" in verdict.paragraph
 
 
 def make_line(up: dict[str, Any], down: dict[str, Any], **rest: Any) -> dict[str, Any]:
@@ -120,7 +123,7 @@ def test_a_bottleneck_that_is_named_and_is_none_is_told() -> None:
 def test_a_comparison_is_by_the_queue_that_does_the_harm() -> None:
     path = "link.line.point_to_point.down.queue"
     runs = compare(make_line(TEN, TEN, flow={"get": GET}), {path: ["drop_tail", "codel"]}).results
-    assert summarise_comparison(runs)[-1].startswith("Median delay in the queue line.down: ")
+    assert {queue.queue for queue in describe_shared_queue(runs) if queue} == {"line.down"}
 
 
 def make_cable_that_drops(flows: dict[str, str], drop: int = 0) -> dict[str, Any]:
@@ -153,9 +156,11 @@ def test_who_gets_nothing_through_is_badly_off() -> None:
     assert "let no packet through" in _tell_queue(replace(verdict.queue, delay_p50_ns=None))
     assert "room to spare" not in verdict.paragraph
     runs = [headend.run(make_cable_that_drops({"ping": "ping"}, dscp)) for dscp in (1, 0)]
-    lines = summarise_comparison(runs)
-    assert "The choice changes nobody's grade." not in lines
-    assert any(line.startswith("ping: ") and "(no answer)" in line for line in lines)
+    variants = [Variant(name, [run]) for name, run in zip("ab", runs, strict=True)]
+    matrix = answer_comparison(variants).matrix
+    assert matrix is not None
+    row = matrix.rows[0]
+    assert [cell.number for cell in row.cells if cell][1] == "no answer"
 
 
 def test_lost_pings_count_and_are_told() -> None:
@@ -364,30 +369,18 @@ def test_advice_is_for_the_queue_that_is_there() -> None:
     assert "A limit or an AQM shortens it; --set queue=… tries one." in paragraph
 
 
-def test_a_comparison_of_many_runs_keeps_to_four_sentences(fake: Any, home_line: Path) -> None:
-    calls = "\n".join(f'[flow.call{number}]\napplication = "voice"' for number in range(6))
-    with home_line.open("a") as file:
-        file.write(calls)
-    queues = ["drop_tail", "docsis_pie", "codel", "none", "buffer_control"]
-    lines = summarise_comparison(compare(home_line, {"queue": queues}).results)
-    assert len(lines) == 4
-    assert any("good under docsis_pie, codel, none and buffer_control" in line for line in lines)
-    assert lines[2].startswith("The grades of ")
-    assert ": from " in lines[3]
-
-
-def test_a_comparison_says_whose_grade_changes(fake: Any, home_line: Path) -> None:
-    lines = summarise_comparison(compare(home_line, {"queue": ["drop_tail", "docsis_pie"]}).results)
-    assert any(line.startswith("call: bad under drop_tail") for line in lines)
-    assert not any(line.startswith("upload:") for line in lines)
-    assert lines[-1].startswith("Median delay in the queue cable.up: ")
-
-
-def test_a_comparison_says_which_run_is_partial(fake: Any, home_line: Path) -> None:
+def test_a_comparison_says_nothing_that_its_table_says(fake: Any, home_line: Path) -> None:
     results = compare(home_line, {"queue": ["drop_tail", "docsis_pie"]}).results
-    results[1].manifest["partial"] = True
-    lines = summarise_comparison(results)
-    assert lines[-1] == "Partial, stopped before its end: docsis_pie."
+    assert note_comparison(results, [judge(result) for result in results]) == []
+    alone = judge(results[0])
+    assert note_comparison(results[:1], [alone]) == alone.notes
+
+
+def test_notes_repeat_nothing_of_the_table_of_people(fake: Any, home_line: Path) -> None:
+    verdict = judge(headend.run(home_line))
+    assert verdict.notes
+    told = [own.experience for own in verdict.findings if own.experience]
+    assert not any(experience in note for note in verdict.notes for experience in told)
 
 
 #: Homes whose tiers come to 60 Mbit/s on a channel of 20.
@@ -433,7 +426,7 @@ def test_a_channel_with_room_is_no_cause() -> None:
     roomy = judge(runs[1])
     assert roomy.channels == []
     assert "channel" not in roomy.paragraph
-    lines = summarise_comparison(runs)
+    lines = note_comparison(runs, list(map(judge, runs)))
     assert "The upstream channel cable.up is full under 20 Mbit/s." in lines
 
 
@@ -489,7 +482,6 @@ def test_a_law_that_marks_too_early_is_told() -> None:
     flow = {"put": put, "call": {"application": "voice"}}
     scenario = {"duration": "20 s", "warmup": "5 s", "link": {"cable": {"docsis": cable}}}
     verdict = judge(headend.run({**scenario, "flow": flow}))
-    assert verdict.paragraph.startswith("Nobody suffered, but put got less than the line has")
     assert "although put had more to send: its law (dualpi2) marked" in verdict.paragraph
     assert "request and grant alone take milliseconds" in verdict.paragraph
     assert "room to spare" not in verdict.paragraph
@@ -529,7 +521,6 @@ def test_a_transfer_that_had_next_to_no_time_has_no_grade() -> None:
         assert finding.grade is Grade.NONE
         assert finding.experience.startswith(told)
         assert "0 ms" not in finding.experience.split()
-        assert "Nobody suffered" not in verdict.paragraph
     grades = [
         make_upload("cubic", "drop_tail", rtt="20 s", start=start) for start in ("17 s", "6 s")
     ]
@@ -725,13 +716,13 @@ def test_a_comparison_says_whom_no_choice_helps_and_what_does_the_harm() -> None
     scenario = make_line(TEN, TWENTY, flow=flow, bottleneck="line.up")
     queues = [{"drop_tail": {"limit": "1 s"}}, "docsis_pie"]
     results = compare(scenario, {"queue": queues}, labels=["long", "short"]).results
-    lines = summarise_comparison(results)
+    lines = note_comparison(results, list(map(judge, results)))
     told = next(line for line in lines if line.startswith("Badly off in every run: "))
     assert "call" in told
     # Under the one it is the queue that is varied, under the other the one that is not.
     assert "line.up under long" in told
     assert "line.down under short" in told
-    assert lines[-1].startswith("Median delay in the queue line.up: ")
+    assert {queue.queue for queue in describe_shared_queue(results) if queue} == {"line.up"}
 
 
 def test_a_comparison_is_by_queues_that_differ() -> None:
@@ -756,13 +747,11 @@ def test_a_comparison_is_by_queues_that_differ() -> None:
     queue = find_shared_bottleneck(results)
     rows = [result.queues.filter(queue=queue).row(0, named=True) for result in results]
     assert [row["discipline"] for row in rows] == ["codel", "docsis_pie"]
-    lines = summarise_comparison(results)
-    assert lines[-1].startswith(f"Median delay in the queue {queue} (the worst of 6 like it): ")
+    lines = note_comparison(results, list(map(judge, results)))
+    assert {(own.queue, own.alike) for own in describe_shared_queue(results) if own} == {(queue, 6)}
     # Those of the other class stand in both runs.
     told = next(line for line in lines if line.startswith("Badly off in every run: "))
-    assert told.startswith(
-        "Badly off in every run: some of call ×12. That is the doing of queues like "
-    )
+    assert told.startswith("Badly off in every run: some of call ×12. The cause is queues like ")
     # Parameters of one discipline tell queues apart as well.
     line = make_line(TEN, TEN, flow={"put": up | {"host": "pc"}, "get": GET})
     line["host"] = {"pc": {"via": ["line"]}}

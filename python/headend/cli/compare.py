@@ -396,6 +396,7 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     """Print the answer, what was missed, what to read before it is trusted, and where the rest is."""
     from headend.cli.first_lines import print_answer
     from headend.judging.caveats import tell_unfinished
+    from headend.text.wording import join_names
 
     console = make_output()
     print_answer(comparison.answer, comparison.title)
@@ -406,6 +407,8 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     print_warnings(dict.fromkeys([*comparison.warnings, *of_runs]))
     for name, line in _list_missed(comparison):
         console.print(write_line(("✗", "red"), f" {name}: {line}"))
+    if partial := [one.label for one in comparison.variants if one.pool().is_partial]:
+        console.print(write_line(f"Stopped before its end: {join_names(partial)}."))
     if comparison.unfinished:
         console.print(write_line(tell_unfinished(comparison.unfinished)))
     if comparison.folder:
@@ -416,7 +419,7 @@ def _print_tier(tier: Tier) -> None:
     """Print how everybody fared under each setting of a tier, in words and in figures, over all seeds."""
     from headend.cli.tables import draw_board, draw_comparison, fit
     from headend.judging.comparison import compare_figures, explain_board
-    from headend.judging.verdict import judge, summarise_comparison
+    from headend.judging.verdict import judge, note_comparison
 
     console = make_output()
     variants = tier.present
@@ -426,8 +429,8 @@ def _print_tier(tier: Tier) -> None:
     if tier.label:
         console.print(write_line((tier.label, "bold")))
     console.print(fit(console, draw_comparison(pooled, verdicts)))
-    for line in summarise_comparison(pooled, verdicts):
-        console.print(write_line(line))
+    for note in note_comparison(pooled, verdicts):
+        console.print(write_line(note))
     console.print()
     console.print(fit(console, draw_board(variants, compare_figures(variants))))
     console.print(write_line((explain_board(variants), "dim")), end="\n\n")

@@ -169,7 +169,7 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
         # The name of a chart is known when its figure is drawn.
         is_known = set(only) <= set(list_drawings(results))
         drawn = draw_figures(results, only if only and is_known else None)
-    return choose_figures(drawn, only) if only else drawn
+    return choose_figures(drawn, only, "--only") if only else drawn
 
 
 def _list_figures(drawn: Sequence[Figure], *, as_json: bool) -> None:

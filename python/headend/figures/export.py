@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, suggest, tell_system
+from headend.errors import InputError, find_near, suggest, tell_system
 from headend.extras import PAPER
 from headend.figures.fitting import fit_specification
 from headend.figures.theme import HEIGHT, WIDTH, configure
@@ -128,23 +128,31 @@ def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[s
     return paths
 
 
-def choose_figures(figures: Sequence[Figure], only: Sequence[str]) -> list[Figure]:
+def choose_figures(
+    figures: Sequence[Figure], only: Sequence[str], option: str = ""
+) -> list[Figure]:
     """Choose figures by their names, or single panels by the names of their files, in the order given.
+
+    Parameters
+    ----------
+    figures
+        Those to choose from.
+    only
+        The names.
+    option
+        The option that they were given to, for the error.
 
     Raises
     ------
     InputError
-        For a name that none has.
+        For a name that none has: with the one that was perhaps meant.
     """
     chosen: dict[str, Figure] = {}
     stems = {figure.name: name_panels(figure) for figure in figures}
     for name in only:
         found = [figure for figure in figures if figure.name == name or name in stems[figure.name]]
         if not found:
-            known = [*stems, *(stem for own in stems.values() if len(own) > 1 for stem in own)]
-            raise InputError(
-                f'--only: no figure is called "{name}"{suggest(name, known)}; --list shows them'
-            )
+            raise InputError(_refuse_name(name, stems, option))
         for figure in found:
             own = stems[figure.name]
             kept = own if name == figure.name else [name]
@@ -153,6 +161,16 @@ def choose_figures(figures: Sequence[Figure], only: Sequence[str]) -> list[Figur
             panels = [figure.panels[own.index(stem)] for stem in kept]
             chosen[figure.name] = replace(figure, panels=panels, stems=tuple(kept))
     return list(chosen.values())
+
+
+def _refuse_name(name: str, stems: Mapping[str, Sequence[str]], option: str) -> str:
+    """Say that no figure or chart has a name, and which one was perhaps meant, or else what figures there are."""
+    charts = [stem for own in stems.values() if len(own) > 1 for stem in own]
+    near = find_near(name, [*stems, *charts])
+    known = f"; there are {', '.join(stems)}" if stems else "; there is none"
+    hint = f'; did you mean "{near}"?' if near else known
+    where, more = (f"{option}: ", "; --list shows them") if option else ("", "")
+    return f'{where}no figure is called "{name}"{hint}{more}'
 
 
 def write_small(pictures: Mapping[str, Path], folder: Path, width: int) -> None:

@@ -33,10 +33,13 @@ class Plot:
     ----------
     figure
         What is drawn.
+    name
+        What it was asked for by: the name of the figure, or that of the one chart of it.
     """
 
-    def __init__(self, figure: Figure) -> None:
+    def __init__(self, figure: Figure, name: str) -> None:
         self._figure = figure
+        self._name = name
 
     def __repr__(self) -> str:
         """Say what it shows."""
@@ -46,8 +49,8 @@ class Plot:
 
     @property
     def name(self) -> str:
-        """Its name, such as ``queue``."""
-        return self._figure.name
+        """Its name, such as ``queue``; of one chart of a figure, that of the chart."""
+        return self._name
 
     @property
     def title(self) -> str:
@@ -212,21 +215,3 @@ def _make_paper(
         font,
         title,
     )
-
-
-def choose_plot(figures: Sequence[Figure], name: str) -> Plot:
-    """Give a figure by its name.
-
-    Raises
-    ------
-    InputError
-        For a name that none has: with the one that was perhaps meant, or all there are.
-    """
-    for figure in figures:
-        if figure.name == name:
-            return Plot(figure)
-    names = [figure.name for figure in figures]
-    hint = suggest(str(name), names)
-    # A name that is near does not tell of the others.
-    more = "" if hint.startswith("; there are") else f"; there are {', '.join(names) or 'none'}"
-    raise InputError(f'no figure is called "{name}"{hint}{more}')

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 #: Flows that a sentence names at most.
 MOST_NAMED = 4
 
-#: Up to so many runs, a comparison tells how each flow fared in each.
-FEW_RUNS = 3
-
 #: What to look at where a queue loses much, by the reason that most of its losses have.
 LOSSES = {
     "overlimit": "look at its limit and at the rates asked for",
@@ -70,9 +67,6 @@ SLEEPS_TO = 1 / 3
 
 #: Share of its limit from which that is what ends a queue's growth.
 AT_ITS_LIMIT = 0.8
-
-#: Flows told of in a comparison; with the queue, that makes four sentences.
-MOST_TOLD = 3
 
 
 @dataclass(frozen=True)
@@ -175,7 +169,8 @@ class Verdict:
     queue
         The one that did the harm, or that the scenario is about.
     notes
-        Sentences that say all that an answer of two sentences leaves out, each a line.
+        Sentences on the queue, full channels and lossy paths: what the answer and the table of
+        people leave out.
     channels
         Those that were full.
     """
@@ -324,42 +319,27 @@ def describe_shared_queue(results: Sequence[Record]) -> list[QueueState | None]:
     return [describe_queue(result, name) if name else None for result in results]
 
 
-def summarise_comparison(
-    results: Sequence[Record], verdicts: Sequence[Verdict] | None = None
-) -> list[str]:
-    """Say in a few sentences what the choice between several runs does to each flow and to the queue, and whom no choice helps.
+def note_comparison(results: Sequence[Record], verdicts: Sequence[Verdict]) -> list[str]:
+    """Say in sentences what a table of people by runs leaves out: which queues harm those whom no choice helps, and which channels are full.
 
-    Of one run, which is all that is left of some comparisons, it is the verdict.
+    Of one run, which is all that is left of some comparisons, it is the verdict's notes.
+
+    Parameters
+    ----------
+    results, verdicts
+        The runs, and what was judged of each.
     """
-    verdicts = verdicts or [judge(result) for result in results]
     if len(results) == 1:
-        return [verdicts[0].paragraph]
+        return verdicts[0].notes
     labels = [result.label for result in results]
-    changes, helpless = [], []
-    for name, parties in pair_parties(verdicts):
-        fates = [(label, party) for label, party in zip(labels, parties, strict=True) if party]
-        if any(party.grades != fates[0][1].grades for _, party in fates):
-            changes.append((name, _tell_fates(fates)))
-        if len(fates) == len(labels) and all(party.worst.suffers for _, party in fates):
-            is_group = any(party.is_group for _, party in fates)
-            helpless.append(f"some of {name}" if is_group else name)
-    told = len(changes) if len(changes) <= MOST_TOLD else MOST_TOLD - 1
-    lines = [f"{name}: {fates}." for name, fates in changes[:told]]
-    if len(changes) > told:
-        lines.append(
-            f"The grades of {list_names([name for name, _ in changes[told:]], MOST_NAMED)} change too."
-        )
-    if not lines:
-        lines.append("The choice changes nobody's grade.")
-    if helpless:
-        culprits = _tell_culprits(labels, verdicts)
-        lines.append(f"Badly off in every run: {list_names(helpless, MOST_NAMED)}.{culprits}")
-    lines += _tell_full_channels(labels, verdicts)
-    lines += _tell_shared_queue(results)
-    partial = [result.label for result in results if result.is_partial]
-    return (
-        [*lines, f"Partial, stopped before its end: {join_names(partial)}."] if partial else lines
-    )
+    helpless = [
+        f"some of {name}" if any(party.is_group for party in parties if party) else name
+        for name, parties in pair_parties(verdicts)
+        if all(party and party.worst.suffers for party in parties)
+    ]
+    culprits = _tell_culprits(labels, verdicts) if helpless else ""
+    told = [f"Badly off in every run: {list_names(helpless, MOST_NAMED)}. {culprits}"]
+    return [*(told if culprits else []), *_tell_full_channels(labels, verdicts)]
 
 
 def _tell_culprits(labels: Sequence[str], verdicts: Sequence[Verdict]) -> str:
@@ -376,43 +356,15 @@ def _tell_culprits(labels: Sequence[str], verdicts: Sequence[Verdict]) -> str:
     if not blamed:
         return ""
     if list(map(len, blamed.values())) == [len(labels)]:
-        return f" That is the doing of {next(iter(blamed))}."
-    return f" That is the doing of {join_names([f'{name} under {join_names(where)}' for name, where in blamed.items()])}."
+        return f"The cause is {next(iter(blamed))}."
+    told = [f"{name} under {join_names(where)}" for name, where in blamed.items()]
+    return f"The cause is {join_names(told)}."
 
 
 def _does_harm(queue: QueueState) -> bool:
     """Say whether a queue is long or lossy enough to be felt."""
     is_long = queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p99_ns or 0.0) > LONG_WAIT
     return is_long or queue.lost_ratio > LOSSY_SHARE
-
-
-def _tell_fates(fates: list[tuple[str, Party]]) -> str:
-    """Say how a flow or a group fared in each run, or for many runs, in which it fared alike."""
-    if len(fates) <= FEW_RUNS:
-        return ", ".join(
-            f"{_name_fate(party)} under {label} ({_give_example(party)})" for label, party in fates
-        )
-    alike: dict[str, list[str]] = {}
-    for label, party in sorted(fates, key=lambda fate: _rank(fate[1]), reverse=True):
-        alike.setdefault(_name_fate(party), []).append(label)
-    return ", ".join(f"{fate} under {join_names(labels)}" for fate, labels in alike.items())
-
-
-def _rank(party: Party) -> tuple[int, int]:
-    return count_suffering(party), ORDER.index(party.worst.grade)
-
-
-def _name_fate(party: Party) -> str:
-    if not party.is_group:
-        return "well" if party.worst.grade is Grade.NONE else str(party.worst.grade)
-    suffering = count_suffering(party)
-    return f"{suffering or 'none'} of {len(party.findings)} suffer{'s' if suffering < 2 else ''}"
-
-
-def _give_example(party: Party) -> str:
-    if not party.is_group:
-        return party.worst.experience
-    return f"in the middle {party.middle.experience}; worst, {party.worst.flow}, {party.worst.experience}"
 
 
 def count_suffering(party: Party) -> int:
@@ -426,30 +378,6 @@ def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> l
         for state in verdict.channels:
             full.setdefault(state.title, []).append(label)
     return [f"The {name} is full under {join_names(where)}." for name, where in full.items()]
-
-
-def _tell_shared_queue(results: Sequence[Record]) -> list[str]:
-    states = [
-        (result.label, queue)
-        for result, queue in zip(results, describe_shared_queue(results), strict=True)
-        if queue and queue.delay_p50_ns is not None
-    ]
-    if not states:
-        return []
-    name = states[0][1].queue
-    alike = max(queue.alike for _, queue in states)
-    name += f" (the worst of {alike} like it)" if alike > 1 else ""
-    if len(states) <= FEW_RUNS:
-        told = ", ".join(
-            f"{write_quantity(queue.delay_p50_ns)} under {label} (99th percentile {write_quantity(queue.delay_p99_ns)},"
-            f" line {write_quantity(queue.utilisation, 'ratio')} used)"
-            for label, queue in states
-        )
-        return [f"Median delay in the queue {name}: {told}."]
-    ordered = sorted(states, key=lambda state: state[1].delay_p50_ns or 0.0)
-    ends = (ordered[0], ordered[-1])
-    least, most = (f"{write_quantity(queue.delay_p50_ns)} under {label}" for label, queue in ends)
-    return [f"Median delay in the queue {name}: from {least} to {most}."]
 
 
 def _write_notes(
@@ -470,29 +398,6 @@ def _write_notes(
     parties = gather_parties(findings)
     judged = [party for party in parties if party.grades]
     suffering = [party for party in judged if party.worst.suffers]
-    if suffering:
-        is_bad = suffering[0].worst.grade is Grade.BAD
-        told = list_names([_tell_suffering(party) for party in suffering], MOST_NAMED, "; ")
-        sentences.append(f"{'Badly off' if is_bad else 'Poorly off'}: {told}.")
-        fine = [_name_fine(party) for party in judged if not party.findings[-1].suffers]
-        if fine:
-            sentences.append(f"Well enough: {list_names(fine, MOST_NAMED)}.")
-    elif judged:
-        less = (
-            f", but {list_names(list(throttled.flows), MOST_NAMED)} got less than the line has"
-            if throttled
-            else ""
-        )
-        fair = [party for party in judged if party.worst.grade is Grade.FAIR]
-        told = list_names([_tell_suffering(party) for party in fair or judged], MOST_NAMED, "; ")
-        sentences.append(
-            f"{'Nobody suffered, but not all is good' if fair else f'Nobody suffered{less}'}: {told}."
-        )
-    transfers = [party for party in parties if not party.grades and party.goodput_bps]
-    if transfers:
-        sentences.append(
-            f"Goodput: {list_names([_tell_goodput(party) for party in transfers], MOST_NAMED)}."
-        )
     sentences += _tell_path(parties)
     sentences += map(tell_channel, channels)
     if queue:
@@ -579,35 +484,6 @@ def _tell_other_bottleneck(result: Record, queue: QueueState) -> list[str]:
         else "held none"
     )
     return [f"The scenario calls {result.bottleneck} its bottleneck, which {held}."]
-
-
-def _tell_suffering(party: Party) -> str:
-    """Say how a flow fares, or how many of a group fare as badly as its worst, and how badly."""
-    worst = party.worst
-    if not party.is_group:
-        return f"{worst.flow} ({worst.experience})"
-    count = count_suffering(party) or sum(f.grade is worst.grade for f in party.findings)
-    return (
-        f"{count} of {len(party.findings)} {party.name} (worst, {worst.flow}: {worst.experience})"
-    )
-
-
-def _name_fine(party: Party) -> str:
-    if not party.is_group:
-        return party.name
-    fine = len(party.findings) - count_suffering(party)
-    return f"{'the other ' if fine < len(party.findings) else 'all '}{fine} {party.name}"
-
-
-def _tell_goodput(party: Party) -> str:
-    ways = ", up and down together" if any(f.is_both_ways for f in party.findings) else ""
-    total = write_quantity(party.goodput_bps, "rate") + ways
-    if not party.is_group:
-        return f"{party.name} {total}"
-    least, most = (
-        write_quantity(end.goodput_bps, "rate") for end in (party.worst, party.findings[-1])
-    )
-    return f"{party.label} {total} in all, each from {least} to {most}"
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -23,8 +23,8 @@ from headend.judging.verdict import (
     QueueState,
     describe_shared_queue,
     judge,
+    note_comparison,
     pair_parties,
-    summarise_comparison,
 )
 from headend.scenario.groups import MOST_LISTED
 
@@ -51,8 +51,8 @@ class ShownTier:
         Its settings.
     results
         The result of each over its seeds.
-    lines
-        Sentences that say in full what the choice does.
+    notes
+        Sentences that say what the table of people leaves out.
     people
         By what to call a flow or group: how it fared under each setting.
     queues
@@ -66,7 +66,7 @@ class ShownTier:
     label: str
     variants: list[Variant]
     results: list[Record]
-    lines: list[str]
+    notes: list[str]
     people: list[tuple[str, list[Party | None]]]
     queues: list[QueueState | None]
     board: list[Row]
@@ -131,7 +131,7 @@ def _show_tier(tier: Tier) -> ShownTier:
         tier.label,
         variants,
         pooled,
-        summarise_comparison(pooled, verdicts),
+        note_comparison(pooled, verdicts),
         pair_parties(verdicts),
         describe_shared_queue(pooled),
         compare_figures(variants) if has_board else [],

@@ -38,17 +38,18 @@ class Presented(ABC):
         Parameters
         ----------
         name
-            One of ``figures``.
+            One of ``figures``, or one chart of a figure: the names that ``headend figures --list`` prints.
 
         Raises
         ------
         InputError
             For a name that none has.
         """
-        from headend.figures.plot import choose_plot
+        from headend.figures.export import choose_figures
+        from headend.figures.plot import Plot
 
         _, figures = self.present()
-        return choose_plot(figures, name)
+        return Plot(choose_figures(figures, [str(name)])[0], str(name))
 
     def _repr_html_(self) -> str:
         """Give a notebook the first screen: question, answer, matrix and chart."""

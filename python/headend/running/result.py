@@ -54,7 +54,7 @@ class Result(Record, Presented):
 
     @property
     def verdict(self) -> Verdict:
-        """Who suffered, how much, where the queue stood: ``paragraph`` says it, ``to_dict()`` gives it as ``run --json`` does."""
+        """How everybody fared and where the queue stood: ``notes`` are sentences, ``to_dict()`` gives it as ``run --json`` does."""
         from headend.judging.verdict import judge
 
         return judge(self)
