@@ -448,12 +448,13 @@ def test_results_are_not_written_over(fake: Any, home_line: Path, tmp_path: Path
     (tmp_path / "notes").write_text("x")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
+    # What --force would not replace is not said to be replaced with --force.
     fails_with(
-        "full: exists; choose another folder, or replace it with --force",
+        "full: not a results folder, so it is not replaced; choose another folder",
         "run", "home-line.toml", "--out", "full",
     )  # fmt: skip
     fails_with(
-        "full: not a results folder, so it is not replaced",
+        "full: not a results folder, so it is not replaced; choose another folder",
         "run", "home-line.toml", "--out", "full", "--force",
     )  # fmt: skip
     fails_with(

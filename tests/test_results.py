@@ -235,6 +235,92 @@ def test_a_results_folder_is_replaced_when_forced(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home-line.toml", "out"]
 
 
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("notes.txt", "notes.txt"),
+        ("mine/thesis.txt", "mine/"),
+        ("mine/deep/report.html", "mine/"),
+        ("figures/notes.txt", "figures/notes.txt"),
+        ("figures/mine/delay.svg", "figures/mine/"),
+        ("flows.txt", "flows.txt"),
+    ],
+)
+def test_what_results_did_not_write_is_never_replaced(
+    fake: Any, home_line: Path, tmp_path: Path, path: str, named: str
+) -> None:
+    headend.run(home_line, out=tmp_path / "out", seed=1)
+    (tmp_path / "out" / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "out" / path).write_text("years of work")
+    for force in (False, True):
+        with pytest.raises(InputError, match=f"did not write: {named}; move that"):
+            headend.run(home_line, out=tmp_path / "out", seed=2, force=force)
+    assert (tmp_path / "out" / path).read_text() == "years of work"
+    assert Result.load(tmp_path / "out").manifest["seed"] == 1
+
+
+def test_results_within_results_are_not_replaced(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    headend.run(home_line, out=tmp_path / "out", seed=1)
+    for name in ("a", "b", "c", "d"):
+        headend.run(home_line, out=tmp_path / "out" / name, seed=1)
+    with pytest.raises(InputError, match="did not write: a/, b/, c/ and 1 more; move that"):
+        headend.run(home_line, out=tmp_path / "out", force=True)
+    assert Result.load(tmp_path / "out" / "a").manifest["seed"] == 1
+
+
+def test_what_was_made_of_results_is_replaced_with_them(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    headend.run(home_line, out=out, seed=1)
+    headend.export_tables(out, out / "tables")
+    headend.export_tables(out, out / "csv")
+    (out / "figures").mkdir()
+    (out / "figures" / "delay.svg").write_text("<svg/>")
+    (out / "empty").mkdir()
+    headend.run(home_line, out=out, seed=2, force=True)
+    assert Result.load(out).manifest["seed"] == 2
+    assert not (out / "figures").exists()
+
+
+def test_runs_of_a_comparison_are_replaced_with_it(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    vary = {"queue": ["drop_tail", "codel"]}
+    for _ in range(2):
+        headend.compare(home_line, vary, out=tmp_path / "out", force=True)
+    inner = next(path.parent for path in (tmp_path / "out").glob("*/manifest.json"))
+    (inner / "notes.txt").write_text("years of work")
+    with pytest.raises(InputError, match=f"did not write: {inner.name}/notes.txt; move that"):
+        headend.compare(home_line, vary, out=tmp_path / "out", force=True)
+
+
+def test_results_whose_seals_are_gone_are_not_replaced(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    headend.run(home_line, out=tmp_path / "out", seed=1)
+    (tmp_path / "out" / "SHA256SUMS").unlink()
+    with pytest.raises(InputError, match="not replaced, since nobody can tell"):
+        headend.run(home_line, out=tmp_path / "out", force=True)
+
+
+def test_what_comes_while_a_run_goes_on_is_kept(tmp_path: Path) -> None:
+    def fill(name: str, meanwhile: str = "") -> None:
+        with create_folder(tmp_path / "out", force=True) as fresh:
+            (fresh / "manifest.json").write_text('{"headend": "1"}')
+            (fresh / name).touch()
+            if meanwhile:
+                (tmp_path / "out" / meanwhile).write_text("years of work")
+
+    fill("first")
+    with pytest.raises(InputError, match=r"the results of this run are in .*out-2$"):
+        fill("second", "notes.txt")
+    assert (tmp_path / "out" / "notes.txt").read_text() == "years of work"
+    assert (tmp_path / "out-2" / "second").is_file()
+
+
 def test_an_empty_folder_is_filled(fake: Any, home_line: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     headend.run(home_line, out=tmp_path / "out", seed=2)

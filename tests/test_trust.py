@@ -381,7 +381,7 @@ def test_of_two_runs_into_one_folder_both_are_kept(tmp_path: Path) -> None:
             (fresh / "manifest.json").write_text(json.dumps({"headend": "1", "number": 1}))
             fill(tmp_path / "out", 2)
 
-    told = r"out: another run wrote its results there in the meantime; the results of this run are in .*out-2$"
+    told = r"out: something else was written there in the meantime; the results of this run are in .*out-2$"
     with pytest.raises(InputError, match=told):
         begin_both()
     found = [

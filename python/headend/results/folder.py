@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, tell_system
+from headend.results.replacing import PAGE, find_foreign, name_some
 from headend.results.scratch import open_scratch, put_in_place, sweep_up, write_whole
 from headend.results.seal import SEALS, read_sealed, seal
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MANIFEST = "manifest.json"
-REPORT = "report.html"
+REPORT = PAGE
 
 #: Bytes that a folder's name is cut to; file systems take 255, and a number or an ending comes after it.
 LONGEST_NAME = 160
@@ -165,7 +166,7 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     target
         The folder to be.
     force
-        Replace what is there, if it is the results of runs; an empty folder is filled in any case.
+        Replace what is there, if it is the results of runs and nothing besides; an empty folder is filled in any case.
 
     Raises
     ------
@@ -185,7 +186,7 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
             fresh.mkdir()
             yield fresh
             _seal_tree(fresh)
-            if force:
+            if force and _is_replaceable(target):
                 put_in_place(fresh, target, scratch)
             else:
                 _put_where_free(fresh, target)
@@ -193,15 +194,26 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         raise InputError(f"{target}: cannot be written: {tell_system(error)}") from error
 
 
+def _is_replaceable(target: Path) -> bool:
+    """Say whether a place is free or holds results alone, now that the run is over: much may have come there meanwhile."""
+    if not target.exists():
+        return True
+    try:
+        _check_replaceable(target, force=True)
+    except InputError:
+        return False
+    return True
+
+
 def _put_where_free(fresh: Path, target: Path) -> None:
-    """Move a folder to its place, unless another run has taken that meanwhile: then beside it, and that is an error."""
+    """Move a folder to its place, unless something has come there meanwhile: then beside it, and that is an error."""
     if not target.exists() or not any(target.iterdir()):
         os.rename(fresh, target)  # noqa: PTH104
         return
     beside = choose_folder(target.name, target.parent)
     os.rename(fresh, beside)  # noqa: PTH104
     raise InputError(
-        f"{target}: another run wrote its results there in the meantime; the results of this run are in {beside}"
+        f"{target}: something else was written there in the meantime; the results of this run are in {beside}"
     )
 
 
@@ -259,18 +271,33 @@ def check_kind(folder: Path, own: str) -> None:
 
 
 def _check_replaceable(target: Path, *, force: bool) -> None:
+    """Refuse to write where something is, unless it is to be replaced and is nothing but the results of runs."""
     if not target.is_dir():
         raise InputError(f"{target}: expected a folder to write results to, found a file")
     if not any(target.iterdir()):
         return
-    if not force:
-        raise InputError(
-            f"{target}: exists; choose another folder, or replace it with --force (from Python, force=True)"
-        )
     kind = read_kind(target)
     if kind is None:
-        raise InputError(f"{target}: not a results folder, so it is not replaced")
+        raise InputError(
+            f"{target}: not a results folder, so it is not replaced; choose another folder"
+        )
     if kind in RESUMABLE:
         raise InputError(
             f"{target}: holds the points of a {kind}, so it is not replaced; choose another folder"
+        )
+    try:
+        foreign = find_foreign(target)
+    except InputError as error:
+        raise InputError(
+            f"{target}: not replaced, since nobody can tell what in it the results wrote; choose another folder, or"
+            f" delete it ({str(error).removesuffix('; run it again')})"
+        ) from error
+    if foreign:
+        raise InputError(
+            f"{target}: not replaced, since it also holds what its results did not write: {name_some(foreign)}; move that"
+            " elsewhere, or choose another folder"
+        )
+    if not force:
+        raise InputError(
+            f"{target}: exists; choose another folder, or replace it with --force (from Python, force=True)"
         )

@@ -1,0 +1,106 @@
+"""What of a results folder headend wrote: ``--force`` replaces a folder that holds nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from headend.results.scratch import sweep_up
+from headend.results.seal import SEALS, read_seals
+
+#: The page of a results folder, which is made again from its files and so is not sealed.
+PAGE = "report.html"
+
+#: Folders that commands write into a results folder unless they are told otherwise, each with the endings of their files.
+WRITTEN_LATER = {
+    "figures": (".svg", ".pdf", ".png"),
+    "tables": (".csv", ".jsonl"),
+}
+
+#: Names that an error lists at most.
+MOST_NAMED = 3
+
+
+def find_foreign(folder: Path) -> list[str]:
+    """Find what is in a results folder that its results did not write, such as a note, or other results.
+
+    Of results are their sealed files, their page, and pictures and tables that were made of them: tables in any folder,
+    since ``--csv`` may name one, and pictures in the folder ``figures``.
+
+    Parameters
+    ----------
+    folder
+        The results; its seals must be readable.
+
+    Returns
+    -------
+    list of str
+        Paths from the folder on, sorted. A folder that holds nothing of the results is named alone, with ``/`` behind.
+        Empty folders do not count.
+
+    Raises
+    ------
+    InputError
+        When the seals are gone or damaged: then nobody knows what the results wrote.
+    """
+    sweep_up(folder)
+    sealed = set(_list_sealed(folder, PurePosixPath()))
+    own_folders = {parent for path in sealed for parent in path.parents}
+    tables = {path.stem for path in sealed if path.suffix == ".parquet"}
+    foreign = set()
+    for path in _list_files(folder):
+        if path in sealed or _is_written_later(path, own_folders, tables):
+            continue
+        # The topmost folder that holds nothing of the results stands for all that is in it.
+        above = [parent for parent in path.parents if not _is_known(parent, own_folders)]
+        foreign.add(f"{above[-1]}/" if above else str(path))
+    return sorted(foreign)
+
+
+def name_some(names: list[str]) -> str:
+    """Name the first of several, and say how many there are besides.
+
+    Examples
+    --------
+    >>> name_some(["bad/", "mine/", "notes.txt", "x"])
+    'bad/, mine/, notes.txt and 1 more'
+    """
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _list_sealed(folder: Path, within: PurePosixPath) -> Iterator[PurePosixPath]:
+    """Give the files that seals name; of results within results, those that their own seals name."""
+    yield within / SEALS
+    for name in read_seals(folder / within):
+        path = PurePosixPath(name)
+        # Seals that lead round or out of the folder are none that headend wrote.
+        if path.name == SEALS and path.parent.parts and ".." not in path.parts:
+            yield from _list_sealed(folder, within / path.parent)
+        else:
+            yield within / path
+
+
+def _list_files(folder: Path) -> Iterator[PurePosixPath]:
+    """Give everything in a folder that is not itself a folder; a link is not followed."""
+    for place, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(place) / name).is_symlink()]
+        for name in (*files, *links):
+            yield PurePosixPath((Path(place) / name).relative_to(folder).as_posix())
+
+
+def _is_written_later(
+    path: PurePosixPath, own_folders: set[PurePosixPath], tables: set[str]
+) -> bool:
+    """Say whether a command wrote a file into finished results: the page, a picture, or one of their tables."""
+    if path.parent in own_folders and path.name == PAGE:
+        return True
+    if path.suffix in WRITTEN_LATER["tables"] and path.stem in tables:
+        return True
+    is_beside = path.parent.parent in own_folders and path.parent != path.parent.parent
+    return is_beside and path.suffix in WRITTEN_LATER.get(path.parent.name, ())
+
+
+def _is_known(folder: PurePosixPath, own_folders: set[PurePosixPath]) -> bool:
+    return folder in own_folders or (folder.name in WRITTEN_LATER and folder.parent in own_folders)
