@@ -324,6 +324,22 @@ def test_a_comparison_over_seeds_is_kept_by_variant_and_seed(fake: Any, home_lin
     assert figure["runs"]["docsis_pie"]["difference"]["count"] == 2
 
 
+def test_figures_as_json_are_set_against_each_other_within_a_tier(
+    fake: Any, home_line: Path
+) -> None:
+    """The grid of a researcher: the first choice of each tier has no difference, and every tier its own best."""
+    rate = "link.cable.docsis.upstream.rate=5 Mbit/s,20 Mbit/s"
+    arguments = ["--vary", "queue=drop_tail,docsis_pie", "--vary", rate, "--seeds", "2", "--json"]
+    figures = json.loads(call("compare", "home-line.toml", *arguments).stdout)["figures"]
+    tiers = {"upstream rate 5 Mbit/s", "upstream rate 20 Mbit/s"}
+    assert {figure["tier"] for figure in figures} == tiers
+    for figure in figures:
+        assert list(figure["runs"]) == ["drop_tail", "docsis_pie"]
+        assert figure["runs"]["drop_tail"]["difference"] is None
+    scores = [figure["runs"] for figure in figures if figure["figure"] == "MOS p5"]
+    assert [own["docsis_pie"]["mark"] for own in scores] == ["best", "best"]
+
+
 @pytest.mark.parametrize(
     ("seeds", "message"),
     [

@@ -95,6 +95,33 @@ def test_a_comparison_has_all_its_runs_in_each_file(tmp_path: Path) -> None:
         assert read_back == (tmp_path / "kept" / name).read_bytes()
 
 
+def test_a_grid_has_its_figures_within_each_tier(tmp_path: Path) -> None:
+    """A difference is to the first choice of the same tier, never across tiers."""
+    choices = {
+        "queue": ["drop_tail", "codel"],
+        "link.line.point_to_point.up.rate": ["1 Mbit/s", "4 Mbit/s"],
+    }
+    comparison = headend.compare(LINE, choices, seeds=2, out=tmp_path / "grid", report=False)
+    export_tables(tmp_path / "grid", tmp_path / "read", tables=["figures"])
+    table = comparison.figures_table
+    comparison.to_csv(tmp_path / "kept", tables=["figures"])
+    assert (tmp_path / "read/figures.csv").read_bytes() == (
+        tmp_path / "kept/figures.csv"
+    ).read_bytes()
+    rows = read(tmp_path / "read" / "figures.csv")
+    assert len(rows) == table.height
+    assert set(table["tier"]) == {"upstream rate 1 Mbit/s", "upstream rate 4 Mbit/s"}
+    assert set(table["choice"]) == {"drop_tail", "codel"}
+    for (_, choice), own in table.group_by("tier", "choice"):
+        assert own["difference"].is_null().all() == (choice == "drop_tail")
+        assert (own["seeds"] == 2).all()
+    upload = table.filter(figure="goodput").rows_by_key("tier", named=True)
+    for base, other in upload.values():
+        assert other["unit"] == "bit/s"
+        assert math.isclose(other["difference"], other["mean"] - base["mean"], abs_tol=1.0)
+        assert base["low"] <= base["mean"] <= base["high"]
+
+
 def test_results_at_hand_are_written_as_those_of_a_folder(
     run: headend.Result, tmp_path: Path
 ) -> None:

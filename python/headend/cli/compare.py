@@ -140,7 +140,7 @@ def compare(
     from headend.running.experiment import plan_comparison
     from headend.scenario.source import parse_override
 
-    wanted = Wanted(not no_report, junit, csv, force)
+    wanted = Wanted(not no_report, junit, csv, force, is_comparison=True)
     wanted.check()
     if vary:
         if len(sources) > 1:
@@ -165,7 +165,7 @@ def compare(
         stopped = False
     interrupted = stopped or any(one.is_interruption for one in lacking)
     if as_json:
-        from headend.judging.comparison import describe_figures
+        from headend.judging.board import describe_figures
 
         print_json(
             {

@@ -91,7 +91,7 @@ def figures(
     """Write the figures of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.
 
     For a column of a paper, add --width 85mm --font-size 8 --no-title --format pdf.
-    Figures of an earlier time are replaced where they have the same names.
+    A file that is there is replaced where a new figure has the same name.
     """
     from headend.figures.export import convert_pictures, read_formats, write_figures
 

@@ -12,6 +12,8 @@ from headend.cli.unwritten import Unwritten, attempt, make_report
 from headend.errors import InputError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from headend.running.result import Result
 
 
@@ -29,12 +31,15 @@ class Wanted:
         The folder for result tables as CSV.
     force
         Whether to replace existing tables.
+    is_comparison
+        Whether the table of a comparison's figures is written beside those of its runs.
     """
 
     report: bool
     junit: Path | None
     csv: Path | None
     force: bool
+    is_comparison: bool = False
 
     def check(self) -> None:
         """Refuse targets that cannot be written, before anything is run, and remove the outcomes of an earlier run."""
@@ -42,7 +47,12 @@ class Wanted:
             from headend.engine.columns import TABLES
             from headend.results.export import check_target
 
-            check_target(self.csv, list(TABLES), force=self.force)
+            names = list(TABLES)
+            if self.is_comparison:
+                from headend.judging.board import NAME
+
+                names.append(NAME)
+            check_target(self.csv, names, force=self.force)
         if self.junit:
             from headend.judging.junit import check_junit
 
@@ -98,7 +108,9 @@ class Wanted:
 
             lacking.append(
                 attempt(
-                    lambda: export_results(results, csv, force=force),
+                    lambda: export_results(
+                        results, csv, force=force, beside=self._tabulate(results)
+                    ),
                     csv,
                     f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables",
                 )
@@ -106,6 +118,15 @@ class Wanted:
         if self.report and not stopped:
             lacking.append(make_report(report, folder))
         return [one for one in lacking if one]
+
+    def _tabulate(self, results: Sequence[Result]) -> dict[str, pl.DataFrame]:
+        """Give the tables that are of all runs together."""
+        if not self.is_comparison:
+            return {}
+        from headend.judging.board import NAME, tabulate_figures
+        from headend.judging.comparison import gather_variants
+
+        return {NAME: tabulate_figures(gather_variants(results))}
 
 
 def refuse_own_folder(csv: Path, folder: Path) -> None:

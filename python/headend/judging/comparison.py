@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headend.errors import InputError
@@ -305,19 +305,3 @@ def _tell_means(variants: Sequence[Variant]) -> str:
     own = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
     over = own if share_seeds(variants) else "the seeds of each run"
     return f"Means over {over} with their 95 % intervals, as ± half the width or (from–to)"
-
-
-def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:
-    """Give the figures of variants as JSON can hold them."""
-    return [
-        {
-            "subject": row.figure.subject,
-            "figure": row.figure.name,
-            "more_is_better": row.figure.rising,
-            "runs": {
-                variant.label: cell and asdict(cell)
-                for variant, cell in zip(variants, row.cells, strict=True)
-            },
-        }
-        for row in compare_figures(variants)
-    ]

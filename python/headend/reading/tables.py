@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError, take_path
+from headend.judging.board import NAME as FIGURES
+from headend.judging.board import tabulate_figures
 from headend.judging.caveats import tell_unfinished
+from headend.judging.comparison import gather_variants
 from headend.results.export import flatten_value, gather_tables, write_tables
 from headend.results.folder import read_json, read_table
 from headend.results.record import read_manifest
@@ -38,7 +41,7 @@ def export_tables(
 
     Numbers have their full precision, and missing values are empty (in JSON, null). Of a run these are the tables that
     ``docs/reference/results.md`` explains. A comparison has the same tables over all its runs, with ``label`` and ``seed`` in
-    front; a sweep has ``results``, a row for each point and measure, and ``summary``, the means over seeds; a study has
+    front, and ``figures``, the means over seeds with intervals and differences; a sweep has ``results``, a row for each point and measure, and ``summary``, the means over seeds; a study has
     ``points`` and ``claims``. That a run was stopped before its end, or that a comparison lacks some, is logged as a warning
     of the logger ``headend``: the tables look like any others.
 
@@ -100,7 +103,8 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
             *_tell_partial(results),
             *([lacking[0].lower() + lacking[1:-1]] if lacking else []),
         ]
-        return gather_tables(results), notes
+        figures = tabulate_figures(gather_variants(results))
+        return {**gather_tables(results), FIGURES: figures}, notes
     if kind == "sweep":
         from headend.sweeps.loading import load_sweep
         from headend.sweeps.outcome import RESULTS, SUMMARY

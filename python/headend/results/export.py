@@ -30,6 +30,7 @@ def export_results(
     kind: str = "csv",
     tables: Sequence[str] | None = None,
     force: bool = False,
+    beside: Mapping[str, pl.DataFrame] | None = None,
 ) -> list[Path]:
     """Write the tables of runs that are at hand, as `headend.export_tables` writes those of a folder.
 
@@ -45,8 +46,11 @@ def export_results(
         Only these; all by default.
     force
         Replace files that are there.
+    beside
+        Further tables, of all runs together, by name.
     """
     found = gather_tables(results) if len(results) > 1 else dict(results[0].tables)
+    found |= beside or {}
     return write_tables(found, target, kind, tables, force=force)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_unwritable, take_path
 from headend.judging.answer import Answer
+from headend.judging.board import NAME as FIGURES
+from headend.judging.board import tabulate_figures
 from headend.judging.caveats import warn_of_variants
 from headend.judging.comparison import Variant, gather_variants, label_distinctly
 from headend.judging.contrast import answer_comparison
@@ -24,6 +26,8 @@ from headend.text.wording import list_names
 from headend.version import read_version
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from headend.figures import Figure
 
 #: Flows that one error names at most.
@@ -81,7 +85,7 @@ class Comparison(Presented):
     def to_csv(
         self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
     ) -> list[Path]:
-        """Write the tables of all runs as CSV, a file for each, with ``label`` and ``seed`` in front.
+        """Write the tables of all runs as CSV, a file for each, with ``label`` and ``seed`` in front; and ``figures_table``.
 
         Parameters
         ----------
@@ -93,7 +97,14 @@ class Comparison(Presented):
         list of Path
             The files that were written.
         """
-        return export_results(self.results, folder, tables=tables, force=force)
+        return export_results(
+            self.results, folder, tables=tables, force=force, beside={FIGURES: self.figures_table}
+        )
+
+    @property
+    def figures_table(self) -> pl.DataFrame:
+        """Means over the seeds with intervals, differences and marks, as ``tabulate_figures`` gives them."""
+        return tabulate_figures(self.variants)
 
     @property
     def warnings(self) -> list[str]:
