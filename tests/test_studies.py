@@ -567,6 +567,25 @@ def test_a_document_is_shown_by_its_studies() -> None:
     assert [study["name"] for study in told] == names
 
 
+@pytest.mark.parametrize("name", ["aqm-docsis/choices", "aqm-docsis/conditions", "validation/competition"])
+def test_a_study_is_shown_in_25_lines_and_in_full_on_request(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    study = read_study(name, list_studies()[name])
+    short = CliRunner().invoke(app, ["study", "show", name])
+    full = CliRunner().invoke(app, ["study", "show", name, "--full"])
+    assert (short.exit_code, full.exit_code) == (0, 0)
+    assert len(short.stdout.splitlines()) <= 25
+    assert f"headend study run {name}" in short.stdout
+    assert study.claims[0].id in short.stdout
+    assert f"{len(study.claims)} claim" in short.stdout
+    flat = " ".join(full.stdout.split())
+    for claim in study.claims:
+        assert " ".join(claim.statement.split()) in flat
+        assert f"expected: {' '.join(claim.expected.split())}" in flat
+
+
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     carried: list[tuple[str, str]] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from headend.cli.terminal import (
     make_output,
     print_error,
     print_json,
+    quote_path,
     report_fault,
     show_points,
     write_line,
@@ -38,6 +40,7 @@ from headend.cli.terminal import (
 from headend.cli.unwritten import Unwritten, explain_unwritten, tell_in_json
 from headend.errors import InputError
 from headend.results.folder import REPORT
+from headend.text.wording import list_names, write_count
 
 if TYPE_CHECKING:
     from headend.running.memory import Allowance
@@ -45,6 +48,12 @@ if TYPE_CHECKING:
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
     from headend.sweeps.crew import Crew, Progress
+
+#: Values of an axis, and claims, that are shown without --full.
+MOST_VALUES, MOST_CLAIMS = 8, 10
+
+#: Letters of a claim that are shown on the narrowest terminal.
+LEAST_ROOM = 30
 
 #: Where to find the names of studies.
 SHIPPED_STUDIES = "headend study list lists those that are shipped"
@@ -74,7 +83,7 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
     for study in studies:
         console.print(write_line((study.name, "bold"), f"  {study.title}"))
         console.print(write_line((study.source, "dim")))
-        console.print(f"{_count_runs(study)}, {len(study.claims)} claims\n")
+        console.print(f"{_count_runs(study)}, {write_count(len(study.claims), 'claim')}\n")
     console.print(write_line("Run one with ", ("headend study run NAME", "bold"), "."))
 
 
@@ -86,9 +95,14 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
+@click.option(
+    "--full",
+    help="Also print the description, all values, and the source and expected outcome of every claim.",
+    is_flag=True,
+)
 @json_option
-def show(name: str, as_json: bool) -> None:
-    """Show what a study varies, measures and claims; of a document, list its studies."""
+def show(name: str, full: bool, as_json: bool) -> None:
+    """Show what a study varies and claims; of a document, list its studies."""
     from headend.scenario.library import find_studies
 
     studies = [_read(folder) for folder in find_studies(name)]
@@ -100,16 +114,47 @@ def show(name: str, as_json: bool) -> None:
         print_json(_describe(study))
         return
     console = make_output()
+    console.print()
     console.print(write_line((study.question or study.title, "bold")))
-    console.print(write_line(f"{study.title}: ", (study.source, "dim")), end="\n\n")
-    console.print(f"{study.description}\n")
+    console.print(write_line(f"{study.title}: ", (study.source, "dim")))
+    if full:
+        console.print()
+        # A description may hold several lines.
+        for line in study.description.splitlines():
+            console.print(write_line(line))
+    console.print()
     for axis in study.axes:
-        console.print(write_line(f"  {axis.name}: {', '.join(map(str, axis.values))}"))
-    console.print(f"  {_count_runs(study)}\n")
-    for claim in study.claims:
-        source = f"{claim.kind}, {claim.source}"
-        console.print(write_line((claim.id, "bold"), " ", (source, "dim")))
-        console.print(f"  {claim.statement}\n  expected: {claim.expected}")
+        values = list(map(str, axis.values))
+        told = ", ".join(values) if full else list_names(values, MOST_VALUES)
+        console.print(write_line(f"{axis.name}: ", (told, "dim")))
+    console.print(f"{_count_runs(study)}, {write_count(len(study.claims), 'claim')}")
+    console.print()
+    _show_claims(study, full=full)
+    console.print(
+        write_line("Run it with ", (f"headend study run {quote_path(name)}", "bold"), ".")
+    )
+
+
+def _show_claims(study: Study, *, full: bool) -> None:
+    """Print a line for each claim, or in full its statement, its source and what it expects."""
+    console = make_output()
+    shown = study.claims if full else study.claims[:MOST_CLAIMS]
+    widest = max((len(claim.id) for claim in shown), default=0)
+    for claim in shown:
+        if full:
+            console.print(
+                write_line((claim.id, "bold"), (f"  {claim.kind}, {claim.source}", "dim"))
+            )
+            console.print(write_line(f"  {claim.statement}"))
+            console.print(write_line(f"  expected: {claim.expected}"))
+            continue
+        room = max(console.width - widest - 2, LEAST_ROOM)
+        statement = textwrap.shorten(claim.statement, room, placeholder=" …")
+        console.print(write_line((f"{claim.id:{widest}}", "bold"), f"  {statement}"))
+    more = len(study.claims) - len(shown)
+    told = f"{more} more, and w" if more else "W"
+    if not full:
+        console.print(write_line((f"{told}hat each claim expects: --full.", "dim")))
 
 
 @app.command("run")
@@ -467,7 +512,7 @@ def _read(folder: Path, allowed: tuple[Path, ...] = ()) -> Study:
 
 
 def _count_runs(study: Study) -> str:
-    return f"{len(study.list_points())} runs" if study.scenario else "calculated"
+    return write_count(len(study.list_points()), "run") if study.scenario else "calculated"
 
 
 def _describe(study: Study) -> dict[str, object]:

@@ -11,7 +11,7 @@ from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.grading import Grade
 from headend.study.claims import Judgement, Kind, Verdict
 from headend.study.counting import Counts
-from headend.text.wording import list_names
+from headend.text.wording import list_names, write_count
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
@@ -111,7 +111,7 @@ def tell_claims(judgements: Sequence[Judgement]) -> list[str]:
     if results and len(results) < len(judgements):
         reproduced = _count(results)[Verdict.REPRODUCED]
         told.append(
-            f"Of {_number(len(results), 'published result')}, {reproduced} {'is' if reproduced == 1 else 'are'} reproduced."
+            f"Of {write_count(len(results), 'published result')}, {reproduced} {'is' if reproduced == 1 else 'are'} reproduced."
         )
     return told
 
@@ -126,7 +126,7 @@ def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
         (judgement,) = judgements
         return f"The claim {_SINGULARS[judgement.finding.verdict]} ({judgement.claim.id})."
     parts = [
-        f"{reproduced} of {_number(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
+        f"{reproduced} of {write_count(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
     ]
     for verdict in _FIRST[:-1]:
         own = [one.claim.id for one in judgements if one.finding.verdict is verdict]
@@ -138,10 +138,6 @@ def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
 
 def _count(judgements: Sequence[Judgement]) -> Counter[Verdict]:
     return Counter(one.finding.verdict for one in judgements)
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _draw_claim(judgement: Judgement) -> Row:

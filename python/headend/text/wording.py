@@ -45,3 +45,14 @@ def capitalise(text: str) -> str:
     """
     word = text.split(maxsplit=1)[0].rstrip(",:;") if text else ""
     return text[:1].upper() + text[1:] if word.isalpha() and word.islower() else text
+
+
+def write_count(number: int, word: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> write_count(1, "claim"), write_count(1200, "run")
+    ('1 claim', '1,200 runs')
+    """
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
