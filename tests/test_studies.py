@@ -567,7 +567,9 @@ def test_a_document_is_shown_by_its_studies() -> None:
     assert [study["name"] for study in told] == names
 
 
-@pytest.mark.parametrize("name", ["aqm-docsis/choices", "aqm-docsis/conditions", "validation/competition"])
+@pytest.mark.parametrize(
+    "name", ["aqm-docsis/choices", "aqm-docsis/conditions", "validation/competition"]
+)
 def test_a_study_is_shown_in_25_lines_and_in_full_on_request(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from headend.sweeps import Sweep, SweepResult
 from headend.sweeps.answering import answer_sweep
 from headend.sweeps.conclusion import Conclusion, Shape, Standing, TradeOff, conclude
 from headend.sweeps.definition import make_sweep
+from headend.sweeps.details import tabulate_bests
 from headend.sweeps.figure import choose_scale, draw_sweep, name_axis
 from headend.sweeps.matrix import spread
 from headend.sweeps.wish import read_preferences
@@ -332,6 +333,22 @@ def test_each_line_has_a_best_setting_and_the_first_axis_is_the_rows() -> None:
     assert len(conclusion.list_bests(0)) == len(BUFFERS)
 
 
+def test_a_table_of_the_best_has_one_unit_in_each_column() -> None:
+    result = make(
+        {"near": ["8 KiB", "16 KiB"], "far": ["10 ms", "20 ms"]},
+        {
+            "page": lambda near, far, seed: {"10 ms": 63.5e6, "20 ms": 1.05e9}[far],
+            "upload": lambda near, far, seed: {"8 KiB": 0.9e6, "16 KiB": 9e6}[near],
+        },
+        wish={"least": "page", "hold": ["upload > 10 kbit/s"]},
+    )
+    table = tabulate_bests(result.conclusion)
+    assert table is not None
+    assert {"page (ms)", "upload (Mbit/s)"} <= set(table.columns)
+    for name, cells in (("page (ms)", {"63.5", "1,050"}), ("upload (Mbit/s)", {"0.9", "9"})):
+        assert {row[table.columns.index(name)] for row in table.rows} <= cells
+
+
 def test_settings_that_are_as_good_are_told_with_their_lines() -> None:
     def upload(rate: str, buffer: str, seed: int) -> float:
         # At the highest rate the curve ends flat, at the others it does not.
@@ -637,7 +654,7 @@ def test_the_page_begins_with_the_question_and_ends_with_every_setting(folder: P
     page = Path("out/report.html").read_text(encoding="utf-8")
     order = [
         "<h1>Which queue gives rtt ≤ 100 ms and the most rate?</h1>",
-        '<table class="matrix">',
+        '<table class="matrix',
         'data-chart="',
         "The best setting along each axis",
         "Knees",

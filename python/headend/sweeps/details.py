@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headend.judging.estimate import format_estimate
+from headend.judging.estimate import format_cell
 from headend.judging.grading import Grade
 from headend.sweeps.conclusion import Conclusion, Knee, Shape, Standing
 from headend.sweeps.naming import write_operators
+from headend.text.quantity import choose_unit, name_column
 from headend.text.wording import join_names
 
 
@@ -56,6 +57,18 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
     if not conclusion.bests:
         return None
     wish, grid = conclusion.sweep.wish, conclusion.grid
+    found = [conclusion.terms[term.text] for term in wish.terms]
+    units = [
+        choose_unit(
+            [
+                own.estimates[best.setting].mean
+                for best in conclusion.bests
+                if best.setting in own.estimates
+            ],
+            own.about.kind,
+        )
+        for own in found
+    ]
     rows, grades = [], []
     order = sorted(conclusion.bests, key=lambda best: best.along != conclusion.main)
     for best in order:
@@ -63,10 +76,10 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
         line = grid.name_place(best.line[0], [best.along], whole=True)
         labels = [grid.find_place(own)[best.along] for own in best.ties]
         cells = [
-            format_estimate(measured.estimates[best.setting], measured.about.kind)
-            if best.setting in (measured := conclusion.terms[term.text]).estimates
+            format_cell(own.estimates[best.setting], own.about.kind, unit)
+            if best.setting in own.estimates
             else "–"
-            for term in wish.terms
+            for own, unit in zip(found, units, strict=True)
         ]
         rows.append(
             (
@@ -80,10 +93,11 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
             )
         )
         grades.append(_GRADES[best.standing])
+    columns = [name_column(term.text, unit) for term, unit in zip(wish.terms, units, strict=True)]
     return Table(
         "The best setting along each axis",
         f"The wish: {write_operators(wish.tell())}. As good is what differs by no more than its 95 % interval, paired by seed, or by 5 % (a MOS by 0.1).",
-        ("along", "best", "as good", "standing", *(term.text for term in wish.terms)),
+        ("along", "best", "as good", "standing", *columns),
         tuple(rows),
         tuple(grades),
     )
