@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import headend
+from headend.cli.first_lines import print_answer
 from headend.cli.run import describe_result, print_result
 from headend.figures.catalogue import list_drawings
 from headend.figures.street import draw_street
@@ -15,9 +17,9 @@ from headend.judging.answer import MOST_SENTENCES, Answer
 from headend.judging.grading import Grade
 from headend.judging.run_answer import LONGEST_SENTENCE, answer_run
 from headend.judging.street import gather_homes
-from headend.report.page import keep_units
 from headend.running.result import Result
 from headend.scenario.shipped import list_scenarios
+from headend.text.wording import keep_units
 from street import make_street
 
 #: What a terminal shows without --full.
@@ -208,3 +210,18 @@ def test_a_few_homes_are_no_street() -> None:
 def test_a_number_stays_with_its_unit() -> None:
     assert keep_units("MOS 4.4 in 3 homes") == "MOS 4.4 in 3 homes"
     assert keep_units("up to 12 ms, 3 %") == "up to 12\N{NO-BREAK SPACE}ms, 3\N{NO-BREAK SPACE}%"
+    assert keep_units("+1.2 pp in 3 s") == "+1.2\N{NO-BREAK SPACE}pp in 3\N{NO-BREAK SPACE}s"
+
+
+@pytest.mark.parametrize("width", range(20, 110, 9))
+def test_a_line_on_the_terminal_ends_at_no_unit_and_in_no_command(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = '`--set link.cable.docsis.upstream.queue.drop_tail.limit="64 KiB"`'
+    sentence = f"Packets wait 211 ms in the queue and 12 % are lost at 9.31 Mbit/s: try {command}."
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_answer(Answer("Why?", (sentence,), None))
+    lines = capsys.readouterr().out.split("Why?")[1].strip().splitlines()
+    assert " ".join(line.strip() for line in lines) == sentence
+    assert not any(re.search(r"\d$", line.strip()) for line in lines)
+    assert sum("`" in line for line in lines) == 1

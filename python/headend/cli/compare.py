@@ -40,6 +40,7 @@ from headend.cli.terminal import (
     make_messages,
     make_output,
     print_json,
+    print_sentence,
     show_points,
     show_progress,
     write_line,
@@ -430,10 +431,11 @@ def _print_tier(tier: Tier) -> None:
         console.print(write_line((tier.label, "bold")))
     console.print(fit(console, draw_comparison(pooled, verdicts)))
     for note in note_comparison(pooled, verdicts):
-        console.print(write_line(note))
+        print_sentence(console, note)
     console.print()
     console.print(fit(console, draw_board(variants, compare_figures(variants))))
-    console.print(write_line((explain_board(variants), "dim")), end="\n\n")
+    print_sentence(console, explain_board(variants), "dim")
+    console.print()
 
 
 def _print_interrupted(comparison: Comparison) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.cli.tables import draw_matrix, fit
-from headend.cli.terminal import make_output, write_line
+from headend.cli.terminal import make_output, print_sentence, write_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -41,7 +41,7 @@ def print_answer(
     if not is_question:
         console.print(write_line((answer.question, "bold")))
     for sentence in answer.sentences:
-        console.print(write_line(sentence))
+        print_sentence(console, sentence)
     if answer.matrix:
         console.print()
         rows = answer.matrix.rows[:most_rows]
@@ -49,7 +49,7 @@ def print_answer(
         if more := len(answer.matrix.rows) - len(rows):
             console.print(write_line((f"{more} more with --full.", "dim")))
         if answer.matrix.note:
-            console.print(write_line((answer.matrix.note, "dim")))
+            print_sentence(console, answer.matrix.note, "dim")
 
 
 def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:

@@ -34,6 +34,7 @@ from headend.cli.terminal import (
     print_error,
     print_json,
     print_note,
+    print_sentence,
     quote_path,
     show_progress,
     write_line,
@@ -327,7 +328,7 @@ def _print_all(result: Result, verdict: Verdict) -> None:
     bottleneck = verdict.queue.queue if verdict.queue else None
     console.print(fit(console, draw_queues(result, bottleneck, detail=True)))
     for note in verdict.notes:
-        console.print(write_line(f"- {note}"))
+        print_sentence(console, f"- {note}")
     console.print()
 
 

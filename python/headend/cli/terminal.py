@@ -29,6 +29,7 @@ from headend.text.reveal import (
     escape_in_json,
     reveal_line,
 )
+from headend.text.wording import wrap_sentence
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,6 +63,12 @@ def write_line(*parts: str | tuple[str, str]) -> Text:
 
     pairs = (part if isinstance(part, tuple) else (part, "") for part in parts)
     return Text.assemble(*((reveal_line(text), style) for text, style in pairs))
+
+
+def print_sentence(console: Console, text: str, style: str = "") -> None:
+    """Print a sentence whose lines end neither between a number and its unit nor within a command."""
+    for line in wrap_sentence(reveal_line(text), console.width):
+        console.print(write_line((line, style)), soft_wrap=True)
 
 
 def quote_path(path: str | Path) -> str:

@@ -25,6 +25,7 @@ from headend.results.folder import write_file
 from headend.results.seal import seal_page
 from headend.text.quantity import format_number, format_quantity, name_column
 from headend.text.reveal import reveal
+from headend.text.wording import keep_units
 
 if TYPE_CHECKING:
     import jinja2
@@ -137,23 +138,6 @@ def mark_code(text: str) -> markupsafe.Markup:
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reveal(text)))))
-
-
-def keep_units(text: str) -> str:
-    r"""Keep a number and its unit on one line, and a sign with its number.
-
-    Examples
-    --------
-    >>> keep_units("each 2 to 3.5 Mbit/s").split(" ")
-    ['each', '2', 'to', '3.5\xa0Mbit/s']
-    >>> keep_units("MOS 4.35 ± 0.01, ≥ 4").split(" ")
-    ['MOS', '4.35', '±\xa00.01,', '≥\xa04']
-    """
-    return re.sub(
-        r"(?<=\d) (?=%|[kMG]?bit/s|[mµn]?s\b|min\b|[kMG]i?B\b|RPM)|(?<=[±≥≤]) (?=\d)",
-        "\N{NO-BREAK SPACE}",
-        text,
-    )
 
 
 def _reveal_text(value: Any) -> Any:

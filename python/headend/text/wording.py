@@ -1,8 +1,16 @@
-"""How lists are written in sentences."""
+"""How sentences are written: lists and counts in them, and where their lines may end."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
+
+#: The space between a number and its unit.
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|pp\b|[kMG]?bit/s|[mµn]?s\b|min\b|[kMG]i?B\b|RPM)")
+
+#: What stands between backticks: a command, or an option with its value.
+_COMMAND = re.compile(r"`[^`]+`")
 
 
 def list_names(names: Sequence[str], most: int, separator: str = ", ") -> str:
@@ -56,3 +64,36 @@ def write_count(number: int, word: str) -> str:
     ('1 claim', '1,200 runs')
     """
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def keep_units(text: str) -> str:
+    r"""Keep a number and its unit on one line.
+
+    Examples
+    --------
+    >>> keep_units("each 2 to 3.5 Mbit/s").split(" ")
+    ['each', '2', 'to', '3.5\xa0Mbit/s']
+    """
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
+def wrap_sentence(text: str, width: int) -> list[str]:
+    """Break a sentence into lines, none of which ends between a number and its unit or within a command.
+
+    A command that is longer than a line has a line of its own, and is longer than it.
+
+    Parameters
+    ----------
+    text
+        The sentence; what stands between backticks is a command.
+    width
+        Letters of a line.
+
+    Examples
+    --------
+    >>> wrap_sentence("A queue of 211 ms: try `--set queue=fq_codel`.", 18)
+    ['A queue of 211 ms:', 'try', '`--set queue=fq_codel`.']
+    """
+    kept = _COMMAND.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), keep_units(text))
+    lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
