@@ -85,6 +85,7 @@ MEASURE = """() => {
     question: find("h1"), answer: find(".said"), matrix: find(".matrix"),
     matrixBox: box(first?.querySelector(".matrix")?.closest(".scroll")),
     chart: find(".why .chart"), said: first?.querySelector(".said")?.textContent ?? "",
+    homes: [...(first?.querySelectorAll("[data-chart='street-0'] .mark-rect path") ?? [])].map(path => path.getBBox()).map(({ width, height }) => [width, height]),
     fades: Boolean(first?.querySelector(".scroll.more")),
     choices: (first?.querySelectorAll(".matrix thead th").length ?? 1) - 1,
     cells: [...(first?.querySelectorAll("td.cell") ?? [])].map(cell => cell.textContent.trim()),
@@ -260,6 +261,13 @@ def test_the_first_screen_holds_the_chart_that_shows_why(
     end = measures["chart"]["bottom" if size == WIDE else "top"]
     assert end <= size[1]
     assert measures["twice"] == []
+
+
+@each_size
+def test_homes_of_a_street_are_squares(look: Any, size: tuple[int, int]) -> None:
+    homes = look("street", size).measures["homes"]
+    assert len(homes) > 10
+    assert all(0.8 < width / height < 1.25 for width, height in homes)
 
 
 @each_page

@@ -21,8 +21,11 @@ from headend.figures.export import fix_size, write_figures
 from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_keys, lay_out
 from headend.figures.fitting import fit_specification
 from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
+from headend.figures.placing import mark_among
 from headend.figures.selection import order_flows
+from headend.figures.street import COLOURS as HOMES
 from headend.figures.theme import (
+    FAINT,
     PALETTE,
     QUEUE_TONES,
     REASON_TONES,
@@ -443,3 +446,47 @@ def test_a_line_over_time_has_a_point_for_each_interval_that_was_left_out() -> N
     assert thin["time_s"].to_list() == [1, 2, 3, 4, 5, 6, 7, 8, 9]
     assert thin["delay"].to_list() == [5, 6, None, None, None, None, None, 7, 8]
     assert thin["rate"].to_list() == [1] * 9
+
+
+def _find_luminance(colour: str) -> float:
+    """Give the relative luminance of a colour, as WCAG 2.2 has it."""
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _find_contrast(one: str, other: str) -> float:
+    low, high = sorted(map(_find_luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_colour_stands_out_from_a_white_and_from_a_dark_page() -> None:
+    assert round(_find_contrast("#000000", "#ffffff"), 6) == 21
+    css = (Path(page.__file__).parent / "templates" / "page.css").read_text(encoding="utf-8")
+    light, dark = re.findall(r"--page: (#[0-9a-f]{6})", css)
+    for tone in (*PALETTE, *QUEUE_TONES, *HOMES.values(), FAINT):
+        for ground in (light, dark):
+            assert _find_contrast(tone, ground) >= 3, (tone, ground)
+    # Grades have colours of their own for each ground, and are texts too.
+    tones = re.findall(r"--(?:good|fair|poor|bad): (#[0-9a-f]{6})", css)
+    for ground, own in ((light, tones[:4]), (dark, tones[4:])):
+        assert all(_find_contrast(tone, ground) >= 4.5 for tone in own)
+
+
+def test_bars_of_pale_reasons_have_an_outline_that_stands_out(crowded: Result) -> None:
+    figure = next(one for one in draw_figures([crowded]) if one.name == "loss")
+    assert figure.panels[0].specify()["mark"]["stroke"] == FAINT
+
+
+def test_the_meaning_of_a_mark_stands_where_no_curve_runs() -> None:
+    def place(values: list[float]) -> tuple[str, bool]:
+        rows = pl.DataFrame({"x": [0.0, 1.0], "value": values, "series": "call"})
+        drawn = mark_among(rows, [(4.0, "satisfied")], {"domain": [1, 4.5]}, x="x")[0]
+        mark = drawn.to_dict()["layer"][1]["mark"]
+        return mark["align"], mark["dy"] > 0
+
+    assert place([1.5, 1.5]) == ("right", False)
+    assert place([4.2, 4.2]) == ("right", True)
+    assert place([1.0, 4.3]) == ("left", False)

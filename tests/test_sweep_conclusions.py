@@ -20,8 +20,9 @@ from headend.sweeps.answering import answer_sweep
 from headend.sweeps.conclusion import Conclusion, Shape, Standing, TradeOff, conclude
 from headend.sweeps.definition import make_sweep
 from headend.sweeps.details import tabulate_bests
-from headend.sweeps.figure import choose_scale, draw_sweep, name_axis
+from headend.sweeps.figure import choose_axis, choose_scale, draw_sweep, name_axis
 from headend.sweeps.matrix import spread
+from headend.sweeps.shown import describe_figure
 from headend.sweeps.wish import read_preferences
 from vega_lite import check_panel
 
@@ -739,3 +740,12 @@ def test_axes_that_change_together_are_one() -> None:
     assert dimension.name == "call RTT and upload RTT"
     assert dimension.labels == ("10 ms", "20 ms / 30 ms")
     assert not math.isnan(conclusion.measures["call"].estimates[1].mean)
+
+
+def test_an_axis_of_scores_reaches_from_the_least_to_the_best() -> None:
+    rows = pl.DataFrame({"mean": [2.0, 4.0], "low": [1.9, 3.9], "high": [2.1, 4.1]})
+    known = {"subject": "call", "metric": "mos.mean", "unit": "1"}
+    call = describe_figure({"measure": "call", **known})
+    assert choose_axis(rows, call).scale["domain"] == [1, 4.5]
+    other = describe_figure({"measure": "rate", "metric": "goodput", "unit": "bit/s"})
+    assert choose_axis(rows, other).scale["domain"][0] == 0

@@ -14,9 +14,11 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_labels
 from headend.figures.members import NOTE as MEMBERS_NOTE
 from headend.figures.members import draw_members
+from headend.figures.placing import mark_among
 from headend.figures.selection import find_flow_groups, join_keys, name_flow_keys, order_flows
 from headend.figures.spread import SEEDS_NOTE, draw_band, has_band, merge_samples
 from headend.figures.theme import (
+    FAINT,
     REASON_TONES,
     colour,
     dash,
@@ -24,7 +26,6 @@ from headend.figures.theme import (
     highlight,
     leave_headroom,
     make_chart,
-    mark_across,
     mark_across_in_corner,
     shape,
     time_axis,
@@ -66,10 +67,7 @@ def draw_voice(results: Sequence[Record]) -> Figure | None:
     """Draw each call's MOS over time."""
     arrows = {"mos": " ↑", "mos_down": " ↓"}
     title, scale = "voice quality (MOS)", vl.Scale(domain=[1, 4.5], nice=False)
-    marks = (
-        mark_across(4.0, "4: users satisfied", near_left=True),
-        mark_across(3.1, "3.1: nearly all dissatisfied below", near_left=True),
-    )
+    marks = ((4.0, "4: users satisfied"), (3.1, "3.1: nearly all dissatisfied below"))
     panels, over_time, note, left_out = _draw_reports(
         results, arrows, 1.0, title, scale, rising=True, marks=marks
     )
@@ -313,7 +311,7 @@ def _draw_reports(
     *,
     line: bool = True,
     rising: bool = False,
-    marks: Sequence[vl.Chart] = (),
+    marks: Sequence[tuple[float, str]] = (),
 ) -> tuple[list[Panel], str, str, str]:
     """Draw what applications report: over time, and of groups by member.
 
@@ -329,7 +327,7 @@ def _draw_reports(
 
     def draw(rows: pl.DataFrame) -> vl.Chart:
         samples = _draw_samples(rows, title, scale, line=line)
-        return vl.layer(samples, *marks) if marks else samples
+        return vl.layer(samples, *mark_among(rows, marks, scale, x="time_s")) if marks else samples
 
     alone, left_out = lay_out(frames, draw, partial(order_flows, results))
     members, more = draw_members(
@@ -482,7 +480,7 @@ def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = Non
     tones = [REASON_TONES[place % len(REASON_TONES)] for place in range(len(reasons))]
     return (
         make_chart(rows)
-        .mark_bar(height={"band": 0.7})
+        .mark_bar(height={"band": 0.7}, stroke=FAINT, strokeWidth=0.75)
         .encode(
             y=vl.Y(f"{by}:N", title=None, sort=names, scale=vl.Scale(domain=names)),
             x=vl.X(

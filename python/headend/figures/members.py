@@ -10,6 +10,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel, lay_out
+from headend.figures.placing import mark_among
 from headend.figures.selection import find_flow_groups, order_flows
 from headend.figures.theme import colour, fade, highlight, make_chart, shape
 
@@ -34,7 +35,7 @@ def draw_members(
     scale: vl.Scale,
     *,
     rising: bool = False,
-    marks: Sequence[vl.Chart] = (),
+    marks: Sequence[tuple[float, str]] = (),
 ) -> tuple[list[Panel], str]:
     """Draw the members of groups by a measure, and name what was left out.
 
@@ -47,14 +48,19 @@ def draw_members(
     rising
         Whether more is better.
     marks
-        What is drawn on top.
+        Known values with their meanings, drawn as lines across; then the scale has a domain.
     """
     frames = {
         result.label: _gather(results, result, suffixes, factor, rising) for result in results
     }
+
+    def draw(rows: pl.DataFrame) -> vl.Chart:
+        layers = _draw_layers(rows, title, scale, len(results))
+        return vl.layer(*layers, *(mark_among(rows, marks, scale, x="share") if marks else ()))
+
     panels, left_out = lay_out(
         frames,
-        lambda rows: vl.layer(*_draw_layers(rows, title, scale, len(results)), *marks),
+        draw,
         partial(order_flows, results),
     )
     if len(results) == 1:

@@ -10,7 +10,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
-from headend.figures.theme import make_chart
+from headend.figures.theme import WIDTH, make_chart
 from headend.judging.grading import Grade
 from headend.judging.street import Home, gather_homes, name_homes
 from headend.text.wording import list_names
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 #: Grades from the best to the worst, with a colour that is told from both backgrounds and from the others.
 COLOURS = {
-    Grade.GOOD: "#56A868",
-    Grade.FAIR: "#D9B430",
-    Grade.POOR: "#E07B28",
+    Grade.GOOD: "#4FA061",
+    Grade.FAIR: "#AE8A14",
+    Grade.POOR: "#D97520",
     Grade.BAD: "#C62F2D",
 }
 
@@ -100,12 +100,18 @@ def _draw(homes: Sequence[Home]) -> vl.Chart:
             sort=list(names.values()),
         )
     )
-    height = max(lines * (30 if columns <= 40 else 14), 60)
+    # The picture is as wide as there is room for, and as high as makes squares of its homes; on a page, page.js goes by the share.
+    share = lines / columns
+    size = {"height": round(share * WIDTH), "usermeta": {"heightToWidth": share}}
     if len(homes) > MOST_NUMBERED:
-        return squares.properties(height=height)
+        return squares.properties(**size)
     numbers = (
         base.transform_filter("datum.suffers")
-        .mark_text(fontSize=10, fontWeight="bold", color="white")
+        .mark_text(
+            fontSize={"expr": f"max(8, min(13, 0.4 * width / {columns}))"},
+            fontWeight="bold",
+            color="white",
+        )
         .encode(text=vl.Text("number:N"))
     )
-    return vl.layer(squares, numbers).properties(height=height)
+    return vl.layer(squares, numbers).properties(**size)

@@ -13,25 +13,26 @@ from headend.figures import vegalite as vl
 Form = TypeVar("Form")
 
 #: Colours of flows, runs and settings, in the order in which they are given out. They were chosen to be far from each other for those too
-#: who see no red or no green (Machado and others 2009; the nearest of the first six are 20 apart in CIE 1976), and far from the
-#: colours of grades, which are green, yellow, orange and red.
+#: who see no red or no green (Machado and others 2009; the nearest of the first six are 23 apart in CIE 1976), far from the
+#: colours of grades, which are green, yellow, orange and red, and to stand out from a white and from a dark page (WCAG 2.2, 1.4.11: 3 to 1).
 PALETTE = (
     "#0072B2",
     "#9A7B4F",
     "#7C4DFF",
-    "#00A6A6",
-    "#8FB0F0",
-    "#D9A58B",
+    "#0AA0A0",
+    "#5A8CFA",
+    "#825A5A",
     "#A05195",
-    "#2F6F70",
-    "#4B3FA8",
+    "#28A0C8",
+    "#326E8C",
 )
 
 #: Colours of queues, so that none is taken for a flow; their slots begin here.
 QUEUES = 1000
-QUEUE_TONES = ("#667280", "#A3ACB6", "#7D8A99", "#BCC3CB")
+QUEUE_TONES = ("#7D8A99", "#5F6B78", "#8592A0", "#6E7A88")
 
-#: Colours of the reasons for which packets are lost, for the same purpose, and of what is in the background.
+#: Colours of the reasons for which packets are lost, for the same purpose; some are near to a page's own, so their bars have an outline in
+#: the colour of what is in the background.
 REASON_TONES = ("#D4CEC5", "#7F7466", "#B9AFA1", "#5A5248", "#9A8F82", "#C9C0B4")
 FAINT = "#8C8C8C"
 
@@ -207,8 +208,14 @@ def fade(selection: vl.Parameter) -> dict[str, Any]:
     return vl.condition(selection, 1, 0.12)
 
 
-def mark_across(value: float, text: str, *, near_left: bool = False) -> vl.Chart:
-    """Draw a known mark as a horizontal line with its meaning written on it."""
+def mark_across(
+    value: float, text: str, *, near_left: bool = False, below: bool | None = None
+) -> vl.Chart:
+    """Draw a known mark as a horizontal line with its meaning written on it: at its right end above it, or near the left one below it.
+
+    ``below`` says it otherwise; ``placing.mark_among`` chooses both where it knows the curves.
+    """
+    is_below = near_left if below is None else below
     data = pl.DataFrame({"mark": [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
     side = 4 if near_left else "width"
@@ -217,7 +224,7 @@ def mark_across(value: float, text: str, *, near_left: bool = False) -> vl.Chart
         .mark_text(
             style="halo",
             align="left" if near_left else "right",
-            dy=8 if near_left else -6,
+            dy=8 if is_below else -6,
             dx=0 if near_left else -2,
         )
         .encode(y="mark:Q", x=vl.value(side), text="meaning:N")

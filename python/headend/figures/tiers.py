@@ -80,7 +80,8 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
                 rows.append(_shape_row(tier.tier.label, choice, slot, values, first.kind))
     if rows:
         about = f"of {len(first.party.findings)} suffer" if first.is_count else first.headline.about
-        chart = _draw(pl.DataFrame(rows), grid, about + _UNITS[first.kind][1], first.kind)
+        ends = first.bounds if first.kind == "number" and not first.is_count else None
+        chart = _draw(pl.DataFrame(rows), grid, about + _UNITS[first.kind][1], first.kind, ends)
         yield Panel(name, chart, f"{name} by tier")
 
 
@@ -121,7 +122,10 @@ def _shape_row(
     }
 
 
-def _draw(rows: pl.DataFrame, grid: Grid, title: str, kind: Kind) -> vl.Chart:
+def _draw(
+    rows: pl.DataFrame, grid: Grid, title: str, kind: Kind, ends: tuple[float, float] | None = None
+) -> vl.Chart:
+    """Draw the points of each tier; a measure with ends, such as MOS, from one to the other."""
     chosen = highlight()
     # What all tiers are called alike stands under the axis once.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
@@ -133,6 +137,8 @@ def _draw(rows: pl.DataFrame, grid: Grid, title: str, kind: Kind) -> vl.Chart:
         (float(known.min()), float(known.max())) if len(known) else (1.0, 1.0)  # type: ignore[arg-type]
     )
     scale, ticks = vl.Scale(zero=kind != "number" or smallest >= largest / 2), vl.Axis()
+    if ends:
+        scale = vl.Scale(domain=list(ends), nice=False)
     if kind == "time" and largest > WIDE * smallest and len(known) == shown.height:
         domain = (smallest / 1.5, largest * 1.5)
         scale, ticks = vl.Scale(type="log", domain=list(domain), nice=False), log_axis(domain)

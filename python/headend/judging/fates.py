@@ -97,7 +97,7 @@ class Fate:
     def estimate(self) -> Estimate | None:
         """Its number over the seeds; None where nothing was measured."""
         known = self._known
-        return estimate_mean(list(known.values()), self._bounds) if known else None
+        return estimate_mean(list(known.values()), self.bounds) if known else None
 
     @property
     def _known(self) -> dict[int, float]:
@@ -105,7 +105,7 @@ class Fate:
         return {seed: value for seed, value in self.values.items() if not math.isnan(value)}
 
     @property
-    def _bounds(self) -> Bounds | None:
+    def bounds(self) -> Bounds | None:
         """The least and the largest value that its number can have."""
         if self.is_count:
             return 0, len(self.party.findings)
@@ -163,7 +163,7 @@ class Fate:
         if not self.is_count and self.headline.about != base.headline.about:
             return False
         own, other = self._known, base._known
-        if not own or not other or is_tie(own, other, self.kind, self._bounds):
+        if not own or not other or is_tie(own, other, self.kind, self.bounds):
             return False
         if not self.is_count:
             return True

@@ -16,6 +16,7 @@ import polars as pl
 from headend.engine.description import describe
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, MOST_SERIES, Figure, Panel
+from headend.figures.placing import mark_among
 from headend.figures.theme import (
     PALETTE,
     SHAPES,
@@ -25,7 +26,6 @@ from headend.figures.theme import (
     log_axis,
     make_chart,
     make_legend,
-    mark_across,
     mark_along,
     shape,
 )
@@ -166,6 +166,9 @@ def choose_axis(rows: pl.DataFrame, item: Shown) -> Drawn:
     else:
         known = describe().measures.get(item.metric)
         title = _add_unit(item.measure, unit.name or (known.scale if known else ""))
+    if item.range and item.range[0] > 0:
+        # A scale that does not begin at zero, such as that of MOS, is shown from end to end.
+        return Drawn(title, base, vl.Scale(domain=[end / base for end in item.range], nice=False))
     means = rows["mean"]
     low, high = float(means.min() or 0), float(means.max() or 0)  # type: ignore[arg-type]
     if low > 0 and high / low >= WIDE_UP:
@@ -239,8 +242,30 @@ def _draw(
     if points["best"].any():
         ring = base.mark_point(filled=False, size=190, strokeWidth=2)
         layers.append(ring.encode(y=y).transform_filter("datum.best"))
-    layers += [mark_across(value, text) for value, text in marks]
+    numbered = (
+        points if scale else points.with_columns(x=pl.col("x").replace_strict(_number(places)))
+    )
+    layers += _mark(numbered, marks, drawn, along, y="mean")
     return vl.layer(*layers)
+
+
+def _number(places: Sequence[str]) -> dict[str, float]:
+    """Give categories their places side by side, as numbers."""
+    return {name: float(number) for number, name in enumerate(places)}
+
+
+def _mark(
+    points: pl.DataFrame,
+    marks: Sequence[tuple[float, str]],
+    drawn: Drawn,
+    along: Axis | None,
+    *,
+    y: str,
+) -> list[vl.Chart]:
+    """Draw bounds across a chart, their words off its curves."""
+    if along and choose_scale(along).get("scale", {}).get("type") == "log":
+        points = points.with_columns(x=pl.col("x").cast(pl.Float64).log())
+    return mark_among(points, marks, drawn.scale, x="x", y=y) if marks else []
 
 
 def _without_legend(channel: vl.Color) -> dict[str, Any]:
@@ -469,7 +494,8 @@ def _draw_against(
     named = text.encode(text="label:N").transform_filter("datum.label != ''")
     layers += [named, named.properties(mark={**named.parts["mark"], "style": "text"})]
     bounds = _list_bounds(conclusion, second.about.measure, axes["y"])
-    layers += [mark_across(value, f"{second.about.measure} {words}") for value, words in bounds]
+    told = [(value, f"{second.about.measure} {words}") for value, words in bounds]
+    layers += _mark(points, told, axes["y"], None, y="y")
     bounds = _list_bounds(conclusion, first.about.measure, axes["x"])
     layers += [mark_along(value, f"{first.about.measure} {words}", "x") for value, words in bounds]
     return vl.layer(*layers)

@@ -66,6 +66,8 @@ function chooseHeight(element) {
 function specify(element) {
   const specification = structuredClone(data[element.dataset.chart]);
   for (const [name, packed] of Object.entries(specification.datasets ?? {})) specification.datasets[name] = unpackRows(packed);
+  const share = specification.usermeta?.heightToWidth;
+  if (share) specification.height = Math.round(share * element.clientWidth);
   specification.height ??= chooseHeight(element);
   fit(specification, element.clientWidth - AXIS - DOTS, specification.height);
   return specification;

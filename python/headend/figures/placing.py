@@ -1,0 +1,121 @@
+"""Where the meaning of a mark is written in a chart: at the end and on the side of its line where fewest curves run."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from headend.figures import vegalite as vl
+from headend.figures.theme import mark_across
+
+#: Of a narrow chart, so much of the width is a letter, of a width that a text has at most so much; and so much of the height is a line of text.
+LETTER, WIDEST, LINE = 1 / 50, 0.7, 0.09
+
+#: Points of a curve are looked at in steps of this share of the chart.
+STEP = 0.02
+
+#: Places of a text, the better first: whether it stands at the left end, and whether below its line.
+PLACES = ((False, False), (True, False), (False, True), (True, True))
+
+
+def find_share(value: float, scale: Mapping[str, Any]) -> float:
+    """Give how far along a scale with a domain a value is, from 0 to 1.
+
+    Examples
+    --------
+    >>> find_share(2.75, {"domain": [1, 4.5]}), find_share(10, {"domain": [1, 100], "type": "log"})
+    (0.5, 0.5)
+    """
+    low, high = scale["domain"]
+    if scale.get("type") == "log":
+        value, low, high = (math.log(max(own, 1e-300)) for own in (value, low, high))
+    return (value - low) / (high - low) if high > low else 0.5
+
+
+def choose_place(
+    curves: Iterable[Sequence[tuple[float, float]]], height: float, text: str
+) -> tuple[bool, bool]:
+    """Choose where a text about a horizontal line stands.
+
+    Parameters
+    ----------
+    curves
+        The points of each curve in order, as shares of the chart's width and height.
+    height
+        Of the line, as a share of the chart's height.
+    text
+        What is written.
+
+    Returns
+    -------
+    tuple of bool
+        Whether it stands at the left end, and whether below its line.
+
+    Examples
+    --------
+    >>> choose_place([[(0, 0.9), (1, 0.9)]], 0.85, "4: users satisfied")
+    (False, True)
+    >>> choose_place([[(0, 0.1), (0.5, 0.1), (1, 0.9)]], 0.85, "half")
+    (True, False)
+    """
+    points = [point for curve in curves for point in _walk(curve)]
+    width = min(WIDEST, LETTER * len(text))
+
+    def count(place: tuple[bool, bool]) -> int:
+        to_left, below = place
+        low, high = (height - LINE, height) if below else (height, height + LINE)
+        if low < 0 or high > 1:
+            return len(points) + 1
+        return sum(
+            low <= y <= high and (x <= width if to_left else x >= 1 - width) for x, y in points
+        )
+
+    return min(PLACES, key=count)
+
+
+def mark_among(
+    rows: pl.DataFrame,
+    marks: Sequence[tuple[float, str]],
+    scale: Mapping[str, Any],
+    *,
+    x: str,
+    y: str = "value",
+) -> list[vl.Chart]:
+    """Draw known marks across a chart of curves, each with its meaning where fewest of them run.
+
+    Parameters
+    ----------
+    rows
+        Of the chart, with ``series``.
+    marks
+        Values with their meanings.
+    scale
+        Of the values, with its domain.
+    x, y
+        Columns of the places along the bottom, which are numbers, and of the values.
+    """
+    known = rows.filter(pl.col(y).is_not_null() & pl.col(y).is_not_nan())
+    ends = {"domain": [known[x].min() or 0, known[x].max() or 0]}
+    curves = [
+        [(find_share(at, ends), find_share(value, scale)) for at, value in own.select(x, y).rows()]
+        for own in known.sort(x, maintain_order=True).partition_by("series")
+    ]
+    drawn = []
+    for value, text in marks:
+        near_left, below = choose_place(curves, find_share(value, scale), text)
+        drawn.append(mark_across(value, text, near_left=near_left, below=below))
+    return drawn
+
+
+def _walk(curve: Sequence[tuple[float, float]]) -> Iterable[tuple[float, float]]:
+    """Give points in small steps along a curve."""
+    yield from curve[:1]
+    for (x, y), (next_x, next_y) in itertools.pairwise(curve):
+        steps = max(1, math.ceil(max(abs(next_x - x), abs(next_y - y)) / STEP))
+        for step in range(1, min(steps, 100) + 1):
+            share = step / min(steps, 100)
+            yield x + share * (next_x - x), y + share * (next_y - y)
