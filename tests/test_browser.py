@@ -278,6 +278,39 @@ def test_dark_colours_are_those_of_page_and_charts(look: Any, name: str) -> None
     assert look(name, WIDE, "dark").complaints == []
 
 
+#: Draws a chart with a legend of colours and one of dashes, and gives how far its texts reach over its right edge.
+LEGENDS = """async () => {
+  const names = letter => [1, 2, 3].map(number => `${letter} of a line ${number}`);
+  const own = domain => ({ scale: { domain }, legend: { values: domain, title: null } });
+  const rows = names("colour").map((colour, place) => ({ colour, dash: names("dash")[place], x: place }));
+  data.legends = {
+    width: "container", autosize: { type: "fit-x", contains: "padding" }, data: { values: rows }, mark: "point",
+    encoding: {
+      x: { field: "x", type: "quantitative" },
+      color: { field: "colour", type: "nominal", ...own(names("colour")) },
+      shape: { field: "dash", type: "nominal", ...own(names("dash")) },
+    },
+  };
+  const chart = document.createElement("div");
+  chart.className = "chart";
+  chart.dataset.chart = "legends";
+  document.querySelector("main").append(chart);
+  await draw(chart);
+  const right = element => element.getBoundingClientRect().right;
+  return Math.max(...[...chart.querySelectorAll("text")].map(right)) - right(chart);
+}"""
+
+
+def test_legends_of_several_kinds_are_whole_on_a_narrow_screen(
+    browser: Any, pages: Mapping[str, Path]
+) -> None:
+    page = browser.new_page(viewport={"width": NARROW[0], "height": NARROW[1]})
+    page.goto(pages["study"].as_uri())
+    page.wait_for_function(WHOLE, timeout=PATIENCE)
+    assert page.evaluate(LEGENDS) <= EDGE
+    page.close()
+
+
 #: A page on which everything that is looked at is wrong.
 FAULTY = """<!doctype html><body><div style="width: 2000px">wide</div>
 <img src="http://127.0.0.1:9/fetched.png"><script>console.error("wrong")</script>

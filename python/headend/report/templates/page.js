@@ -73,6 +73,13 @@ function specify(element) {
   return specification;
 }
 
+// On a narrow chart, legends of several kinds stand below each other.
+function configure(element) {
+  const theme = dark.matches ? themes.dark : themes.light;
+  if (element.clientWidth >= NARROW) return theme;
+  return { ...theme, legend: { ...theme.legend, layout: { top: { direction: "vertical", anchor: "start" } } } };
+}
+
 const widths = new Map();
 
 async function draw(element) {
@@ -80,7 +87,7 @@ async function draw(element) {
   await vegaEmbed(element, specify(element), {
     mode: "vega-lite",
     renderer: "svg",
-    config: dark.matches ? themes.dark : themes.light,
+    config: configure(element),
     actions: { export: true, source: false, compiled: false, editor: false },
     downloadFileName: "headend-" + element.dataset.chart,
     tooltip: { theme: dark.matches ? "dark" : "light" },
