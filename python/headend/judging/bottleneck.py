@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.judging.grading import judge_flows
+from headend.judging.origins import find_origins, pick_rows
 from headend.judging.queues import (
     LONG_WAIT,
     LOSSY_SHARE,
@@ -110,8 +111,8 @@ def find_bottleneck(result: Record) -> str | None:
     """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most.
 
     Harm does a queue that stands, then one that loses much, then one that stands at times, then one that is long now and then. Whose packets are
-    late are not harmed by what is lost, and whose are lost first of all by that; a queue where they go
-    comes before any other.
+    late are not harmed by what is lost, and whose are lost first of all by that; the queues in which most of those
+    who suffer wait come before any other, and those of a direction in which one of them suffers before the rest.
     """
     import polars as pl
 
@@ -129,15 +130,19 @@ def find_bottleneck(result: Record) -> str | None:
     standing, lossy, at_times = kinds
     slow = (queues.filter(pl.col("delay_p99_ns").fill_nan(0) > LONG_WAIT), "delay_p99_ns")
     ways: set[str] = set()
+    felt = queues.clear()
     if not _is_clear(kinds, slow):
         hurt = [own for own in judge_flows(result) if own.suffers and own.harm]
         harms = {own.harm for own in hurt}
+        felt = pick_rows(queues, find_origins(result).main)
         ways = {way for own in hurt for way in ([own.way] if own.way else ["up", "down"])}
         if harms == {"late"}:
             kinds = [standing, at_times, slow, lossy]
         elif harms == {"lost"}:
             kinds = [lossy, standing, at_times]
     for chosen, by in [
+        *((chosen.join(felt, on="queue", how="semi"), by) for chosen, by in kinds),
+        (felt, "waited"),
         *((chosen.filter(pl.col("direction").is_in(ways)), by) for chosen, by in kinds),
         *kinds,
     ]:

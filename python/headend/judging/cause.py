@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headend.engine.description import find_queue
+from headend.judging.contention import advise_on_contention, tell_contention
 from headend.judging.grading import Finding, write_quantity
+from headend.judging.origins import Origins, Place, Share, find_origins
 from headend.judging.queues import (
     FULL,
     LONG_WAIT,
@@ -39,6 +41,9 @@ MANY_LATE = 0.05
 
 #: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
 LONG_WAY = 150e6
+
+#: Causes that are told where those who suffer have several; further ones are counted as others.
+MOST_CAUSES = 2
 
 #: Why packets that no queue had room for, or no law dropped, did not arrive: the column, and what to say of them.
 BARRED = {
@@ -87,12 +92,60 @@ def find_cause(result: Record, verdict: Verdict, suffering: Sequence[Party]) -> 
         return Cause(told, "", ("loss",))
     if queue is None:
         return Cause("", "", ())
+    origins = find_origins(result)
+    if suffering and origins.main and queue.queue in origins.main.queues:
+        cause = _blame_place(result, verdict, queue, origins.main, suffering)
+        is_mixed = len(origins.shares) > 1 or origins.unexplained
+        return replace(cause, told=_tell_shares(result, origins)) if is_mixed else cause
     if waits_for_channel(queue, verdict.channels):
         state = next(s for s in verdict.channels if s.serves(queue.link, queue.direction))
         return _blame_channel(result, queue, state)
     if not suffering:
         return describe_line(result, queue)
     return _blame_queue(result, queue, suffering)
+
+
+def _blame_place(
+    result: Record,
+    verdict: Verdict,
+    queue: QueueState,
+    share: Share,
+    suffering: Sequence[Party],
+) -> Cause:
+    """Say what those wait for who are most of those who suffer."""
+    if share.place is Place.CONTENTION:
+        told = tell_contention(result, share.link)
+        advice = advise_on_contention(result, share.link)
+        return Cause(f"packets wait upstream, where {told}", advice, ("street", "queue"))
+    if share.place is Place.CHANNEL:
+        state = next(s for s in verdict.channels if s.serves(share.link, share.direction))
+        return _blame_channel(result, queue, state)
+    return _blame_queue(result, queue, suffering)
+
+
+def _tell_shares(result: Record, origins: Origins) -> str:
+    """Say how many suffer from what, the most first."""
+    told = [_tell_share(result, share) for share in origins.shares[:MOST_CAUSES]]
+    rest = origins.unexplained + sum(share.count for share in origins.shares[MOST_CAUSES:])
+    if rest:
+        told.append(f"{rest} {'suffers' if rest == 1 else 'suffer'} for other reasons")
+    return "; ".join(told)
+
+
+def _tell_share(result: Record, share: Share) -> str:
+    """Say how many wait for what, or lose their packets there; one alone is named."""
+    lost = sum(origin.is_lost for origin in share.origins) > share.count / 2
+    if share.count == 1:
+        who = f"{share.origins[0].flow} {'loses packets' if lost else 'waits'}"
+    else:
+        who = f"{share.count} {'lose packets' if lost else 'wait'}"
+    if share.place is Place.CONTENTION:
+        return f"{who} upstream, where {tell_contention(result, share.link)}"
+    if share.place is Place.CHANNEL:
+        return f"{who} {'before' if lost else 'for'} the full {share.direction}stream channel"
+    if len(share.queues) == 1:
+        return f"{who} in the queue {share.queues[0]}"
+    return f"{who} in the {share.direction}stream queues of their own modems"
 
 
 def _find_bar(result: Record, worst: Finding) -> str:

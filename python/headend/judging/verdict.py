@@ -11,6 +11,7 @@ from headend.engine.description import find_queue
 from headend.judging.bottleneck import find_bottleneck, find_shared_bottleneck
 from headend.judging.channels import ChannelState, gather_channels, tell_channel
 from headend.judging.collisions import tell_meetings
+from headend.judging.contention import advise_on_contention, count_contention
 from headend.judging.grading import (
     ORDER,
     Finding,
@@ -19,6 +20,7 @@ from headend.judging.grading import (
     read_number,
     write_quantity,
 )
+from headend.judging.origins import Place, find_origins
 from headend.judging.queues import (
     FULL,
     LONG_WAIT,
@@ -403,7 +405,11 @@ def _write_notes(
     if queue:
         sentences.append(_tell_queue(queue))
         sentences += tell_meetings(result, queue.queue, queue.discipline)
-        if is_behind:
+        main = find_origins(result).main if suffering else None
+        if main and main.place is Place.CONTENTION and queue.queue in main.queues:
+            sentences.append(count_contention(result, queue.link))
+            sentences.append(advise_on_contention(result, queue.link))
+        elif is_behind:
             sentences += _explain_shortage(result, queue)
         else:
             harm = gather_harm(suffering)
