@@ -17,7 +17,8 @@ from headend.errors import InputError
 from headend.judging.grading import Grade
 from headend.sweeps import Sweep, SweepResult
 from headend.sweeps.answering import answer_sweep
-from headend.sweeps.conclusion import Conclusion, Shape, Standing, TradeOff, conclude
+from headend.sweeps.concluding import conclude
+from headend.sweeps.conclusion import Conclusion, Shape, Standing, TradeOff
 from headend.sweeps.definition import make_sweep
 from headend.sweeps.details import tabulate_bests
 from headend.sweeps.figure import choose_axis, choose_scale, draw_sweep, name_axis
@@ -350,16 +351,112 @@ def test_a_table_of_the_best_has_one_unit_in_each_column() -> None:
         assert {row[table.columns.index(name)] for row in table.rows} <= cells
 
 
-def test_settings_that_are_as_good_are_told_with_their_lines() -> None:
+def test_what_is_best_or_as_good_in_every_row_is_the_one_answer() -> None:
     def upload(rate: str, buffer: str, seed: int) -> float:
         # At the highest rate the curve ends flat, at the others it does not.
         return UPLOAD(buffer, seed) if rate == RATES[-1] else 1e6 * (1 + BUFFERS.index(buffer))  # type: ignore[return-value]
 
     result = make({"rate": RATES, "buffer": BUFFERS}, {"upload": upload}, wish={"most": "upload"})
+    # At the highest rate 32 KiB is as good, but 128 KiB is best at every rate.
     assert result.answer.sentences == (
-        "The buffer with the most upload: 128 KiB everywhere.",
-        "As good: 32 and 64 KiB at 10 Mbit/s.",
+        "At every rate the best buffer is 128 KiB.",
+        "The worst value of 128 KiB is upload 5 Mbit/s.",
     )
+    at_highest = next(own for own in result.conclusion.bests if own.line == (11, 12, 13, 14, 15))
+    assert name_settings(result.conclusion, [at_highest.setting, *at_highest.ties]) == [
+        "10 Mbit/s, 128 KiB",
+        "10 Mbit/s, 32 KiB",
+        "10 Mbit/s, 64 KiB",
+    ]
+
+
+QUEUES = ["small", "large", "pie"]
+
+
+def conclude_queues(
+    call: Mapping[str, float], upload: Mapping[str, Sequence[float]]
+) -> SweepResult:
+    """Conclude about queues at two round-trip times and two numbers of flows; an upload for each of the four."""
+    circumstances = ["20 ms 1", "20 ms 4", "80 ms 1", "80 ms 4"]
+    return make(
+        {"queue": QUEUES, "rtt": ["20 ms", "80 ms"], "count": [1, 4]},
+        {
+            "call": lambda queue, rtt, count, seed: call[queue],
+            "upload": lambda queue, rtt, count, seed: (
+                1e6 * upload[queue][circumstances.index(f"{rtt} {count}")]
+            ),
+        },
+        wish={"hold": "call >= 4", "most": "upload"},
+    )
+
+
+def test_among_choices_as_good_everywhere_the_one_with_most_to_spare_is_the_answer() -> None:
+    # Each but the small one is within 5 % of the row's most; which has the most differs from row to row.
+    upload: dict[str, list[float]] = {
+        "small": [10, 5, 5, 5],
+        "large": [10, 9.8, 10, 9.9],
+        "pie": [9.9, 10, 9.7, 10],
+    }
+    result = conclude_queues({"small": 4.4, "large": 4.1, "pie": 4.3}, upload)
+    assert result.answer.sentences == (
+        "At every rtt and count the best queue is pie; large is as good.",
+        "The worst values of pie are upload 9.7 Mbit/s and call 4.3.",
+    )
+    assert result.answer.matrix is not None
+    words = [[cell.word for cell in row.cells if cell] for row in result.answer.matrix.rows]
+    assert words == [["as good", "as good", "best"], *[["holds", "as good", "best"]] * 3]
+    overall = json.loads(json.dumps(result.conclusion.to_dict()))["overall"]
+    assert [own["queue"] for own in overall["settings"]] == ["pie"] * 4
+    assert overall["losses"] == [0.0] * 4
+
+
+def test_where_no_choice_is_best_everywhere_the_rows_differ_and_one_for_all_is_named() -> None:
+    upload = {"small": [10, 10, 5, 5], "large": [5, 8, 10, 10], "pie": [1, 1, 1, 1]}
+    result = conclude_queues(dict.fromkeys(QUEUES, 4.4), upload)
+    first, second = result.answer.sentences
+    assert first == (
+        "The queue with the most upload, while call ≥ 4 holds: "
+        "small at rtt 20 ms with count 1 and 4; large at rtt 80 ms with count 1 and 4."
+    )
+    # Both lose half in the worst row; the small one is the first of the two.
+    assert second == (
+        "One queue for all rows is small: call ≥ 4 holds everywhere, "
+        "but it has up to 50 % less upload than the best of a row."
+    )
+    upload["large"] = [8, 8, 10, 10]
+    answer = conclude_queues(dict.fromkeys(QUEUES, 4.4), upload).answer
+    assert answer.sentences[1].startswith("One queue for all rows is large: ")
+    assert "up to 20 % less upload" in answer.sentences[1]
+
+
+def test_a_choice_that_fails_in_one_row_is_no_answer_for_all() -> None:
+    upload = {"small": [10] * 4, "large": [20] * 4, "pie": [9] * 4}
+    result = conclude_queues({"small": 3.0, "large": 3.0, "pie": 3.9}, upload)
+    assert result.conclusion.overall is None
+    assert result.answer.sentences[0].startswith("No queue gives call ≥ 4; pie ")
+
+
+def test_many_rows_that_differ_are_left_to_the_table() -> None:
+    rates = [f"{rate} Mbit/s" for rate in (1, 5, 2, 9, 3)]
+    result = make(
+        {"queue": ["a", "b", "c", "d", "e"], "rate": rates},
+        {
+            "upload": lambda queue, rate, seed: (
+                2e6 if "abcde".index(queue) == rates.index(rate) else 1e6
+            )
+        },
+        wish={"most": "upload"},
+    )
+    assert result.answer.sentences == (
+        "The best queue depends on rate: it is one of 5, and each row of the table names its own.",
+        "One queue for all rows is a: it has up to 50 % less upload than the best of a row.",
+    )
+
+
+def test_without_a_comparison_the_axis_that_somebody_chooses_is_the_main_one() -> None:
+    gives = {"upload": lambda buffer, rate, seed: 1e6}
+    conclusion = make({"buffer": BUFFERS, "rate": RATES}, gives).conclusion
+    assert conclusion.grid.dimensions[conclusion.main].name == "buffer"
 
 
 def test_json_tells_a_setting_by_its_labels_on_all_axes() -> None:

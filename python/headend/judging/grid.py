@@ -188,11 +188,11 @@ def choose_axis(paths: Sequence[str]) -> str:
     >>> choose_axis(["flow.call.scoring.de_jitter", "queue"])
     'queue'
     """
-    chosen = [path for path in paths if not _is_given(path)]
+    chosen = [path for path in paths if not is_given(path)]
     return (chosen or list(paths))[-1]
 
 
-def _is_given(path: str) -> bool:
+def is_given(path: str) -> bool:
     """Say whether nobody chooses a value: it is the line's, its distance or its load."""
     keys = path.split(".")
     return keys[-1] in GIVEN and not CHOSEN & set(keys)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from headend.judging.answer import Answer, ask
-from headend.sweeps.conclusion import Best, Conclusion, Knee, Shape, Standing
+from headend.sweeps.conclusion import Best, Conclusion, Knee, Overall, Shape, Standing
 from headend.sweeps.matrix import draw_matrix
 from headend.sweeps.naming import (
     MOST_TOLD,
@@ -16,6 +16,9 @@ from headend.sweeps.naming import (
     join_labels,
     join_settings,
     list_ordered_lines,
+    list_others,
+    name_circumstances,
+    name_options,
     name_setting,
     order_best,
     tell_lines,
@@ -23,7 +26,11 @@ from headend.sweeps.naming import (
     write_operators,
 )
 from headend.sweeps.wish import Condition
+from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
+
+#: A list of this many characters is still read in a sentence.
+MOST_CHARACTERS = 160
 
 #: The name of the figure of a trade-off.
 TRADE_OFF = "trade-off"
@@ -70,15 +77,100 @@ def _tell_bests(conclusion: Conclusion) -> list[str]:
         return [_tell_unmeasured(conclusion)]
     holding = [best for best in bests if best.standing is Standing.HOLDS]
     others = [best for best in bests if best.standing is not Standing.HOLDS]
-    told = []
+    overall = conclusion.overall
     if len(bests) == 1 and holding:
-        told += [_tell_one(conclusion, holding[0]), _tell_obstacle(conclusion, holding[0])]
-    elif holding:
-        told.append(_tell_several(conclusion, holding))
-    told.append(_tell_not_holding(conclusion, others))
-    if len(holding) > 1 and not others:
-        told.append(_tell_obstacle(conclusion, holding[-1]) or _tell_ties(conclusion, holding))
+        told = [_tell_one(conclusion, holding[0]), _tell_obstacle(conclusion, holding[0])]
+    elif overall and overall.is_best:
+        told = [_tell_overall(conclusion, overall), _tell_worst(conclusion, overall)]
+    elif overall:
+        told = [_tell_several(conclusion, holding), _tell_compromise(conclusion, overall)]
+    else:
+        told = [
+            _tell_several(conclusion, holding) if holding else "",
+            _tell_not_holding(conclusion, others),
+        ]
     return [sentence for sentence in told if sentence]
+
+
+def _tell_overall(conclusion: Conclusion, overall: Overall) -> str:
+    """Say which one choice is best in every circumstance, and which are as good."""
+    everywhere = _name_everywhere(conclusion, overall)
+    what = _name_choice(conclusion, overall)
+    wish = conclusion.sweep.wish
+    label, *ties = name_options(conclusion, [overall.option, *overall.ties])
+    if wish.objective is None:
+        every = sorted([overall.option, *overall.ties])
+        labels = _join_options(conclusion, overall, every)
+        return f"{capitalise(everywhere)}{_tell_conditions(conclusion)} with {what} {labels}."
+    as_good = f"; {_join_options(conclusion, overall, overall.ties)} {'is' if len(ties) == 1 else 'are'} as good"
+    return f"{capitalise(f'{everywhere}the best {what} is {label}')}{as_good if ties else ''}."
+
+
+def _tell_worst(conclusion: Conclusion, overall: Overall) -> str:
+    """Give the worst value of each term over all circumstances."""
+    wish = conclusion.sweep.wish
+    rising = {one.term.text: one.is_rising for one in wish.hold}
+    if wish.objective:
+        rising = {wish.objective.text: wish.is_rising, **rising}
+    parts = []
+    for name, is_rising in rising.items():
+        measured = conclusion.terms[name]
+        known = [own for own in overall.option if own in measured.estimates]
+        worst = min(known, key=lambda own: measured.orient(measured.estimates[own].mean, is_rising))
+        parts.append(f"{name} {write_mean(measured, worst)}")
+    if not parts or len(set(overall.option)) < 2:
+        return ""
+    (label,) = name_options(conclusion, [overall.option])
+    values = "value" if len(parts) == 1 else "values"
+    return (
+        f"The worst {values} of {label} {'is' if len(parts) == 1 else 'are'} {join_names(parts)}."
+    )
+
+
+def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
+    """Say which one choice holds in every circumstance, and what it costs at most against the best there."""
+    objective = conclusion.objective
+    if objective is None:
+        return ""
+    (label,) = name_options(conclusion, [overall.option])
+    number = max(range(len(overall.losses)), key=overall.losses.__getitem__)
+    share, measure = format_quantity(overall.losses[number], "ratio"), objective.about.measure
+    what, wish = _name_choice(conclusion, overall), conclusion.sweep.wish
+    holds = f"{_tell_conditions(conclusion)} everywhere, but " if wish.hold else ""
+    # A loss is a share of the larger of two values: of most that is the best's, of least its own.
+    costs = (
+        f"it has up to {share} less {measure} than the best of a row"
+        if wish.is_rising
+        else f"the best of a row has up to {share} less {measure}"
+    )
+    return f"One {what} for all rows is {label}: {holds}{costs}."
+
+
+def _name_choice(conclusion: Conclusion, overall: Overall) -> str:
+    """Name what is chosen: the main axis, or where several axes are a choice, a setting of them."""
+    own = [
+        dimension.name
+        for number, dimension in enumerate(conclusion.grid.dimensions)
+        if number not in overall.given and len(dimension.labels) > 1
+    ]
+    return own[0] if len(own) == 1 else "setting"
+
+
+def _name_everywhere(conclusion: Conclusion, overall: Overall) -> str:
+    """Say that it is so in every circumstance; nothing where there is one alone."""
+    if not overall.given:
+        return ""
+    return f"at every {name_circumstances(conclusion, overall.given)} "
+
+
+def _join_options(
+    conclusion: Conclusion, overall: Overall, options: Sequence[Sequence[int]]
+) -> str:
+    """Name options as a sentence lists them: of a single axis by their labels, of several only a few."""
+    labels = name_options(conclusion, options)
+    if _name_choice(conclusion, overall) == "setting":
+        return list_names(labels, MOST_TOLD - 1, "; ")
+    return join_settings(conclusion, [option[0] for option in options])
 
 
 def _tell_unmeasured(conclusion: Conclusion) -> str:
@@ -114,25 +206,35 @@ def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
     for best in holding:
         own = [best.setting or 0] if wish.objective else order_best(best)
         found.setdefault(join_settings(conclusion, own), []).append(best)
-    if len(found) == 1:
-        (label,) = found
-        where = (
-            "everywhere"
-            if len(holding) == len(conclusion.list_bests(conclusion.main))
-            else (f"at {tell_lines(conclusion, holding)}")
-        )
-        told = f"{label} {where}"
-    elif len(found) <= MOST_TOLD or not list_ordered_lines(conclusion):
-        parts = [f"{label} at {tell_lines(conclusion, own)}" for label, own in found.items()]
-        told = join_names(parts) if len(parts) <= MOST_TOLD else list_names(parts, MOST_TOLD - 1)
+    parts = [f"{label} at {tell_lines(conclusion, own)}" for label, own in found.items()]
+    is_all = len(holding) == len(conclusion.list_bests(conclusion.main))
+    if len(found) == 1 and is_all:
+        told = f"{next(iter(found))} everywhere"
+    elif len(found) > MOST_TOLD and list_ordered_lines(conclusion):
+        told = f"from {parts[0]} to {parts[-1]}"
+    elif _is_short(parts):
+        told = "; ".join(parts)
     else:
-        (first, firsts), *_, (last, lasts) = found.items()
-        told = f"from {first} at {tell_lines(conclusion, firsts)} to {last} at {tell_lines(conclusion, lasts)}"
+        return _refer_to_table(conclusion, len(found))
     if wish.objective is None:
-        return f"{_tell_conditions(conclusion)} with {main} {told}."
+        return f"{_tell_conditions(conclusion)} with these values of {main}: {told}."
     held = f", while {_tell_conditions(conclusion)}" if wish.hold else ""
     way = "most" if wish.is_rising else "least"
     return f"The {main} with the {way} {wish.objective.text}{held}: {told}."
+
+
+def _is_short(parts: Sequence[str]) -> bool:
+    """Say whether a sentence can list parts and still be read at once."""
+    return len(parts) <= MOST_TOLD and sum(map(len, parts)) <= MOST_CHARACTERS
+
+
+def _refer_to_table(conclusion: Conclusion, number: int) -> str:
+    """Say that the best settings differ, where they are too many for a sentence."""
+    main = conclusion.grid.dimensions[conclusion.main].name
+    others = join_names([own.name for own in list_others(conclusion)])
+    if conclusion.objective is None:
+        return f"Which {main} holds depends on {others}: each row of the table names those that do."
+    return f"The best {main} depends on {others}: it is one of {number}, and each row of the table names its own."
 
 
 def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
@@ -182,20 +284,6 @@ def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
     held = _tell_condition(conclusion, failed[0], most)
     told = f"{where}{label} has {of} {objective.about.measure}, {value}, but {held}."
     return capitalise(told)
-
-
-def _tell_ties(conclusion: Conclusion, holding: Sequence[Best]) -> str:
-    """Say which settings are as good as the best, lines with the same ones together; nothing where there are none or too many."""
-    if conclusion.objective is None:
-        return ""
-    found: dict[str, list[Best]] = {}
-    for best in holding:
-        if best.ties:
-            found.setdefault(join_settings(conclusion, best.ties), []).append(best)
-    if not 0 < len(found) <= MOST_TOLD:
-        return ""
-    told = [f"{label} at {tell_lines(conclusion, own)}" for label, own in found.items()]
-    return f"As good: {join_names(told)}."
 
 
 def _tell_values(conclusion: Conclusion, setting: int) -> str:

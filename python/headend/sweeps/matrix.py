@@ -167,10 +167,26 @@ def _explain_wished(conclusion: Conclusion) -> str:
             parts.append("undecided: over a part of it")
     if sweep.wish.objective:
         way = "most" if sweep.wish.is_rising else "least"
-        parts.append(f"best: the {way} {sweep.wish.objective.text} of its row")
+        most = f"the {way} {sweep.wish.objective.text} of its row"
         if any(best.ties for best in conclusion.list_bests(conclusion.main)):
-            parts.append("as good: within the interval or 5 % of the best")
+            parts.append(f"best and as good: {most}, or within the interval or 5 % of it")
+            parts.append(f"best of these: {_explain_preference(conclusion)}")
+        else:
+            parts.append(f"best: {most}")
     return f"{'; '.join(parts)}."
+
+
+def _explain_preference(conclusion: Conclusion) -> str:
+    """Say which of several settings that are as good is called the best."""
+    main = conclusion.grid.dimensions[conclusion.main]
+    wish = conclusion.sweep.wish
+    if conclusion.overall and conclusion.overall.is_best:
+        return "the one that the answer names"
+    if main.numbers:
+        return f"the smallest {main.name}"
+    if wish.hold:
+        return "the one with the most to spare of what must hold"
+    return f"the {'most' if wish.is_rising else 'least'}"
 
 
 def _choose_first(conclusion: Conclusion) -> str:

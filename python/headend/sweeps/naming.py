@@ -122,7 +122,29 @@ def _name_line(conclusion: Conclusion, best: Best) -> str:
     is_bare = any(
         label.replace(".", "").isdigit() for own in list_others(conclusion) for label in own.labels
     )
-    return conclusion.grid.name_place(best.line[0], [conclusion.main], whole=is_bare)
+    without = [conclusion.main]
+    return conclusion.grid.name_place(best.line[0], without, whole=is_bare, between=" with ")
+
+
+def name_options(conclusion: Conclusion, options: Sequence[Sequence[int]]) -> list[str]:
+    """Name options by their place along what is chosen, each by its settings in all circumstances."""
+    overall = conclusion.overall
+    given = overall.given if overall else ()
+    grid = conclusion.grid
+    several = [own for own in list_others(conclusion) if own not in _pick(conclusion, given)]
+    return [
+        grid.name_place(option[0], given, whole=bool(several), between=" with ")
+        for option in options
+    ]
+
+
+def name_circumstances(conclusion: Conclusion, given: Sequence[int]) -> str:
+    """Name the axes whose values are given, such as "upload RTT and upload count"."""
+    return join_names([own.name for own in _pick(conclusion, given)])
+
+
+def _pick(conclusion: Conclusion, numbers: Sequence[int]) -> list[Dimension]:
+    return [conclusion.grid.dimensions[number] for number in numbers]
 
 
 def join_conditions(conclusion: Conclusion) -> str:

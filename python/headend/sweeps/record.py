@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from headend.judging.answer import Answer
 from headend.sweeps.answering import answer_sweep
-from headend.sweeps.conclusion import Conclusion, conclude
+from headend.sweeps.concluding import conclude
+from headend.sweeps.conclusion import Conclusion
 from headend.sweeps.definition import Sweep
 from headend.sweeps.summary import summarise
 
