@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+from headend.cli.first_lines import print_answer
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.judging.grading import Grade
@@ -457,6 +458,32 @@ def test_without_a_comparison_the_axis_that_somebody_chooses_is_the_main_one() -
     gives = {"upload": lambda buffer, rate, seed: 1e6}
     conclusion = make({"buffer": BUFFERS, "rate": RATES}, gives).conclusion
     assert conclusion.grid.dimensions[conclusion.main].name == "buffer"
+
+
+@pytest.mark.parametrize("columns", [40, 48, 60, 72, 100])
+def test_a_narrow_terminal_keeps_the_labels_of_rows_and_cuts_no_word(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    queues = ["32 KiB", "48 KiB", "64 KiB", "96 KiB", "128 KiB", "PIE"]
+    result = make(
+        {"queue": queues, "rtt": ["20 ms", "80 ms"], "count": [1, 4]},
+        {
+            "call": lambda queue, rtt, count, seed: 2.9 if queue == "128 KiB" else 4.3,
+            "upload": lambda queue, rtt, count, seed: 1e6 * (18 + queues.index(queue) / 10),
+        },
+        wish={"hold": "call >= 4", "most": "upload"},
+    )
+    print_answer(result.answer)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= columns for line in lines)
+    text = "\n".join(lines)
+    assert "…" not in text
+    for word in ("20 ms", "80 ms", *queues):
+        assert all(part in text for part in word.split())
+    # Every row of every block begins with its label.
+    assert sum(line.startswith(("20 ms", "80 ms", "20", "80")) for line in lines) >= 4
+    assert text.count("✗") == 4
 
 
 def test_json_tells_a_setting_by_its_labels_on_all_axes() -> None:

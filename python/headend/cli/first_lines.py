@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headend.cli.tables import draw_matrix, fit
+from headend.cli.tables import draw_matrix, fit, fits
 from headend.cli.terminal import make_output, print_sentence, write_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Table
 
     from headend.judging.answer import Answer, Matrix
 
@@ -66,9 +68,44 @@ def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
     shapes = [fit(console, draw_matrix(bare))]
     for stacked in (True, False):
         table = draw_matrix(bare, stacked=stacked)
-        if console.measure(table).minimum <= console.width:
+        if fits(console, table) and _is_whole(console, table, bare):
             shapes.append(table)
+    if split := _split(console, bare):
+        shapes.append(split)
     return min(shapes, key=lambda shape: _count_lines(console, shape))
+
+
+def _split(console: Console, matrix: Matrix) -> RenderableType | None:
+    """Draw a matrix as tables one below the other, each of some choices, with the labels of the rows before each.
+
+    None where one choice alone does not fit.
+    """
+    from rich.console import Group
+
+    number = len(matrix.choices)
+    for each in range(number - 1, 0, -1):
+        parts = [_take(matrix, slice(first, first + each)) for first in range(0, number, each)]
+        tables = [draw_matrix(part, stacked=True) for part in parts]
+        if all(map(functools.partial(_is_whole, console), tables, parts)):
+            apart = [part for table in tables for part in ("", table)]
+            return Group(*apart[1:])
+    return None
+
+
+def _is_whole(console: Console, table: Table, matrix: Matrix) -> bool:
+    """Say whether a table shows every word of a matrix: of columns that it makes narrow, Rich cuts words."""
+    lines = console.render_lines(table, pad=False)
+    shown = {word for line in lines for word in "".join(part.text for part in line).split()}
+    texts = [*matrix.choices]
+    for row in matrix.rows:
+        texts += [row.label, *(f"{cell.word} {cell.number}" for cell in row.cells if cell)]
+    return all(word in shown for text in texts for word in text.split())
+
+
+def _take(matrix: Matrix, choices: slice) -> Matrix:
+    """Give a matrix of some choices."""
+    rows = (replace(row, cells=row.cells[choices]) for row in matrix.rows)
+    return replace(matrix, choices=matrix.choices[choices], rows=tuple(rows))
 
 
 def _count_lines(console: Console, shape: RenderableType) -> int:

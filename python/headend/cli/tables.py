@@ -19,6 +19,7 @@ from headend.text.reveal import reveal
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.measure import Measurement
     from rich.table import Column
 
     from headend.engine.vocabulary import Choice
@@ -372,14 +373,26 @@ def draw_grade(grade: str) -> Text:
 
 def fit(console: Console, table: Table) -> RenderableType:
     """Give a table as it is where it fits, and on a narrow terminal its rows one below the other, so that nothing is cut."""
-    # On a console without an edge: measured on its own, a table never needs more than there is.
-    options = console.options.update(max_width=10_000)
-    needed = console.measure(table, options=options)
+    narrow = console.width < NARROW and _measure(console, table).maximum > console.width
+    return _stack(table) if narrow or not fits(console, table) else table
+
+
+def fits(console: Console, table: Table) -> bool:
+    """Say whether a table fits into a terminal with no word of it cut."""
     # Rich reckons with every word on a line of its own, also where a column has to stay on one.
     unbroken = (column for column in table.columns if column.no_wrap)
+    options = _free(console)
     widened = sum(_measure_words(console, options, column) for column in unbroken)
-    narrow = console.width < NARROW and needed.maximum > console.width
-    return _stack(table) if narrow or needed.minimum + widened > console.width else table
+    return _measure(console, table).minimum + widened <= console.width
+
+
+def _measure(console: Console, table: Table) -> Measurement:
+    """Measure a table on its own: on a console with an edge it never needs more than there is."""
+    return console.measure(table, options=_free(console))
+
+
+def _free(console: Console) -> ConsoleOptions:
+    return console.options.update(max_width=10_000)
 
 
 def _measure_words(console: Console, options: ConsoleOptions, column: Column) -> int:
