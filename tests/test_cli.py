@@ -178,6 +178,75 @@ def test_a_quiet_comparison_says_which_expectation_a_run_missed(fake: Any, home_
     assert line.startswith("missed: drop_tail: call: call.mos.p5 > 3.5, measured 1.")
 
 
+def test_json_says_on_standard_error_what_was_missed(fake: Any, home_line: Path) -> None:
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "call.mos.p5 > 3.5"\n')
+    answer = call("run", "home-line.toml", "--json")
+    assert (answer.exit_code, json.loads(answer.stdout)["expectations"][0]["met"]) == (1, False)
+    assert answer.stderr.startswith("missed: call: call.mos.p5 > 3.5, measured 1.")
+    answer = call("compare", "home-line.toml", "--json", "--vary", "queue=drop_tail,docsis_pie")
+    assert (answer.exit_code, len(json.loads(answer.stdout)["runs"])) == (1, 2)
+    assert answer.stderr.startswith("missed: drop_tail: call: call.mos.p5 > 3.5, measured 1.")
+
+
+def test_a_test_without_an_expectation_does_not_pass(fake: Any, home_line: Path) -> None:
+    told = "nothing is expected, so --junit would pass without a test; add [expect]"
+    vary = ("--vary", "queue=drop_tail,codel")
+    for command in (["run", "home-line.toml"], ["compare", "home-line.toml", *vary]):
+        answer = call(*command, "--junit", "junit.xml", "--out", "out")
+        assert (answer.exit_code, answer.stdout) == (2, "")
+        assert answer.stderr.startswith(f"error: home-line.toml: {told}")
+        assert not Path("out").exists()
+    for name in ("drop_tail", "codel"):
+        headend.run(home_line, set={"queue": name}, out=name)
+    answer = call("compare", "drop_tail", "codel", "--junit", "junit.xml")
+    assert answer.stderr.startswith(f"error: drop_tail codel: {told}")
+    assert not Path("junit.xml").exists()
+
+
+def test_junit_is_a_file(fake: Any, home_line: Path) -> None:
+    answer = call("run", "home-line.toml", "--junit", "-")
+    assert answer.exit_code == 2
+    assert 'expected a file, found "-"' in answer.stderr
+    assert not Path("-").exists()
+
+
+def test_one_setting_is_run_with_several_seeds(fake: Any, home_line: Path) -> None:
+    answer = call("compare", "home-line.toml", "--seeds", "3", "--out", "out", "--json")
+    assert answer.exit_code == 0, answer.stderr
+    runs = json.loads(answer.stdout)["runs"]
+    assert [(run["label"], run["seed"]) for run in runs] == [
+        ("home-line", seed) for seed in (1, 2, 3)
+    ]
+    assert Path("out/report.html").is_file()
+    fails_with(
+        "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds 10), for means with"
+        " intervals; or several settings, such as --vary queue=drop_tail,codel",
+        "compare", "home-line.toml", "--seeds", "1",
+    )  # fmt: skip
+    fails_with(
+        "--seeds needs one scenario; leave it out to compare results folders",
+        "compare", "home-line.toml", "street", "--seeds", "2",
+    )  # fmt: skip
+
+
+def test_what_a_stopped_run_met_is_met_so_far(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "headend.cli.terminal._ignore", lambda _now: os.kill(os.getpid(), signal.SIGINT)
+    )
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "call.mos.p5 > 1.01"\nline = "cable.up.utilisation < 0.1 %"\n')
+    answer = call("run", "home-line.toml", "--out", "out", "--set", "duration=6000 s")
+    assert answer.exit_code == 130
+    assert "1 of 2 expectations met so far" in answer.stdout
+    assert "✗ missed so far cable.up.utilisation" in answer.stdout
+    answer = call("run", "home-line.toml", "--json", "--set", "duration=6000 s")
+    assert [one["so_far"] for one in json.loads(answer.stdout)["expectations"]] == [True, True]
+    assert " so far" in answer.stderr
+
+
 def test_finished_runs_that_missed_an_expectation_exit_with_1_too(
     fake: Any, home_line: Path
 ) -> None:
@@ -356,9 +425,7 @@ def test_a_command_or_option_that_is_not_there_is_told_what_there_is() -> None:
         f"{unknown} --vary; headend compare SCENARIO --vary PATH=A,B runs it once with each value",
         "run", "a", "--vary", "queue=pie,codel",
     )  # fmt: skip
-    assert (
-        "; headend compare SCENARIO --vary PATH=A,B --seeds N " in call("run", "--seeds=3").stderr
-    )
+    assert "; headend compare SCENARIO --seeds N " in call("run", "--seeds=3").stderr
     fails_with(
         "headend sweep: no such option: --vary; what varies is in [grid] of the sweep's file",
         "sweep", "a.toml", "--vary", "queue=pie,codel",
@@ -396,8 +463,8 @@ def test_words_that_are_missing_or_too_many_are_told_in_one_line() -> None:
         'headend schema: expected nothing, found "b"; headend help schema lists the options',
         "schema", "b",
     )  # fmt: skip
-    fails_with("Option '--seed' requires an argument", "run", "a", "--seed")
-    fails_with("Option '--json' does not take a value", "run", "a", "--json=3")
+    fails_with("headend run: option '--seed' requires an argument", "run", "a", "--seed")
+    fails_with("headend run: option '--json' does not take a value", "run", "a", "--json=3")
 
 
 def test_scenarios_are_listed_by_name_and_without() -> None:
@@ -535,7 +602,8 @@ def start(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("command", [["run"], ["report"], ["figures"], ["study", "run"]])
 def test_an_empty_path_is_refused(command: list[str]) -> None:
     answer = start(*command, "x", "--out", "", stdout=subprocess.PIPE)
-    assert answer.stderr == "error: Invalid value for '--out': expected a path, found nothing\n"
+    told = f"headend {' '.join(command)}: invalid value for '--out': expected a path, found nothing"
+    assert answer.stderr == f"error: {told}\n"
     assert (answer.returncode, answer.stdout) == (2, "")
 
 
@@ -544,7 +612,7 @@ def test_an_empty_path_is_refused(command: list[str]) -> None:
 def test_a_seed_that_is_no_whole_number_is_refused(command: str, seed: str) -> None:
     answer = start(command, "x", f"--seed={seed}", stdout=subprocess.PIPE)
     expected = f'expected a whole number, found "{seed}"'
-    assert answer.stderr == f"error: Invalid value for '--seed': {expected}\n"
+    assert answer.stderr == f"error: headend {command}: invalid value for '--seed': {expected}\n"
     assert (answer.returncode, answer.stdout) == (2, "")
 
 

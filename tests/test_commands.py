@@ -214,7 +214,9 @@ def test_a_script_for_each_shell_and_how_to_install_it(shell: str) -> None:
 def test_a_shell_that_is_not_known_is_refused_in_one_line() -> None:
     answer = call("completion", "tcsh")
     assert answer.exit_code == 2
-    assert answer.stderr.startswith("error: Invalid value for 'SHELL': 'tcsh' is not one of")
+    assert answer.stderr.startswith(
+        "error: headend completion: invalid value for 'SHELL': 'tcsh' is not one of"
+    )
     assert len(answer.stderr.splitlines()) == 1
     told = "error: headend completion: expected SHELL, found nothing; SHELL is bash, zsh or fish\n"
     assert (call("completion").exit_code, call("completion").stderr) == (2, told)

@@ -386,3 +386,18 @@ def test_every_shipped_expectation_has_a_bound_that_can_be_met_and_missed() -> N
         vocabulary = Vocabulary.from_scenario(scenario)
         for own, text in scenario.expect:
             assert parse_expectation(own, text, vocabulary)
+
+
+def test_the_alias_of_the_bottleneck_is_no_subject_and_the_error_names_the_bottleneck() -> None:
+    vocabulary = Vocabulary({"call": "voice"}, ["cable.up"], bottleneck="cable.up")
+    with pytest.raises(InputError, match=r'called "queue"; the bottleneck is cable\.up$'):
+        parse_expectation("short", "queue.delay.p99 < 20 ms", vocabulary)
+    # A flow may have the name.
+    vocabulary = Vocabulary({"queue": "voice"}, ["cable.up"], bottleneck="cable.up")
+    assert parse_expectation("short", "queue.mos.p5 > 4", vocabulary).quantity.subject == "queue"
+
+
+def test_a_share_is_called_a_share() -> None:
+    vocabulary = Vocabulary({"call": "voice"}, ["cable.up"])
+    with pytest.raises(InputError, match=r'expected a share such as "1 %" \(%\), found "5 ms"'):
+        parse_expectation("loss", "call.loss < 5 ms", vocabulary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import reprlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,7 @@ def tell_system(error: Exception) -> str:
 def find_near(found: str, known: Iterable[str]) -> str | None:
     """Give the name that was perhaps meant, whatever its case; None where none is near.
 
-    The beginning of a name counts as well, and that of its last part.
+    The beginning of a name counts as well, and that of its last part; so do its words in another order.
 
     Examples
     --------
@@ -83,9 +84,13 @@ def find_near(found: str, known: Iterable[str]) -> str | None:
     'upload-and-call'
     >>> find_near("bufer-control/ping", ["buffer-control", "buffer-control/ping-latency"])
     'buffer-control/ping-latency'
+    >>> find_near("pie_docsis", ["pie", "docsis_pie"])
+    'docsis_pie'
     """
     by_letters = {name.lower(): name for name in sorted(set(known), reverse=True)}
     word = found.lower()
+    if word not in by_letters and (reordered := find_reordered(word, by_letters)):
+        return by_letters[reordered]
     near = difflib.get_close_matches(word, by_letters, n=1, cutoff=_LIKE_WHOLE)
     best, most = (near[0], _compare(word, near[0])) if near else (None, 0.0)
     if len(word) >= _LEAST_LETTERS:
@@ -94,6 +99,24 @@ def find_near(found: str, known: Iterable[str]) -> str | None:
             if alike >= _LIKE_BEGINNING and alike * _WORTH > most:
                 best, most = name, alike * _WORTH
     return None if best is None else by_letters[best]
+
+
+def find_reordered(found: str, known: Iterable[str]) -> str | None:
+    """Give the name that has the words of another in another order.
+
+    Examples
+    --------
+    >>> find_reordered("pie_docsis", ["pie", "docsis_pie"]), find_reordered("pie", ["docsis_pie"])
+    ('docsis_pie', None)
+    """
+    words = _sort_words(found)
+    if len(words) < 2:
+        return None
+    return next((name for name in sorted(known) if _sort_words(name) == words), None)
+
+
+def _sort_words(name: str) -> list[str]:
+    return sorted(re.split(r"[\W_]+", name.lower()))
 
 
 def _compare(first: str, second: str) -> float:

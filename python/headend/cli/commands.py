@@ -37,7 +37,7 @@ SEVERAL = {"headend run": "headend compare puts several runs side by side"}
 ELSEWHERE = {
     "headend run": {
         "--label": "headend compare takes it",
-        "--seeds": "headend compare SCENARIO --vary PATH=A,B --seeds N runs each value with several seeds",
+        "--seeds": "headend compare SCENARIO --seeds N runs it with several seeds, and with --vary PATH=A,B each value",
         "--vary": "headend compare SCENARIO --vary PATH=A,B runs it once with each value",
     },
     "headend sweep": {"--vary": "what varies is in [grid] of the sweep's file"},
@@ -75,7 +75,11 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words that were typed, and refuse those that are too many."""
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # so that the error begins with the command's name
+            raise
         if rest and not ctx.resilient_parsing:
             raise click.UsageError(_explain_rest(ctx, rest), ctx)
         return rest
@@ -250,7 +254,13 @@ def _explain(error: click.ClickException) -> str:
         wanted = error.param.make_metavar(error.ctx)
         hint = error.param.hint or f"{_ask_help(error.ctx)} explains it"
         return f"{error.ctx.command_path}: expected {wanted}, found nothing; {hint}"
-    return error.format_message().rstrip(".")
+    told = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    # Whatever else is said of a command begins with its name.
+    if context is None or told.startswith(f"{context.command_path}: "):
+        return told
+    first, _, rest = told.partition(" ")
+    return f"{context.command_path}: {first.lower()} {rest}"
 
 
 def _ask_help(context: click.Context) -> str:

@@ -34,6 +34,7 @@ from headend.cli.run import (
     print_report,
     print_warnings,
     tell_measured,
+    tell_so_far,
 )
 from headend.cli.terminal import (
     announce_reading,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 @argument(
     "sources",
     metavar="SCENARIO | RUN_DIR…",
-    help="One scenario with --vary, or several results folders.",
+    help="One scenario with --vary, --seeds or both; or several results folders.",
     hint=SHIPPED_HINT,
     nargs=-1,
     required=True,
@@ -87,7 +88,7 @@ if TYPE_CHECKING:
 @click.option(
     "--seeds",
     metavar="N | A,B,…",
-    help="Run every setting with so many seeds, or with these. Results are means with 95 % intervals.",
+    help="Run every setting with so many seeds, or with these; without --vary, the scenario as it is. Results are means with 95 % intervals.",
 )
 @click.option(
     "--out",
@@ -130,7 +131,7 @@ def compare(
 ) -> None:
     """Run the same traffic under several settings, or take finished runs, and say which is best for whom.
 
-    Every setting meets the same traffic with the same seeds. With several --vary, one of them is the choice and the
+    With --seeds and without --vary, the scenario is run as it is with several seeds. Every setting meets the same traffic with the same seeds. With several --vary, one of them is the choice and the
     others make tiers, such as rates: settings are compared within a tier and never across. Rates, round-trip times and
     loads make tiers; of several choices, the first does.
 
@@ -143,9 +144,14 @@ def compare(
 
     wanted = Wanted(not no_report, junit, csv, force, is_comparison=True)
     wanted.check()
-    if vary:
+    # One setting over several seeds is judged by its means too.
+    is_planned = bool(vary) or (seeds is not None and not Path(sources[0]).is_dir())
+    if is_planned:
         if len(sources) > 1:
-            raise InputError("--vary needs one scenario; leave it out to compare results folders")
+            option = "--vary" if vary else "--seeds"
+            raise InputError(
+                f"{option} needs one scenario; leave it out to compare results folders"
+            )
         announce_reading(sources[0])
         plans = plan_comparison(
             sources[0],
@@ -157,6 +163,7 @@ def compare(
             allow_files=allow_files,
             memory=memory,
         )
+        wanted.check_expected(sources[0], [one for plan in plans for one in plan.expectations])
         comparison, stopped, lacking = _run_varied(
             plans, out, force, memory, wanted, hidden=quiet or as_json
         )
@@ -179,9 +186,9 @@ def compare(
                 **tell_in_json(lacking),
             }
         )
+        _print_missed(comparison)
     elif quiet:
-        for name, line in _list_missed(comparison):
-            print_miss(f"{name}: {line}")
+        _print_missed(comparison)
         if interrupted:
             _print_interrupted(comparison)
     else:
@@ -290,7 +297,7 @@ def _refuse_settings(
     option = next((name for name, is_given in given if is_given), None)
     if option and Path(source).is_dir():
         raise InputError(
-            f"{option}: has no effect on {source}, a finished run; it needs a scenario and --vary"
+            f"{option}: has no effect on {source}, a finished run; it needs a scenario and --vary or --seeds"
         )
 
 
@@ -313,12 +320,15 @@ def _load_finished(
 
     if len(sources) == 1 and not (Path(sources[0]) / MANIFEST).is_file():
         raise InputError(
-            f"{sources[0]}: to compare, give --vary PATH=A,B with a scenario, or several results folders"
+            f"{sources[0]}: to compare, give a scenario with --vary PATH=A,B, --seeds N or both, or several results folders"
         )
     results = load_results(sources)
     variants = gather_variants(results)
     if len(variants) < 2:
         raise InputError(_tell_alone(sources, variants[0]))
+    wanted.check_expected(
+        shlex.join(sources), [one for result in results for one in result.expectations]
+    )
     check_labels(labels, len(variants))
     for variant, label in zip(variants, labels, strict=False):
         for result in variant.results:
@@ -447,6 +457,12 @@ def _print_interrupted(comparison: Comparison) -> None:
     make_messages().print(write_line(told), soft_wrap=True)
 
 
+def _print_missed(comparison: Comparison) -> None:
+    """Print on standard error only the expectations that were missed, a line each."""
+    for name, line in _list_missed(comparison):
+        print_miss(f"{name}: {line}")
+
+
 def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Give each expectation that a variant missed, with the variant's name: a line each, over all its seeds."""
     from headend.judging.caveats import write_seeds
@@ -463,4 +479,7 @@ def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:
             seeds = write_seeds([seed for seed, _ in found])
             of = f"in {len(found)} of {count} seeds"
             where = "" if count == 1 else f"{of}, " if len(found) == count else f"{of} ({seeds}), "
-            yield variant.label, f"{name}: {outcomes[0].expected}, {where}{tell_measured(outcomes)}"
+            yield (
+                variant.label,
+                f"{name}: {outcomes[0].expected}, {where}{tell_measured(outcomes)}{tell_so_far(variant.results[0])}",
+            )

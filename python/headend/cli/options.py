@@ -31,6 +31,15 @@ def read_path(text: str | Path) -> Path:
     return Path(text)
 
 
+def read_file_path(text: str | Path) -> Path:
+    """Take the path of a file to write; ``-`` is refused, since standard output has the answer."""
+    if str(text).strip() == "-":
+        raise click.BadParameter(
+            'expected a file, found "-", and standard output has the answer of the command; for a file of this name write ./-'
+        )
+    return read_path(text)
+
+
 scenario_argument = argument(
     "scenario",
     metavar="SCENARIO",
@@ -60,7 +69,8 @@ memory_option = click.option(
 )
 force_option = click.option(
     "--force",
-    help="Replace an existing results folder: the one of --out or, without --out, the one without a number.",
+    help="Replace an existing results folder: the one of --out or, without --out, the one without a number."
+    " A folder that holds anything but its results is refused.",
     is_flag=True,
 )
 page_force_option = click.option(
@@ -87,8 +97,8 @@ no_report_option = click.option(
 junit_option = click.option(
     "--junit",
     metavar="FILE",
-    help="Also write the outcomes of [expect] as JUnit XML, for continuous integration.",
-    type=read_path,
+    help="Also write the outcomes of [expect] as JUnit XML, for continuous integration. A scenario without [expect] is refused.",
+    type=read_file_path,
     shell_complete=complete_any_file,
 )
 csv_option = click.option(

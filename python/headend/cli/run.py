@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from headend.judging.verdict import Verdict
     from headend.results.outcome import Outcome
+    from headend.results.record import Record
     from headend.running.result import Result
 
 #: Rows of people on the terminal; more are in the report, and with --full.
@@ -141,6 +142,7 @@ def run(
         )
     except InputError as error:
         raise InputError(_echo_capture(str(error), capture)) from error
+    wanted.check_expected(scenario, plan.expectations)
     target = out or choose_folder(plan.loaded.name, force=force)
     wanted.check_beside(target)
     with stop_on_interrupt() as stop:
@@ -157,6 +159,7 @@ def run(
             lacking.insert(0, undrawn)
     if as_json:
         print_json({**describe_result(result), **tell_in_json(lacking)})
+        print_missed(result)
     elif quiet:
         print_missed(result)
         if stopped or any(one.is_interruption for one in lacking):
@@ -238,7 +241,10 @@ def describe_result(result: Result) -> dict[str, object]:
         "answer": answer_run(result, verdict).to_dict(),
         "verdict": verdict.to_dict(),
         "warnings": result.warnings,
-        "expectations": [outcome.to_dict() for outcome in result.expectations],
+        "expectations": [
+            {**outcome.to_dict(), **({"so_far": True} if result.is_partial else {})}
+            for outcome in result.expectations
+        ],
         "flows": result.flows.to_dicts(),
         "queues": result.queues.to_dicts(),
         "channels": result.channels.to_dicts(),
@@ -301,9 +307,10 @@ def _print_expectations(result: Result, *, full: bool) -> None:
         return
     for outcome in missed:
         told = f" {outcome.expected}, {tell_measured([outcome])}"
-        console.print(write_line(("✗ missed", "bold red"), told))
+        console.print(write_line((f"✗ missed{tell_so_far(result)}", "bold red"), told))
     met = len(outcomes) - len(missed)
-    console.print(f"{met} of {len(outcomes)} expectation{'s' if len(outcomes) > 1 else ''} met")
+    plural = "s" if len(outcomes) > 1 else ""
+    console.print(f"{met} of {len(outcomes)} expectation{plural} met{tell_so_far(result)}")
 
 
 def _print_all(result: Result, verdict: Verdict) -> None:
@@ -350,11 +357,17 @@ def print_report(folder: Path) -> None:
     make_output().print(write_line(made), soft_wrap=True)
 
 
+def tell_so_far(result: Record) -> str:
+    """Say of what is known of a run that it is not all, where the run was stopped before its end."""
+    return " so far" if result.is_partial else ""
+
+
 def print_missed(result: Result) -> None:
-    """Print only the expectations that were missed, a line each."""
+    """Print on standard error only the expectations that were missed, a line each."""
     for outcome in result.expectations:
         if not outcome.met:
-            print_miss(f"{outcome.name}: {outcome.expected}, {tell_measured([outcome])}")
+            told = f"{outcome.expected}, {tell_measured([outcome])}{tell_so_far(result)}"
+            print_miss(f"{outcome.name}: {told}")
 
 
 def _print_interrupted(result: Result) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +65,22 @@ class Wanted:
         if self.junit and self.junit.resolve() in (folder.resolve(), *folder.resolve().parents):
             raise InputError(
                 f"{self.junit}: expected a file for --junit, found the folder of the results or one above it"
+            )
+
+    def check_expected(self, source: str, expected: Collection[object]) -> None:
+        """Refuse to write outcomes where nothing is expected: a test that tests nothing would pass.
+
+        Parameters
+        ----------
+        source
+            The scenario, or the results folders.
+        expected
+            What is expected of the runs.
+        """
+        if self.junit and not expected:
+            raise InputError(
+                f"{source}: nothing is expected, so --junit would pass without a test; add [expect], such as"
+                ' call = "call.mos.p5 >= 4.0", or leave out --junit'
             )
 
     def make(

@@ -262,6 +262,10 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     subject, rest = _split_subject(text, vocabulary)
     if subject is None:
         found = ".".join(text.split(".")[:1])
+        if found == "queue" and vocabulary.bottleneck:  # as --set and --vary have it
+            raise InputError(
+                f'no flow or queue is called "queue"; the bottleneck is {vocabulary.bottleneck}'
+            )
         raise InputError(
             f'no flow or queue is called "{found}"{suggest(found, vocabulary.subjects)}'
         )

@@ -417,7 +417,7 @@ def plan_comparison(
     source
         The scenario.
     vary
-        TOML texts of the values to take, by path.
+        TOML texts of the values to take, by path; with several seeds, nothing need vary.
     overrides
         What all runs share.
     labels
@@ -464,6 +464,11 @@ def plan_comparison(
     _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
     chosen = choose_seeds(seeds, first=plans[0].seed)
+    if len(plans) == len(chosen) == 1 and not vary:
+        raise InputError(
+            "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds 10), for means with"
+            " intervals; or several settings, such as --vary queue=drop_tail,codel"
+        )
     if len(plans) == len(chosen) == 1:
         raise InputError(
             f"--vary asks for one run ({plans[0].label}), which is nothing to compare: give several values, such as"
@@ -530,7 +535,7 @@ def compare(
     scenario
         Path of a file, name of a shipped scenario, ``-`` for standard input, or a dictionary.
     vary
-        Values by path, such as ``{"queue": ["drop_tail", "docsis_pie"]}``.
+        Values by path, such as ``{"queue": ["drop_tail", "docsis_pie"]}``; ``{}`` with several seeds runs the scenario as it is.
     set
         Overrides that all runs share.
     labels

@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, refuse_argument, refuse_unwritable, tell_system
+from headend.errors import (
+    InputError,
+    find_reordered,
+    refuse_argument,
+    refuse_unwritable,
+    tell_system,
+)
 from headend.scenario.library import STANDARD_INPUT, find_scenario
 from headend.scenario.reach import HERE, Reach
 from headend.text.quantity import read_integer
@@ -29,6 +35,16 @@ LARGEST_FILE_BYTES = 512 * 2**20
 
 #: The names that there are, in an error about an unknown one.
 _LIST = re.compile(r'; expected (one of )?"[^()]*(?= \(|$)')
+
+#: What the engine's errors say where a quantity was expected, and the units that the engine reads for each kind.
+_QUANTITY = re.compile(
+    r'expected an? (?P<kind>duration|rate|size) such as "[^"]*"(?=, found "[\d.])'
+)
+_UNITS = {
+    "duration": ("ns", "us", "ms", "s", "min", "h"),
+    "rate": ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
+    "size": ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB"),
+}
 
 #: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
 QUEUE_ALIAS = "queue"
@@ -169,10 +185,15 @@ class Text:
 
 def _explain_unknown(error: ScenarioError) -> str:
     """Write the engine's error; that of an unknown name with what headend calls it, unless the name is of somebody's own."""
-    told = str(error)
+    told = _list_units(str(error))
     word, meant = error.unknown, error.meant
     if word is None:
         return told
+    # The engine compares letters, and headend words too.
+    reordered = find_reordered(word, error.known)
+    if meant and reordered and reordered != meant:
+        told = told.replace(f'; did you mean "{meant}"?', f'; did you mean "{reordered}"?', 1)
+        meant = reordered
     from headend.scenario.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
 
     kind = find_kind(error.known)
@@ -181,6 +202,21 @@ def _explain_unknown(error: ScenarioError) -> str:
         told = _LIST.sub("", told)
     # Where the table knows the word, what is spelled like it is something else.
     return told.replace(f'; did you mean "{meant}"?', "", 1) + end if end else told
+
+
+def _list_units(told: str) -> str:
+    """Put the units behind the example of a quantity in the engine's error, where the unit was the mistake.
+
+    Examples
+    --------
+    >>> _list_units('rate: expected a rate such as "10 Mbit/s", found "100 Tbit/s"')
+    'rate: expected a rate such as "10 Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s), found "100 Tbit/s"'
+    """
+    found = _QUANTITY.search(told)
+    if found is None or "did you mean" in told:
+        return told
+    units = ", ".join(_UNITS[found["kind"]])
+    return f"{told[: found.end()]} ({units}){told[found.end() :]}"
 
 
 def read_scenario(source: Source, reach: Reach = HERE) -> Text:

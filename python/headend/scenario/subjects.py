@@ -27,12 +27,15 @@ class Vocabulary:
         The members of each flow, and of each group of queues, of which there are several.
     channels
         What queues share: ``cable.up``, for which an expectation says ``cable.up.channel``.
+    bottleneck
+        The queue that ``queue`` means in ``--set`` and ``--vary``; empty where there is none.
     """
 
     flows: Mapping[str, str]
     queues: Sequence[str]
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
     channels: Sequence[str] = ()
+    bottleneck: str = ""
 
     @property
     def subjects(self) -> list[str]:
@@ -54,8 +57,10 @@ class Vocabulary:
             if stem := name_group(name):
                 members.setdefault(stem, []).append(name)
         groups = {name_group(name) for name in scenario.queues} - {""}
-        channels = list(_list_channels(json.loads(scenario.resolved_json())))
-        return cls(flows, sorted({*scenario.queues, *groups}), members, channels)
+        resolved = json.loads(scenario.resolved_json())
+        channels = list(_list_channels(resolved))
+        bottleneck = resolved.get("bottleneck") or ""
+        return cls(flows, sorted({*scenario.queues, *groups}), members, channels, bottleneck)
 
 
 def call_channel(channel: str) -> str:

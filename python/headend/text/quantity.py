@@ -29,6 +29,9 @@ EXAMPLES: dict[Kind, str] = {
     "number": '"4.0"',
 }
 
+#: How kinds are called in error messages where that is not their own word.
+NAMES: dict[Kind, str] = {"ratio": "share"}
+
 #: The sign of a negative number in texts for people; JSON and CSV have the hyphen of computers.
 MINUS = "−"
 
@@ -75,7 +78,8 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
     if match is None or (match[2] or "") not in units:
         known = ", ".join(unit for unit in units if unit)
         units_text = f" ({known})" if known else ""
-        raise ValueError(f'expected a {kind} such as {EXAMPLES[kind]}{units_text}, found "{text}"')
+        name = NAMES.get(kind, kind)
+        raise ValueError(f'expected a {name} such as {EXAMPLES[kind]}{units_text}, found "{text}"')
     return Quantity(float(match[1]) * units[match[2] or ""], kind)
 
 
