@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from headend.judging.expect import parse_quantity_name
 from headend.scenario.shipped import list_scenarios
+from headend.scenario.subjects import Vocabulary
 from test_lessons import list_proposals
 
 ROOT = Path(__file__).parents[1]
@@ -106,3 +108,28 @@ def test_what_a_lesson_cannot_measure_or_draw_is_told() -> None:
 def test_a_lesson_shows_what_its_commands_give(page: Path) -> None:
     faults = list(lessons.find_stale(page, write=False))
     assert faults == [], "run make lessons, and read what its text says of the numbers that changed"
+
+
+@pytest.mark.parametrize(
+    ("quantity", "values", "expected"),
+    [
+        ("web.page_load_time.p50", [1.0, 2.0, 3.0], 2.0),
+        ("web.page_load_time.p50", [1.0, 2.0], 2.0),  # one of three has none
+        ("web.page_load_time.p50", [1.0], None),
+        ("call.mos.p5", [4.0, 1.0, 3.0, 2.0], 2.0),
+        ("call.mos.p5", [4.0, 3.0], None),  # two of four have none
+        ("call.mos.p5", [4.0, 3.0, 2.0], 2.0),
+    ],
+)
+def test_the_member_in_the_middle_counts_those_without_a_value(
+    quantity: str, values: list[float], expected: float | None
+) -> None:
+    members = {"web": ["web.0", "web.1", "web.2"], "call": [f"call.{n}" for n in range(4)]}
+    vocabulary = Vocabulary({"web": "web", "call": "voice"}, [], members=members)
+    assert lessons.take_middle(parse_quantity_name(quantity, vocabulary), values) == expected
+
+
+def test_the_member_in_the_middle_is_of_a_measure() -> None:
+    vocabulary = Vocabulary({"up": "bulk"}, [])
+    with pytest.raises(ValueError, match='"up.goodput": middle is of a measure'):
+        lessons.take_middle(parse_quantity_name("up.goodput", vocabulary), [1.0])

@@ -5,8 +5,9 @@ A lesson is a Markdown page of this folder. Its commands are run as they stand t
 
 - ``<!-- measured … -->``, a line ``QUANTITY: what it is`` for each row, quantities as in ``[expect]``. The table between it and
   ``<!-- end -->`` is written here: a column for each run, or what ``--set`` changes beside the scenario as it is. Of a quantity
-  with several values (a flow with members, both directions), a word says which: ``lowest``, ``highest``, ``median``, ``mean``
-  or ``total``.
+  with several values (a flow with members, both directions), a word says which: ``lowest``, ``highest``, ``middle``, ``mean``
+  or ``total``. ``middle`` is the member in the middle, as the program's pages count: members of which nothing could be
+  measured, such as a home where no page was ever complete, fare worst; of two in the middle it is the one that fares worse.
 - ``<!-- drawn: FIGURE -->`` or ``<!-- drawn: FIGURE / PANEL -->`` after a picture, which is a file in ``figures``: the figure
   is drawn of the results.
 
@@ -34,7 +35,8 @@ from headend.cli.main import app
 from headend.figures.catalogue import draw_figures
 from headend.figures.fitting import fit_specification
 from headend.figures.theme import configure
-from headend.judging.expect import Vocabulary, parse_quantity_name
+from headend.engine.metrics import list_measures
+from headend.judging.expect import Quantity, Vocabulary, parse_quantity_name
 from headend.running.comparison import load_results
 from headend.scenario.source import read_scenario
 from headend.text.quantity import choose_unit, format_quantity
@@ -50,10 +52,12 @@ MOST_BYTES = 60_000
 CHOOSE: dict[str, Callable[[Sequence[float]], float]] = {
     "lowest": min,
     "highest": max,
-    "median": statistics.median,
     "mean": statistics.fmean,
     "total": sum,
 }
+
+#: The choice that counts the members without a value too.
+MIDDLE = "middle"
 
 _PART = re.compile(
     r"^(?P<command>headend (?:run|compare) .*?(?:\\\n.*?)*)$"
@@ -116,19 +120,48 @@ def measure(results: Sequence[Any], name: str) -> list[str]:
         For a quantity that a run does not have, or several values of which none is chosen.
     """
     choice, _, quantity = name.rpartition(" ")
-    if choice and choice not in CHOOSE:
-        raise ValueError(f'"{name}": expected one of {", ".join(CHOOSE)}, found "{choice}"')
+    choices = [*CHOOSE, MIDDLE]
+    if choice and choice not in choices:
+        raise ValueError(f'"{name}": expected one of {", ".join(choices)}, found "{choice}"')
     found: list[float | None] = []
     for result in results:
         scenario = read_scenario(result.manifest["scenario"]).load().scenario
         wanted = parse_quantity_name(quantity, Vocabulary.from_scenario(scenario))
         values = wanted.read(result.tables)
         if len(values) > 1 and not choice:
-            words = ", ".join(CHOOSE)
+            words = ", ".join(choices)
             raise ValueError(f'"{name}" has {len(values)} values: put one of {words} first')
-        found.append(CHOOSE[choice or "lowest"](values) if values else None)
+        if choice == MIDDLE:
+            found.append(take_middle(wanted, values))
+        else:
+            found.append(CHOOSE[choice or "lowest"](values) if values else None)
     unit = choose_unit(found, wanted.kind)
     return [format_quantity(value, wanted.kind, unit) for value in found]
+
+
+def take_middle(wanted: Quantity, values: Sequence[float]) -> float | None:
+    """Give the value of the member in the middle; None where nothing could be measured of it.
+
+    Parameters
+    ----------
+    wanted
+        What is measured of each member.
+    values
+        Of the members that have a value, in any order. The others fare worst.
+
+    Raises
+    ------
+    ValueError
+        For a quantity of which every member has a value, or more is neither better nor worse.
+    """
+    is_rising = list_measures()[wanted.metric].is_rising if wanted.table == "measures" else None
+    if is_rising is None:
+        raise ValueError(
+            f'"{wanted.text}": {MIDDLE} is of a measure, of which more is better or worse'
+        )
+    from_worst = sorted(values, reverse=not is_rising)
+    place = (len(wanted.members) - 1) // 2 - (len(wanted.members) - len(values))
+    return from_worst[place] if place >= 0 else None
 
 
 def write_table(command: str, lines: str) -> str:
