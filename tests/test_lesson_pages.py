@@ -131,5 +131,5 @@ def test_the_member_in_the_middle_counts_those_without_a_value(
 
 def test_the_member_in_the_middle_is_of_a_measure() -> None:
     vocabulary = Vocabulary({"up": "bulk"}, [])
-    with pytest.raises(ValueError, match='"up.goodput": middle is of a measure'):
+    with pytest.raises(ValueError, match=r'"up.goodput": middle is of a measure'):
         lessons.take_middle(parse_quantity_name("up.goodput", vocabulary), [1.0])
