@@ -280,7 +280,7 @@ def test_dark_colours_are_those_of_page_and_charts(look: Any, name: str) -> None
 
 #: Draws a chart with a legend of colours and one of dashes, and gives how far its texts reach over its right edge.
 LEGENDS = """async () => {
-  const names = letter => [1, 2, 3].map(number => `${letter} of a line ${number}`);
+  const names = letter => [1, 2, 3].map(number => `${letter} of a line with the number ${number}`);
   const own = domain => ({ scale: { domain }, legend: { values: domain, title: null } });
   const rows = names("colour").map((colour, place) => ({ colour, dash: names("dash")[place], x: place }));
   data.legends = {
