@@ -156,7 +156,7 @@ def test_many_flows_are_counted_and_few_are_named() -> None:
     calls = {f"call_number_{place}": CALL for place in range(8)}
     told = answer(make_line("400 ms", put=PUT, **calls))
     assert all(len(sentence) <= LONGEST_SENTENCE for sentence in told.sentences)
-    assert "more do no better" in told.sentences[0]
+    assert "more are no better" in told.sentences[0]
 
 
 def test_a_title_that_is_a_question_is_asked() -> None:

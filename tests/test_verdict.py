@@ -204,7 +204,7 @@ def test_what_the_path_loses_is_no_queues_loss() -> None:
     told = f"The path beyond the line (path.loss) lost packets, and no queue did: {share} of call."
     assert told in verdict.paragraph
     assert weigh_queues(result)["lost"].sum() == 0
-    assert "throws away" not in verdict.paragraph
+    assert "packets that it drops" not in verdict.paragraph
     assert "lost on path (%)" in [column.header for column in draw_people(verdict).columns]
 
 
@@ -253,12 +253,12 @@ def test_where_all_are_in_one_band_everybody_waits() -> None:
         alike, warnings = judge_bands(bands, dscp=0)
         assert any("bands" in text for text in warnings)
         assert "That is a standing queue" in alike
-        assert "everything behind it waits that long. A smaller limit, or an AQM" in alike
+        assert "of the time. A smaller limit, or an AQM" in alike
         apart, _ = judge_bands(bands, dscp=46)
         assert "but not everybody's: strict_priority serves its bands in order" in apart
     # All in the first band; and one in another band that takes another line.
-    assert "everything behind it waits" in judge_bands({}, dscp=46, other=46)[0]
-    assert "everything behind it waits" in judge_bands(own_bands, dscp=46, host="far")[0]
+    assert "That is a standing queue" in judge_bands({}, dscp=46, other=46)[0]
+    assert "That is a standing queue" in judge_bands(own_bands, dscp=46, host="far")[0]
 
 
 def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
@@ -634,7 +634,7 @@ def test_tcp_is_not_called_unresponsive_and_lateness_is_not_loss() -> None:
     assert verdict.queue is not None
     assert verdict.queue.lost_ratio > 0.05
     assert verdict.queue.is_tcps
-    for words in ("does not slow down", "is what is missing", "had more to send"):
+    for words in ("do not slow down", "do not arrive", "had more to send"):
         assert words not in verdict.paragraph
     assert "that is what those feel who suffer" in verdict.paragraph
     assert "a smaller limit shortens the worst" in verdict.paragraph
@@ -658,11 +658,14 @@ def test_what_tcp_loses_in_a_queue_that_nobody_minds_is_no_harm() -> None:
     put = {"application": "bulk", "rtt": "10 ms", "tcp": {"congestion": "bbr"}, "count": 4}
     up = {**TEN, "queue": {"drop_tail": {"limit": "8 KiB"}}}
     paragraph = judge(headend.run(make_line(up, TEN, flow={"put": put}))).paragraph
-    assert "Most of what it throws away is TCP's, which sends it again: it overran" in paragraph
+    assert (
+        "Most of the packets that it drops are TCP's, which sends them again: its window outgrew"
+        in paragraph
+    )
     flood = {"flood": {"application": {"cbr": {"rate": "20 Mbit/s"}}}}
     aqm = {**TEN, "queue": {"pie": {"limit": "40 ms"}}}
     paragraph = judge(headend.run(make_line(aqm, TEN, flow=flood))).paragraph
-    assert "What it throws away is what is missing" in paragraph
+    assert "The packets that it drops do not arrive" in paragraph
 
 
 def test_what_those_lose_who_send_little_beside_tcp_is_told() -> None:
@@ -670,7 +673,7 @@ def test_what_those_lose_who_send_little_beside_tcp_is_told() -> None:
     up = {**TEN, "queue": {"drop_tail": {"limit": "5 packets"}}}
     verdict = judge(headend.run(make_line(up, TEN, flow={"put": put, "call": CALL})))
     assert (verdict.findings[0].harm, verdict.findings[0].suffers) == ("lost", True)
-    assert "Of what shares the queue with it, packets are missing too" in verdict.paragraph
+    assert "Other flows in this queue lose packets too" in verdict.paragraph
 
 
 def test_a_transfer_with_pauses_is_not_one_that_had_more_to_send() -> None:

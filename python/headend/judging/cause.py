@@ -268,20 +268,20 @@ def advise(result: Record, queue: QueueState) -> str:
     if not queue.discarded + queue.marked:
         return f"Its AQM ({queue.discipline}) dropped nothing: its parameters allow this delay."
     if not queue.is_tcps:
-        return f"Its AQM ({queue.discipline}) cannot shorten it: what comes does not slow down."
+        return f"Its AQM ({queue.discipline}) cannot shorten it: its senders do not slow down."
     room = queue.room_ns or math.inf
     is_at_limit = AT_ITS_LIMIT <= (queue.delay_p99_ns or 0.0) / room <= 1 / AT_ITS_LIMIT
     if is_at_limit:
         return (
-            f"Transfers that begin fill it before its AQM ({queue.discipline}) slows them down; a"
+            f"New transfers fill it before its AQM ({queue.discipline}) slows them down; a"
             " smaller limit shortens the worst."
         )
-    return f"Its AQM ({queue.discipline}) acts too late for it, or its parameters allow this delay."
+    return f"Its AQM ({queue.discipline}) acts too late, or its parameters allow this delay."
 
 
 def _advise_on_losses(queue: QueueState, *, is_felt: bool) -> str:
     if queue.is_tcps and is_felt:
-        return "A queue for each flow (fq_codel) spares those who send little."
+        return "A queue for each flow (fq_codel) protects those who send little."
     if queue.reason == "overlimit" and not queue.is_tcps:
         return (
             "More is sent than the line carries: look at the queue's limit and the rates asked for."

@@ -138,7 +138,7 @@ def _tell_fates(parties: Sequence[Party], most: int) -> str:
     told = [_tell_fate(party) for party in parties[:most]]
     more = len(parties) - len(told)
     if more:
-        told.append(f"{more} more {'does' if more == 1 else 'do'} no better")
+        told.append(f"{more} more {'is' if more == 1 else 'are'} no better")
     return join_names(told)
 
 
@@ -187,7 +187,7 @@ def _tell_rates(parties: Sequence[Party], most: int) -> str:
         (party for party in parties if party.goodput_bps), key=lambda own: -own.goodput_bps
     )
     if not got:
-        return f"{list_names([party.label for party in parties], most)} got nothing through"
+        return f"{list_names([party.label for party in parties], most)} received nothing"
     if len(got) == 1:
         return f"{got[0].label} {'get' if got[0].is_group else 'gets'} {_write_rate(got[0])}"
     first, last = got[0], got[-1]

@@ -174,7 +174,7 @@ def _tell_trade_off(grid: Grid, tier: TierFates, main: str) -> str:
                 f"No {grid.choice.name} is best for all: {_tell_fate(name, pick(fates, own))} under"
                 f" {_name(grid.choice.values, own)}."
             )
-    return f"In all, no {grid.choice.name} is best for everybody."
+    return f"No {grid.choice.name} is best for everybody."
 
 
 def _tell_best(grid: Grid, tier: TierFates, main: str, best: Sequence[int]) -> str:

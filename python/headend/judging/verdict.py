@@ -47,10 +47,10 @@ MOST_NAMED = 4
 #: What to look at where a queue loses much, by the reason that most of its losses have.
 LOSSES = {
     "overlimit": "look at its limit and at the rates asked for",
-    "congested": "its AQM means to, and what comes does not slow down for that: look at the rates asked for",
+    "congested": "its AQM drops them on purpose, but their senders do not slow down: look at the rates asked for",
     "forced": "its average queue stood at the law's upper threshold, from which every arrival costs a packet: look at max_threshold and at the rates asked for",
     "flow_limit": "each flow or class has a share of it: look at their limits and at the rates asked for",
-    "unresponsive": "its law takes them for flows that do not slow down: look at the rates asked for",
+    "unresponsive": "its law treats their flows as unresponsive: look at the rates asked for",
     "filtered": "a classifier forbids those packets",
     "not_registered": "they came before the modem was registered",
     "retry_limit": "the medium gave up after too many tries: look at how many send at once",
@@ -59,7 +59,7 @@ LOSSES = {
 
 #: The same where those packets are TCP's, which slows down for it.
 LOSSES_OF_TCP = {
-    "overlimit": "it overran the buffer, as it does at the start of a transfer and whenever it has grown that far",
+    "overlimit": "its window outgrew the buffer, as it does at the start of a transfer and before each loss",
     "congested": "that is how its AQM tells it to slow down",
     "forced": "its average queue stood at the law's upper threshold, from which every arrival costs a packet, whoever slows down",
 }
@@ -530,9 +530,7 @@ def _explain_queue(
             told = f"Packets stand in it {stood}{passing}"
             return [told, _advise(result, queue)] if suffers else [told]
         advice = _advise(result, queue)
-        return [
-            f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
-        ]
+        return [f"That is a standing queue: packets waited more than 50 ms in it {stood}. {advice}"]
     slowed = [_tell_throttled(queue, throttled)] if throttled else []
     if queue.lost_ratio > LOSSY_SHARE and harm != {"late"}:
         return [_tell_losses(queue, is_felt="lost" in harm), *slowed]
@@ -598,13 +596,13 @@ def _is_one_band(result: Record, queue: QueueState) -> bool:
 def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
     """Say what a queue's losses mean: TCP sends again what it lost, and slows down for it."""
     if not queue.is_tcps or queue.reason not in LOSSES_OF_TCP:
-        return f"What it throws away is what is missing: {LOSSES[queue.reason]}."
+        return f"The packets that it drops do not arrive: {LOSSES[queue.reason]}."
     why = LOSSES_OF_TCP[queue.reason]
-    told = f"Most of what it throws away is TCP's, which sends it again: {why}."
+    told = f"Most of the packets that it drops are TCP's, which sends them again: {why}."
     if not is_felt:
         return told
     return (
-        f"{told} Of what shares the queue with it, packets are missing too: a queue for each flow (fq_codel) spares those who"
+        f"{told} Other flows in this queue lose packets too: a queue for each flow (fq_codel) protects those that"
         " send little."
     )
 
@@ -614,12 +612,12 @@ def _explain_full_line(result: Record, queue: QueueState, *, suffers: bool) -> l
     passing = _tell_passing(result, queue)
     if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
         told = (
-            "The line was full at the price of a queue: half of the packets waited more than"
+            "The line was full, and so was its queue: half of the packets waited more than"
             f" {write_quantity(queue.delay_p50_ns)}{_tell_room(queue)}"
         )
         if passing:
             return [f"{told}{passing}"]
-        return [f"{told}, and so did what came with them.", _advise(result, queue)]
+        return [f"{told}.", _advise(result, queue)]
     if (queue.delay_p99_ns or 0.0) > LONG_WAIT:
         felt = "that is what those feel who suffer" if suffers else "calls and games feel that"
         short = "The line was full and the queue short at the median"
@@ -684,13 +682,13 @@ def _advise(result: Record, queue: QueueState) -> str:
         return _tell_asleep(queue, key)
     if not counted:
         return (
-            f"Its AQM ({queue.discipline}) dropped nothing: it reckons with a rate that the line does not give,"
+            f"Its AQM ({queue.discipline}) dropped nothing: it assumes a rate that the line does not give,"
             " or its parameters allow this delay."
         )
     did = f"Its AQM ({queue.discipline}) dropped or marked {_count(counted, 'packet')} and could not shorten it"
     if not queue.is_tcps:
-        return f"{did}: what comes does not slow down for that, or its parameters allow this delay."
-    told = f"{did}: its parameters allow this delay, or transfers that begin fill it before they hear of that."
+        return f"{did}: its senders do not slow down when packets are dropped, or its parameters allow this delay."
+    told = f"{did}: its parameters allow this delay, or new transfers fill it before they notice a drop."
     room = queue.room_ns or math.inf
     # One that does not get its rate holds packets for longer than its limit takes at that rate.
     if not AT_ITS_LIMIT <= (queue.delay_p99_ns or 0.0) / room <= 1 / AT_ITS_LIMIT:
