@@ -9,7 +9,9 @@ import pytest
 
 import headend
 from headend.judging.bottleneck import find_bottleneck
+from headend.judging.comparison import gather_variants
 from headend.judging.contention import advise_on_contention, measure_contention
+from headend.judging.contrast import answer_comparison
 from headend.judging.grading import judge_flows
 from headend.judging.origins import Place, find_origins
 from headend.judging.run_answer import answer_run
@@ -159,6 +161,21 @@ def test_who_waits_in_no_queue_is_counted_apart() -> None:
     )
     assert find_origins(result).unexplained == 2
     assert "2 suffer for other reasons" in answer_run(result).sentences[0]
+
+
+def test_a_comparison_of_streets_tells_how_full_the_shared_channels_are() -> None:
+    runs = [make_calls(8, 3, full="down"), make_calls(8, 3, full="down")]
+    runs[1].label = "other"
+    answer = answer_comparison(gather_variants(runs))
+    assert answer.matrix is not None
+    rows = {row.label: row.cells for row in answer.matrix.rows}
+    assert [cell and (cell.number, cell.note) for cell in rows["channel down"]] == [
+        ("100 % used", "full")
+    ] * 2
+    assert [cell and cell.number for cell in rows["channel up"]] == ["50 % used"] * 2
+    # What one home uses of its own rate is not how full the channel is.
+    assert [cell and cell.note for cell in rows["queue"]] == ["", ""]
+    assert "the downstream channel cable.down is full with each" in answer.sentences[0]
 
 
 def make_busy_street(homes: int, preset: str = "docsis31") -> dict[str, Any]:

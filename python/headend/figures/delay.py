@@ -23,6 +23,7 @@ from headend.figures.selection import (
 from headend.figures.spread import NOTE
 from headend.figures.theme import colour, dash, fade, highlight, log_axis, make_chart, mark_along
 from headend.figures.thinning import merge_distributions, thin_distributions
+from headend.judging.bottleneck import find_shared_bottleneck
 from headend.scenario.groups import label_member
 
 if TYPE_CHECKING:
@@ -61,8 +62,9 @@ def draw_flow_delay(results: Sequence[Record]) -> Figure | None:
 def draw_queue_delay(results: Sequence[Record]) -> Figure | None:
     """Draw how many packets waited longer than a given time in a queue."""
     groups = find_queue_groups(results)
+    first = find_shared_bottleneck(results) if len(results) > 1 else None
     frames = {
-        result.label: _gather(result, "queue", _name_queue_keys(result, groups), groups)
+        result.label: _gather(result, "queue", _name_queue_keys(result, groups, first), groups)
         for result in results
     }
     panels, note = lay_out(
@@ -80,9 +82,13 @@ def draw_queue_delay(results: Sequence[Record]) -> Figure | None:
     )
 
 
-def _name_queue_keys(result: Record, groups: Mapping[str, Group]) -> dict[tuple[str, str], str]:
+def _name_queue_keys(
+    result: Record, groups: Mapping[str, Group], first: str | None
+) -> dict[tuple[str, str], str]:
+    """Name the queues that had packets: first the one that runs are compared by, then what did harm."""
     ways = dict(result.queues.select("queue", "direction").iter_rows())
-    return {(name, ways[name]): label_member(name, groups) for name in choose_queues(result)}
+    names = sorted(choose_queues(result), key=lambda name: name != first)
+    return {(name, ways[name]): label_member(name, groups) for name in names}
 
 
 def _gather(

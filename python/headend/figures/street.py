@@ -48,7 +48,7 @@ def draw_street(results: Sequence[Record]) -> Figure | None:
         "street",
         f"The {len(homes)} {what}, each by its worst grade",
         f"A square is one of the {what}, in the order of their numbers; its colour is the grade of what fares worst"
-        f" there.{_tell_worst(homes)}",
+        f" there. Where nobody uses what is judged (calls, pages, films and their like), there is no square.{_tell_worst(homes)}",
         [Panel("", _draw(homes))],
     )
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.engine.description import find_application
 from headend.judging.answer import Answer, Cell, Matrix, Row
+from headend.judging.channels import ChannelState, gather_channels
 from headend.judging.choosing import find_main
 from headend.judging.comparison import UNEVEN
 from headend.judging.estimate import Estimate, format_difference, format_estimate
@@ -103,8 +105,40 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
         delays = [queue.delay.mean for queue in tier.queues if queue and queue.delay]
         unit = choose_unit(delays, "time")
         cells = tuple(_fill_queue(queue, unit) if queue else None for queue in tier.queues)
-        rows.append(Row("queue", cells))
+        shared = _tabulate_channels(tier)
+        # What one home uses of its own rate is not how full the channel is that it shares.
+        rows += (
+            [Row("queue", tuple(cell and replace(cell, note="") for cell in cells)), *shared]
+            if shared
+            else [Row("queue", cells)]
+        )
     return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
+
+
+def _tabulate_channels(tier: TierFates) -> list[Row]:
+    """Lay out how much of each channel is used that the homes share, where the queue is one of many."""
+    if not name_group(tier.queue):
+        return []
+    gathered = [
+        {state.channel: state for state in gather_channels(result)} if result else {}
+        for result in tier.results
+    ]
+    shared = {name: state for own in gathered for name, state in own.items() if state.is_shared}
+    several = len({state.link for state in shared.values()}) > 1
+    return [
+        Row(
+            f"channel {name if several or state.is_cell else state.direction}",
+            tuple(_fill_channel(own.get(name)) for own in gathered),
+        )
+        for name, state in shared.items()
+    ]
+
+
+def _fill_channel(state: ChannelState | None) -> Cell | None:
+    if state is None:
+        return None
+    used = f"{format_quantity(state.utilisation, 'ratio')} used"
+    return Cell(Grade.NONE, "", used, "full" if state.is_full else "")
 
 
 def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:

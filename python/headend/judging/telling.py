@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from headend.judging.channels import gather_channels
 from headend.judging.choosing import (
     NO_COST,
     changes,
@@ -96,6 +97,19 @@ def count_seeds(tier: TierFates) -> int:
     return max((len(fate.values) for fate in fates), default=1)
 
 
+def _tell_full_channels(tier: TierFates) -> str:
+    """Say which channels are full whatever is chosen, as the end of a sentence."""
+    own = [
+        {state.title for state in gather_channels(result) if state.is_full}
+        for result in tier.results
+        if result
+    ]
+    always = sorted(set.intersection(*own)) if own else []
+    if not always:
+        return ""
+    return f": the {join_names(always)} {'is' if len(always) == 1 else 'are'} full with each"
+
+
 def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
     """Say that no choice changes how anybody fares, and what differs all the same."""
     choices = grid.choice.values
@@ -104,7 +118,8 @@ def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
         fate = _tell_fate(helpless[0], pick_all(tier.people[helpless[0]]))
         others = join_names(helpless[1:]) if len(helpless) > 1 else ""
         also = f", and {others} suffer{'s' if len(helpless) == 2 else ''} too" if others else ""
-        first = f"{capitalise(fate)} under every {grid.choice.name}{also}."
+        full = _tell_full_channels(tier)
+        first = f"{capitalise(fate)} under every {grid.choice.name}{also}{full}."
     else:
         first = f"Nobody suffers under any {grid.choice.name}."
     gaps = find_gaps(tier)
