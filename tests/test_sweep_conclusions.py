@@ -725,6 +725,27 @@ def test_an_error_of_a_wish_names_the_line(
     assert not (folder / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["sweep", "own-swep.toml"], 'no such file; did you mean "own-sweep.toml"?'),
+        (["sweep", "bufer-sizes.toml"], 'no such file; did you mean "buffer-sizes"?'),
+        (["sweep", "far/away"], "far/away: no such file"),
+        (["run", "street.toml"], 'no such file; did you mean "street"?'),
+        (["scenarios", "street"], "did you mean headend scenarios show street?"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_was_perhaps_meant(
+    words: list[str], hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("own-sweep.toml", "mystreet.toml"):
+        Path(name).write_text("", encoding="utf-8")
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 2
+    assert hint in refused.stderr
+
+
 def test_the_wish_of_the_command_takes_the_place_of_the_file_s(folder: Path) -> None:
     wrong = run("--prefer", "rtt <= 3 KiB")
     assert wrong.exit_code == 2

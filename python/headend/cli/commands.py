@@ -177,8 +177,15 @@ class Commands(click.Group):
             from headend.scenario.lookup import suggest_name
 
             known = self.list_commands(ctx)
+            if meant := self.guess(name):
+                command = f"{ctx.command_path} {meant}"
+                fail(f'no command "{ctx.command_path} {name}"; did you mean {command}?')
             hint = suggest(name, known) if ctx.parent else suggest_name(name, "command", known)
             fail(f'no command "{ctx.command_path} {name}"{hint}')
+
+    def guess(self, name: str) -> str:
+        """Guess what was meant by something that is no command, as words behind the group; nothing where that is unknown."""
+        return ""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Complete the name of a command, without importing commands."""

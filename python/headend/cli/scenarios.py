@@ -31,7 +31,15 @@ name_argument = argument(
 )
 
 
-@click.group("scenarios", cls=Commands, invoke_without_command=True)
+class _Scenarios(Commands):
+    """The group, in which the name of a scenario stands for showing it."""
+
+    def guess(self, name: str) -> str:
+        """Guess that a shipped scenario is to be shown."""
+        return f"show {name}" if name in list_scenarios() else ""
+
+
+@click.group("scenarios", cls=_Scenarios, invoke_without_command=True)
 @json_option
 @click.pass_context
 def app(context: click.Context, as_json: bool) -> None:

@@ -89,12 +89,20 @@ def find_studies(name: str) -> list[Path]:
 
 
 def find_sweep(source: str | Path) -> Path:
-    """Find a sweep's file, by its path or by the name of a shipped one; a path that leads nowhere is given as it is."""
+    """Find a sweep's file, by its path or by the name of a shipped one.
+
+    Raises
+    ------
+    InputError
+        With what was perhaps meant, where there is neither.
+    """
     refuse_standard_input(source, "a sweep", "the path of its file")
     name, path = str(source), Path(source)
-    if path.suffix == ".toml" or len(path.parts) != 1 or path.exists() or path.is_symlink():
+    if path.exists() or path.is_symlink():
         return path
     shipped = list_sweeps()
+    if path.suffix == ".toml" or len(path.parts) != 1:
+        raise InputError(f"{source}: no such file{_near(path, shipped)}")
     if name in shipped:
         return shipped[name]
     _refuse_other_kind(name, "sweep")
@@ -154,9 +162,11 @@ def refuse_standard_input(source: object, what: str, expected: str) -> None:
 
 def _near(path: Path, shipped: dict[str, Path]) -> str:
     """Name the file beside, or else the shipped scenario, that was perhaps meant."""
+    if path.stem in shipped:
+        return f'; did you mean "{path.stem}"?'
     folder = path.parent
     beside = [file.stem for file in folder.glob("*.toml")] if folder.is_dir() else []
     if near := find_near(path.stem, beside):
-        return f'; did you mean "{near}.toml"?'
+        return f'; did you mean "{folder / near}.toml"?'
     near = find_near(path.stem, shipped)
     return f'; did you mean "{near}"?' if near else ""

@@ -424,4 +424,4 @@ def _tell_alike(conclusion: Conclusion) -> str:
     if len(conclusion.standings) == 1:
         own = [f"{name} {write_mean(one, 1)}" for name, one in conclusion.measures.items()]
         return f"The sweep has one setting: {join_names(own)}."
-    return "No measure differs between the settings beyond its interval and 5 %."
+    return "No measure differs between the settings by more than its 95 % interval and by more than 5 %."

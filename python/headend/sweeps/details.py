@@ -159,9 +159,10 @@ def tabulate_shares(conclusion: Conclusion) -> Table | None:
         rows.append((name, *(cells if shares else ["–"] * (len(dimensions) + 1))))
     return Table(
         "Which axis matters for what",
-        "The share of a measure's variance between settings that each axis explains alone (η²; of the logarithm where values span"
-        " a factor of ten); together is what they do only in combination. A dash: no settings differ.",
-        ("measure", *(own.name for own in dimensions), "together"),
+        "How much of a measure's variance between the settings goes with each axis on its own (η²; of the logarithm where"
+        " values span a factor of ten). The column interaction is the rest: the effect of one axis depends on the value of"
+        " another. A dash: the measure is as good in all settings.",
+        ("measure", *(own.name for own in dimensions), "interaction"),
         tuple(rows),
         tuple(Grade.NONE for _ in rows),
     )
