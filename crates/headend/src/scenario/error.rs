@@ -204,7 +204,11 @@ fn suggestion(name: &str, known: &[String]) -> String {
         [only] => format!("expected \"{only}\""),
         many if many.len() > MOST_SUGGESTIONS => {
             let some = many[..MOST_SUGGESTIONS].join("\", \"");
-            format!("expected \"{some}\", or another of {}", many.len())
+            let more = many.len() - MOST_SUGGESTIONS;
+            format!(
+                "expected one of {} names: \"{some}\" and {more} more",
+                many.len()
+            )
         }
         [rest @ .., last] => format!("expected one of \"{}\", \"{last}\"", rest.join("\", \"")),
     }
