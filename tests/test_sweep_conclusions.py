@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from headend.cli.first_lines import print_answer
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.figures import vegalite as vl
 from headend.judging.grading import Grade
 from headend.sweeps import Sweep, SweepResult
 from headend.sweeps.answering import answer_sweep
@@ -22,9 +23,16 @@ from headend.sweeps.concluding import conclude
 from headend.sweeps.conclusion import Conclusion, Shape, Standing, TradeOff
 from headend.sweeps.definition import make_sweep
 from headend.sweeps.details import tabulate_bests
-from headend.sweeps.figure import choose_axis, choose_scale, draw_sweep, name_axis
+from headend.sweeps.figure import (
+    Drawn,
+    choose_axis,
+    choose_scale,
+    draw_sweep,
+    make_room,
+    name_axis,
+)
 from headend.sweeps.matrix import spread
-from headend.sweeps.shown import describe_figure
+from headend.sweeps.shown import Shown, describe_figure
 from headend.sweeps.wish import read_preferences
 from vega_lite import check_panel
 
@@ -603,6 +611,31 @@ def test_a_trade_off_shows_every_setting_and_what_must_hold() -> None:
     assert all(f'"label": "{buffer}"' in text for buffer in BUFFERS)
     assert '"meaning": "call ≥ 4.0"' in text
     assert '"title": "upload (Mbit/s)"' in text
+
+
+@pytest.mark.parametrize(
+    ("bound", "shown", "told"),
+    [
+        (0.3, True, ""),
+        (0.2, True, ""),
+        (1.0, False, " The bound ≤ 1 % is above the axis."),
+    ],
+)
+def test_an_axis_is_extended_to_a_bound_that_leaves_half_of_it_to_the_values(
+    bound: float, shown: bool, told: str
+) -> None:
+    drawn = Drawn("game (%)", 0.01, vl.Scale(domain=[0.0, 0.22], nice=True))
+    own, marks, beyond = make_room(drawn, [(bound, f"≤ {bound:g} %")])
+    assert (bool(marks), beyond) == (shown, told)
+    low, high = own.scale["domain"]
+    assert (low, high) == (0.0, pytest.approx(max(0.22, 1.1 * bound if bound == 0.3 else 0.0)))
+
+
+def test_a_trade_off_s_axes_begin_at_the_values() -> None:
+    rows = pl.DataFrame({"mean": [15e6, 19e6], "low": [14.9e6, 18e6], "high": [15.1e6, 19.5e6]})
+    about = Shown("upload", "rate", True, "goodput")
+    assert choose_axis(rows, about, from_zero=False).scale["domain"] == [14.9, 19.5]
+    assert choose_axis(rows, about).scale["domain"] == [0, 19.5]
 
 
 def test_wide_values_and_intervals_below_zero_are_drawn_along_a_logarithm() -> None:

@@ -77,6 +77,9 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
             "direction": "horizontal",
             "labelFontSize": 12,
             "symbolStrokeWidth": 3,
+            # Shapes that have no colour of their own.
+            "symbolBaseFillColor": soft,
+            "symbolBaseStrokeColor": soft,
             # Whatever is drawn first may be a pale band.
             "symbolOpacity": 1,
             "title": None,

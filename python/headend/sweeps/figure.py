@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -30,7 +30,7 @@ from headend.figures.theme import (
     shape,
 )
 from headend.text.quantity import choose_unit
-from headend.text.wording import capitalise, list_names
+from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
     from headend.sweeps.conclusion import Conclusion, Measured
@@ -42,6 +42,9 @@ MOST_PANELS = 12
 
 #: Values that span this factor stand along a logarithm.
 WIDE, WIDE_UP = 10, 20
+
+#: Of the length of an axis, so much is left beyond a bound for its text.
+ROOM_FOR_BOUND = 0.1
 
 #: So many settings each have a tick of their own.
 MOST_TICKS = 10
@@ -128,14 +131,14 @@ def _draw_panels(
     """Draw the panels, all on one scale, and name what was left out."""
     item = measured.about
     drawn = choose_axis(rows, item)
-    marks = _list_bounds(conclusion, item.measure, drawn)
+    drawn, marks, beyond = make_room(drawn, _list_bounds(conclusion, item.measure, drawn))
     best = {own.setting for own in conclusion.list_bests(conclusion.main)}
 
     def draw(own: pl.DataFrame) -> vl.Chart:
         return _draw(own, drawn, along, apart, marks, best)
 
     if not panels:
-        return [Panel("", draw(rows), item.measure)], ""
+        return [Panel("", draw(rows), item.measure)], beyond
     names = [axis.name for axis in panels]
     words = [axis.words for axis in panels]
     shown: list[Panel] = []
@@ -148,13 +151,57 @@ def _draw_panels(
             left.append(title)
     named = list_names(left, MOST_NAMED, "; ")
     more = f" Not drawn, as there is room for {MOST_PANELS} panels: {named}."
-    return shown, more if left else ""
+    return shown, beyond + (more if left else "")
 
 
-def choose_axis(rows: pl.DataFrame, item: Shown) -> Drawn:
+def make_room(
+    drawn: Drawn, bounds: Sequence[tuple[float, str]]
+) -> tuple[Drawn, list[tuple[float, str]], str]:
+    """Extend an axis to the bounds of a wish where that leaves at least half of its length to the values.
+
+    Parameters
+    ----------
+    drawn
+        The measure as its values alone need it.
+    bounds
+        Each in the unit in which it is drawn, with its text.
+
+    Returns
+    -------
+    tuple of Drawn, list of tuple, and str
+        The measure as it is drawn; the bounds that are; and a sentence for the others, which begins with a space.
+    """
+    is_log = drawn.scale.get("type") == "log"
+
+    def place(value: float) -> float:
+        return math.log(value) if is_log else value
+
+    low, high = drawn.scale["domain"]
+    shown, beyond = [], []
+    for value, text in bounds:
+        side = "above" if value > high else "below"
+        if is_log and value <= 0:
+            beyond.append(f"{text} is {side} the axis")
+            continue
+        ends = min(place(low), place(value)), max(place(high), place(value))
+        if 2 * (place(high) - place(low)) < ends[1] - ends[0]:
+            beyond.append(f"{text} is {side} the axis")
+            continue
+        # Some more, so that the text stands inside.
+        more = ROOM_FOR_BOUND * (ends[1] - ends[0]) if value > high else 0.0
+        ends = ends[0], ends[1] + more
+        low, high = (math.exp(ends[0]), math.exp(ends[1])) if is_log else ends
+        shown.append((value, text))
+    scale = vl.Scale({**drawn.scale, "domain": [low, high]})
+    told = f" The bound {join_names(beyond)}." if beyond else ""
+    return replace(drawn, scale=scale, least=low if is_log else drawn.least), shown, told
+
+
+def choose_axis(rows: pl.DataFrame, item: Shown, *, from_zero: bool = True) -> Drawn:
     """Choose the unit, the title and the scale for all values of a measure, with their intervals.
 
-    Where the rows say of whom it is measured, the title says what it is in words, and else what it is called.
+    Where the rows say of whom it is measured, the title says what it is in words, and else what it is called. An axis that is
+    not from zero begins at the least value.
     """
     columns = ["mean", "low", "high"]
     least = rows.select(pl.min_horizontal(columns).min()).item()
@@ -175,6 +222,8 @@ def choose_axis(rows: pl.DataFrame, item: Shown) -> Drawn:
         ends = [max(least, low / 2) / base, most / base]
         return Drawn(title, base, vl.Scale(type="log", domain=ends, nice=True), ends[0])
     ends = [min(least, 0) / base, (max(most, 0) or base) / base]
+    if not from_zero and least < most:
+        ends = [least / base, most / base]
     return Drawn(title, base, vl.Scale(domain=ends, nice=True))
 
 
@@ -438,10 +487,13 @@ def _draw_against(
     several: bool,
     groups: Sequence[str],
 ) -> vl.Chart:
-    axes = {}
+    axes, marks = {}, {}
     for name, measured in (("x", first), ("y", second)):
         ends = {"low": pl.col(f"{name}_low"), "high": pl.col(f"{name}_high")}
-        axes[name] = choose_axis(rows.select(mean=pl.col(name), **ends), measured.about)
+        own = rows.select(mean=pl.col(name), **ends)
+        drawn = choose_axis(own, measured.about, from_zero=False)
+        bounds = _list_bounds(conclusion, measured.about.measure, drawn)
+        axes[name], marks[name], _ = make_room(drawn, bounds)
     scaled = rows.with_columns(
         *(
             (pl.col(f"{name}{end}") / drawn.base).clip(lower_bound=drawn.least)
@@ -493,9 +545,9 @@ def _draw_against(
     text = base.mark_text(align="left", baseline="bottom", dx=7, dy=-3, style="halo")
     named = text.encode(text="label:N").transform_filter("datum.label != ''")
     layers += [named, named.properties(mark={**named.parts["mark"], "style": "text"})]
-    bounds = _list_bounds(conclusion, second.about.measure, axes["y"])
-    told = [(value, f"{second.about.measure} {words}") for value, words in bounds]
+    told = [(value, f"{second.about.measure} {words}") for value, words in marks["y"]]
     layers += _mark(points, told, axes["y"], None, y="y")
-    bounds = _list_bounds(conclusion, first.about.measure, axes["x"])
-    layers += [mark_along(value, f"{first.about.measure} {words}", "x") for value, words in bounds]
+    layers += [
+        mark_along(value, f"{first.about.measure} {words}", "x") for value, words in marks["x"]
+    ]
     return vl.layer(*layers)
