@@ -452,9 +452,10 @@ def draw_trade_off(conclusion: Conclusion) -> Figure:
             )
     several = len({row["series"] for row in rows}) > 1
     groups = [] if is_joined else list(dict.fromkeys(str(row["group"]) for row in rows))
-    chart = _draw_against(
+    chart, beyond = _draw_against(
         conclusion, pl.DataFrame(rows), first, second, several=several, groups=groups
     )
+    note += beyond
     told = f"Each point is a setting of {main.name}"
     if others:
         of = " and ".join(others)
@@ -486,14 +487,16 @@ def _draw_against(
     *,
     several: bool,
     groups: Sequence[str],
-) -> vl.Chart:
-    axes, marks = {}, {}
+) -> tuple[vl.Chart, str]:
+    """Draw the points, and give a sentence for the bounds for which there is no room."""
+    axes, marks, beyond = {}, {}, ""
     for name, measured in (("x", first), ("y", second)):
         ends = {"low": pl.col(f"{name}_low"), "high": pl.col(f"{name}_high")}
         own = rows.select(mean=pl.col(name), **ends)
         drawn = choose_axis(own, measured.about, from_zero=False)
         bounds = _list_bounds(conclusion, measured.about.measure, drawn)
-        axes[name], marks[name], _ = make_room(drawn, bounds)
+        axes[name], marks[name], left = make_room(drawn, bounds)
+        beyond += left.replace(" The bound", f" The bound {measured.about.measure}")
     scaled = rows.with_columns(
         *(
             (pl.col(f"{name}{end}") / drawn.base).clip(lower_bound=drawn.least)
@@ -550,4 +553,4 @@ def _draw_against(
     layers += [
         mark_along(value, f"{first.about.measure} {words}", "x") for value, words in marks["x"]
     ]
-    return vl.layer(*layers)
+    return vl.layer(*layers), beyond
