@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 import headend
 from headend.cli.tables import draw_people, draw_queues, explain_people
@@ -789,3 +790,53 @@ def test_what_a_forced_drop_means_is_said_in_its_own_words() -> None:
     assert verdict.queue.reason == "forced"
     assert LOSSES["forced"] in verdict.paragraph
     assert LOSSES["congested"] not in verdict.paragraph
+
+
+def test_the_table_of_bounds_in_the_documentation_is_what_grades_are_made_by() -> None:
+    from headend.engine.description import describe
+    from headend.judging.marks import list_marks
+
+    page = Path(__file__).parents[1] / "docs/howto/application-in-ci.md"
+    told = set()
+    for line in page.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 5 and cells[0].startswith("`"):
+            names, metric, about, good, fair = cells
+            told |= {(name.strip(" `"), metric, about, good, fair) for name in names.split(",")}
+    assert told == {
+        (
+            name,
+            f"`{mark.metric}`",
+            mark.about,
+            f"`{mark.write_bound(0)}`",
+            f"`{mark.write_bound(1)}`",
+        )
+        for name in describe().applications
+        for mark in list_marks(name)
+    }
+
+
+def test_bounds_are_expectations_of_their_applications() -> None:
+    from headend.engine.description import describe
+    from headend.judging.expect import parse_expectation
+    from headend.judging.grading import Grade, grade_measure
+    from headend.judging.marks import list_marks
+    from headend.scenario.subjects import Vocabulary
+
+    for name in describe().applications:
+        for mark in list_marks(name):
+            text = f"it.{mark.metric} {mark.write_bound(0)}"
+            found = parse_expectation("one", text, Vocabulary({"it": name}, []))
+            assert found.bound == pytest.approx(mark.bounds[0])
+            grades = [grade_measure(mark.metric.split(".")[0], bound) for bound in mark.bounds]
+            if grades[0] is not Grade.NONE:
+                assert grades == [Grade.GOOD, Grade.FAIR, Grade.POOR]
+
+
+def test_a_page_tells_the_marks_of_its_own_applications_alone() -> None:
+    from headend.judging.marks import tell_marks
+
+    told = tell_marks(["video_call", "video_call", "bulk"])
+    assert told.startswith("video_call by share of frames late or never whole (1 %, 5 %, 20 %)")
+    assert "ping" not in told
+    assert tell_marks(["bulk"]) == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,8 +33,6 @@ from headend.cli.run import (
     print_miss,
     print_report,
     print_warnings,
-    tell_measured,
-    tell_so_far,
 )
 from headend.cli.terminal import (
     announce_reading,
@@ -53,7 +51,6 @@ from headend.errors import InputError
 if TYPE_CHECKING:
     from headend.judging.comparison import Variant
     from headend.judging.grid import Tier
-    from headend.results.outcome import Outcome
     from headend.running.comparison import Comparison
     from headend.running.experiment import Plan, Run
     from headend.running.result import Result
@@ -407,6 +404,7 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     """Print the answer, what was missed, what to read before it is trusted, and where the rest is."""
     from headend.cli.first_lines import print_answer
     from headend.judging.caveats import tell_unfinished
+    from headend.judging.missed import list_missed
     from headend.text.wording import join_names
 
     console = make_output()
@@ -416,7 +414,7 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
             _print_tier(tier)
     of_runs = (text for result in comparison.results for text in result.warnings)
     print_warnings(dict.fromkeys([*comparison.warnings, *of_runs]))
-    for name, line in _list_missed(comparison):
+    for name, line in list_missed(comparison.variants):
         console.print(write_line(("✗", "red"), f" {name}: {line}"))
     if partial := [one.label for one in comparison.variants if one.pool().is_partial]:
         console.print(write_line(f"Stopped before its end: {join_names(partial)}."))
@@ -459,27 +457,7 @@ def _print_interrupted(comparison: Comparison) -> None:
 
 def _print_missed(comparison: Comparison) -> None:
     """Print on standard error only the expectations that were missed, a line each."""
-    for name, line in _list_missed(comparison):
+    from headend.judging.missed import list_missed
+
+    for name, line in list_missed(comparison.variants):
         print_miss(f"{name}: {line}")
-
-
-def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Give each expectation that a variant missed, with the variant's name: a line each, over all its seeds."""
-    from headend.judging.caveats import write_seeds
-
-    for variant in comparison.variants:
-        count = len(variant.results)
-        missed: dict[str, list[tuple[int, Outcome]]] = {}
-        for result in variant.results:
-            for outcome in result.expectations:
-                if not outcome.met:
-                    missed.setdefault(outcome.name, []).append((result.manifest["seed"], outcome))
-        for name, found in missed.items():
-            outcomes = [outcome for _, outcome in found]
-            seeds = write_seeds([seed for seed, _ in found])
-            of = f"in {len(found)} of {count} seeds"
-            where = "" if count == 1 else f"{of}, " if len(found) == count else f"{of} ({seeds}), "
-            yield (
-                variant.label,
-                f"{name}: {outcomes[0].expected}, {where}{tell_measured(outcomes)}{tell_so_far(variant.results[0])}",
-            )

@@ -42,6 +42,7 @@ from headend.cli.terminal import (
 from headend.cli.unwritten import Unwritten, attempt, tell_in_json
 from headend.cli.wanted import Wanted
 from headend.errors import InputError
+from headend.judging.missed import tell_measured, tell_so_far
 from headend.results.folder import REPORT
 from headend.text.quantity import format_quantity
 
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from headend.judging.verdict import Verdict
-    from headend.results.outcome import Outcome
-    from headend.results.record import Record
     from headend.running.result import Result
 
 #: Rows of people on the terminal; more are in the report, and with --full.
@@ -357,11 +356,6 @@ def print_report(folder: Path) -> None:
     make_output().print(write_line(made), soft_wrap=True)
 
 
-def tell_so_far(result: Record) -> str:
-    """Say of what is known of a run that it is not all, where the run was stopped before its end."""
-    return " so far" if result.is_partial else ""
-
-
 def print_missed(result: Result) -> None:
     """Print on standard error only the expectations that were missed, a line each."""
     for outcome in result.expectations:
@@ -389,16 +383,3 @@ def _tell_partial(result: Result) -> str:
 def print_miss(line: str) -> None:
     """Print on standard error which expectation was missed."""
     make_messages().print(write_line(f"missed: {line}"), soft_wrap=True)
-
-
-def tell_measured(outcomes: Sequence[Outcome]) -> str:
-    """Say what was measured of one expectation: a value, or from where to where."""
-    found = sorted(
-        (outcome.measured, outcome.measured_text)
-        for outcome in outcomes
-        if outcome.measured is not None
-    )
-    if not found:
-        return "nothing measured"
-    (_, low), (_, high) = found[0], found[-1]
-    return f"measured {low}" if low == high else f"measured {low} to {high}"

@@ -58,6 +58,10 @@ PING_MARKS = (130e6, 250e6, 400e6)
 #: Loss of pings and of datagrams, as shares.
 LOSS_MARKS = (0.01, 0.025, 0.05)
 
+#: One-way delay of datagrams that have no measure of their own, and of a game's, ns.
+DELAY_MARKS = (150e6, 275e6, 400e6)
+GAME_DELAY_MARKS = (65e6, 125e6, 200e6)
+
 #: Packets of a game, or of a cloud game's input, that were lost or came after their deadline, as shares.
 PLAY_MARKS = (0.05, 0.2, 0.5)
 
@@ -664,7 +668,7 @@ def _grade_datagrams(evidence: _Evidence) -> _Judgement:
         return _Judgement(Grade.NONE, "nothing arrived", 0.0, _say("nothing arrived"))
     application = find_application(evidence.application)
     is_game = "game" in application.properties
-    marks = (65e6, 125e6, 200e6) if is_game else (150e6, 275e6, 400e6)
+    marks = GAME_DELAY_MARKS if is_game else DELAY_MARKS
     slow = write_quantity(evidence.delay_p95)
     text = f"delay {slow} at the 95th percentile, {write_quantity(evidence.loss, 'ratio')} lost"
     if application.is_scored:

@@ -18,6 +18,8 @@ from headend.judging.comparison import (
 )
 from headend.judging.contrast import answer_comparison
 from headend.judging.grid import Tier, find_grid
+from headend.judging.marks import tell_marks
+from headend.judging.missed import list_missed
 from headend.judging.verdict import (
     Party,
     QueueState,
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 #: Rows of a board that stand open; a longer one is folded.
 MOST_OPEN = 14
+
+#: Missed expectations that the first screen names; the table has them all.
+MOST_MISSED = 3
 
 #: Figures that show why where the one that an answer names is not on the page.
 INSTEAD = ("queue", "queue-delay", "delay")
@@ -97,7 +102,13 @@ def describe_comparison(
     grid = find_grid(variants)
     of_runs = (text for result in pooled for text in result.warnings)
     warnings = [*warn_of_variants(variants, missing_seeds), *of_runs]
+    missed = [(label, told.partition(": ")[2]) for label, told in list_missed(variants)]
     return {
+        "grades": tell_marks(
+            name for result in pooled for name in result.flows["application"].to_list()
+        ),
+        "missed": missed[:MOST_MISSED],
+        "missed_besides": len(missed[MOST_MISSED:]),
         "answer": answer_comparison(variants).settle_why(
             [figure.name for figure in figures], INSTEAD
         ),

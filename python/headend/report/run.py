@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
+from headend.judging.marks import tell_marks
 from headend.judging.run_answer import answer_run
 from headend.judging.verdict import judge
 from headend.scenario.groups import MOST_LISTED
@@ -21,6 +22,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
     verdict = judge(result)
     return {
         "result": result,
+        "grades": tell_marks(result.flows["application"].to_list()),
         "answer": answer_run(result, verdict).settle_why([figure.name for figure in figures]),
         "verdict": verdict,
         "missed": [outcome for outcome in result.expectations if not outcome.met],
