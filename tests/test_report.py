@@ -268,3 +268,33 @@ def test_the_columns_of_people_and_queues_have_one_unit_each(fake: Any, home_lin
     rows = re.findall(r'<td class="number">([^<]*)</td>', page)
     assert rows
     assert not [cell for cell in rows if re.search(r"\d (ms|s|%|[kMG]?bit/s)", cell)]
+
+
+def test_a_comparison_says_on_its_first_screen_what_was_missed(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    expected = '[expect]\ncall = "call.mos.p5 > 3.5"\nline = "cable.up.utilisation > 1 %"\n'
+    text = re.sub(r"^description = .*\n", "", home_line.read_text(), flags=re.MULTILINE)
+    home_line.write_text(text + expected)
+    vary = {"queue": ["drop_tail", "docsis_pie"]}
+    compared = compare(home_line, vary, out=tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    first, rest = page.split("</header>", 1)
+    assert first.count("<strong>Missed") == 1
+    assert "<strong>Missed under drop_tail:</strong> call.mos.p5 &gt; 3.5, measured 1." in first
+    # On a narrow screen each cell says what it is.
+    table = rest.split('<table class="stacked">')[1].split("</table>")[0]
+    assert table.count('<span class="head">measured </span>') == 4
+    # A scenario without a description has no section of its own.
+    assert not compared.results[0].manifest.get("description")
+    assert f"<h2>{compared.title}</h2>" not in page
+
+
+def test_a_page_names_the_grades_of_its_own_people_alone(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    headend.run(home_line, out=tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    measured = page.split("How it was measured")[1].split("</details>")[0]
+    assert "voice by score of bad spells" in measured
+    assert "frames late" not in measured
