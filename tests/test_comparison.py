@@ -30,7 +30,7 @@ from headend.judging.pooling import pool_histograms
 from headend.judging.scores import Figure, mark_values, score_runs
 from headend.judging.ties import is_tie
 from headend.running.comparison import load_results
-from headend.running.experiment import choose_seeds, compare, plan_comparison
+from headend.running.experiment import Plan, choose_seeds, compare, plan_comparison
 from street import make_street
 from vega_lite import check_panel
 
@@ -548,7 +548,45 @@ def test_labels_are_one_for_each_run(fake: Any, home_line: Path) -> None:
         answer = call("compare", *sources, "--label", "a")
         assert (answer.exit_code, answer.stderr) == (2, message)
     shown = call("compare", "--help").stdout.replace("│", " ")
-    assert "Give it once for each run, in their order." in " ".join(shown.split())
+    assert "Give it once for each setting, in their order;" in " ".join(shown.split())
+
+
+def test_labels_of_a_grid_name_its_choices(fake: Any, home_line: Path) -> None:
+    """A paper has FQ-CoDel where a scenario has fq_codel; finished runs can be called so too."""
+    vary = ["--vary", "queue=pie,fq_codel", "--vary", "flow.call.rtt=20 ms,40 ms"]
+    names = ["--label", "PIE", "--label", "FQ-CoDel"]
+    again = ["compare", "kept", "--label", "P", "--label", "Q", "--out", "again"]
+    for arguments, choices in (
+        (["compare", "home-line.toml", *vary, *names, "--out", "kept"], ["PIE", "FQ-CoDel"]),
+        (again, ["P", "Q"]),
+    ):
+        document = json.loads(call(*arguments, "--json").stdout)
+        assert document["answer"]["matrix"]["choices"] == choices
+        assert {name for figure in document["figures"] for name in figure["runs"]} == set(choices)
+        labels = [run["label"] for run in document["runs"]]
+        assert labels[0] == f"queue={choices[0]}, rtt=20 ms"
+    wrong = call("compare", "home-line.toml", *vary, "--label", "a", "--label", "b", "--label", "c")
+    assert wrong.stderr == (
+        "error: 3 labels for 4 runs: give one for each, or for each of the 2 choices, or none\n"
+    )
+
+
+def test_the_first_seed_is_run_under_every_setting_before_the_second(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an interruption leaves can then be compared."""
+    begun: list[tuple[str, int]] = []
+    original = Plan.carry_out
+
+    def carry_out(plan: Plan, *arguments: Any) -> Any:
+        begun.append(plan.run)
+        return original(plan, *arguments)
+
+    monkeypatch.setattr(Plan, "carry_out", carry_out)
+    monkeypatch.setattr("headend.running.execution.count_cores", lambda: 1)
+    comparison = compare(home_line, {"queue": ["codel", "pie"]}, seeds=2)
+    assert begun == [("codel", 1), ("pie", 1), ("codel", 2), ("pie", 2)]
+    assert [run.label for run in comparison.results] == ["codel", "codel", "pie", "pie"]
 
 
 def save_run(name: str, flows: dict[str, Any], link: str = "line") -> str:

@@ -174,11 +174,19 @@ def tell(
     people: Mapping[str, Sequence[Fate]], delays: Sequence[float] = (), tiers: int = 1
 ) -> tuple[str, ...]:
     """Give the sentences on some people under choices a, b, c …, whose queue has these median delays."""
+    return tell_tiers([people] * tiers, delays)
+
+
+def tell_tiers(
+    tiers: Sequence[Mapping[str, Sequence[Fate]]], delays: Sequence[float] = ()
+) -> tuple[str, ...]:
+    """Give the sentences on some people in each tier, at 1 Mbit/s, 2 Mbit/s and so on."""
+    people = tiers[0]
     choices = "abc"[: len(next(iter(people.values())))]
-    rates = [f"{number} Mbit/s" for number in range(1, tiers + 1)]
-    axes = [{RATE: rate} for rate in rates] if tiers > 1 else [{}]
+    rates = [f"{number} Mbit/s" for number in range(1, len(tiers) + 1)]
+    axes = [{RATE: rate} for rate in rates] if len(tiers) > 1 else [{}]
     variants = vary(*({"queue": own, **axis} for axis in axes for own in choices))
-    if tiers == 1:
+    if len(tiers) == 1:
         named = zip(choices, variants, strict=True)
         variants = [Variant(name, variant.results) for name, variant in named]
     grid, found = judge_grid(variants)
@@ -186,10 +194,10 @@ def tell(
         None,
     ) * len(choices)
     made = [
-        replace(tier, people={name: tuple(fates) for name, fates in people.items()}, queues=queues)
-        for tier in found
+        replace(tier, people={name: tuple(fates) for name, fates in own.items()}, queues=queues)
+        for tier, own in zip(found, tiers, strict=True)
     ]
-    return tell_grid(grid, made) if tiers > 1 else tell_tier(grid, made[0])
+    return tell_grid(grid, made) if len(tiers) > 1 else tell_tier(grid, made[0])
 
 
 def make_call(mos: float, grade: Grade, word: str) -> Fate:
@@ -258,11 +266,50 @@ def test_the_best_choice_is_told_with_everything_it_costs() -> None:
 
 
 def test_a_grid_without_a_change_of_grade_says_what_differs_all_the_same() -> None:
-    people = {"upload": (make_upload(9e6), make_upload(10e6))}
+    people = {
+        "ping": (make_ping(20e6), make_ping(20e6)),
+        "upload": (make_upload(9e6), make_upload(10e6)),
+    }
     first, second = tell(people, tiers=2)
     assert first == "Nobody suffers anywhere."
     assert second == (
-        "No queue changes anybody's grade within a tier; what differs most is upload at 1 Mbit/s: 10 Mbit/s under b, 9 Mbit/s under a."
+        "At the same upstream rate, no queue changes anybody's grade; what differs most is upload at 1 Mbit/s: 10 Mbit/s"
+        " under b, 9 Mbit/s under a."
+    )
+
+
+def test_a_grid_of_transfers_tells_what_each_gets() -> None:
+    """Nobody is judged there, so that nobody can be said to suffer or not."""
+    people = {
+        "far": (make_upload(6e6), make_upload(9e6)),
+        "near": (make_upload(13e6), make_upload(11e6)),
+    }
+    assert tell(people, tiers=2) == (
+        "The queue changes far most: 9 Mbit/s under b, 6 Mbit/s under a.",
+        "Near: 13 Mbit/s under a, 11 Mbit/s under b.",
+    )
+    people = {"far": (make_upload(6e6), make_upload(6e6))}
+    assert tell(people, tiers=2) == (
+        "At the same upstream rate, no queue changes what anybody gets.",
+    )
+
+
+def test_where_grades_are_alike_the_best_is_told_by_what_it_gives() -> None:
+    """A best that transfers alone have decided is not called the best of all, and who pays for it is named."""
+    suffers = {
+        "call": (CALLS[1], CALLS[2]),
+        "ping": (make_ping(20e6),) * 2,
+        "upload": (make_upload(5e6),) * 2,
+    }
+    alike = {
+        "call": (CALLS[2], CALLS[2]),
+        "ping": (make_ping(50e6), make_ping(20e6)),
+        "upload": (make_upload(18e6), make_upload(16e6)),
+    }
+    _, second = tell_tiers([suffers, alike])
+    assert second == (
+        "Best: b at 1 Mbit/s, at no cost to transfers; at 2 Mbit/s grades are alike, and a gives most upload (18 Mbit/s),"
+        " but ping is worse (50 ms, not 20 ms) under a than under b."
     )
 
 
@@ -293,7 +340,11 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
     assert "but call still suffers at 3 Mbit/s" in second
     matrix = answer.matrix
     assert matrix is not None
-    assert matrix.corner == "upstream rate"
+    assert matrix.corner == "upstream rate\u00a0↓ queue"
+    assert "Best: the lowest sum of grades; of equal sums, the highest rates" in matrix.note
+    assert "Call: MOS of bad spells" in matrix.note
+    heads = [cell for row in matrix.rows if not row.inner for cell in row.cells if cell]
+    assert all(cell.number.startswith("queue ") and cell.number.endswith(" used") for cell in heads)
     assert matrix.choices == ("drop_tail limit 300 ms", "docsis_pie")
     assert [(row.label, row.inner) for row in matrix.rows] == [
         ("3 Mbit/s", False), ("call", True), ("upload", True),

@@ -77,7 +77,8 @@ if TYPE_CHECKING:
     "--label",
     "labels",
     metavar="TEXT",
-    help="Call a run by this name. Give it once for each run, in their order.",
+    help="Call a setting by this name. Give it once for each setting, in their order; with several --vary, once for each value"
+    " of the choice, such as --label CoDel --label FQ-CoDel for queue=codel,fq_codel.",
     multiple=True,
 )
 @set_option
@@ -307,6 +308,7 @@ def _load_finished(
 ) -> tuple[Comparison, list[Unwritten]]:
     """Keep runs that are finished side by side; say also what of them could not be written."""
     from headend.judging.comparison import check_labels, gather_variants
+    from headend.judging.grid import find_grid, name_choices
     from headend.results.folder import MANIFEST, choose_folder
     from headend.running.comparison import (
         Comparison,
@@ -326,10 +328,15 @@ def _load_finished(
     wanted.check_expected(
         shlex.join(sources), [one for result in results for one in result.expectations]
     )
-    check_labels(labels, len(variants))
-    for variant, label in zip(variants, labels, strict=False):
-        for result in variant.results:
-            result.label = label
+    grid = find_grid(variants)
+    choices = len(grid.choice.values) if grid.is_several else 0
+    check_labels(labels, len(variants), choices)
+    if len(labels) == len(variants):
+        for variant, label in zip(variants, labels, strict=True):
+            for result in variant.results:
+                result.label = label
+    elif labels:
+        name_choices(grid, labels)
     titles = {result.title for result in results}
     comparison = Comparison(
         results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"

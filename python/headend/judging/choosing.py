@@ -74,13 +74,24 @@ def find_hurt(fates: Fates) -> list[int]:
     return [at for at, fate in enumerate(fates) if fate and fate.badness >= least]
 
 
-def find_best(tier: TierFates) -> list[int]:
-    """Find the choices under which people are best off in all; of these, those that cost transfers least."""
-    totals = {
+def _add_grades(tier: TierFates) -> dict[int, float]:
+    """Add the grades of all people under each choice that was run."""
+    return {
         at: sum(fate.badness for fates in tier.people.values() if (fate := fates[at]))
         for at, result in enumerate(tier.results)
         if result
     }
+
+
+def has_even_grades(tier: TierFates) -> bool:
+    """Say whether grades make no choice better than another, so that only transfers tell them apart."""
+    totals = _add_grades(tier).values()
+    return max(totals) <= min(totals) + SAME_BADNESS
+
+
+def find_best(tier: TierFates) -> list[int]:
+    """Find the choices under which people are best off in all; of these, those that cost transfers least."""
+    totals = _add_grades(tier)
     least = min(totals.values())
     best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
     for fates in tier.people.values():

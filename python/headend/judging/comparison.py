@@ -133,12 +133,23 @@ def is_uneven(variants: Sequence[Variant]) -> bool:
     return len(lengths) > 1 and any(run.is_partial for run in runs)
 
 
-def check_labels(labels: Sequence[str], count: int) -> None:
-    """Refuse labels for so many runs that are not one for each, or do not tell them apart; none are no mistake."""
-    if labels and len(labels) != count:
+def check_labels(labels: Sequence[str], count: int, choices: int = 0) -> None:
+    """Refuse labels for so many runs that are not one for each, or do not tell them apart; none are no mistake.
+
+    Parameters
+    ----------
+    labels
+        Those given.
+    count
+        Of the settings.
+    choices
+        How many values the choice of a grid has: so many labels name these.
+    """
+    if labels and len(labels) not in (count, choices):
         given = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
         of = "1 run" if count == 1 else f"{count} runs"
-        raise InputError(f"{given} for {of}: give one for each, or none")
+        each = f"for each, or for each of the {choices} choices" if choices else "for each"
+        raise InputError(f"{given} for {of}: give one {each}, or none")
     refuse_alike(labels)
 
 

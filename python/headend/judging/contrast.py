@@ -19,8 +19,8 @@ from headend.judging.comparison import UNEVEN
 from headend.judging.estimate import Estimate, format_difference, format_estimate
 from headend.judging.fates import Fate, QueueFate, TierFates, judge_grid
 from headend.judging.grading import Grade
-from headend.judging.grid import Grid
-from headend.judging.run_answer import answer_run
+from headend.judging.grid import Grid, name_axes
+from headend.judging.run_answer import answer_run, explain_meanings
 from headend.judging.telling import count_seeds, tell_grid, tell_tier
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
@@ -40,6 +40,9 @@ QUEUE_SHOWS = 20e6
 
 #: Why the numbers have no interval.
 ONE_SEED_HAS = "One seed has no interval; --seeds 10 gives one."
+
+#: What makes a choice the best of its tier.
+BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of transfers."
 
 #: Figures of what is graded by no measure of its own that has one.
 _FIGURES = {"voice": "mos", "ping": "ping"}
@@ -75,6 +78,8 @@ def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
         where = f" at each {join_names([axis.name for axis in grid.given])}"
     else:
         where = _tell_rate(tiers[0])
+    if grid.is_several and not any(_gather_judged(tiers)):
+        return f"How much do {whom} get under each {name_axes([*grid.given, grid.choice])}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
     return f"{which} suits {whom}{where}?"
 
@@ -143,8 +148,9 @@ def _fill_channel(state: ChannelState | None) -> Cell | None:
 
 def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
     left_out = _find_well(tiers)
-    # What all tiers are called alike stands in the corner once.
+    # What all tiers are called alike stands in the corner once, beside what the columns are.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
+    corner = f"{axis}\u00a0↓ {grid.choice.name}" if axis else grid.choice.name
     rows = []
     for tier in tiers:
         cells = tuple(_fill_queue_briefly(queue) if queue else None for queue in tier.queues)
@@ -159,7 +165,7 @@ def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
             if name not in left_out
         ]
     well = f" Good everywhere, and so left out: {join_names(left_out)}." if left_out else ""
-    return Matrix(grid.choice.values, tuple(rows), axis, _explain_matrix(grid, tiers) + well)
+    return Matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
 
 
 def _find_well(tiers: Sequence[TierFates]) -> list[str]:
@@ -212,8 +218,21 @@ def _fill_queue(queue: QueueFate, unit: Unit) -> Cell:
 
 def _fill_queue_briefly(queue: QueueFate) -> Cell:
     delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
-    used = f", {format_quantity(queue.used.mean, 'ratio')}" if queue.used else ""
-    return Cell(Grade.NONE, "", delay + used)
+    used = f", {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
+    return Cell(Grade.NONE, "", f"queue {delay}{used}")
+
+
+def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
+    """Give everybody who is judged with what the number is: a pair for each meaning that it has."""
+    return list(
+        dict.fromkeys(
+            (name, fate.headline.about)
+            for tier in tiers
+            for name, fates in tier.people.items()
+            for fate in fates
+            if fate and not fate.is_transfer
+        )
+    )
 
 
 def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
@@ -222,9 +241,20 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
     if not grid.is_several and not tiers[0].is_uneven and len(tiers[0].tier.present) > 1:
         beyond = "its interval and 5 %" if count > 1 else "5 %"
         told.append(f"Δ: against {grid.choice.values[0]}, beyond {beyond}.")
+    counted = {
+        name
+        for tier in tiers
+        for name, fates in tier.people.items()
+        if any(fate and fate.is_count for fate in fates)
+    }
+    meanings = explain_meanings(pair for pair in _gather_judged(tiers) if pair[0] not in counted)
+    told += [meanings] if meanings else []
+    if grid.is_several and find_main(tiers):
+        told.append(BEST)
     if any(tier.queue for tier in tiers):
         told.append(
-            "At the head of a tier: the queue's median delay, and how much of the line was used."
+            f"Beside each {join_names([axis.name for axis in grid.given])}: the queue's median delay, and how much of the"
+            " line was used, as means."
             if grid.is_several
             else f"Queue: the median delay in {tiers[0].queue}."
         )

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from headend.judging.comparison import label_values
 from headend.text.quantity import shorten_value
+from headend.text.wording import join_names
 
 if TYPE_CHECKING:
     from headend.judging.comparison import Variant
@@ -58,6 +60,9 @@ _WORDS = {"rtt": "RTT", "congestion": "congestion control", "snr": "SNR"}
 _WAYS = {
     "upstream": "upstream", "downstream": "downstream", "up": "upstream", "down": "downstream",
 }  # fmt: skip
+
+#: What the manifest of a run calls its value of the choice, where somebody named it.
+CALLED = "choice"
 
 #: What stands for a value that a finished run left as its scenario has it.
 AS_WRITTEN = "as written"
@@ -153,6 +158,8 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
         path: Axis(path, name_axis(path), tuple(_label(value) for value in values))
         for path, values in varied.items()
     }
+    names = _name_choices(variants, chosen, varied[chosen])
+    axes[chosen] = replace(axes[chosen], values=tuple(names.values()))
     given = [path for path in varied if path != chosen]
     order = list(varied)
     found: dict[tuple[str, ...], dict[str, Variant]] = {}
@@ -169,13 +176,67 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
                 for path, value in zip(given, tier, strict=True)
             ),
             tuple(
-                replace(own, label=_label(value)) if (own := found[tier].get(value)) else None
+                replace(own, label=names[value]) if (own := found[tier].get(value)) else None
                 for value in varied[chosen]
             ),
         )
         for tier in ranked
     )
     return Grid(axes[chosen], tuple(axes[path] for path in given), tuple(tiers))
+
+
+def _name_choices(variants: Sequence[Variant], path: str, values: Sequence[str]) -> dict[str, str]:
+    """Name the values of the choice: as somebody called all of them, or else as they are written."""
+    called: dict[str, str] = {}
+    for variant in variants:
+        manifest = variant.results[0].manifest
+        if name := manifest.get(CALLED):
+            called.setdefault(dict(manifest.get("overrides", [])).get(path, ""), str(name))
+    names = {value: called.get(value) or _label(value) for value in values}
+    is_distinct = len(set(names.values())) == len(names)
+    return names if is_distinct else {value: _label(value) for value in values}
+
+
+def name_choices(grid: Grid, names: Sequence[str]) -> None:
+    """Call the values of a grid's choice by other names: in its runs, and so wherever they are shown.
+
+    Parameters
+    ----------
+    grid
+        With several tiers.
+    names
+        One for each value, in order.
+    """
+    called = dict(zip(grid.choice.values, names, strict=True))
+    for tier in grid.tiers:
+        for own in tier.present:
+            for result in own.results:
+                result.manifest[CALLED] = called[own.label]
+                setting = dict(result.manifest.get("overrides", []))
+                varied = [axis.path for axis in (*grid.given, grid.choice)]
+                result.label = label_values(
+                    [
+                        (path, called[own.label] if path == grid.choice.path else setting[path])
+                        for path in setting
+                        if path in varied
+                    ]
+                )
+
+
+def name_axes(axes: Sequence[Axis]) -> str:
+    """Name some axes; what their names have in common stands once.
+
+    Examples
+    --------
+    >>> paths = ("flow.near.tcp.congestion", "flow.far.tcp.congestion")
+    >>> name_axes([Axis(path, name_axis(path), ()) for path in paths])
+    'congestion control of near and far'
+    """
+    parted = [axis.name.partition(" of ") for axis in axes]
+    firsts = {first for first, _, of in parted if of}
+    if len(axes) > 1 and len(firsts) == 1 and all(of for _, _, of in parted):
+        return f"{firsts.pop()} of {join_names([of for _, _, of in parted])}"
+    return join_names([axis.name for axis in axes])
 
 
 def choose_axis(paths: Sequence[str]) -> str:

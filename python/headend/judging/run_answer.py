@@ -269,11 +269,19 @@ def _count_words(findings: Sequence[Finding]) -> str:
 
 def explain_numbers(parties: Sequence[Party]) -> str:
     """Say what the number of each row is."""
+    return explain_meanings(
+        (party.name if party.is_group else party.label, party.worst.about)
+        for party in parties
+        if party.grades
+    )
+
+
+def explain_meanings(pairs: Iterable[tuple[str, str]]) -> str:
+    """Say in one sentence what numbers are, from pairs of whose and what."""
     meanings: dict[str, list[str]] = {}
-    for party in parties:
-        if party.grades and party.worst.about:
-            name = party.name if party.is_group else party.label
-            meanings.setdefault(party.worst.about, []).append(name)
+    for name, about in pairs:
+        if about:
+            meanings.setdefault(about, []).append(name)
     told = [f"{list_names(names, 3)}: {about}" for about, names in meanings.items()]
     return f"{capitalise('; '.join(told))}." if told else ""
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from headend.judging.channels import gather_channels
 from headend.judging.choosing import (
     NO_COST,
+    Gap,
     changes,
     find_best,
     find_costs,
@@ -16,6 +17,7 @@ from headend.judging.choosing import (
     find_losers,
     find_main,
     find_worsened,
+    has_even_grades,
     pick,
     pick_all,
     suffers_always,
@@ -141,11 +143,11 @@ def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
     )
 
 
-def _tell_losers(grid: Grid, tier: TierFates, choice: int) -> str:
+def _tell_losers(grid: Grid, tier: TierFates, choice: int, of: int = MOST_COSTS) -> str:
     """Say who is worse off under a choice than under another, as the end of a sentence about its merit."""
     losers = find_losers(tier, choice)
     told = []
-    for loser in losers[:MOST_COSTS]:
+    for loser in losers[:of]:
         fate, best = (pick(tier.people[loser.name], [at]) for at in (choice, loser.better))
         if fate[0].is_transfer:
             change = f"gets {_write_shares([loser.ratio])} less"
@@ -157,7 +159,8 @@ def _tell_losers(grid: Grid, tier: TierFates, choice: int) -> str:
         )
     if not told:
         return ""
-    return f", but {join_names([*told, *_count_more(losers)])}"
+    more = _count_more(losers) if of == MOST_COSTS else []
+    return f", but {join_names([*told, *more])}"
 
 
 def _count_more(costs: Sequence[object]) -> list[str]:
@@ -306,8 +309,12 @@ def _write_shares(shares: Sequence[float]) -> str:
 
 
 def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
+    if not any(fate for own in _list_people(tiers) for fate in own if not fate.is_transfer):
+        return _tell_grid_of_transfers(grid, tiers)
+    where = join_names([axis.name for axis in grid.given])
     second = (
-        f"No {grid.choice.name} changes anybody's grade within a tier{_tell_widest(grid, tiers)}."
+        f"At the same {where}, no {grid.choice.name} changes anybody's"
+        f" grade{_tell_widest(grid, tiers)}."
     )
     helpless: dict[str, list[int]] = {}
     for number, tier in enumerate(tiers):
@@ -323,6 +330,35 @@ def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
         f"{capitalise(_tell_fate(name, suffering))} under every {grid.choice.name} {where}.",
         second,
     )
+
+
+def _list_people(tiers: Sequence[TierFates]) -> list[list[Fate]]:
+    """List the fates of everybody in each tier."""
+    return [pick_all(fates) for tier in tiers for fates in tier.people.values()]
+
+
+def _tell_grid_of_transfers(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
+    """Say what the choice gives to transfers where there is nobody to judge, of those that it changes most."""
+    widest: dict[str, Gap] = {}
+    for tier in tiers:
+        for gap in find_gaps(tier):
+            widest[gap.name] = max(gap, widest.get(gap.name, gap), key=lambda own: own.ratio)
+    if not widest:
+        where = join_names([axis.name for axis in grid.given])
+        return (f"At the same {where}, no {grid.choice.name} changes what anybody gets.",)
+    told = []
+    for gap in sorted(widest.values(), key=lambda own: -own.ratio)[:MOST_COSTS]:
+        numbers = [
+            _write_span(
+                [fate for tier in tiers for fate in pick(tier.people.get(gap.name, ()), [at])]
+            )
+            for at in (gap.better, gap.worse)
+        ]
+        better, worse = (grid.choice.values[at] for at in (gap.better, gap.worse))
+        told.append((gap.name, f"{numbers[0]} under {better}, {numbers[1]} under {worse}."))
+    (name, numbers_told), *others = told
+    first = f"The {grid.choice.name} changes {name} most: {numbers_told}"
+    return first, *(f"{capitalise(other)}: {own}" for other, own in others)
 
 
 def _tell_widest(grid: Grid, tiers: Sequence[TierFates]) -> str:
@@ -343,6 +379,7 @@ def _tell_best_of_grid(
     grid: Grid, tiers: Sequence[TierFates], main: str, hurt: Sequence[Sequence[int]]
 ) -> str:
     best = [find_best(tier) for tier in tiers]
+    tiers_alike = [has_even_grades(tier) for tier in tiers]
     common = [at for at in range(len(grid.choice.values)) if all(at in own for own in best)]
     if common:
         cost = _tell_cost([(tier, own, common) for tier, own in zip(tiers, hurt, strict=True)])
@@ -358,11 +395,51 @@ def _tell_best_of_grid(
     parts: dict[tuple[int, ...], list[int]] = {}
     for number, own in enumerate(best):
         parts.setdefault(tuple(own), []).append(number)
+    # Where grades are alike, transfers alone have decided, and they are what is told.
+    by_rate = [where for where in parts.values() if all(map(tiers_alike.__getitem__, where))]
     told = [
-        f"{_name_any(grid, own)} {_name_tiers(grid, tiers, where)}" for own, where in parts.items()
+        f"{_name_any(grid, own)} {_name_tiers(grid, tiers, where)}"
+        for own, where in parts.items()
+        if where not in by_rate
     ]
-    cost = _tell_cost(list(zip(tiers, hurt, best, strict=True)))
-    return f"Best: {list_names(told, MOST_NAMED, '; ')}{cost}."
+    judged = [at for at in range(len(tiers)) if not tiers_alike[at]]
+    cost = _tell_cost([(tiers[at], hurt[at], best[at]) for at in judged])
+    sentence = f"Best: {list_names(told, MOST_NAMED, '; ')}{cost}" if told else ""
+    if by_rate:
+        # Who pays is told where there is room for it.
+        is_alone = len(by_rate) == 1 and len(told) < MOST_COSTS
+        more = [
+            _tell_most(grid, tiers, best[where[0]], where, is_alone=is_alone) for where in by_rate
+        ]
+        sentence = "; ".join(filter(None, [sentence, *more]))
+    return f"{capitalise(sentence)}."
+
+
+def _tell_most(
+    grid: Grid,
+    tiers: Sequence[TierFates],
+    best: Sequence[int],
+    where: Sequence[int],
+    *,
+    is_alone: bool,
+) -> str:
+    """Say of tiers in which everybody is graded alike which choices give transfers most, and who pays for it."""
+    at = _name_tiers(grid, tiers, where)
+    if len(best) == len(grid.choice.values):
+        return f"{at} all are graded alike"
+    own = [tiers[number] for number in where]
+    names = dict.fromkeys(name for tier in own for name in tier.people)
+    transfers = {
+        name: fates
+        for name in names
+        if (fates := [fate for tier in own for fate in pick(tier.people.get(name, ()), best)])
+        and fates[0].is_transfer
+    }
+    most = [f"{name} ({_write_span(fates)})" for name, fates in transfers.items()][:1]
+    paid = (
+        _tell_losers(grid, own[0], best[0], of=1) if is_alone and len(own) == len(best) == 1 else ""
+    )
+    return f"{at} grades are alike, and {_name_any(grid, best)} gives most {join_names(most)}{paid}"
 
 
 def _name_any(grid: Grid, places: Sequence[int]) -> str:

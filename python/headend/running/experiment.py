@@ -65,6 +65,8 @@ class Plan:
     notes: tuple[str, ...] = ()
     #: Bytes that it can need.
     memory: int = 0
+    #: What somebody called its value of a grid's choice; empty where nobody did.
+    choice: str = ""
 
     @property
     def run(self) -> Run:
@@ -120,6 +122,10 @@ class Plan:
             # With the seed it ran with: what is shown can be run again as it stands.
             "scenario": {**self.loaded.resolved, "seed": self.seed},
         }
+        if self.choice:
+            from headend.judging.grid import CALLED
+
+            manifest[CALLED] = self.choice
         if self.follow:
             manifest["explain"] = list(self.follow)
             if tables["steps"].is_empty():
@@ -421,7 +427,8 @@ def plan_comparison(
     overrides
         What all runs share.
     labels
-        What to call the combinations, in order; by default, their values.
+        What to call the combinations, in order, or the values of a grid's choice; by default, as
+        they are written.
     seed
         In place of the scenario's own.
     seeds
@@ -431,7 +438,7 @@ def plan_comparison(
     memory
         What all of them together may take; each alone is checked against it.
     """
-    from headend.judging.comparison import check_labels, label_values, refuse_alike
+    from headend.judging.comparison import label_values, refuse_alike
 
     allowance = read_allowance(memory)
     _check_varied(list(vary))
@@ -447,35 +454,60 @@ def plan_comparison(
         raise InputError(
             f"--vary asks for {len(combinations)} runs; one report shows at most {MOST_RUNS}"
         )
-    check_labels(labels, len(combinations))
+    chosen, names = _name_values(vary, labels, len(combinations))
     # Once: standard input cannot be read again.
     text = _read(source, allow_files)
     plans = []
     for number, combination in enumerate(combinations):
         varied = list(zip(vary, combination, strict=True))
-        label = labels[number] if labels else label_values(varied)
+        called = names.get(dict(varied).get(chosen, ""), "")
+        shown = [(path, called if called and path == chosen else value) for path, value in varied]
+        label = labels[number] if labels and not called else label_values(shown)
         try:
             plan = plan_run(
                 text, overrides, varied=varied, seed=seed, label=label, memory=allowance
             )
-            plans.append(plan)
+            plans.append(replace(plan, choice=called))
         except InputError as error:
             raise InputError(_echo_vary(str(error), varied)) from error
     _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
-    chosen = choose_seeds(seeds, first=plans[0].seed)
-    if len(plans) == len(chosen) == 1 and not vary:
+    all_seeds = choose_seeds(seeds, first=plans[0].seed)
+    if len(plans) == len(all_seeds) == 1 and not vary:
         raise InputError(
             "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds 10), for means with"
             " intervals; or several settings, such as --vary queue=drop_tail,codel"
         )
-    if len(plans) == len(chosen) == 1:
+    if len(plans) == len(all_seeds) == 1:
         raise InputError(
             f"--vary asks for one run ({plans[0].label}), which is nothing to compare: give several values, such as"
             " queue=drop_tail,codel; or several seeds (--seeds 10), for means with intervals"
         )
-    check_kept([plan.loaded.scenario for plan in plans for _ in chosen], allowance)
-    return [replace(plan, seed=seed) for plan in plans for seed in chosen]
+    check_kept([plan.loaded.scenario for plan in plans for _ in all_seeds], allowance)
+    return [replace(plan, seed=seed) for plan in plans for seed in all_seeds]
+
+
+def _name_values(
+    vary: Mapping[str, Sequence[str]], labels: Sequence[str], count: int
+) -> tuple[str, dict[str, str]]:
+    """Give labels of a grid to the values of its choice, where there is one for each of these.
+
+    Returns
+    -------
+    tuple
+        The path of the choice, and what each of its values is called; nothing of the kind where
+        there is one label for each combination, or none.
+    """
+    from headend.judging.comparison import check_labels
+    from headend.judging.grid import choose_axis
+
+    several = [path for path, values in vary.items() if len(values) > 1]
+    if len(several) < 2 or len(labels) == count:
+        check_labels(labels, count)
+        return "", {}
+    chosen = choose_axis(several)
+    check_labels(labels, count, choices=len(vary[chosen]))
+    return chosen, dict(zip(vary[chosen], labels, strict=False))
 
 
 def _refuse_same(plans: Sequence[Plan]) -> None:
@@ -497,8 +529,14 @@ def carry_out_all(
     on_done: Callable[[int], None] | None = None,
     memory: str | int | None = None,
 ) -> dict[Run, Result]:
-    """Run all plans on all cores, or as many at a time as there is memory for, keeping their order. Plans not begun before a stop are left out."""
+    """Run all plans on all cores, or as many at a time as there is memory for, and give their results in the plans' order.
+
+    The first seed is begun under every setting before the second one: what a stop leaves can be
+    compared. Plans not begun before it are left out.
+    """
     done = {}
+    seeds = list(dict.fromkeys(plan.seed for plan in plans))
+    by_seed = sorted(plans, key=lambda plan: seeds.index(plan.seed))
     allowance = read_allowance(memory)
     kept = check_kept([plan.loaded.scenario for plan in plans], allowance)
     room = Room(allowance.size - kept)
@@ -507,7 +545,7 @@ def carry_out_all(
         with room.take(plan.memory):
             return None if stop.is_set() else plan.carry_out(on_progress.get(plan.run), stop)
 
-    for plan, result in execute_all(plans, carry_out, stop):
+    for plan, result in execute_all(by_seed, carry_out, stop):
         done[plan.run] = result
         if on_done:
             on_done(len(done))
@@ -539,7 +577,7 @@ def compare(
     set
         Overrides that all runs share.
     labels
-        What to call the combinations.
+        What to call the combinations; of a grid, as many names as its choice has values are those of the values.
     seed
         In place of the scenario's own; the same for all.
     seeds
