@@ -551,6 +551,22 @@ def test_labels_are_one_for_each_run(fake: Any, home_line: Path) -> None:
     assert "Give it once for each setting, in their order;" in " ".join(shown.split())
 
 
+def test_what_cannot_be_compared_is_told_with_what_was_meant(fake: Any, home_line: Path) -> None:
+    answer = call("compare", "")
+    assert answer.stderr == (
+        'error: "": expected the name or file of a scenario, or a results folder\n'
+    )
+
+
+def test_a_path_beside_the_kind_of_line_is_led_into_it() -> None:
+    vary = {"link.cable.upstream.rate": ["5 Mbit/s", "10 Mbit/s"]}
+    with pytest.raises(headend.InputError) as raised:
+        plan_comparison(
+            "upload-and-call", {path: [f'"{v}"' for v in own] for path, own in vary.items()}
+        )
+    assert str(raised.value).endswith('; did you mean "link.cable.docsis.upstream.rate"?')
+
+
 def test_labels_of_a_grid_name_its_choices(fake: Any, home_line: Path) -> None:
     """A paper has FQ-CoDel where a scenario has fq_codel; finished runs can be called so too."""
     vary = ["--vary", "queue=pie,fq_codel", "--vary", "flow.call.rtt=20 ms,40 ms"]

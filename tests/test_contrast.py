@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -278,6 +279,33 @@ def test_a_grid_without_a_change_of_grade_says_what_differs_all_the_same() -> No
     )
 
 
+def test_points_of_a_grid_have_shapes_and_intervals_that_are_seen(grid: headend.Comparison) -> None:
+    """Grey print has no colours, and a point must not hide the interval that runs through it."""
+    figure = next(own for own in grid.present()[1] if own.name == "grid")
+    spans, points = figure.panels[0].specify()["layer"]
+    assert points["mark"]["size"] <= 40
+    assert spans["mark"]["type"] == "rule"
+    shapes = points["encoding"]["shape"]["scale"]["range"]
+    assert len(set(shapes)) == len(shapes) == 2
+    assert "shorter than the point" in figure.explanation
+
+
+def test_a_grid_is_shown_by_what_was_varied(grid: headend.Comparison) -> None:
+    assert repr(grid.grid) == (
+        "<Grid: queue (drop_tail limit 300 ms, docsis_pie) at each upstream rate (3 Mbit/s, 8 Mbit/s)>"
+    )
+
+
+def test_links_to_figures_stand_by_tier(grid: headend.Comparison, tmp_path: Path) -> None:
+    page = grid.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    links = page.partition('<nav aria-label="Figures">')[2].partition("</nav>")[0]
+    assert re.findall(r"<p>(.*?)</p>", links) == [
+        "upstream rate 3 Mbit/s",
+        "upstream rate 8 Mbit/s",
+    ]
+    assert "upstream rate" not in "".join(re.findall(r"<a [^>]*>(.*?)</a>", links))
+
+
 def test_a_grid_of_transfers_tells_what_each_gets() -> None:
     """Nobody is judged there, so that nobody can be said to suffer or not."""
     people = {
@@ -366,7 +394,7 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
 def test_a_grid_has_a_figure_over_all_tiers_and_those_of_each(grid: headend.Comparison) -> None:
     figures = {figure.name: figure for figure in draw_figures(grid.results)}
     assert next(iter(figures)) == "grid"
-    assert {"queue-upstream-rate-3-mbit-s", "queue-upstream-rate-8-mbit-s"} <= set(figures)
+    assert {"queue-upstream-rate-3-Mbit-s", "queue-upstream-rate-8-Mbit-s"} <= set(figures)
     assert figures["grid"].panels[0].title == "call"
     for panel in figures["grid"].panels:
         check_panel(panel)

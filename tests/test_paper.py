@@ -116,6 +116,41 @@ def test_a_font_is_named_first(kept: Path, tmp_path: Path) -> None:
     assert ' width="180.000mm"' in svg
 
 
+def test_a_font_that_is_not_installed_is_refused(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headend.figures.fonts.list_fonts", lambda: ("DejaVu Serif", "Nimbus Sans"))
+    answer = call(kept, "--font", "DejaVu Serf", "--out", tmp_path)
+    message = '--font: no font "DejaVu Serf" is installed; did you mean "DejaVu Serif"?'
+    assert (answer.exit_code, answer.stderr) == (2, f"error: {message}\n")
+    # Where nothing lists them, nothing is known of them.
+    monkeypatch.setattr("headend.figures.fonts.list_fonts", lambda: ())
+    assert write(kept, "--only", "ping", "--font", "DejaVu Serf", "--out", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"font_size": 0}, "font_size: expected 4 to 72 pt, found 0 pt"),
+        ({"width": "100000mm"}, "width: expected 52mm to 941mm with letters of 8 pt, found 100000mm"),
+        ({"width": "85mm", "font_size": "large"}, 'font_size: expected a length such as "8pt"'),
+    ],
+)  # fmt: skip
+def test_python_names_the_size_that_is_wrong(
+    kept: Path, tmp_path: Path, sizes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        headend.Result.load(kept).figure("ping").save(tmp_path / "ping.svg", **sizes)
+    assert str(raised.value).startswith(words)
+
+
+def test_a_size_of_letters_alone_makes_a_picture_for_print(kept: Path, tmp_path: Path) -> None:
+    plot = headend.Result.load(kept).figure("goodput")
+    (path,) = plot.save(tmp_path / "rates.svg", font_size="9pt")
+    assert path.name == "rates.svg"
+    assert ' width="180.000mm"' in path.read_text(encoding="utf-8")
+
+
 def test_a_chart_of_a_figure_is_written_alone(kept: Path, tmp_path: Path) -> None:
     paths = write(kept, "--only", "goodput", "--only", "ping", "--out", tmp_path)
     assert [path.name for path in paths] == ["goodput.svg", "ping.svg"]

@@ -86,11 +86,21 @@ def find_near(found: str, known: Iterable[str]) -> str | None:
     'buffer-control/ping-latency'
     >>> find_near("pie_docsis", ["pie", "docsis_pie"])
     'docsis_pie'
+    >>> find_near("buffer-control/ping", ["buffer-control/settings", "buffer-control/ping-latency"])
+    'buffer-control/ping-latency'
     """
     by_letters = {name.lower(): name for name in sorted(set(known), reverse=True)}
     word = found.lower()
     if word not in by_letters and (reordered := find_reordered(word, by_letters)):
         return by_letters[reordered]
+    folder, _, own = word.rpartition("/")
+    beside = {
+        name[len(folder) + 1 :]: written
+        for name, written in by_letters.items()
+        if folder and name.startswith(f"{folder}/")
+    }
+    if beside and own and (near_own := find_near(own, beside)):
+        return beside[near_own]
     near = difflib.get_close_matches(word, by_letters, n=1, cutoff=_LIKE_WHOLE)
     best, most = (near[0], _compare(word, near[0])) if near else (None, 0.0)
     if len(word) >= _LEAST_LETTERS:

@@ -317,6 +317,8 @@ def _load_finished(
         load_unfinished,
     )
 
+    if any(not source.strip() for source in sources):
+        raise InputError('"": expected the name or file of a scenario, or a results folder')
     if len(sources) == 1 and not (Path(sources[0]) / MANIFEST).is_file():
         raise InputError(
             f"{sources[0]}: to compare, give a scenario with --vary PATH=A,B, --seeds N or both, or several results folders"

@@ -17,10 +17,6 @@ from headend.results.folder import refuse_link
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
-    from headend.figures.paper import Paper
-
-#: What pictures have in print where one of the options is given and others are not.
-DEFAULT_WIDTH, DEFAULT_FONT_SIZE = "180mm", "8pt"
 
 
 @click.command("figures", cls=Command)
@@ -94,9 +90,10 @@ def figures(
     A file that is there is replaced where a new figure has the same name.
     """
     from headend.figures.export import convert_pictures, read_formats, write_figures
+    from headend.figures.paper import read_paper
 
     wanted = read_formats(formats.split(","))
-    paper = _read_paper(width, height, font_size, font, has_title=not no_title)
+    paper = read_paper(width, height, font_size, font, has_title=not no_title, is_typed=True)
     if is_list:
         _list_figures(_draw(folders, only), as_json=as_json)
         return
@@ -123,28 +120,6 @@ def figures(
         )
         told += f", {of_them} there" if len(paths) == 1 else f", {len(replaced)} {of_them} there"
     make_output().print(write_line(told), soft_wrap=True)
-
-
-def _read_paper(
-    width: str | None,
-    height: str | None,
-    font_size: str | None,
-    font: str | None,
-    *,
-    has_title: bool,
-) -> Paper | None:
-    """Read how pictures are to be printed; None where nothing of that is given."""
-    if not (width or height or font_size or font) and has_title:
-        return None
-    from headend.figures.paper import Paper, read_length
-
-    return Paper(
-        read_length(width or DEFAULT_WIDTH, "--width"),
-        read_length(height, "--height") if height else None,
-        read_length(font_size or DEFAULT_FONT_SIZE, "--font-size", "pt"),
-        font or "",
-        has_title,
-    )
 
 
 def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:

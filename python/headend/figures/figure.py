@@ -103,6 +103,8 @@ class Figure:
     panels: list[Panel] = field(default_factory=list)
     note: str = ""
     stems: tuple[str, ...] = ()
+    #: The tier of a comparison that it is of, which its title ends in; empty where it is of all.
+    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import textwrap
 from typing import Any
 
 #: What one letter of a legend or title takes, and a legend's symbol with the room around it, in pixels.
-LETTER, SYMBOL = 6.5, 42
+LETTER, SYMBOL = 6.5, 30
 
 #: Channels that have legends.
 CHANNELS = ("color", "strokeDash", "shape")

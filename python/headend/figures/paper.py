@@ -7,6 +7,7 @@ lines, symbols and gaps are as much smaller as its letters are.
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import re
 import textwrap
@@ -16,11 +17,15 @@ from typing import Any
 
 from headend.errors import InputError
 from headend.figures.fitting import fit_specification
+from headend.figures.fonts import check_font
 from headend.figures.theme import FONT, HEIGHT, configure
 from headend.text.reveal import picture_in_json
 
 #: How many points a unit has.
 UNITS = {"mm": 72 / 25.4, "cm": 720 / 25.4, "in": 72.0, "pt": 1.0, "px": 0.75}
+
+#: What pictures have in print where one of the sizes is given and others are not.
+DEFAULT_WIDTH, DEFAULT_FONT_SIZE = "180mm", 8.0
 
 #: Letters, in pixels, before a picture is scaled.
 LETTERS = 12
@@ -70,6 +75,8 @@ class Paper:
         The family of the letters; by default that of a page.
     has_title
         Whether the title stands above, with a note of what is not drawn.
+    is_typed
+        Whether sizes were given as options of a command, for the errors.
 
     Raises
     ------
@@ -82,24 +89,29 @@ class Paper:
     font_size: float = 8.0
     font: str = ""
     has_title: bool = True
+    is_typed: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""
         if not SMALLEST <= self.font_size <= LARGEST:
             raise InputError(
-                f"--font-size: expected {SMALLEST:g} to {LARGEST:g} pt, found {self.font_size:g} pt"
+                f"{name_option('font_size', is_typed=self.is_typed)}: expected {SMALLEST:g} to {LARGEST:g} pt, found {self.font_size:g} pt"
             )
         for option, size, least in (
-            ("--width", self.width, LEAST_WIDTH),
-            ("--height", self.height, LEAST_HEIGHT),
+            ("width", self.width, LEAST_WIDTH),
+            ("height", self.height, LEAST_HEIGHT),
         ):
             if size is not None and not least <= size / self.scale <= MOST:
                 bounds = " to ".join(
                     f"{bound * self.scale / UNITS['mm']:.0f}mm" for bound in (least, MOST)
                 )
+                found = size / UNITS["mm"]
                 raise InputError(
-                    f"{option}: expected {bounds} with letters of {self.font_size:g} pt,"
-                    f" found {size / UNITS['mm']:.4g}mm"
+                    f"{name_option(option, is_typed=self.is_typed)}: expected {bounds} with letters of"
+                    f" {self.font_size:g} pt, found {found:.4g}mm"
+                    if found < MOST
+                    else f"{name_option(option, is_typed=self.is_typed)}: expected {bounds} with letters"
+                    f" of {self.font_size:g} pt, found {found:.0f}mm"
                 )
 
     @property
@@ -209,6 +221,57 @@ def _find_begin(svg: str) -> float:
     """Give where the plot of a picture begins, in pixels from its left edge."""
     found = re.search(r'transform="translate\(([\d.]+),', svg)
     return float(found[1]) if found else 0.0
+
+
+def name_option(name: str, *, is_typed: bool) -> str:
+    """Give what an argument is called where it was given: ``--font-size`` on the command line, ``font_size`` in Python."""
+    return f"--{name.replace('_', '-')}" if is_typed else name
+
+
+def read_paper(
+    width: str | None,
+    height: str | None,
+    font_size: float | str | None,
+    font: str | None,
+    *,
+    has_title: bool,
+    is_typed: bool,
+) -> Paper | None:
+    """Read how pictures are to be printed; None where nothing of that is given.
+
+    Parameters
+    ----------
+    width, height
+        Lengths with their unit.
+    font_size
+        In points, or a length.
+    font
+        A family that is installed.
+    has_title
+        Whether the title stands above.
+    is_typed
+        Whether they were given as options of a command, for the errors.
+
+    Raises
+    ------
+    InputError
+        For a length that is none or for which there is no room, and for a font that is not installed.
+    """
+    if has_title and not width and not height and font_size is None and not font:
+        return None
+    option = functools.partial(name_option, is_typed=is_typed)
+    if font:
+        check_font(font, option("font"))
+    if isinstance(font_size, str):
+        font_size = read_length(font_size, option("font_size"), "pt")
+    return Paper(
+        read_length(width or DEFAULT_WIDTH, option("width")),
+        read_length(height, option("height")) if height else None,
+        DEFAULT_FONT_SIZE if font_size is None else font_size,
+        font or "",
+        has_title,
+        is_typed,
+    )
 
 
 def read_length(text: str, option: str, unit: str = "") -> float:

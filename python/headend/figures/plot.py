@@ -11,7 +11,7 @@ from headend.errors import InputError, suggest, take_path
 from headend.extras import PAPER
 from headend.figures.export import FORMATS, draw_picture, draw_specification, name_panels
 from headend.figures.figure import Figure
-from headend.figures.paper import Paper, read_length
+from headend.figures.paper import read_paper
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, write_file
 
@@ -82,7 +82,7 @@ class Plot:
         *,
         width: str = "",
         height: str = "",
-        font_size: float | str = 8.0,
+        font_size: float | str | None = None,
         font: str = "",
         title: bool = True,
     ) -> list[Path]:
@@ -93,13 +93,14 @@ class Plot:
         path
             The file; its ending says what it is: ``.pdf``, ``.svg``, ``.png``, or ``.json`` for the specification.
         width, height
-            In print, such as ``"85mm"``; by default the picture is as on a page.
+            In print, such as ``"85mm"``. Where nothing is said of the print, the picture is as on a page;
+            where only other things are, it is 180 mm wide.
         font_size
-            Of the letters in print, in points, where a width is given.
+            Of the letters in print: points, or a length such as ``"8pt"``; 8 points by default.
         font
-            The family of the letters, where a width is given.
+            The family of the letters, which must be installed.
         title
-            Whether the title stands above, where a width is given.
+            Whether the title stands above.
 
         Returns
         -------
@@ -137,7 +138,7 @@ class Plot:
 
             write_file(json.dumps(self.spec, ensure_ascii=False).encode(), file)
             return [file]
-        paper = _make_paper(width, height, font_size, font, title=title)
+        paper = read_paper(width, height, font_size, font, has_title=title, is_typed=False)
         files = self._name_files(file)
         for panel, own in zip(self._figure.panels, files, strict=True):
             text = ": ".join(filter(None, (self.title, panel.title)))
@@ -197,21 +198,3 @@ def _rename(part: Any, names: Mapping[str, str]) -> Any:
             for key, value in part.items()
         }
     return [_rename(one, names) for one in part] if isinstance(part, list) else part
-
-
-def _make_paper(
-    width: str, height: str, font_size: float | str, font: str, *, title: bool
-) -> Paper | None:
-    """Give the size in print that is asked for; None where none is."""
-    if not width:
-        if height:
-            raise InputError('height: expected a width beside it, such as width="85mm"')
-        return None
-    letters = read_length(font_size, "font_size", "pt") if isinstance(font_size, str) else font_size
-    return Paper(
-        read_length(width, "width"),
-        read_length(height, "height") if height else None,
-        letters,
-        font,
-        title,
-    )

@@ -117,8 +117,8 @@ def choose_tone(slot: int) -> str:
     return tones[slot % QUEUES % len(tones)]
 
 
-def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> vl.Color:
-    """Tell series apart by colour; a flow or run has the same one in every figure."""
+def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] | None = "stroke") -> vl.Color:
+    """Tell series apart by colour; a flow or run has the same one in every figure. Without a symbol, the legend has the shapes."""
     series = list_series(rows)
     names = [name for name, _ in series]
     return vl.Color(
@@ -143,13 +143,13 @@ def dash(rows: pl.DataFrame, *, smooth: bool = False) -> vl.StrokeDash:
     )
 
 
-def shape(rows: pl.DataFrame) -> vl.Shape:
-    """Tell points apart by shape once the colours are used up."""
+def shape(rows: pl.DataFrame, *, always: bool = False) -> vl.Shape:
+    """Tell points apart by shape too: once the colours are used up, or always, so that grey print tells them apart."""
     series = list_series(rows)
     names = [name for name, _ in series]
     return vl.Shape(
         "series:N",
-        scale=vl.Scale(domain=names, range=[_choose(SHAPES, slot) for _, slot in series]),
+        scale=vl.Scale(domain=names, range=[_choose(SHAPES, slot, always) for _, slot in series]),
         legend=make_legend(names),
         sort=names,
     )

@@ -58,7 +58,7 @@ def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
         for fate in own
         if fate
     )
-    lines = " The line through a point is the 95 % interval of the mean over the seeds."
+    lines = " The line through a point is the 95 % interval of the mean over the seeds; where none is seen, it is shorter than the point."
     return Figure(
         NAME,
         f"Each {grid.choice.name} in each tier",
@@ -151,7 +151,7 @@ def _draw(
             axis=vl.Axis(labelAngle=0, labelLimit=120, grid=False),
         ),
         xOffset=vl.XOffset("series:N", sort=names),
-        color=colour(shown, "circle"),
+        color=colour(shown, None),
         opacity=fade(chosen),
         tooltip=[
             vl.Tooltip("series:N", title=" "),
@@ -161,12 +161,14 @@ def _draw(
             vl.Tooltip("high:Q", title="to", format=".4~g"),
         ],
     )
-    spans = base.mark_rule(strokeWidth=2, clip=True).encode(
+    spans = base.mark_rule(strokeWidth=1.5, clip=True).encode(
         y=vl.Y("low:Q", title=title, scale=scale, axis=ticks), y2="high:Q"
     )
     points = (
-        base.mark_point(filled=True, size=70)
-        .encode(y=vl.Y("value:Q", title=title, scale=scale, axis=ticks), shape=shape(shown))
+        base.mark_point(filled=True, size=36)
+        .encode(
+            y=vl.Y("value:Q", title=title, scale=scale, axis=ticks), shape=shape(shown, always=True)
+        )
         .add_params(chosen)
     )
     return vl.layer(spans, points)
@@ -178,9 +180,9 @@ def name_by_tier(name: str, tier: str) -> str:
     Examples
     --------
     >>> name_by_tier("queue", "upstream rate 5 Mbit/s")
-    'queue-upstream-rate-5-mbit-s'
+    'queue-upstream-rate-5-Mbit-s'
     """
-    return f"{name}-{re.sub(r'[^a-z0-9.]+', '-', tier.lower()).strip('-')}"
+    return f"{name}-{re.sub(r'[^A-Za-z0-9.]+', '-', tier).strip('-')}"
 
 
 def draw_in_tier(draw: Callable[[], Figure | None], tier: str) -> Figure | None:
@@ -193,4 +195,4 @@ def draw_in_tier(draw: Callable[[], Figure | None], tier: str) -> Figure | None:
         for panel in figure.panels
     ]
     name, title = name_by_tier(figure.name, tier), f"{figure.title}, {tier}"
-    return replace(figure, name=name, title=title, panels=panels)
+    return replace(figure, name=name, title=title, panels=panels, group=tier)

@@ -108,7 +108,7 @@ class Tier:
         return [variant for variant in self.variants if variant]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Grid:
     """All settings of a comparison in their order.
 
@@ -125,6 +125,11 @@ class Grid:
     choice: Axis
     given: tuple[Axis, ...]
     tiers: tuple[Tier, ...]
+
+    def __repr__(self) -> str:
+        """Say what was varied; the settings are in ``tiers``."""
+        axes = [f"{axis.name} ({', '.join(axis.values)})" for axis in (self.choice, *self.given)]
+        return f"<Grid: {' at each '.join([axes[0], ', '.join(axes[1:])] if self.given else axes)}>"
 
     @property
     def is_several(self) -> bool:

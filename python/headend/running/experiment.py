@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 import reprlib
 import threading
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +20,7 @@ from headend.running.execution import Execution, execute, execute_all
 from headend.running.memory import Allowance, Room, check_kept, check_memory, read_allowance
 from headend.running.result import Result
 from headend.scenario.conflicts import check_settings, check_shared, note_replaced, spell_out
+from headend.scenario.parameters import find_value
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import (
     STANDARD_INPUT_SHOWN,
@@ -217,11 +220,26 @@ def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
     return read_scenario(source, Reach(allowed=read_allowed(allow_files)))
 
 
+def _find_inner_path(message: str, text: Text, overrides: Overrides) -> str:
+    """Suggest the path that goes on inside the kind that is there, where one beside it was named."""
+    found = re.search(r'(\S+): expected one name, found also "([^"]+)"', message)
+    if found is None or text.format != "toml":
+        return ""
+    before, word = found.groups()
+    for path, _ in overrides:
+        kinds = find_value(tomllib.loads(text.content), before)
+        if path.startswith(f"{before}.{word}") and isinstance(kinds, dict) and len(kinds) == 1:
+            return f'; did you mean "{before}.{next(iter(kinds))}{path.removeprefix(before)}"?'
+    return ""
+
+
 def _load(text: Text, overrides: Overrides) -> Loaded:
     """Check a scenario; a sweep's file is pointed to where it is run."""
     try:
         return text.load(overrides)
     except InputError as error:
+        if hint := _find_inner_path(str(error), text, overrides):
+            raise InputError(f"{error}{hint}") from error
         file = Path(text.shown_as)
         if text.format != "toml" or not is_sweep(text.content):
             raise

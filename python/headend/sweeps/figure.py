@@ -339,8 +339,9 @@ def name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
     told = [words[0].replace("_", " "), *words[1:]] if subject else [str(metric)]
     if scale:
         told = [scale, *told[1:]]
-    if name in (told[0], "") and len(told) == 1:
-        name, told = "", [item.measure]
+    if name in (told[0], ""):
+        # What it is called is said once.
+        name, told = "", told if len(told) > 1 else [item.measure]
     title = ": ".join(filter(None, [name, ", ".join(told)]))
     return _add_unit(title, unit)
 

@@ -5,7 +5,7 @@ const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 // Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol, an axis with its title, the dots at the corner, and what stands above and below a plot.
 const NARROW = 480, HEIGHT = { wide: 260, first: 300, narrow: 220, least: 170 };
-const LETTER = 6.5, SYMBOL = 42, AXIS = 64, DOTS = 24, BESIDES = 110;
+const LETTER = 6.5, SYMBOL = 30, AXIS = 64, DOTS = 24, BESIDES = 110;
 
 // A packed column is a list of values, runs of equal ones, or a block that is repeated.
 function unpackColumn(column) {
