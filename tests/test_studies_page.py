@@ -195,6 +195,19 @@ def make_outcome(study: Study, verdicts: list[Verdict]) -> StudyOutcome:
     return StudyOutcome(study, pl.DataFrame({"x": [1.0]}), judgements, [])
 
 
+def test_a_claim_that_differs_is_in_the_first_rows_whatever_it_is_evidence_for() -> None:
+    """A telephone shows three rows, and the sentence above them names what differs."""
+    studies = [read_study(name, find_study(name)) for name in NAMES]
+    study = next(own for own in studies if len({claim.kind for claim in own.claims}) > 1)
+    kinds = [claim.kind for claim in study.claims]
+    last = next(at for at, kind in enumerate(kinds) if kind is not Kind.RESULT)
+    verdicts = [Verdict.DIFFERS if at == last else Verdict.REPRODUCED for at in range(len(kinds))]
+    answer = make_outcome(study, verdicts).answer
+    assert study.claims[last].id in answer.sentences[0]
+    assert answer.matrix is not None
+    assert answer.matrix.rows[0].label == study.claims[last].id
+
+
 def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> None:
     study = read_study(NAMES[0], find_study(NAMES[0]))
     kinds = [claim.kind for claim in study.claims]

@@ -50,7 +50,10 @@ def answer_study(
     study: Study, judgements: Sequence[Judgement], figures: Sequence[Figure]
 ) -> Answer:
     """Say what a study found."""
-    shown = order_claims(judgements)[:MOST_CLAIMS]
+    # What differs is named in the sentences, so it is in the table whatever it is evidence for.
+    ordered = order_claims(judgements)
+    ordered.sort(key=lambda one: one.finding.verdict is not Verdict.DIFFERS)
+    shown = ordered[:MOST_CLAIMS]
     more = len(judgements) - len(shown)
     note = f"{len(shown)} of {len(judgements)} claims; all are below." if more else ""
     rows = tuple(_draw_claim(judgement) for judgement in shown)
