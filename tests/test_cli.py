@@ -1062,3 +1062,12 @@ def test_an_end_system_is_no_congestion_control_and_is_pointed_to() -> None:
         '"linux" is an end system, not a congestion control: tcp.system = "linux"' in answer.stderr
     )
     assert "tcp.system = freebsd4, linux, macos, rfc, windows_xp" in call("senders").stdout
+
+
+def test_errors_name_a_name_in_another_order_and_the_units() -> None:
+    answer = call("run", "upload-and-call", "--set", "queue=pie_docsis", "--out", "out")
+    assert (answer.exit_code, 'did you mean "docsis_pie"?' in answer.stderr) == (2, True)
+    rate = "link.cable.docsis.upstream.rate=100 Tbit/s"
+    answer = call("run", "upload-and-call", "--set", rate, "--out", "out")
+    told = 'expected a rate such as "10 Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s), found "100 Tbit/s"'
+    assert (answer.exit_code, told in answer.stderr) == (2, True)
