@@ -159,10 +159,18 @@ def test_a_name_leads_to_what_is_meant_first(query: str, kind: str, name: str) -
         ("wireshark", "results.capture"),
         ("ps5", "headend run game-console"),
         ("buffer-sizes", "headend sweep buffer-sizes"),
+        ("tunnel", "flow.NAME.tunnel"),
+        ("unusable", "FLOW.mos.p5 in [expect]"),
+        ("bad spells", "FLOW.mos.p5 in [expect]"),
     ],
 )
 def test_what_to_type_is_among_the_first(query: str, wanted: str) -> None:
     assert wanted in [finding.how for finding in find(query)[:7]]
+
+
+def test_a_tunnel_is_told_with_the_line_that_makes_one() -> None:
+    for word in ("tunnel", "vpn"):
+        assert 'write tunnel = "vpn" in each of them' in find(word)[0].what
 
 
 def test_words_of_descriptions_are_found_after_names() -> None:
