@@ -21,7 +21,7 @@ pub(super) static MOS: Kind = Kind {
     ..Kind::new(
         "mos",
         Unit::Number,
-        "Score of a telephone call from 1 to 5, by the E-model (ITU-T G.107).",
+        "Score of a telephone call from 1 to 4.5, by the E-model (ITU-T G.107).",
     )
 };
 
