@@ -36,9 +36,10 @@ from headend.engine.metrics import list_measures
 from headend.figures.catalogue import draw_figures
 from headend.figures.fitting import fit_specification
 from headend.figures.theme import configure
-from headend.judging.expect import Quantity, Vocabulary, parse_quantity_name
+from headend.judging.expect import Quantity, parse_quantity_name
 from headend.running.comparison import load_results
 from headend.scenario.source import read_scenario
+from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import choose_unit, format_quantity
 
 HERE = Path(__file__).parent
