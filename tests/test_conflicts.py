@@ -120,7 +120,7 @@ def test_a_comparison_sets_nothing_twice(options: list[str], message: str) -> No
 def test_finished_runs_take_no_settings(tmp_path: Path, option: tuple[str, str]) -> None:
     (tmp_path / "a").mkdir()
     assert refuse("compare", "a", "a", *option) == (
-        f"{option[0]}: has no effect on a, a finished run; it needs a scenario and --vary"
+        f"{option[0]}: has no effect on a, a finished run; it needs a scenario and --vary or --seeds"
     )
 
 

@@ -34,7 +34,7 @@ LARGEST_SCENARIO_BYTES = 16 * 2**20
 LARGEST_FILE_BYTES = 512 * 2**20
 
 #: The names that there are, in an error about an unknown one.
-_LIST = re.compile(r'; expected (one of )?"[^()]*(?= \(|$)')
+_LIST = re.compile(r'; expected (one of (\d+ names: )?)?"[^()]*(?= \(|$)')
 
 #: What the engine's errors say where a quantity was expected, and the units that the engine reads for each kind.
 _QUANTITY = re.compile(
