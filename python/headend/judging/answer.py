@@ -14,18 +14,18 @@ MOST_SENTENCES = 2
 
 @dataclass(frozen=True)
 class Cell:
-    """What one choice does to one of the people: a colour, a word and one number.
+    """How one choice suits one flow or group: a colour, a word and one number.
 
     Parameters
     ----------
     grade
-        Its colour; ``Grade.NONE`` for what is not graded, such as a transfer's rate.
+        The colour of the cell; ``Grade.NONE`` where nothing is graded, such as a transfer's rate.
     word
-        Such as ``good`` or ``unusable``; empty where the number says it all.
+        The grade in words, such as ``good`` or ``unusable``; empty where the number is enough.
     number
-        With its unit, such as ``MOS 4.4`` or ``9.34 ± 0.02 Mbit/s``.
+        A number with its unit, such as ``MOS 4.4`` or ``9.34 ± 0.02 Mbit/s``.
     note
-        Stands small below it: the difference to the first choice, or the worst of a group.
+        A small text below the number: the difference to the first choice, or the worst of a group.
     """
 
     grade: Grade
@@ -36,9 +36,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One of the people, or a group of them, under every choice; None where a choice has not got them.
+    """One flow or group under every choice; a cell is None where a choice does not have it.
 
-    A row that is ``inner`` belongs to the last one above it that is not: to its tier.
+    An ``inner`` row belongs to a tier: the nearest row above it that is not ``inner``.
     """
 
     label: str
@@ -48,18 +48,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Matrix:
-    """People by choices.
+    """A table with a row for each flow or group and a column for each choice.
 
     Parameters
     ----------
     choices
-        What stands above the columns.
+        The headings of the columns.
     rows
-        With a cell for each choice.
+        The rows, each with one cell for each choice.
     corner
-        What stands above the labels of the rows.
+        The heading above the labels of the rows.
     note
-        What a reader needs to know to read it, such as what a mark means.
+        A sentence that explains the cells, such as the meaning of a mark.
     """
 
     choices: tuple[str, ...]
@@ -79,9 +79,9 @@ class Answer:
     sentences
         At most two short ones.
     matrix
-        None where there are no people and no choices to show.
+        The matrix; None where there is no flow to show.
     why
-        The name of the figure that shows why, among those of the page; empty where there is none.
+        The name of the page's figure that shows why; empty where the page has none.
     """
 
     question: str
@@ -90,19 +90,19 @@ class Answer:
     why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Give the answer as plain values for JSON."""
         return asdict(self)
 
     def settle_why(self, names: Sequence[str], instead: Sequence[str] = ()) -> Answer:
-        """Let it name a figure that is there.
+        """Give the same answer, naming a figure that the page has.
 
         Parameters
         ----------
         names
             The figures of the page, in their order.
         instead
-            Figures to name where its own could not be drawn, the best first; after them, the first
-            of the page.
+            Figures to name where the answer's own could not be drawn, the best first. The page's first
+            figure comes last.
 
         Examples
         --------
@@ -115,14 +115,14 @@ class Answer:
 
 
 def ask(title: str, otherwise: str) -> str:
-    """Give the headline: a title that is a question is the question.
+    """Choose the headline: the title where it is a question, else another question.
 
     Parameters
     ----------
     title
-        Of the scenario, sweep or study.
+        The title of the scenario, sweep or study.
     otherwise
-        The question to ask where the title is none.
+        The question to use where the title is not a question.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from headend.text.quantity import Kind
 if TYPE_CHECKING:
     import polars as pl
 
-#: What the table is called among those of a comparison.
+#: The name of the table among those of a comparison.
 NAME = "figures"
 
 #: The base unit of each kind of quantity, as the table writes it.
@@ -29,7 +29,7 @@ UNITS: dict[Kind, str] = {
 
 
 def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:
-    """Give the figures of variants as JSON can hold them: those of each tier, by the choices of that tier."""
+    """Give the figures of variants as plain values for JSON: for each tier, by the choices of that tier."""
     return [
         {
             "tier": tier.label,
@@ -57,11 +57,11 @@ def tabulate_figures(variants: Sequence[Variant]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``tier`` (empty where there is one alone), ``choice``, ``subject``, ``figure``, ``unit``,
+        ``tier`` (empty where there is only one), ``choice``, ``subject``, ``figure``, ``unit``,
         ``more_is_better``, ``seeds`` (how many), ``mean`` with ``low`` and ``high`` of its 95 %
         interval, ``difference`` to the first choice of the tier with ``difference_low`` and
         ``difference_high``, and ``mark`` (``best``, ``worst`` or null). Numbers are in base units;
-        what one seed does not give is null.
+        values that need several seeds are null with one seed.
     """
     import polars as pl
 
@@ -103,7 +103,7 @@ def _compare_within_tiers(variants: Sequence[Variant]) -> Iterator[tuple[Tier, R
 
 
 def _spread(name: str, before: str, estimate: Estimate | None) -> dict[str, float | None]:
-    """Give an estimate as cells; what is not known is None."""
+    """Give an estimate as cells; unknown values are None."""
     known = (estimate.mean, estimate.low, estimate.high) if estimate else ()
     cells = [None if math.isnan(value) else value for value in known] or [None] * 3
     return dict(zip((name, f"{before}low", f"{before}high"), cells, strict=True))

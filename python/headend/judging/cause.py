@@ -1,4 +1,4 @@
-"""The one cause of what people on a line felt: what a short answer names, and what to change about it."""
+"""The main cause of poor grades on a line, and the advice that follows from it, for a run's short answer."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from headend.judging.channels import ChannelState
     from headend.results.record import Record
 
-#: Share of a call's packets that came too late, from which that is said in place of how long packets wait.
+#: From this share of late packets on, the sentence gives that share instead of the queue's delay.
 MANY_LATE = 0.05
 
 #: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
 LONG_WAY = 150e6
 
-#: Causes that are told where those who suffer have several; further ones are counted as others.
+#: Causes that one sentence names; flows with further causes are only counted.
 MOST_CAUSES = 2
 
-#: Why packets that no queue had room for, or no law dropped, did not arrive: the column, and what to say of them.
+#: Reasons for drops outside queues and their laws: the column that counts them, and the clause that names the reason.
 BARRED = {
     "discarded_filtered": "a classifier forbids its packets",
     "discarded_not_registered": "its modem is not registered",
@@ -56,17 +56,17 @@ BARRED = {
 
 @dataclass(frozen=True)
 class Cause:
-    """Why people felt what they felt.
+    """Why flows suffer, or where none does, how the line fared.
 
     Parameters
     ----------
     told
         A clause with a subject of its own, such as ``packets wait 211 ms in the standing queue
-        cable.up``; empty where nothing explains it.
+        cable.up``; empty where no cause was found.
     advice
-        What to change, as a sentence; empty where nothing of what was measured says so.
+        What to change, as a sentence; empty where no measurement supports advice.
     why
-        The names of the figures that show it, the best first.
+        The names of the figures that show the cause, the best first.
     """
 
     told: str
@@ -75,7 +75,7 @@ class Cause:
 
 
 def find_cause(result: Record, verdict: Verdict, suffering: Sequence[Party]) -> Cause:
-    """Find what those who suffer suffer from; where nobody does, what the line was like.
+    """Find the cause for the flows that suffer; where none does, describe the line.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _blame_place(
     share: Share,
     suffering: Sequence[Party],
 ) -> Cause:
-    """Say what those wait for who are most of those who suffer."""
+    """Name the cause that most of the suffering flows share."""
     if share.place is Place.CONTENTION:
         told = tell_contention(result, share.link)
         advice = advise_on_contention(result, share.link)
@@ -124,7 +124,7 @@ def _blame_place(
 
 
 def _tell_shares(result: Record, origins: Origins) -> str:
-    """Say how many suffer from what, the most first."""
+    """Give the number of flows for each cause, the most frequent cause first."""
     told = [_tell_share(result, share) for share in origins.shares[:MOST_CAUSES]]
     rest = origins.unexplained + sum(share.count for share in origins.shares[MOST_CAUSES:])
     if rest:
@@ -133,7 +133,7 @@ def _tell_shares(result: Record, origins: Origins) -> str:
 
 
 def _tell_share(result: Record, share: Share) -> str:
-    """Say how many wait for what, or lose their packets there; one alone is named."""
+    """Say how many flows wait or lose packets at one place; a single flow is named."""
     lost = sum(origin.is_lost for origin in share.origins) > share.count / 2
     if share.count == 1:
         who = f"{share.origins[0].flow} {'loses packets' if lost else 'waits'}"
@@ -149,7 +149,7 @@ def _tell_share(result: Record, share: Share) -> str:
 
 
 def _find_bar(result: Record, worst: Finding) -> str:
-    """Say what kept all packets of a flow from arriving, where that is no queue's doing."""
+    """Name the reason why most packets of a flow did not arrive, where no queue dropped them."""
     import polars as pl
 
     rows = result.flows.filter(pl.col("flow") == worst.flow)
@@ -163,7 +163,7 @@ def _blame_channel(result: Record, queue: QueueState, state: ChannelState) -> Ca
     name = "Wi-Fi channel" if state.is_cell else f"{state.direction}stream channel"
     told = f"the {name} {state.channel} is full"
     advice = "Only more capacity or less load gives everyone their rate"
-    # How long packets wait for the channel is the queue's doing, if their senders slow down for it.
+    # Packets wait long at a full channel only if the queue lets them: an AQM would slow TCP senders down.
     if queue.standing_ratio > STANDING_TIME:
         told += f", and packets wait {write_quantity(queue.delay_p50_ns)} in {_name(queue)}"
         tries = _name_setting(result, queue) if queue.is_tcps else ""
@@ -173,7 +173,7 @@ def _blame_channel(result: Record, queue: QueueState, state: ChannelState) -> Ca
 
 
 def _blame_queue(result: Record, queue: QueueState, suffering: Sequence[Party]) -> Cause:
-    """Say what the queue did to those who suffer, in the order in which a verdict weighs it."""
+    """Say how the queue harmed the flows that suffer; the conditions are in the order of a verdict's."""
     worst, harm = suffering[0].worst, gather_harm(suffering)
     name, passing = _name(queue), find_passing(result, queue)
     stood = write_quantity(queue.standing_ratio, "ratio")
@@ -210,7 +210,7 @@ def _blame_queue(result: Record, queue: QueueState, suffering: Sequence[Party]) 
 
 
 def describe_line(result: Record, queue: QueueState) -> Cause:
-    """Say what the line was like where nobody suffered: how full it was, and at what price."""
+    """Describe the line where nobody suffered: how full it was, and how long packets waited."""
     name, passing = _name(queue), find_passing(result, queue)
     wait = write_quantity(queue.delay_p50_ns)
     used = write_quantity(queue.utilisation, "ratio")
@@ -243,13 +243,13 @@ def describe_line(result: Record, queue: QueueState) -> Cause:
 
 
 def _overflows(queue: QueueState) -> bool:
-    """Say whether it is TCP that fills a queue without a law, until it has no room for a packet."""
+    """Say whether TCP fills a queue without an AQM until the queue has no room for a packet."""
     is_bound = find_queue(queue.discipline).governor == "bound"
     return is_bound and queue.is_tcps and queue.reason == "overlimit"
 
 
 def advise(result: Record, queue: QueueState) -> str:
-    """Say in one short sentence what shortens a queue that is long."""
+    """Say in one short sentence how to shorten a long queue."""
     about = find_queue(queue.discipline)
     if about.governor in ("bound", "nothing"):
         smaller = f"A smaller {about.bound}" if about.bound else "A limit"
@@ -300,7 +300,7 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
 
 
 def _name(queue: QueueState) -> str:
-    """Name a queue; of many alike it is the worst."""
+    """Name a queue; where it stands for many alike, add that it is the worst of them."""
     return f"{queue.queue}, the worst of {queue.alike}" if queue.alike > 1 else queue.queue
 
 

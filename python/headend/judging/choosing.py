@@ -1,7 +1,7 @@
-"""Which choices of a tier hurt whom, which are best, and what they cost.
+"""Which choices of a tier hurt which flows, which choices are best, and what they cost.
 
-A choice is as good as another where the grades of all people under it add up to the same. Of those,
-the ones are best that no other beats in the rate of a transfer. What is left is a tie.
+The best choices have the lowest sum of grades over all flows and groups. Of equal sums, a choice is
+best if no other choice gives a transfer more. Choices that are still equal are a tie.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from dataclasses import dataclass
 
 from headend.judging.fates import Fate, TierFates
 
-#: Totals of badness that are as good as each other: those of groups are no whole numbers.
+#: Sums of badness that differ by no more than this are equal: a group's badness is not a whole number.
 SAME_BADNESS = 0.15
 
-#: What a transfer loses or gains below this share of its rate is no cost.
+#: A transfer's loss or gain below this share of its rate does not count as a cost.
 NO_COST = 0.005
 
-#: How somebody fared under each choice; None where a choice has not got them.
+#: How one flow or group fared under each choice; None where a choice does not have it.
 Fates = Sequence[Fate | None]
 
 
 def pick(fates: Fates, places: Sequence[int]) -> list[Fate]:
-    """Give the fates under some choices, where there are any."""
+    """Give the fates under some choices, without the missing ones."""
     return [fate for at in places if (fate := fates[at])]
 
 
 def pick_all(fates: Fates) -> list[Fate]:
-    """Give the fates under all choices."""
+    """Give the fates under all choices, without the missing ones."""
     return [fate for fate in fates if fate]
 
 
@@ -48,9 +48,9 @@ def suffers_always(fates: Fates) -> bool:
 
 
 def find_main(tiers: Sequence[TierFates]) -> str | None:
-    """Find whom the choice changes most, over some tiers; None where it changes nobody.
+    """Find the flow or group that the choice changes most, over some tiers; None where it changes none.
 
-    First comes who suffers under some choices and not under others.
+    A flow that suffers under some choices and not under others comes first.
     """
     ranks: dict[str, tuple[int, float]] = {}
     for tier in tiers:
@@ -65,7 +65,7 @@ def find_main(tiers: Sequence[TierFates]) -> str | None:
 
 
 def find_hurt(fates: Fates) -> list[int]:
-    """Find the choices under which somebody suffers, or where that is under all or none, fares worst."""
+    """Find the choices under which a flow suffers; where it suffers under all or none, those with its worst grade."""
     suffering = [at for at, fate in enumerate(fates) if fate and fate.suffers]
     if suffering and not suffers_always(fates):
         return suffering
@@ -84,13 +84,13 @@ def _add_grades(tier: TierFates) -> dict[int, float]:
 
 
 def has_even_grades(tier: TierFates) -> bool:
-    """Say whether grades make no choice better than another, so that only transfers tell them apart."""
+    """Say whether all choices have equal sums of grades, so that only transfers decide."""
     totals = _add_grades(tier).values()
     return max(totals) <= min(totals) + SAME_BADNESS
 
 
 def find_best(tier: TierFates) -> list[int]:
-    """Find the choices under which people are best off in all; of these, those that cost transfers least."""
+    """Find the choices with the lowest sum of grades; of equal sums, those with the highest rates of transfers."""
     totals = _add_grades(tier)
     least = min(totals.values())
     best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
@@ -108,12 +108,12 @@ def find_best(tier: TierFates) -> list[int]:
 
 @dataclass(frozen=True)
 class Gap:
-    """How far apart two choices are in somebody's number, which is no tie.
+    """The difference of a flow's or group's number between two choices that do not tie.
 
     Parameters
     ----------
     name
-        Whose.
+        The flow or group.
     better, worse
         The choices.
     ratio
@@ -127,7 +127,7 @@ class Gap:
 
 
 def find_gaps(tier: TierFates) -> list[Gap]:
-    """Find everybody whose number differs between choices, between the best and the worst, the widest first."""
+    """Find the gap between best and worst number of every flow and group that has one, the widest first."""
     found = []
     for name, fates in tier.people.items():
         known = [
@@ -148,7 +148,7 @@ def find_gaps(tier: TierFates) -> list[Gap]:
 
 
 def find_losers(tier: TierFates, choice: int) -> list[Gap]:
-    """Find whose number is worse under a choice than under the one that is best for them, the widest gap first."""
+    """Find the flows and groups for which another choice gives a better number, the widest gap first."""
     found = []
     for gap in find_gaps(tier):
         fate, best = tier.people[gap.name][choice], tier.people[gap.name][gap.better]
@@ -162,7 +162,7 @@ def find_losers(tier: TierFates, choice: int) -> list[Gap]:
 
 
 def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, list[Fate]]:
-    """Find who is judged and has a worse number under some of the best choices than under a base.
+    """Find graded flows and groups with a worse number under some of the best choices than under a base.
 
     Returns
     -------
@@ -189,18 +189,18 @@ def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, 
 def find_costs(
     tiers: Sequence[tuple[TierFates, Sequence[int], Sequence[int]]],
 ) -> dict[str, list[float]] | None:
-    """Find by which share of its rate each transfer changes under the best choices.
+    """Find the change of each transfer's rate under the best choices, as a share of the rate.
 
     Parameters
     ----------
     tiers
-        Each with the choices that hurt in it, of which the first is the base, and with the best ones.
+        Each tier with the choices that hurt, of which the first is the base, and with the best choices.
 
     Returns
     -------
     dict
-        The changes that are known (beyond their interval, where there is one), by the transfer's
-        name; None where there is no transfer.
+        The changes by the transfer's name, without those within their interval; None where there is
+        no transfer.
     """
     found: dict[str, list[float]] = {}
     has_transfers = False

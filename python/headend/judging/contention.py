@@ -1,4 +1,4 @@
-"""The contention for requests on a cable upstream: how many requests collide, and what makes that rarer or shorter."""
+"""The contention for requests on a cable upstream: how many requests collide, and which setting reduces the wait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPPORTUNITIES = {
     "upstream.ofdma.frames_per_opportunity": 0.5,
 }
 
-#: Share of requests that collide from which there are more of them than the opportunities have room for.
+#: From this share of collided requests on, modems send more requests than the opportunities have room for.
 MOST_COLLIDE = 0.5
 
 
@@ -29,14 +29,14 @@ def measure_contention(result: Record, link: str) -> tuple[float, float]:
 
 
 def tell_contention(result: Record, link: str) -> str:
-    """Say how many of a link's requests collide: ``46 % of the requests in contention collide``."""
+    """Say how many of a link's requests collide: ``46 % of the modems' requests collide``."""
     sent, collided = measure_contention(result, link)
     share = write_quantity(round(collided / sent, 2) if sent else 0.0, "ratio")
     return f"{share} of the modems' requests collide"
 
 
 def count_contention(result: Record, link: str) -> str:
-    """Say the same in numbers, as a sentence, with what a modem does after a collision."""
+    """Give both counts in a sentence that also says what a modem does after a collision."""
     sent, collided = measure_contention(result, link)
     return (
         f"Of {write_quantity(round(sent), 'number')} requests that the modems of {link} sent in contention,"
@@ -46,10 +46,10 @@ def count_contention(result: Record, link: str) -> str:
 
 
 def advise_on_contention(result: Record, link: str) -> str:
-    """Say in one short sentence what shortens the wait for a request that gets through.
+    """Say in one short sentence how to shorten the wait until a request succeeds.
 
-    More request opportunities do, as long as there can be more. Beside a few collisions, modems wait mostly for their
-    own backoff; once most requests collide, a shorter backoff only makes more of them collide.
+    More request opportunities shorten it, up to the most that a plant can have. With few collisions, modems wait mostly
+    for their own backoff, so a shorter backoff helps. Once most requests collide, it only causes more collisions.
     """
     more = _name_opportunities(result, link)
     if more:
@@ -62,7 +62,7 @@ def advise_on_contention(result: Record, link: str) -> str:
 
 
 def _name_opportunities(result: Record, link: str) -> str:
-    """Name the setting with twice the request opportunities; none where they are as frequent as they can be."""
+    """Name the setting with twice the request opportunities; empty where they cannot be more frequent."""
     plant, scenario = f"link.{link}.docsis.plant", result.manifest["scenario"]
     for key, factor in OPPORTUNITIES.items():
         value = find_value(scenario, f"{plant}.{key}")
@@ -72,7 +72,7 @@ def _name_opportunities(result: Record, link: str) -> str:
 
 
 def _name_backoff(result: Record, link: str) -> str:
-    """Name the setting with a largest backoff half way between the first one and that there is."""
+    """Name the setting that moves the largest backoff half way towards the first one; empty where they are equal."""
     own, scenario = f"link.{link}.docsis.plant.contention", result.manifest["scenario"]
     start, end = (find_value(scenario, f"{own}.{key}") for key in ("data_start", "data_end"))
     if start is None or end is None or (start + end) // 2 >= end:

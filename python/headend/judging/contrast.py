@@ -1,6 +1,6 @@
-"""The answer of a comparison: its question, what the choice does to whom, the matrix, the figure.
+"""The answer of a comparison: its question, sentences, matrix and figure.
 
-The question is made of what is varied, even where the scenario's title is a question: that one is
+The question names the varied axes, even where the scenario's title is a question: the title is
 about the scenario, and a comparison is about the choice.
 """
 
@@ -29,22 +29,22 @@ from headend.text.wording import join_names
 if TYPE_CHECKING:
     from headend.judging.comparison import Variant
 
-#: People named in a question.
+#: Flows and groups that a question names at most.
 MOST_ASKED = 4
 
-#: Rows that the matrix of a grid has at most; of more, those who are well everywhere are left out.
+#: Rows of a grid's matrix; where there are more, flows with good grades everywhere are left out.
 MOST_ROWS = 15
 
-#: From this difference between medians, the queue's delay over time is the figure that shows why, ns.
+#: From this difference between median queue delays on, the figure that shows why is the queue's delay over time, ns.
 QUEUE_SHOWS = 20e6
 
-#: Why the numbers have no interval.
+#: The note of a matrix whose numbers have no interval.
 ONE_SEED_HAS = "One seed has no interval; --seeds 10 gives one."
 
-#: What makes a choice the best of its tier.
+#: The note that says which choice is the best of its tier.
 BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of transfers."
 
-#: Figures of what is graded by no measure of its own that has one.
+#: Figures of applications whose own measures name no chart.
 _FIGURES = {"voice": "mos", "ping": "ping"}
 
 
@@ -54,7 +54,7 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     Parameters
     ----------
     variants
-        The settings, each with its runs; of one setting alone, it answers how everybody fares over its seeds.
+        The settings, each with its runs. For a single setting, the answer is how each flow fares over the seeds.
     """
     grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
@@ -69,7 +69,7 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
 
 
 def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
-    """Make the question of the choice, the people, and the line or the tiers."""
+    """Write the question with the choice, the flows, and the line or the tiers."""
     people = list(dict.fromkeys(name for tier in tiers for name in tier.people))
     whom = join_names(people) if len(people) <= MOST_ASKED else f"{len(people)} kinds of traffic"
     if sum(len(tier.tier.present) for tier in tiers) < 2:
@@ -85,7 +85,7 @@ def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
 
 
 def _tell_rate(tier: TierFates) -> str:
-    """Say what rate the line has, where that is the same under every choice, and there is one line."""
+    """Say the line's rate; empty where choices differ in it, or where the queue is one of many."""
     is_one_of_many = bool(name_group(tier.queue))
     rates = {queue.rate_bps for queue in tier.queues if queue and not is_one_of_many}
     return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
@@ -111,7 +111,7 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
         unit = choose_unit(delays, "time")
         cells = tuple(_fill_queue(queue, unit) if queue else None for queue in tier.queues)
         shared = _tabulate_channels(tier)
-        # What one home uses of its own rate is not how full the channel is that it shares.
+        # A home's share of its own rate says nothing of how full the shared channel is.
         rows += (
             [Row("queue", tuple(cell and replace(cell, note="") for cell in cells)), *shared]
             if shared
@@ -121,7 +121,7 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
 
 
 def _tabulate_channels(tier: TierFates) -> list[Row]:
-    """Lay out how much of each channel is used that the homes share, where the queue is one of many."""
+    """Lay out the utilisation of each shared channel, where the queue is one of many."""
     if not name_group(tier.queue):
         return []
     gathered = [
@@ -148,7 +148,7 @@ def _fill_channel(state: ChannelState | None) -> Cell | None:
 
 def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
     left_out = _find_well(tiers)
-    # What all tiers are called alike stands in the corner once, beside what the columns are.
+    # The axis that all tiers share is named once, in the corner, beside the choice.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
     corner = f"{axis}\u00a0↓ {grid.choice.name}" if axis else grid.choice.name
     rows = []
@@ -169,7 +169,7 @@ def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
 
 
 def _find_well(tiers: Sequence[TierFates]) -> list[str]:
-    """Find those who are well everywhere, where there is no room for all and somebody is left."""
+    """Find the flows to leave out: those with good grades everywhere, where there is no room for all rows."""
     names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
     well = [
         name
@@ -199,7 +199,7 @@ def _fill(fate: Fate | None, base: Fate | None, unit: Unit | None) -> Cell | Non
 
 
 def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
-    """Write the difference to the first choice where it counts; of rates, in per cent."""
+    """Write the difference to the first choice, in per cent for rates; empty where the two tie."""
     difference = fate.compare(base)
     level = base.estimate
     if difference is None or level is None or not fate.differs(base):
@@ -223,7 +223,7 @@ def _fill_queue_briefly(queue: QueueFate) -> Cell:
 
 
 def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
-    """Give everybody who is judged with what the number is: a pair for each meaning that it has."""
+    """Give each graded flow or group with the meaning of its number; one pair for each meaning."""
     return list(
         dict.fromkeys(
             (name, fate.headline.about)
@@ -262,7 +262,9 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
 
 
 def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
-    """Choose the figure: of a grid its own; else the queue's delay where that differs, or who changes most."""
+    """Choose the figure: the grid's for a grid, else the queue's delay where it differs, else that of the flow that
+    changes most.
+    """
     if grid.is_several:
         return "grid"
     tier = tiers[0]

@@ -1,4 +1,4 @@
-"""How everybody fared under each choice of a comparison, over all seeds, and what tells choices apart.
+"""How each flow and group fared under each choice of a comparison, over all seeds, and how choices differ.
 
 A flow's grade and words are those of the means over the seeds (``judging/pooling.py``); its number
 is the mean over the seeds with its interval. Of a group of flows, the number is how many of its
@@ -50,11 +50,11 @@ class Fate:
     Parameters
     ----------
     party
-        As the means over the seeds have it.
+        The flow or group, with the means over the seeds.
     grade
-        Its colour; of a group, by the share of its members who suffer.
+        The grade; of a group, by the share of its members who suffer.
     headline
-        What its number is; of a group, that of its worst member.
+        The number by which it is graded; of a group, that of its worst member.
     values
         The number of each seed, by seed; of a group, how many of its members suffer; NaN where
         nothing was measured.
@@ -67,7 +67,7 @@ class Fate:
 
     @property
     def is_transfer(self) -> bool:
-        """Whether there is nothing to judge but a rate."""
+        """Whether it has no grade, only a rate."""
         return self.grade is Grade.NONE
 
     @property
@@ -77,17 +77,17 @@ class Fate:
 
     @property
     def is_rising(self) -> bool:
-        """Whether more of its number is better."""
+        """Whether a larger number is better."""
         return self.headline.is_rising and not self.is_count
 
     @property
     def suffers(self) -> bool:
-        """Whether it is poorly or badly off; of a group, whether more than a few members are."""
+        """Whether its grade is poor or bad; of a group, whether more than a few members suffer."""
         return self.grade in (Grade.POOR, Grade.BAD)
 
     @property
     def badness(self) -> float:
-        """How badly off it is, from 0 to 3; of a group, in the mean over its members."""
+        """The grade as a number from 0 (good) to 3 (bad); of a group, 3 times the share who suffer."""
         if self.is_count:
             suffering = self.estimate
             return 3 * suffering.mean / len(self.party.findings) if suffering else 0.0
@@ -113,7 +113,7 @@ class Fate:
 
     @property
     def word(self) -> str:
-        """Its grade in a word; nothing of a transfer, and of a group, whose number says it all."""
+        """The grade in a word; empty for a transfer, and for a group, whose number is enough."""
         return "" if self.is_transfer or self.is_count else self.party.worst.word
 
     @property
@@ -122,12 +122,12 @@ class Fate:
         return "number" if self.is_count else self.headline.kind
 
     def write_number(self, unit: Unit | None = None) -> str:
-        """Write its number with unit and interval; nothing where none was measured.
+        """Write its number with unit and interval; empty where none was measured.
 
         Parameters
         ----------
         unit
-            That of the row it stands in; by default the one that suits it.
+            The unit of the matrix row; by default the one that suits the number.
         """
         found = self.estimate
         if found is None:
@@ -157,7 +157,7 @@ class Fate:
         )
 
     def differs(self, base: Fate) -> bool:
-        """Say whether its number is another than that of a base: whether they do not tie."""
+        """Say whether its number and that of a base do not tie."""
         if (self.kind, self.is_count) != (base.kind, base.is_count):
             return False
         if not self.is_count and self.headline.about != base.headline.about:
@@ -173,14 +173,14 @@ class Fate:
 
 @dataclass(frozen=True)
 class QueueFate:
-    """What a queue was like under one choice, over all seeds; None where it held no packet.
+    """A queue under one choice, over all seeds.
 
     Parameters
     ----------
     delay
-        The median delay, ns.
+        The median delay, ns; None where the queue held no packet.
     used
-        Share of its rate that was used.
+        The share of its rate that was used; None where that is not known.
     rate_bps
         Its rate, bit/s.
     """
@@ -192,18 +192,18 @@ class QueueFate:
 
 @dataclass(frozen=True)
 class TierFates:
-    """What everybody fared like under each choice of a tier, and its queue.
+    """How each flow and group fared under each choice of a tier, and the queue.
 
     Parameters
     ----------
     tier
         The settings.
     people
-        By what to call a flow or group: its fate under each choice; None where it has none.
+        The fates under each choice, by the label of the flow or group; None where a choice does not have it.
     queue
         The queue that the runs are compared by; empty where there is none.
     queues
-        What that queue was like under each choice.
+        That queue under each choice.
     results
         The result of each choice over its seeds; None where its run is missing.
     is_uneven
@@ -219,13 +219,13 @@ class TierFates:
 
 
 def judge_grid(variants: Sequence[Variant]) -> tuple[Grid, list[TierFates]]:
-    """Judge everybody under every setting of a comparison."""
+    """Judge every flow and group under every setting of a comparison."""
     grid = find_grid(variants)
     return grid, [judge_tier(tier) for tier in grid.tiers]
 
 
 def judge_tier(tier: Tier) -> TierFates:
-    """Judge everybody under each choice of a tier."""
+    """Judge every flow and group under each choice of a tier."""
     pooled = tuple(variant.pool() if variant else None for variant in tier.variants)
     found = [_judge_result(result) if result else {} for result in pooled]
     names = dict.fromkeys(name for own in found for name in own)
@@ -278,13 +278,13 @@ def _find_fate(party: Party, by_seed: Mapping[int, Party | None]) -> Fate:
 
 
 def _choose_headline(finding: Finding) -> Headline:
-    """Choose the number that is by: the first that was measured."""
+    """Choose the number to show: the first that was measured."""
     known = (own for own in finding.headlines if own.value is not None)
     return next(known, finding.headlines[0])
 
 
 def _read(finding: Finding, headline: Headline) -> float:
-    """Give the value that a seed's run has of some number; NaN where it has none."""
+    """Give a number's value in the run of one seed; NaN where it was not measured."""
     own = next((one for one in finding.headlines if one.about == headline.about), None)
     return math.nan if own is None or own.value is None else own.value
 

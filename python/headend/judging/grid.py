@@ -21,7 +21,7 @@ from headend.text.wording import join_names
 if TYPE_CHECKING:
     from headend.judging.comparison import Variant
 
-#: Last keys of paths whose values are given by the line, its distance or its load.
+#: Last keys of paths whose values nobody chooses: the line, its distance or its load sets them.
 GIVEN = frozenset(
     [
         "capacity",
@@ -50,27 +50,27 @@ GIVEN = frozenset(
     ]
 )
 
-#: Keys above a path's last one that make it a choice, whatever it is called.
+#: A path with one of these keys before its last one is a choice, whatever its last key.
 CHOSEN = frozenset({"queue", "tcp", "congestion"})
 
-#: What some keys are called in sentences.
+#: Names of some keys in sentences.
 _WORDS = {"rtt": "RTT", "congestion": "congestion control", "snr": "SNR"}
 
-#: Keys that tell which way something goes, so that they belong to its name.
+#: Keys that name a direction, with the word that goes into the axis' name.
 _WAYS = {
     "upstream": "upstream", "downstream": "downstream", "up": "upstream", "down": "downstream",
 }  # fmt: skip
 
-#: What the manifest of a run calls its value of the choice, where somebody named it.
+#: The manifest's key for the name that a user gave to the run's value of the choice.
 CALLED = "choice"
 
-#: What stands for a value that a finished run left as its scenario has it.
+#: The label of a value that a run did not change from its scenario.
 AS_WRITTEN = "as written"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What is varied.
+    """One axis of a comparison: what is varied.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Axis:
     name
         What sentences call it, such as ``queue`` or ``upstream rate``.
     values
-        As labels, in order.
+        The values as labels, in order.
     """
 
     path: str
@@ -89,14 +89,15 @@ class Axis:
 
 @dataclass(frozen=True)
 class Tier:
-    """The settings that are set against each other.
+    """The settings that are compared with each other.
 
     Parameters
     ----------
     label
-        Such as ``upstream rate 5 Mbit/s``; empty where there is one tier alone.
+        The tier's name, such as ``upstream rate 5 Mbit/s``; empty where there is only one tier.
     variants
-        One for each choice, and of several tiers called like it; None where that run is missing.
+        One setting for each choice, None where its run is missing. With several tiers, its label is that of
+        the choice.
     """
 
     label: str
@@ -104,7 +105,7 @@ class Tier:
 
     @property
     def present(self) -> list[Variant]:
-        """The settings that there are runs of."""
+        """The settings that have runs."""
         return [variant for variant in self.variants if variant]
 
 
@@ -117,9 +118,9 @@ class Grid:
     choice
         The axis whose values are the columns.
     given
-        The axes whose combinations are the tiers; empty where there is one tier alone.
+        The axes whose combinations are the tiers; empty where there is only one tier.
     tiers
-        In the order of the values of their axes, the first axis outermost.
+        The tiers in the order of their axes' values; the first axis changes slowest.
     """
 
     choice: Axis
@@ -138,7 +139,7 @@ class Grid:
 
 
 def find_grid(variants: Sequence[Variant]) -> Grid:
-    """Find the axes of a comparison in what its runs were set to.
+    """Find the axes of a comparison in the settings of its runs.
 
     Settings make a grid where no two of them share all values, and more than half of the
     combinations are there: some may be missing because a run was stopped.
@@ -191,7 +192,7 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
 
 
 def _name_choices(variants: Sequence[Variant], path: str, values: Sequence[str]) -> dict[str, str]:
-    """Name the values of the choice: as somebody called all of them, or else as they are written."""
+    """Name the values of the choice by the names that a user gave to all of them, else as they are written."""
     called: dict[str, str] = {}
     for variant in variants:
         manifest = variant.results[0].manifest
@@ -203,7 +204,7 @@ def _name_choices(variants: Sequence[Variant], path: str, values: Sequence[str])
 
 
 def name_choices(grid: Grid, names: Sequence[str]) -> None:
-    """Call the values of a grid's choice by other names: in its runs, and so wherever they are shown.
+    """Rename the values of a grid's choice, in its runs and so wherever they are shown.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ def name_choices(grid: Grid, names: Sequence[str]) -> None:
 
 
 def name_axes(axes: Sequence[Axis]) -> str:
-    """Name some axes; what their names have in common stands once.
+    """Name some axes; a beginning that all names share is written once.
 
     Examples
     --------
@@ -259,13 +260,13 @@ def choose_axis(paths: Sequence[str]) -> str:
 
 
 def is_given(path: str) -> bool:
-    """Say whether nobody chooses a value: it is the line's, its distance or its load."""
+    """Say whether a path is not a choice: the line, its distance or its load sets its value."""
     keys = path.split(".")
     return keys[-1] in GIVEN and not CHOSEN & set(keys)
 
 
 def name_axis(path: str) -> str:
-    """Give what sentences call a path.
+    """Give the name of a path in sentences.
 
     Examples
     --------

@@ -7,28 +7,28 @@ from dataclasses import dataclass
 
 from headend.text.quantity import Kind, format_quantity
 
-#: Scores have an end near this: one decimal tells them apart.
+#: Numbers below this are scores such as a MOS: one decimal is enough for them.
 FEW_DECIMALS = 10
 
 
 @dataclass(frozen=True)
 class Headline:
-    """One number.
+    """One number by which a flow can be graded.
 
     Parameters
     ----------
     about
-        What it is, such as ``median page load time``.
+        The number's meaning, such as ``median page load time``.
     value
-        In the base unit of its kind; None where it was not measured.
+        The value in the base unit of its kind; None where it was not measured.
     kind
         What it measures.
     before, after
-        What stands around it, such as ``MOS`` before it or ``late`` after it.
+        Words around the number, such as ``MOS`` before it or ``late`` after it.
     is_rising
-        Whether more is better.
+        Whether a larger value is better.
     told
-        What is said in place of a number, where there is none, such as ``no answer``.
+        The text in place of a missing number, such as ``no answer``.
     """
 
     about: str
@@ -40,7 +40,7 @@ class Headline:
     told: str = ""
 
     def surround(self, text: str) -> str:
-        """Write what stands around the number around another text for it."""
+        """Put the words before and after the number around another text."""
         return " ".join(filter(None, [self.before, text, self.after]))
 
     def write(self) -> str:

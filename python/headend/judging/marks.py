@@ -1,4 +1,4 @@
-"""The marks that each application is graded by: what pages say of how grades are made, and bounds for ``[expect]``."""
+"""The marks that each application is graded by, for the notes of pages and for bounds in ``[expect]``."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Mark:
     Parameters
     ----------
     metric
-        What ``[expect]`` calls it behind the flow's name, such as ``mos.p5``.
+        The number's name in ``[expect]`` after the flow's name, such as ``mos.p5``.
     about
-        What it is.
+        The number's meaning.
     kind
         What it measures.
     bounds
-        The last value that is good, fair and poor, in base units.
+        The last value that is still good, fair and poor, in base units.
     """
 
     metric: str
@@ -49,7 +49,7 @@ class Mark:
         return self.bounds[0] > self.bounds[-1]
 
     def write_bound(self, place: int) -> str:
-        """Write the expectation that is met by what is good (0), at least fair (1) or at least poor (2)."""
+        """Write the expectation that a value meets if it is good (0), at least fair (1) or at least poor (2)."""
         sign = ">=" if self.is_rising else "<="
         return f"{sign} {format_quantity(self.bounds[place], self.kind)}".replace(",", "")
 
@@ -69,7 +69,7 @@ _DELAY = Mark("delay.p95", "95th percentile of the one-way delay", "time", DELAY
 
 
 def list_marks(application: str) -> tuple[Mark, ...]:
-    """List what an application is graded by; nothing where there is no grade, as of a bulk transfer.
+    """List the marks of an application; empty for one without a grade, such as a bulk transfer.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def list_marks(application: str) -> tuple[Mark, ...]:
 
 
 def tell_marks(applications: Iterable[str]) -> str:
-    """Say by which numbers applications are graded: those of a run, and no others.
+    """Say by which numbers the given applications are graded.
 
     Examples
     --------

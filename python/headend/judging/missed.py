@@ -1,4 +1,4 @@
-"""What of the expectations of runs was missed, in words."""
+"""The missed expectations of runs, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def list_missed(variants: Sequence[Variant]) -> Iterator[tuple[str, str]]:
-    """Give each expectation that a variant missed, with the variant's name: a line each, over all its seeds."""
+    """Give each missed expectation as the variant's label and a line of text, over all its seeds."""
     for variant in variants:
         count = len(variant.results)
         missed: dict[str, list[tuple[int, Outcome]]] = {}
@@ -34,12 +34,12 @@ def list_missed(variants: Sequence[Variant]) -> Iterator[tuple[str, str]]:
 
 
 def tell_so_far(result: Record) -> str:
-    """Say of what is known of a run that it is not all, where the run was stopped before its end."""
+    """Give the words to add to a measured value of a run that was stopped before its end."""
     return " so far" if result.is_partial else ""
 
 
 def tell_measured(outcomes: Sequence[Outcome]) -> str:
-    """Say what was measured of one expectation: a value, or from where to where."""
+    """Give the measured value of one expectation, or the range over the seeds."""
     found = sorted(
         (outcome.measured, outcome.measured_text)
         for outcome in outcomes

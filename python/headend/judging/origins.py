@@ -1,4 +1,4 @@
-"""Where each of those who suffer waits or loses packets: for a full channel, for a request that collides, or in a queue."""
+"""Where each suffering flow waits or loses packets: at a full channel, in request contention, or in a queue."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from headend.results.record import Record, once
 if TYPE_CHECKING:
     import polars as pl
 
-#: Share of a modem's contention requests that collide, from which collisions explain a long wait: with as many, one
-#: request in 25 collides twice in a row, and each collision doubles the backoff.
+#: From this share of collided contention requests on, collisions explain a long wait: one request in 25 then
+#: collides twice in a row, and each collision doubles the backoff.
 MANY_COLLIDE = 0.2
 
 
@@ -40,18 +40,18 @@ class Place(StrEnum):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where packets of one who suffers wait or are lost.
+    """Where packets of one suffering flow wait or are lost.
 
     Parameters
     ----------
     flow
-        Whose packets.
+        The flow's name.
     place
-        What they wait for.
+        What its packets wait for.
     queue
-        The queue on the flow's way in which they wait.
+        The queue on the flow's way in which its packets wait.
     is_lost
-        Whether losses are what it suffers from, not delay.
+        Whether the flow suffers from losses, not from delay.
     """
 
     flow: str
@@ -64,7 +64,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Share:
-    """Those of the sufferers who have one cause: the same place, link and direction."""
+    """The suffering flows that share one cause: the same place, link and direction."""
 
     place: Place
     link: str
@@ -73,25 +73,25 @@ class Share:
 
     @property
     def count(self) -> int:
-        """How many they are."""
+        """How many flows they are."""
         return len(self.origins)
 
     @property
     def queues(self) -> list[str]:
-        """The queues in which their packets wait, each once."""
+        """The queues in which their packets wait, without repetition."""
         return list(dict.fromkeys(origin.queue for origin in self.origins))
 
 
 @dataclass(frozen=True)
 class Origins:
-    """What those who suffer suffer from.
+    """The causes of all suffering flows.
 
     Parameters
     ----------
     shares
-        Those with one cause together, the most first.
+        The flows grouped by cause, the largest group first.
     unexplained
-        How many of those who suffer wait in no queue that is known to be on their way.
+        How many suffering flows have no known cause.
     """
 
     shares: tuple[Share, ...]
@@ -99,7 +99,7 @@ class Origins:
 
     @property
     def main(self) -> Share | None:
-        """The share that most belong to; None where that is not known of most."""
+        """The largest share; None where more flows have no known cause."""
         if not self.shares or self.unexplained > self.shares[0].count:
             return None
         return self.shares[0]
@@ -107,7 +107,7 @@ class Origins:
 
 @once
 def find_origins(result: Record) -> Origins:
-    """Find where those who suffer wait: of a home on a street what fares worst there, elsewhere each flow."""
+    """Find the cause for every suffering flow; on a street, for the worst flow of each home."""
     homes = gather_homes(result)
     found = [home.worst for home in homes] if homes else judge_flows(result)
     suffering = [own for own in found if own.suffers]
@@ -180,9 +180,9 @@ class _Routes:
     def find_queue(
         self, flow: str, row: Mapping[str, Any], *, is_lost: bool
     ) -> dict[str, Any] | None:
-        """Find the queue on the way of a flow's packets in one direction that does most harm to them.
+        """Find the queue that harms a flow's packets most, of those on their way in one direction.
 
-        Of a modem with several service flows, it is the queue whose delay is the most like the flow's.
+        A modem with several service flows is represented by the queue whose delay is nearest to the flow's.
         """
         found = []
         for place in self._list_places(flow):
@@ -193,7 +193,7 @@ class _Routes:
         return max(found, key=lambda own: _read(own, by)) if found else None
 
     def _list_places(self, flow: str) -> Iterator[str]:
-        """Give the links and modems on a flow's way: of many modems of one name, the one with the flow's number."""
+        """Give the links and modems on a flow's way; many modems share one name, and the flow's number picks one."""
         name, _, number = flow.rpartition(".")
         if not number.isdecimal() or name not in self._flows:
             name, number = flow, ""
@@ -207,8 +207,8 @@ class _Routes:
 def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
     """Give how long 1 packet in 20 of a flow waits in a queue, ns.
 
-    Beside many packets of others that wait less, that is more than the queue's own 95th percentile: then it is what
-    the flow's delay varies by, as far as the queue's packets wait so long at all.
+    A flow can wait longer than the queue's own 95th percentile, where many packets of other flows wait less. Then the
+    wait is the variation of the flow's delay, at most the queue's 99th percentile.
     """
     varies = _read(flow, "delay_p95_ns") - _read(flow, "delay_min_ns")
     return max(_read(queue, "delay_p95_ns"), min(varies, _read(queue, "delay_p99_ns")))
@@ -217,16 +217,16 @@ def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
 def classify(
     queue: Mapping[str, Any], wait: float, channels: list[ChannelState], *, is_lost: bool
 ) -> Place | None:
-    """Say what the packets in a queue wait for; None where they hardly wait, or are hardly lost.
+    """Say what the packets in a queue wait for; None where they hardly wait and few are lost.
 
     Parameters
     ----------
     queue
-        Its row, as ``weigh_queues`` gives it.
+        The queue's row, as ``weigh_queues`` gives it.
     wait
-        How long they wait, ns.
+        How long the packets wait, ns.
     channels
-        Those that are full.
+        The full channels.
     """
     used = _read(queue, "utilisation")
     if not is_lost and wait <= SHORT_WAIT:
@@ -255,7 +255,7 @@ def count_collided(queue: Mapping[str, Any]) -> float:
 
 
 def pick_rows(queues: pl.DataFrame, share: Share | None) -> pl.DataFrame:
-    """Give the rows of the queues in which a share of the sufferers wait; none where there is no share."""
+    """Give the rows of the queues in which a share of the suffering flows wait; no row without a share."""
     import polars as pl
 
     return queues.filter(pl.col("queue").is_in(share.queues if share else []))

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 #: Tables of which a pooled result holds the rows of all seeds.
 _JOINED = ("samples", "flow_series", "queue_series", "connection_series")
 
-#: The table of one packet's life, which is of one run alone.
+#: The table of one packet's life, which is never pooled: the first run's is kept.
 _OF_ONE_RUN = "steps"
 
-#: Whole numbers that count what a statistic is made of: those of all seeds are added.
+#: Columns that count the samples behind a statistic; they are added over the seeds.
 _ADDED = ("count",)
 
 
@@ -32,7 +32,7 @@ class Pooled(Record):
     Parameters
     ----------
     runs
-        The run of each seed, that of the seed which all settings have first.
+        The run of each seed; the first is of a seed that all settings have.
     """
 
     runs: tuple[Record, ...] = ()
@@ -44,12 +44,12 @@ def pool_runs(runs: Sequence[Record]) -> Record:
     Parameters
     ----------
     runs
-        Of one label, each with another seed; at least one.
+        Runs of one label with different seeds; at least one.
     """
     first = runs[0]
     if len(runs) == 1:
         return first
-    # A page asks for it several times. Runs are told apart by what they are, as they hold large tables.
+    # Pages use a pooled result several times. The key has the identity of each run: to hash its tables would be slow.
     key = (pool_runs, *map(id, runs))
     if key not in first.found:
         first.found[key] = _pool(runs)
@@ -102,9 +102,9 @@ def pool_histograms(histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def average_tables(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Give the mean of each number over tables whose rows are told apart by their texts.
+    """Give the mean of each number over tables whose rows are identified by their text columns.
 
-    What one table lacks (NaN) does not count. Whole numbers stay whole; counts are added.
+    NaN does not count. Whole numbers stay whole; counts are added.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The answer of one run: who suffers, how badly, why, and what to change, in two sentences and one matrix."""
+"""The answer of one run: which flows suffer, how badly, why, and what to change, in two sentences and one matrix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def answer_run(result: Record, verdict: Verdict | None = None) -> Answer:
     result
         The run.
     verdict
-        What was judged of it already; judged anew where it is not given.
+        The verdict on the run; computed where it is not given.
     """
     verdict = verdict or judge(result)
     parties = verdict.parties
@@ -60,7 +60,7 @@ def answer_run(result: Record, verdict: Verdict | None = None) -> Answer:
 
 
 def ask_of_people(parties: Sequence[Party], verdict: Verdict) -> str:
-    """Make a question of who is on the line."""
+    """Write a question that names the flows on the line."""
     judged = sorted(party.label for party in parties if party.grades)
     others = sorted(party.label for party in parties if not party.grades)
     rate = f" on {write_quantity(verdict.queue.rate_bps, 'rate')}" if verdict.queue else ""
@@ -87,7 +87,7 @@ def _write_sentences(
     cause: Cause,
     homes: list[Home],
 ) -> tuple[str, ...]:
-    """Say who fares how and why, and then what to change, or who is well."""
+    """Say how flows fare and why, then what to change or which flows fare well."""
     if suffering:
         first = _fit(lambda most: _tell_suffering(suffering, judged, homes, most), cause.told)
         return tuple(filter(None, (first, cause.advice or _tell_well(judged, suffering))))
@@ -97,14 +97,14 @@ def _write_sentences(
         return tuple(filter(None, (first, cause.advice)))
     first = _fit(lambda most: _tell_all(parties, judged, most))
     told = f"{capitalise(cause.told)}." if cause.told else ""
-    # Where there is advice, it stands with what it is about.
+    # Advice stands in one sentence with the cause.
     if told and cause.advice:
         told = f"{capitalise(cause.told)}; {_go_on(cause.advice)}"
     return tuple(filter(None, (first, told)))
 
 
 def _fit(write: Callable[[int], str], reason: str = "") -> str:
-    """Write a sentence that names as many flows as there is room for."""
+    """Write a sentence that names up to three flows, as many as keep it short."""
     for most in (3, 2, 1):
         sentence = f"{capitalise(write(most))}{f': {reason}' if reason else ''}."
         if len(sentence) <= LONGEST_SENTENCE:
@@ -113,14 +113,14 @@ def _fit(write: Callable[[int], str], reason: str = "") -> str:
 
 
 def _go_on(text: str) -> str:
-    """Let a sentence follow a semicolon."""
+    """Begin a sentence with a small letter, to follow a semicolon."""
     return text[:1].lower() + text[1:]
 
 
 def _tell_suffering(
     suffering: Sequence[Party], judged: Sequence[Party], homes: list[Home], most: int
 ) -> str:
-    """Say who suffers: each by name, or how many they are where groups of them do."""
+    """Say which flows suffer, by name, or by their number where groups suffer."""
     groups = [party for party in suffering if party.is_group]
     if len(suffering) > 1 and groups:
         count = sum(map(count_suffering, suffering))
@@ -134,7 +134,7 @@ def _tell_suffering(
 
 
 def _tell_fates(parties: Sequence[Party], most: int) -> str:
-    """Say how each of these fares; of more than there is room for, how many they are."""
+    """Say how each of some flows fares; those beyond the limit are counted."""
     told = [_tell_fate(party) for party in parties[:most]]
     more = len(parties) - len(told)
     if more:
@@ -152,7 +152,7 @@ def _tell_fate(party: Party) -> str:
 
 
 def _tell_well(judged: Sequence[Party], suffering: Sequence[Party]) -> str:
-    """Say who is well beside those who suffer, where there is nothing to advise."""
+    """Name the flows that do not suffer, where there is no advice."""
     fine = [party for party in judged if party not in suffering]
     if not fine:
         return ""
@@ -161,7 +161,7 @@ def _tell_well(judged: Sequence[Party], suffering: Sequence[Party]) -> str:
 
 
 def _tell_fine(judged: Sequence[Party], most: int) -> str:
-    """Say that all are well, with the number of each, or of the weakest where they are many."""
+    """Say that all are well, with the number of each flow and the worst of each group."""
     if len(judged) == 1 and not judged[0].is_group:
         return _tell_fate(judged[0])
     told = [
@@ -172,7 +172,7 @@ def _tell_fine(judged: Sequence[Party], most: int) -> str:
 
 
 def _tell_all(parties: Sequence[Party], judged: Sequence[Party], most: int) -> str:
-    """Say that all are well, and what the transfers get where there is room for it."""
+    """Say that all are well, and what transfers get where the sentence has room for it."""
     others = [party for party in parties if not party.grades]
     if not judged:
         return _tell_rates(others, most)
@@ -182,7 +182,7 @@ def _tell_all(parties: Sequence[Party], judged: Sequence[Party], most: int) -> s
 
 
 def _tell_rates(parties: Sequence[Party], most: int) -> str:
-    """Say what transfers get; of two, how much more one gets."""
+    """Say what transfers get; for two, give the ratio of their rates."""
     got = sorted(
         (party for party in parties if party.goodput_bps), key=lambda own: -own.goodput_bps
     )
@@ -207,7 +207,7 @@ def _write_rate(party: Party) -> str:
 
 
 def _write_range(party: Party) -> str:
-    """Say what the members of a group get: the least and the most."""
+    """Give the lowest and the highest rate of a group's members."""
     least, most = (
         write_quantity(end, "rate")
         for end in (
@@ -219,7 +219,7 @@ def _write_range(party: Party) -> str:
 
 
 def lay_out_people(parties: Sequence[Party]) -> Matrix | None:
-    """Lay out who is on the line: how each fares, then delay and loss; nothing where nobody is."""
+    """Lay out the flows: how each fares, then delay and loss; None where there is no flow."""
     if not parties:
         return None
     return Matrix(
@@ -261,14 +261,14 @@ def _write_fate(party: Party) -> Cell:
 
 
 def _count_words(findings: Sequence[Finding]) -> str:
-    """Say how many of a group are well, middling and badly off: ``12 good, 4 poor, 4 bad``."""
+    """Count the members of a group by grade: ``12 good, 4 poor, 4 bad``."""
     order = (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)
     counts = [(sum(own.grade is grade for own in findings), grade) for grade in order]
     return ", ".join(f"{count} {grade}" for count, grade in counts if count)
 
 
 def explain_numbers(parties: Sequence[Party]) -> str:
-    """Say what the number of each row is."""
+    """Explain the number of each row."""
     return explain_meanings(
         (party.name if party.is_group else party.label, party.worst.about)
         for party in parties
@@ -277,7 +277,7 @@ def explain_numbers(parties: Sequence[Party]) -> str:
 
 
 def explain_meanings(pairs: Iterable[tuple[str, str]]) -> str:
-    """Say in one sentence what numbers are, from pairs of whose and what."""
+    """Explain numbers in one sentence, from pairs of a flow's name and its number's meaning."""
     meanings: dict[str, list[str]] = {}
     for name, about in pairs:
         if about:
@@ -287,7 +287,7 @@ def explain_meanings(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _choose_why(result: Record, parties: Sequence[Party], cause: Cause) -> str:
-    """Choose the figure that shows the cause, or else what the weakest felt."""
+    """Choose the figure that shows the cause, else that of the worst flow's measure."""
     if not any(party.grades for party in parties):
         is_alone = len(parties) == 1 and not parties[0].is_group
         has_windows = not result.connection_series.is_empty()

@@ -13,7 +13,7 @@ from headend.scenario.groups import find_groups, name_group, order_naturally
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: So many homes make a street; of fewer, a table says as much.
+#: From this number of homes on, pages draw a street; for fewer, the table is enough.
 FEWEST_HOMES = 10
 
 
@@ -24,9 +24,9 @@ class Home:
     Parameters
     ----------
     label
-        What to call it: ``home 56``, or the name of its flow.
+        The home's name: ``home 56``, or the name of its flow.
     kind
-        What it is one of: ``home``, or the group of its flow.
+        ``home``, or the group of its flow.
     findings
         How its flows fared, the worst first.
     """
@@ -37,13 +37,13 @@ class Home:
 
     @property
     def worst(self) -> Finding:
-        """The flow that fares worst."""
+        """The flow with the worst grade."""
         return self.findings[0]
 
 
 @once
 def gather_homes(result: Record) -> list[Home]:
-    """Give the homes with something to judge, in the order of the street; none where they are few.
+    """Give the homes that have a graded flow, in the order of the street; none where there are fewer than ten.
 
     The flows of one home are those of one host that have the same number.
     """
@@ -71,7 +71,7 @@ def gather_homes(result: Record) -> list[Home]:
 
 
 def _name_homes(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """Say of each flow of the scenario which modems its hosts are behind, where those are many."""
+    """Give the name of the modems behind which each flow's hosts are, for modems with a count above one."""
     hosts, links = scenario.get("host", {}), scenario.get("link", {})
     names = {}
     for flow, own in scenario.get("flow", {}).items():
@@ -86,6 +86,6 @@ def _name_homes(scenario: Mapping[str, Any]) -> dict[str, str]:
 
 
 def name_homes(homes: list[Home]) -> str:
-    """Name what the homes of a street are, in the plural: ``homes``, or ``people`` where they are of several kinds."""
+    """Give the plural of the homes' kind: ``homes``, or ``people`` where there are several kinds."""
     kinds = {home.kind for home in homes}
     return f"{kinds.pop()}s" if len(kinds) == 1 else "people"

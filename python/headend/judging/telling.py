@@ -1,4 +1,4 @@
-"""What a comparison says in two sentences: whom the choice hurts and why, and what is best at what cost."""
+"""The two sentences of a comparison: which flow suffers under which choice and why, and the best choice with its cost."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from headend.text.wording import capitalise, join_names, list_names
 #: Choices or tiers named in a sentence.
 MOST_NAMED = 4
 
-#: Costs named in a sentence; of more, how many there are.
+#: Costs named in a sentence; further ones are counted.
 MOST_COSTS = 2
 
-#: Packets that wait for longer than under the best choice, by this much, are why somebody suffers, ns.
+#: A median queue delay that exceeds the shortest one by this much explains why a flow suffers, ns.
 FELT = 20e6
 
 #: A number with its unit.
 WITH_UNIT = re.compile(r"[\d.]+ ?[A-Za-z%µ][A-Za-z/]*")
 
-#: Shares from this one on are written without decimals, in per cent.
+#: Per cent values from this one on are written without decimals.
 WHOLE = 1.5
 
 
 def tell_tier(grid: Grid, tier: TierFates) -> tuple[str, ...]:
-    """Say what the choice does where there is one tier alone."""
+    """Write the sentences of a comparison with one tier."""
     choices = grid.choice.values
     main = find_main([tier])
     if main is None:
@@ -63,7 +63,7 @@ def tell_tier(grid: Grid, tier: TierFates) -> tuple[str, ...]:
 
 
 def tell_grid(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
-    """Say where the one suffers whom the choice changes most, and which choices are best where."""
+    """Say where the most affected flow suffers, and which choices are best at which tiers."""
     main = find_main(tiers)
     if main is None:
         return _tell_grid_alike(grid, tiers)
@@ -72,7 +72,7 @@ def tell_grid(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
         for tier in tiers
         for fates in [tier.people.get(main, ())]
     ]
-    # Choices that hurt in the same tiers are told of together.
+    # Choices that hurt in the same tiers share one clause.
     together: dict[tuple[int, ...], list[int]] = {}
     for at in range(len(grid.choice.values)):
         where = tuple(number for number, own in enumerate(hurt) if at in own)
@@ -100,7 +100,7 @@ def count_seeds(tier: TierFates) -> int:
 
 
 def _tell_full_channels(tier: TierFates) -> str:
-    """Say which channels are full whatever is chosen, as the end of a sentence."""
+    """Name the channels that are full under every choice, as the end of a sentence."""
     own = [
         {state.title for state in gather_channels(result) if state.is_full}
         for result in tier.results
@@ -113,7 +113,7 @@ def _tell_full_channels(tier: TierFates) -> str:
 
 
 def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
-    """Say that no choice changes how anybody fares, and what differs all the same."""
+    """Say that no choice changes a grade, and which number differs nevertheless."""
     choices = grid.choice.values
     helpless = [name for name, fates in tier.people.items() if suffers_always(fates)]
     if helpless:
@@ -144,7 +144,7 @@ def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
 
 
 def _tell_losers(grid: Grid, tier: TierFates, choice: int, of: int = MOST_COSTS) -> str:
-    """Say who is worse off under a choice than under another, as the end of a sentence about its merit."""
+    """Name the flows that fare worse under a choice than under another, as the end of a sentence about the choice."""
     losers = find_losers(tier, choice)
     told = []
     for loser in losers[:of]:
@@ -164,13 +164,13 @@ def _tell_losers(grid: Grid, tier: TierFates, choice: int, of: int = MOST_COSTS)
 
 
 def _count_more(costs: Sequence[object]) -> list[str]:
-    """Say how many costs are not named."""
+    """Say how many further costs there are."""
     more = len(costs) - MOST_COSTS
     return [f"{more} more {'loses' if more == 1 else 'lose'} too"] if more > 0 else []
 
 
 def _tell_queues(grid: Grid, tier: TierFates) -> str:
-    """Say how the delay in the queue differs between choices, where nobody's number does."""
+    """Say how the queue's delay differs between choices, where no flow's number does."""
     known = [
         (queue.delay.mean, at) for at, queue in enumerate(tier.queues) if queue and queue.delay
     ]
@@ -184,7 +184,7 @@ def _tell_queues(grid: Grid, tier: TierFates) -> str:
 
 
 def _tell_trade_off(grid: Grid, tier: TierFates, main: str) -> str:
-    """Say who is worse off where the one is better off whom the choice changes most."""
+    """Name a flow that suffers where the most affected flow does not."""
     hurt = set(find_hurt(tier.people[main]))
     for name, fates in tier.people.items():
         if name != main and changes(fates) and not hurt & set(own := find_hurt(fates)):
@@ -196,7 +196,7 @@ def _tell_trade_off(grid: Grid, tier: TierFates, main: str) -> str:
 
 
 def _tell_best(grid: Grid, tier: TierFates, main: str, best: Sequence[int]) -> str:
-    """Say which choices are best, what the one who changes most gets there, and what that costs."""
+    """Name the best choices, how the most affected flow fares under them, and what they cost."""
     names = _name(grid.choice.values, best)
     fates = pick(tier.people[main], best)
     fate = _tell_fate("it", fates) if fates else "it is missing"
@@ -219,7 +219,7 @@ def _tell_best(grid: Grid, tier: TierFates, main: str, best: Sequence[int]) -> s
 
 
 def _tell_cause(grid: Grid, tier: TierFates, main: str, hurt: Sequence[int]) -> str:
-    """Say why somebody suffers under some choices: of all of them, or else of the worst by its name."""
+    """Say why a flow suffers under some choices: one cause for all, else that of the worst choice, which is named."""
     found = {at: own for at in hurt if (own := _find_cause(tier, main, at))}
     if not found:
         return ""
@@ -235,7 +235,7 @@ def _tell_cause(grid: Grid, tier: TierFates, main: str, hurt: Sequence[int]) -> 
 
 
 def _find_cause(tier: TierFates, main: str, at: int) -> tuple[str, float] | None:
-    """Find why somebody suffers under a choice: packets that are lost, and their share, or the queue, and its delay in ns."""
+    """Find why a flow suffers under a choice: ``lost`` with the share of packets, or ``waits`` with the queue's delay in ns."""
     fate, queue = tier.people[main][at], tier.queues[at]
     if fate is None or queue is None or not fate.suffers:
         return None
@@ -251,27 +251,27 @@ def _find_cause(tier: TierFates, main: str, at: int) -> tuple[str, float] | None
 def _tell_cost(
     tiers: Sequence[tuple[TierFates, Sequence[int], Sequence[int]]], base: str = ""
 ) -> str:
-    """Say what the best choices cost transfers, or give them, as the end of a sentence.
+    """Say what transfers lose or gain under the best choices, as the end of a sentence.
 
     Parameters
     ----------
     tiers
         As of `find_costs`.
     base
-        The choice that they are set against, where a reader cannot know it.
+        The choice that they are compared with, where the sentence does not name it yet.
     """
     found = find_costs(tiers)
     if found is None:
         return ""
     than = f" than under {base}" if base else ""
-    # Of all places, or where it is felt, of some.
+    # A loss counts if it is at all tiers, or if at some tier it is no tie.
     losses = {
         name: own for name, own in found.items() if min(own) <= (-NO_COST if max(own) < 0 else -TIE)
     }
     gains = {name: own for name, own in found.items() if min(own) >= NO_COST}
     if losses:
         ordered = sorted(losses, key=lambda name: min(losses[name]))
-        # The largest is said in any case; another only where it is no tie.
+        # The largest loss is always named; another only where it is no tie.
         named = [name for at, name in enumerate(ordered) if not at or min(losses[name]) <= -TIE]
         told = [_write_loss(name, losses[name]) for name in named[:MOST_COSTS]]
         return f", for {join_names([*told, *_count_more(named)])}{than}"
@@ -283,14 +283,14 @@ def _tell_cost(
 
 
 def _write_loss(name: str, changes: Sequence[float]) -> str:
-    """Write what a transfer loses: where it gains at some places, what it loses at most."""
+    """Write a transfer's loss; where it gains at some tiers, its largest loss."""
     if max(changes) > 0:
         return f"up to {_write_shares([-min(changes)])} less {name}"
     return f"{_write_shares([-change for change in changes])} less {name}"
 
 
 def _tell_worsened(tier: TierFates, base: int, best: Sequence[int], named: set[str]) -> str:
-    """Say who else has a worse number under the best choices than under a base, as the end of a sentence."""
+    """Name other flows with a worse number under the best choices than under a base, as the end of a sentence."""
     found = {
         name: own for name, own in find_worsened(tier, base, best).items() if name not in named
     }
@@ -333,12 +333,12 @@ def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
 
 
 def _list_people(tiers: Sequence[TierFates]) -> list[list[Fate]]:
-    """List the fates of everybody in each tier."""
+    """List the fates of each flow and group in each tier."""
     return [pick_all(fates) for tier in tiers for fates in tier.people.values()]
 
 
 def _tell_grid_of_transfers(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
-    """Say what the choice gives to transfers where there is nobody to judge, of those that it changes most."""
+    """Say what the most affected transfers get, where nothing is graded."""
     widest: dict[str, Gap] = {}
     for tier in tiers:
         for gap in find_gaps(tier):
@@ -362,7 +362,7 @@ def _tell_grid_of_transfers(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str
 
 
 def _tell_widest(grid: Grid, tiers: Sequence[TierFates]) -> str:
-    """Say whose number differs most between choices of one tier, as the end of a sentence."""
+    """Name the number that differs most between choices of one tier, as the end of a sentence."""
     found = [(gap, number) for number, tier in enumerate(tiers) for gap in find_gaps(tier)[:1]]
     if not found:
         return ""
@@ -395,7 +395,7 @@ def _tell_best_of_grid(
     parts: dict[tuple[int, ...], list[int]] = {}
     for number, own in enumerate(best):
         parts.setdefault(tuple(own), []).append(number)
-    # Where grades are alike, transfers alone have decided, and they are what is told.
+    # Where the sums of grades are equal, only transfers decided, so the sentence gives their rates.
     by_rate = [where for where in parts.values() if all(map(tiers_alike.__getitem__, where))]
     told = [
         f"{_name_any(grid, own)} {_name_tiers(grid, tiers, where)}"
@@ -406,7 +406,7 @@ def _tell_best_of_grid(
     cost = _tell_cost([(tiers[at], hurt[at], best[at]) for at in judged])
     sentence = f"Best: {list_names(told, MOST_NAMED, '; ')}{cost}" if told else ""
     if by_rate:
-        # Who pays is told where there is room for it.
+        # The cost is added where the sentence has room for it.
         is_alone = len(by_rate) == 1 and len(told) < MOST_COSTS
         more = [
             _tell_most(grid, tiers, best[where[0]], where, is_alone=is_alone) for where in by_rate
@@ -423,7 +423,7 @@ def _tell_most(
     *,
     is_alone: bool,
 ) -> str:
-    """Say of tiers in which everybody is graded alike which choices give transfers most, and who pays for it."""
+    """Name the choices that give transfers most, for tiers with equal sums of grades, and the flow that loses by it."""
     at = _name_tiers(grid, tiers, where)
     if len(best) == len(grid.choice.values):
         return f"{at} all are graded alike"
@@ -449,7 +449,7 @@ def _name_any(grid: Grid, places: Sequence[int]) -> str:
 
 
 def _name_tiers(grid: Grid, tiers: Sequence[TierFates], places: Sequence[int]) -> str:
-    """Say where: ``at 5 Mbit/s and 10 Mbit/s``, or at every value of the axes."""
+    """Name tiers: ``at 5 Mbit/s and 10 Mbit/s``, or ``at every`` axis for all of them."""
     axes = grid.given
     if len(places) == len(tiers):
         return f"at every {join_names([axis.name for axis in axes])}"
@@ -457,14 +457,14 @@ def _name_tiers(grid: Grid, tiers: Sequence[TierFates], places: Sequence[int]) -
         names = [tiers[at].tier.label for at in places]
         return f"with {list_names(names, MOST_NAMED, '; ')}"
     values = [axes[0].values[at] for at in places]
-    # A value with a unit says of itself what it is.
+    # A value with a unit needs no name of its axis.
     has_unit = all(WITH_UNIT.fullmatch(value) for value in values)
     named = join_names(values) if len(values) <= MOST_NAMED else list_names(values, MOST_NAMED - 1)
     return f"at {named}" if has_unit else f"with {axes[0].name} {named}"
 
 
 def _tell_fate(name: str, fates: Sequence[Fate]) -> str:
-    """Say how somebody fares under some choices: the range of its words and that of its numbers."""
+    """Say how a flow or group fares under some choices: the range of its words and of its numbers."""
     number = _write_span(fates)
     if fates[0].is_count:
         return number if name == "it" else f"{name}: {number}"
@@ -477,7 +477,7 @@ def _tell_fate(name: str, fates: Sequence[Fate]) -> str:
 def _write_span(fates: Sequence[Fate]) -> str:
     """Write the numbers of some fates as one, from the least to the most, without intervals."""
     first = max(fates, key=lambda fate: fate.badness)
-    # What is graded by another number is told by its word alone.
+    # Only numbers with one meaning make a range.
     alike = [fate for fate in fates if fate.headline.about == first.headline.about]
     known = [fate.estimate.mean for fate in alike if fate.estimate]
     if not known:
@@ -490,7 +490,7 @@ def _write_span(fates: Sequence[Fate]) -> str:
 
 
 def _span(values: Sequence[float], kind: Kind) -> str:
-    """Write the least and the largest of some values in one unit; one value alone, or values that read alike, once."""
+    """Write the least and the largest of some values in one unit; equal texts are written once."""
     ends = min(values), max(values)
     if kind == "number" and ends[1] < FEW_DECIMALS:
         return "–".join(dict.fromkeys(write_value(end, kind) for end in ends))
@@ -500,7 +500,7 @@ def _span(values: Sequence[float], kind: Kind) -> str:
 
 
 def _name(choices: Sequence[str], places: Sequence[int]) -> str:
-    """Name some of the choices, or say that it is all of them."""
+    """Name some of the choices, or say ``every one``."""
     if len(places) == len(choices) > 2:
         return "every one"
     names = [choices[at] for at in places]

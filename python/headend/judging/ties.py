@@ -16,12 +16,12 @@ from headend.text.quantity import Kind
 #: Values within this share of the larger of the two are as good as each other.
 TIE = 0.05
 
-#: Smaller differences are none, whatever their share of a value, which may be zero: a delay that
+#: Differences up to these (ns, or a share) are always ties, even beside a value of zero: a delay that
 #: nobody notices, and a loss that changes no grade.
 LEAST: Mapping[Kind, float] = {"time": 1e5, "ratio": 1e-3}
 
-#: A score that does not begin at zero, such as a MOS from 1 to 4.5, has no percentages. What counts
-#: there is this part of its range: 0.1 of a MOS, a quarter of the narrowest step between two grades.
+#: A percentage of a score that does not begin at zero, such as a MOS from 1 to 4.5, has no meaning.
+#: Such scores tie within this part of their range: 0.1 of a MOS, a quarter of the narrowest step between two grades.
 TIE_OF_RANGE = 0.1 / 3.5
 
 
@@ -35,7 +35,7 @@ def find_tie(one: float, other: float, kind: Kind, scale: Bounds | None = None) 
     kind
         What they measure.
     scale
-        The least and the largest value of what has such, as a score does.
+        The least and the largest value of a score; None for quantities without such bounds.
 
     Examples
     --------
@@ -58,12 +58,12 @@ def is_tie(
     """Say whether two settings are as good as each other in a quantity.
 
     With common seeds the interval is that of the paired difference; otherwise the intervals of the
-    two means must not overlap. What is missing ties with what is missing.
+    two means must not overlap. Two settings without a value tie.
 
     Parameters
     ----------
     values, others
-        Of each setting, by seed, in the base unit of their kind.
+        The values of each setting, by seed, in the base unit of their kind.
     kind, scale
         As of `find_tie`.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableUnits:
-    """The units of a table's columns, by what the columns measure; all delays have one."""
+    """The units of a table's columns, one for each kind of quantity; all delays share one."""
 
     delay: Unit
     rate: Unit
