@@ -205,7 +205,7 @@ def _blame_queue(result: Record, queue: QueueState, suffering: Sequence[Party]) 
         return Cause(
             f"the path itself takes {each} each way, and no queue adds to it", "", ("delay",)
         )
-    look = "No queue explains it: look at loss, the delay of the path and the rates asked for."
+    look = "No queue explains it: look at loss, the delay of the path and the offered rates."
     return Cause("", look, ("delay",))
 
 
@@ -284,7 +284,7 @@ def _advise_on_losses(queue: QueueState, *, is_felt: bool) -> str:
         return "A queue for each flow (fq_codel) protects those who send little."
     if queue.reason == "overlimit" and not queue.is_tcps:
         return (
-            "More is sent than the line carries: look at the queue's limit and the rates asked for."
+            "More is sent than the line carries: look at the queue's limit and the offered rates."
         )
     return ""
 

@@ -41,7 +41,7 @@ def count_contention(result: Record, link: str) -> str:
     return (
         f"Of {write_quantity(round(sent), 'number')} requests that the modems of {link} sent in contention,"
         f" {write_quantity(round(collided), 'number')} collided: after each collision a modem waits longer"
-        " before it asks again."
+        " before it sends another request."
     )
 
 

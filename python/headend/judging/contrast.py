@@ -262,9 +262,7 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
 
 
 def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
-    """Choose the figure: the grid's for a grid, else the queue's delay where it differs, else that of the flow that
-    changes most.
-    """
+    """Choose the figure that shows why: a grid's own, else the queue's delay where it differs, else a flow's."""
     if grid.is_several:
         return "grid"
     tier = tiers[0]

@@ -501,7 +501,7 @@ def _grade_pages(evidence: _Evidence) -> _Judgement:
         headline = Headline("median page load time", median)
         return _Judgement(_grade_falling(median, WAIT_MARKS), text, median, (headline,))
     if not (evidence.rows["packets_sent"] > 0).any():
-        return _Judgement(Grade.NONE, "no page asked for", 0.0, _say("no page asked for"))
+        return _Judgement(Grade.NONE, "no page requested", 0.0, _say("no page requested"))
     return _judge_wait(evidence.waited_ns, "no page finished")
 
 
@@ -517,7 +517,7 @@ def _grade_stream(evidence: _Evidence) -> _Judgement:
     stood = _read_statistic(evidence, "stalled", "mean")
     if delay is None and stood is None:
         if not (evidence.rows["packets_sent"] > 0).any():
-            return _Judgement(Grade.NONE, "no video asked for", 0.0, _say("no video asked for"))
+            return _Judgement(Grade.NONE, "no video requested", 0.0, _say("no video requested"))
         return _judge_wait(evidence.waited_ns, "no picture")
     by_start, by_stalls = _grade_falling(delay, WAIT_MARKS), _grade_falling(stood, STALL_MARKS)
     parts = [] if delay is None else [f"starts in {write_quantity(delay)}"]

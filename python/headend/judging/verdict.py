@@ -46,11 +46,11 @@ MOST_NAMED = 4
 
 #: What to look at where a queue loses much, by the reason that most of its losses have.
 LOSSES = {
-    "overlimit": "look at its limit and at the rates asked for",
-    "congested": "its AQM drops them on purpose, but their senders do not slow down: look at the rates asked for",
-    "forced": "its average queue stood at the law's upper threshold, from which every arrival costs a packet: look at max_threshold and at the rates asked for",
-    "flow_limit": "each flow or class has a share of it: look at their limits and at the rates asked for",
-    "unresponsive": "its law treats their flows as unresponsive: look at the rates asked for",
+    "overlimit": "look at its limit and at the offered rates",
+    "congested": "its AQM drops them on purpose, but their senders do not slow down: look at the offered rates",
+    "forced": "its average queue stood at the law's upper threshold, from which every arrival costs a packet: look at max_threshold and at the offered rates",
+    "flow_limit": "each flow or class has a share of it: look at their limits and at the offered rates",
+    "unresponsive": "its law treats their flows as unresponsive: look at the offered rates",
     "filtered": "a classifier forbids those packets",
     "not_registered": "they came before the modem was registered",
     "retry_limit": "the medium gave up after too many tries: look at how many send at once",
@@ -552,7 +552,7 @@ def _explain_queue(
     if slowed:
         return slowed
     if suffers:
-        return ["No queue stood: look at loss, wide-area delay and the rates asked for."]
+        return ["No queue stood: look at loss, wide-area delay and the offered rates."]
     return ["The line had room to spare."]
 
 
@@ -626,7 +626,7 @@ def _explain_full_line(result: Record, queue: QueueState, *, suffers: bool) -> l
         return [told, _advise(result, queue)] if suffers else [told]
     if suffers:
         return [
-            "The line was full and the queue stayed short: look at loss, wide-area delay and the rates asked for."
+            "The line was full and the queue stayed short: look at loss, wide-area delay and the offered rates."
         ]
     return ["The line was full and the queue stayed short, which is what a good queue does."]
 

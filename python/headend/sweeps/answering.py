@@ -1,6 +1,6 @@
-"""What a sweep's page and command say first: the question, and the best settings or the trade-off in two sentences.
+"""The answer of a sweep: the question, and two sentences about the best settings or the trade-off.
 
-The matrix between them and the figure is that of `headend.sweeps.matrix`.
+The matrix comes from `headend.sweeps.matrix`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
-#: A list of this many characters is still read in a sentence.
+#: A sentence lists parts of up to this many characters.
 MOST_CHARACTERS = 160
 
 #: The name of the figure of a trade-off.
@@ -37,7 +37,7 @@ TRADE_OFF = "trade-off"
 
 
 def answer_sweep(conclusion: Conclusion) -> Answer:
-    """Say what a sweep answers, to its title if that is a question."""
+    """Answer a sweep's question: its title if that is a question, else one made of its axes."""
     sweep = conclusion.sweep
     name = conclusion.grid.dimensions[conclusion.main].name
     measures = join_names(list(conclusion.measures))
@@ -58,7 +58,7 @@ def answer_sweep(conclusion: Conclusion) -> Answer:
 
 
 def choose_why(conclusion: Conclusion) -> str:
-    """Name the figure that shows why: the trade-off, or else the first measure's curve."""
+    """Name the figure that shows why: the trade-off, else the first measure's curve."""
     if conclusion.trade_off:
         return TRADE_OFF
     return "measure-1" if conclusion.measures else ""
@@ -68,7 +68,7 @@ def choose_why(conclusion: Conclusion) -> str:
 
 
 def _tell_bests(conclusion: Conclusion) -> list[str]:
-    """Say which setting is best, where none holds, and what stands in the way of more."""
+    """Say which setting is best or where none holds, and which condition prevents a better objective."""
     lines = conclusion.list_bests(conclusion.main)
     if all(best.standing is Standing.MISSING for best in lines):
         return ["No point of the sweep has a result."]
@@ -93,7 +93,7 @@ def _tell_bests(conclusion: Conclusion) -> list[str]:
 
 
 def _tell_overall(conclusion: Conclusion, overall: Overall) -> str:
-    """Say which one choice is best in every circumstance, and which are as good."""
+    """Name the option that is best in every circumstance, and those that tie with it."""
     everywhere = _name_everywhere(conclusion, overall)
     what = _name_choice(conclusion, overall)
     wish = conclusion.sweep.wish
@@ -128,7 +128,7 @@ def _tell_worst(conclusion: Conclusion, overall: Overall) -> str:
 
 
 def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
-    """Say which one choice holds in every circumstance, and what it costs at most against the best there."""
+    """Name an option that holds in every circumstance, and its largest loss against the best setting there."""
     objective = conclusion.objective
     if objective is None:
         return ""
@@ -137,7 +137,7 @@ def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
     share, measure = format_quantity(overall.losses[number], "ratio"), objective.about.measure
     what, wish = _name_choice(conclusion, overall), conclusion.sweep.wish
     holds = f"{_tell_conditions(conclusion)} everywhere, but " if wish.hold else ""
-    # A loss is a share of the larger of two values: of most that is the best's, of least its own.
+    # A loss is a share of the larger value: the best one's under ``most``, the option's own under ``least``.
     costs = (
         f"it has up to {share} less {measure} than the best of a row"
         if wish.is_rising
@@ -147,7 +147,7 @@ def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
 
 
 def _name_choice(conclusion: Conclusion, overall: Overall) -> str:
-    """Name what is chosen: the main axis, or where several axes are a choice, a setting of them."""
+    """Give the word for what is chosen: the axis' name, or ``setting`` where several axes are a choice."""
     own = [
         dimension.name
         for number, dimension in enumerate(conclusion.grid.dimensions)
@@ -157,7 +157,7 @@ def _name_choice(conclusion: Conclusion, overall: Overall) -> str:
 
 
 def _name_everywhere(conclusion: Conclusion, overall: Overall) -> str:
-    """Say that it is so in every circumstance; nothing where there is one alone."""
+    """Write ``at every`` with the names of the given axes; empty where no axis is given."""
     if not overall.given:
         return ""
     return f"at every {name_circumstances(conclusion, overall.given)} "
@@ -166,7 +166,7 @@ def _name_everywhere(conclusion: Conclusion, overall: Overall) -> str:
 def _join_options(
     conclusion: Conclusion, overall: Overall, options: Sequence[Sequence[int]]
 ) -> str:
-    """Name options as a sentence lists them: of a single axis by their labels, of several only a few."""
+    """List options in a sentence: by their labels along a single axis, else only a few of them."""
     labels = name_options(conclusion, options)
     if _name_choice(conclusion, overall) == "setting":
         return list_names(labels, MOST_TOLD - 1, "; ")
@@ -174,7 +174,7 @@ def _join_options(
 
 
 def _tell_unmeasured(conclusion: Conclusion) -> str:
-    """Say that the wish cannot be judged, as no setting has a value of all that it names."""
+    """Say that the wish cannot be judged, since no setting has a value of every term."""
     names = [
         term.text
         for term in conclusion.sweep.wish.terms
@@ -186,7 +186,7 @@ def _tell_unmeasured(conclusion: Conclusion) -> str:
 
 
 def _tell_one(conclusion: Conclusion, best: Best) -> str:
-    """Say the best setting of a sweep along one axis."""
+    """Name the best setting of a sweep along one axis."""
     grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
     if conclusion.objective is None:
         labels = join_settings(conclusion, order_best(best))
@@ -199,7 +199,7 @@ def _tell_one(conclusion: Conclusion, best: Best) -> str:
 
 
 def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
-    """Say the best setting of each line, lines with the same one together."""
+    """Name the best setting of each line; lines with the same one share a clause."""
     main = conclusion.grid.dimensions[conclusion.main].name
     wish = conclusion.sweep.wish
     found: dict[str, list[Best]] = {}
@@ -224,12 +224,12 @@ def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
 
 
 def _is_short(parts: Sequence[str]) -> bool:
-    """Say whether a sentence can list parts and still be read at once."""
+    """Say whether parts are few and short enough for one sentence."""
     return len(parts) <= MOST_TOLD and sum(map(len, parts)) <= MOST_CHARACTERS
 
 
 def _refer_to_table(conclusion: Conclusion, number: int) -> str:
-    """Say that the best settings differ, where they are too many for a sentence."""
+    """Say that the best setting differs between lines, and refer to the table."""
     main = conclusion.grid.dimensions[conclusion.main].name
     others = join_names([own.name for own in list_others(conclusion)])
     if conclusion.objective is None:
@@ -238,7 +238,7 @@ def _refer_to_table(conclusion: Conclusion, number: int) -> str:
 
 
 def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
-    """Say where nothing holds, and what comes nearest; where seeds do not suffice to tell, that."""
+    """Say where no setting holds and which comes nearest, or where more seeds are needed."""
     main = conclusion.grid.dimensions[conclusion.main].name
     failing = [best for best in others if best.standing is Standing.FAILS]
     undecided = [best for best in others if best.standing is Standing.UNDECIDED]
@@ -264,7 +264,7 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
 
 
 def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
-    """Say what the setting with most of the objective does to what must hold, where that is another than the best."""
+    """Name the condition that the setting with the best objective fails; empty where that setting is the best one."""
     objective, wish = conclusion.objective, conclusion.sweep.wish
     known = [own for own in best.line if objective and own in objective.estimates]
     if objective is None or not known or best.setting is None:
@@ -287,7 +287,7 @@ def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
 
 
 def _tell_values(conclusion: Conclusion, setting: int) -> str:
-    """Give the objective and what must hold in a setting, with intervals."""
+    """Give the objective and the conditions' terms in a setting, with intervals."""
     objective, wish = conclusion.objective, conclusion.sweep.wish
     parts = []
     if objective and wish.objective:
@@ -297,7 +297,7 @@ def _tell_values(conclusion: Conclusion, setting: int) -> str:
 
 
 def _tell_held(conclusion: Conclusion, setting: int) -> str:
-    """Give what must hold in a setting: of the conditions, those that do not."""
+    """Give the values of the conditions that a setting does not meet."""
     wish = conclusion.sweep.wish
     missed = [one for one in wish.hold if conclusion.judge(one, setting) is not Standing.HOLDS]
     return join_names([_tell_condition(conclusion, one, setting) for one in missed])
@@ -309,7 +309,7 @@ def _tell_condition(conclusion: Conclusion, condition: Condition, setting: int) 
 
 
 def _tell_conditions(conclusion: Conclusion) -> str:
-    """Say as part of a sentence that the conditions hold."""
+    """Write the clause that the conditions hold."""
     texts = [write_operators(one.text) for one in conclusion.sweep.wish.hold]
     return f"{join_names(texts)} {'holds' if len(texts) == 1 else 'hold'}"
 
@@ -318,7 +318,7 @@ def _tell_conditions(conclusion: Conclusion) -> str:
 
 
 def _tell_shapes(conclusion: Conclusion) -> list[str]:
-    """Say what each measure does along the main axis, with its knee, and which axis matters most for what."""
+    """Describe each measure's curve along the main axis, and name the axis on which each measure depends most."""
     main = conclusion.grid.dimensions[conclusion.main]
     told: list[str] = []
     if main.numbers:
@@ -336,7 +336,7 @@ def _tell_shapes(conclusion: Conclusion) -> list[str]:
 
 
 def _tell_shape(conclusion: Conclusion, knees: Sequence[Knee]) -> str:
-    """Say what a measure does along the main axis, over all lines; nothing where they do not agree."""
+    """Describe a measure's curve along the main axis over all lines; empty where lines disagree."""
     if not knees:
         return ""
     name = knees[0].measure
@@ -360,7 +360,7 @@ def _tell_shape(conclusion: Conclusion, knees: Sequence[Knee]) -> str:
 
 
 def _span(conclusion: Conclusion, settings: Iterable[int]) -> str:
-    """Name where settings lie along the main axis: one label, or the least and the largest."""
+    """Name the range of some settings along the main axis: one label, or the first and the last."""
     main = conclusion.grid.dimensions[conclusion.main]
     places = [conclusion.grid.find_place(own)[conclusion.main] for own in settings]
     numbers = main.numbers or tuple(range(len(main.labels)))
@@ -373,7 +373,7 @@ def _span(conclusion: Conclusion, settings: Iterable[int]) -> str:
 
 
 def _tell_categories(conclusion: Conclusion) -> str:
-    """Say which of the categories is best for each measure most often."""
+    """Name the category that is the best on most lines, for each measure."""
     main = conclusion.grid.dimensions[conclusion.main]
     winners: dict[str, list[str]] = {}
     for name, measured in conclusion.measures.items():
@@ -402,7 +402,7 @@ def _tell_categories(conclusion: Conclusion) -> str:
 
 
 def _tell_shares(conclusion: Conclusion) -> str:
-    """Say on which axis each measure depends most, where there are several."""
+    """Name the axis on which each measure depends most; empty with only one axis."""
     dimensions = conclusion.grid.dimensions
     if sum(len(own.labels) > 1 for own in dimensions) < 2:
         return ""
@@ -418,7 +418,7 @@ def _tell_shares(conclusion: Conclusion) -> str:
 
 
 def _tell_alike(conclusion: Conclusion) -> str:
-    """Say what there is to say where no measure differs: of one setting, what it has."""
+    """Write the sentence for a sweep without differences; for a single setting, give its values."""
     if not conclusion.measures:
         return "Nothing was measured."
     if len(conclusion.standings) == 1:

@@ -1,15 +1,14 @@
-"""What follows from a sweep: the best setting along each axis under its wish, knees, the trade-off, and which axis matters for what.
+"""Computes the conclusion of a sweep: best settings, knees, the trade-off, and the variance that each axis explains.
 
 Two settings tie in a measure by the rule of `headend.judging.ties.is_tie`: the difference between them, paired by seed, is
 not beyond its 95 % interval, or is at most 5 % of the larger one (0.1 of a MOS). Everything here rests on that rule:
 
-- the best settings are, of those that hold the wish, the one with the most (or least) of the objective and those that tie
-  with it; of these, the one with the smallest value of an axis of numbers, or of categories the one with the most to spare of
-  what must hold, is called the best, and the others as good;
-- the knee of a curve is the end of the plateau around its best point: beyond it, a measure gains or loses more than a tie.
+- of the settings that meet the conditions, the one with the best objective and those that tie with it are equally good.
+  `Conclusion.prefer` chooses which of them is called the best; pages call the others as good;
+- the knee of a curve is the end of the plateau around its best point: points beyond it do not tie with the best one.
 
-A condition holds where the whole interval of the mean meets it, fails where no part of the interval does, and is undecided
-between; with one seed, which gives no interval, the value decides.
+A condition holds where both ends of the mean's interval meet it, fails where neither does, and is undecided otherwise. One
+seed gives no interval: then the value decides.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ from headend.sweeps.wish import Condition, Term
 if TYPE_CHECKING:
     import polars as pl
 
-#: Values that span this factor are compared by their logarithm.
+#: From this ratio of the largest to the smallest value on, logarithms are used.
 WIDE = 10.0
 
-#: Two measures are a trade-off where the ranks of their settings are as opposed as this, or more.
+#: Two measures are a trade-off up to this rank correlation of their settings.
 OPPOSED = -0.3
 
 
@@ -57,9 +56,9 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
     Parameters
     ----------
     sweep
-        What was asked.
+        The sweep.
     table
-        As `SweepResult.table` has it; points that failed or are missing are left out.
+        The results as in `SweepResult.table`; points that failed or are missing are left out.
     """
     grid = Grid(tuple(Dimension.of(axes) for axes in sweep.dimensions))
     shown = choose_shown(sweep, table)
@@ -141,7 +140,7 @@ def _measure(
     values: Mapping[str, Mapping[int, Mapping[int, float]]],
     about: Mapping[str, Shown],
 ) -> Measured:
-    """Give what a term has in each setting; a ratio is taken seed by seed."""
+    """Give a term's values in each setting; a ratio is computed for each seed."""
     first = about.get(term.measures[0]) or Shown(term.text, "number")
     own = values.get(term.measures[0], {})
     if len(term.measures) == 1:
@@ -160,10 +159,10 @@ def _measure(
 
 
 def _choose_main(sweep: Sweep, grid: Grid) -> int:
-    """Choose the dimension of most interest: that of the axis that is compared, or else of what somebody chooses.
+    """Choose the dimension of most interest: that of the compared axis, else one whose values are a choice.
 
-    Of several choices it is the first of categories, or else the last. Where nothing is a choice, it is the last dimension
-    with several settings. Scenarios are what is varied, and not what is chosen, unless the file compares them.
+    Of several choices it is the first one of categories, else the last one. Where nothing is a choice, it is the last
+    dimension with several settings. Scenarios are a choice only if the file compares them.
     """
     several = [number for number, own in enumerate(grid.dimensions) if len(own.labels) > 1]
     if sweep.compare:
@@ -179,7 +178,7 @@ def _choose_main(sweep: Sweep, grid: Grid) -> int:
 def _stand(
     conditions: Sequence[Condition], terms: Mapping[str, Measured], setting: int
 ) -> Standing:
-    """Say how a setting stands with all conditions: as with the worst."""
+    """Give the standing of a setting: the worst one over all conditions."""
     found = [judge(one, terms[one.term.text], setting) for one in conditions]
     for standing in (Standing.FAILS, Standing.UNDECIDED):
         if standing in found:
@@ -188,7 +187,7 @@ def _stand(
 
 
 def _find_best(conclusion: Conclusion, along: int, line: tuple[int, ...]) -> Best:
-    """Find the best setting of a line: of those that hold, else of those whose means would, else the nearest."""
+    """Find the best setting of a line: of those that hold, else of those whose means meet the wish, else the nearest."""
     standings = conclusion.standings
     done = [setting for setting in line if standings[setting] is not Standing.MISSING]
     if not done:
@@ -218,23 +217,23 @@ def _find_best(conclusion: Conclusion, along: int, line: tuple[int, ...]) -> Bes
 
 
 def _find_nearest(conclusion: Conclusion, settings: Sequence[int]) -> int:
-    """Find the setting that falls least short of what must hold; of equals, the one with the better objective."""
+    """Find the setting that misses the conditions least; of equal ones, the one with the better objective."""
     return min(settings, key=lambda own: (find_shortfall(conclusion, own), -weigh(conclusion, own)))
 
 
 def find_knee(grid: Grid, measured: Measured, along: int, line: Sequence[int]) -> Knee | None:
-    """Find the plateau around the best point of a curve, and so its knee; None with fewer than three points.
+    """Find the plateau around the best point of a curve; None with fewer than three points.
 
     Parameters
     ----------
     grid
         The settings.
     measured
-        A measure of which it is known whether more is better; of any other there is no knee.
+        The measure; one without a better end has no knee.
     along
         The dimension; its settings are numbers.
     line
-        The settings along it.
+        The settings along the dimension.
     """
     numbers = grid.dimensions[along].numbers
     if numbers is None or measured.about.is_rising is None:
@@ -258,7 +257,7 @@ def find_knee(grid: Grid, measured: Measured, along: int, line: Sequence[int]) -
 
 
 def _find_shape(low: int, high: int, end: int) -> Shape:
-    """Name a curve by the ends of its plateau, and the last place of the line."""
+    """Name the shape of a curve by the places of its plateau's ends and of the line's end."""
     if low == 0:
         if high == end:
             return Shape.FLAT
@@ -269,7 +268,7 @@ def _find_shape(low: int, high: int, end: int) -> Shape:
 
 
 def _explain(grid: Grid, measured: Measured) -> tuple[float, ...]:
-    """Give how much of a measure's variance between settings each dimension explains (η²); nothing where all settings tie."""
+    """Give the share of a measure's variance that each dimension explains (η²); empty where all settings tie."""
     means = {setting: own.mean for setting, own in measured.estimates.items()}
     if len(means) < 2:
         return ()
@@ -306,7 +305,7 @@ def _find_trade_off(
     measures: Mapping[str, Measured],
     terms: Mapping[str, Measured],
 ) -> TradeOff | None:
-    """Find the two measures that are most opposed along the main dimension: of a wish, what must hold and the objective."""
+    """Find the two most opposed measures along the main dimension; a wish pairs its objective with each condition."""
     wish = sweep.wish
     pairs: Iterator[tuple[str, str]] | list[tuple[str, str]]
     if wish.objective:
@@ -335,7 +334,7 @@ def _oppose(
     first: tuple[Measured, bool | None],
     second: tuple[Measured, bool | None],
 ) -> float | None:
-    """Give the rank correlation of two measures along a dimension, in the mean over its lines, where more is better of both."""
+    """Give the rank correlation of two oriented measures along a dimension, as the mean over its lines."""
     found = []
     for line in grid.list_lines(along):
         both = [own for own in line if all(own in one.estimates for one, _ in (first, second))]
@@ -350,7 +349,7 @@ def _oppose(
 
 
 def _rank(values: Sequence[float]) -> list[float]:
-    """Give the ranks of values; equal ones share theirs.
+    """Give the ranks of values; equal values share their mean rank.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What follows from a sweep: its settings, what was measured in each, the best ones under its wish, knees and the trade-off.
+"""The conclusion of a sweep: its settings, their measures, the best settings under its wish, knees and the trade-off.
 
-`headend.sweeps.concluding` finds it.
+`headend.sweeps.concluding` computes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headend.sweeps.wish import Condition
 
 
 class Standing(StrEnum):
-    """How a setting stands with what must hold."""
+    """Whether a setting meets the conditions of the wish."""
 
     HOLDS = "holds"
     UNDECIDED = "undecided"
@@ -31,13 +31,13 @@ class Standing(StrEnum):
 
 
 class Shape(StrEnum):
-    """What a measure does along an axis of numbers, from the least to the largest."""
+    """The shape of a measure's curve along an axis of numbers, from the smallest to the largest."""
 
     #: All settings tie.
     FLAT = "flat"
-    #: It improves up to the knee, and beyond it is as good.
+    #: It improves up to the knee, and ties beyond it.
     LEVELS_OFF = "levels off"
-    #: It is as good up to the knee, and worse beyond it.
+    #: It ties up to the knee, and is worse beyond it.
     FALLS_OFF = "falls off"
     #: It is best between two knees.
     PEAKS = "peaks"
@@ -49,14 +49,14 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True)
 class Dimension:
-    """Axes that change together, as one.
+    """One or several axes that change together.
 
     Parameters
     ----------
     name
-        In words.
+        The name in words.
     labels
-        What each of its settings is called.
+        The label of each setting.
     numbers
         The settings as numbers, in one unit; None where they are categories.
     """
@@ -67,7 +67,7 @@ class Dimension:
 
     @classmethod
     def of(cls, axes: Sequence[Axis]) -> Dimension:
-        """Make one of axes that change together."""
+        """Make a dimension of axes that change together."""
         scale = axes[0].scale
         labels = [
             " / ".join(dict.fromkeys(map(str, together)))
@@ -99,7 +99,7 @@ class Grid:
         return number + 1
 
     def list_lines(self, along: int) -> list[tuple[int, ...]]:
-        """List the lines along a dimension: the settings that differ in nothing else, in its order."""
+        """List the lines along a dimension; the settings of a line differ in that dimension only."""
         sizes = [range(len(dimension.labels)) for dimension in self.dimensions]
         others = [[0] if number == along else size for number, size in enumerate(sizes)]
         return [
@@ -127,9 +127,9 @@ class Grid:
         without
             Dimensions to leave out.
         whole
-            Whether to name the dimensions too.
+            Whether to write the names of the dimensions too.
         between
-            What stands between dimensions.
+            The separator.
         """
         parts = [
             f"{dimension.name} {dimension.labels[own]}" if whole else dimension.labels[own]
@@ -148,9 +148,9 @@ class Measured:
     Parameters
     ----------
     about
-        What it measures.
+        The description of the measure.
     values
-        By setting and seed, in base units.
+        The values by setting and seed, in base units.
     """
 
     about: Shown
@@ -171,12 +171,12 @@ class Measured:
         return max((abs(own.mean) for own in self.estimates.values()), default=0.0) or 1.0
 
     def orient(self, value: float, is_rising: bool | None = None) -> float:
-        """Give a value such that more is better."""
+        """Give a value with its sign such that a larger one is better."""
         rising = self.about.is_rising if is_rising is None else is_rising
         return value if rising is not False else -value
 
     def is_tie(self, setting: int, best: int) -> bool:
-        """Say whether a setting is as good as a better one, as `headend.judging.ties.is_tie` has it."""
+        """Say whether a setting ties with a better one by `headend.judging.ties.is_tie`."""
         figure = self.about.figure
         return is_tie(self.values[setting], self.values[best], figure.kind, figure.range)
 
@@ -192,12 +192,12 @@ class Best:
     line
         The settings, in its order.
     setting
-        The preferred one of the best that hold; where none does, of those whose means meet all conditions; else the nearest. None
-        where no setting has a result, or where none has a value of every condition.
+        The preferred one of the best settings that hold. Where none holds, it is of those whose means meet all conditions,
+        and where there are none of these, the nearest. None where no setting has a result, or a value of every condition.
     ties
-        Settings that are as good, in the order of the line.
+        Other settings that tie with it, in the order of the line.
     standing
-        Whether it holds, whether that is undecided, or whether its mean fails.
+        Whether the setting holds, is undecided, or fails.
     """
 
     along: int
@@ -207,7 +207,7 @@ class Best:
     standing: Standing
 
     def call_best(self, settings: Sequence[int], along: int) -> Best:
-        """Give the same with one of some settings called the best, if it is as good and the line is along a dimension."""
+        """Name one of the tied settings the best instead, if it is in ``settings`` and the line is along ``along``."""
         named = next((tie for tie in self.ties if tie in settings), None)
         if self.along != along or named is None or self.setting is None:
             return self
@@ -217,12 +217,12 @@ class Best:
 
 @dataclass(frozen=True)
 class Knee:
-    """What a measure does along a line of numbers, and where that ends.
+    """The curve of a measure along a line of numbers, with its plateau.
 
     Parameters
     ----------
     measure
-        Its name.
+        The name of the measure.
     along
         The dimension.
     line
@@ -232,7 +232,7 @@ class Knee:
     first, last
         The ends of the plateau around it.
     shape
-        What the measure does.
+        The shape of the curve.
     """
 
     measure: str
@@ -251,7 +251,7 @@ class Knee:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Two measures of which one gets worse as the other gets better, along a dimension."""
+    """Two measures that oppose each other along a dimension: where one improves, the other gets worse."""
 
     along: int
     first: str
@@ -264,7 +264,7 @@ Option = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Overall:
-    """The option that is best over all circumstances.
+    """The option that is best over all circumstances (combinations of given values).
 
     Parameters
     ----------
@@ -273,10 +273,10 @@ class Overall:
     option
         Its settings, one for each circumstance.
     ties
-        Options that are as good in every circumstance.
+        Other options that tie with it in every circumstance.
     losses
-        By how much of the objective the option falls behind the best setting that holds, as a share of the latter, for
-        each circumstance; 0 where the two tie.
+        For each circumstance, the objective that the option loses against the best setting that holds, as a share of the
+        larger of the two; 0 where they tie.
     """
 
     given: tuple[int, ...]
@@ -292,33 +292,33 @@ class Overall:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What follows from a sweep.
+    """The conclusion of a sweep.
 
     Parameters
     ----------
     sweep
-        Which.
+        The sweep.
     grid
         Its settings.
     main
-        The dimension of most interest: that of the compared axis, or else of what somebody chooses.
+        The dimension of most interest: that of the compared axis, else one whose values are a choice.
     measures
-        What is shown, by name.
+        The measures that are shown, by name.
     terms
-        What the wish is about, by its text; measures that are shown are among them under their names.
+        The terms of the wish, by their text, and the shown measures, by their names.
     standings
-        Of every setting.
+        The standing of every setting.
     bests
-        Of every line along every dimension, under the wish; nothing without one.
+        The best setting of every line along every dimension; empty without a wish.
     knees
-        Of every measure of which it is known whether more is better, along every dimension of numbers.
+        The curves along every dimension of numbers, of the measures that have a better end.
     shares
         For each measure, how much of its variance between settings each dimension explains, from 0 to 1; the rest is
-        what dimensions do together. Nothing where all settings tie.
+        their interaction. A measure is missing where all settings tie.
     trade_off
-        None where no two measures are opposed.
+        The two most opposed measures; None where no two are opposed.
     overall
-        The one choice that is best over all circumstances; None where none holds in all of them.
+        The option that is best over all circumstances; None where none holds in all of them.
     """
 
     sweep: Sweep
@@ -335,31 +335,32 @@ class Conclusion:
 
     @property
     def nearest(self) -> Best | None:
-        """Of the lines along the main dimension on which no mean meets the wish, the best setting of the one that falls least short."""
+        """The nearest setting of all main lines on which every mean fails the wish; None without such lines."""
         failing = [own for own in self.list_bests(self.main) if own.standing is Standing.FAILS]
         return min(failing, key=lambda own: find_shortfall(self, own.setting or 0), default=None)
 
     @property
     def objective(self) -> Measured | None:
-        """What there should be most or least of."""
+        """The term to maximise or minimise; None where the wish has none."""
         term = self.sweep.wish.objective
         return self.terms[term.text] if term else None
 
     def judge(self, condition: Condition, setting: int) -> Standing:
-        """Say whether a condition holds in a setting; what was not measured fails it."""
+        """Say whether a condition holds in a setting; a setting without a value fails."""
         return judge(condition, self.terms[condition.term.text], setting)
 
     def is_able(self, setting: int) -> bool:
-        """Say whether a setting holds what must hold, and has a value of the objective."""
+        """Say whether a setting meets the conditions and has a value of the objective."""
         objective = self.objective
         is_known = objective is None or setting in objective.estimates
         return self.standings[setting] is Standing.HOLDS and is_known
 
     def prefer(self, options: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-        """Choose one of several options that are as good, each of one setting or of one for each circumstance.
+        """Choose one of several options that tie; an option has one setting, or one for each circumstance.
 
-        Of an axis of numbers it is the smallest; of categories, the one that has the most to spare of what must hold, at its
-        worst, and where nothing must hold, the one with the most (or least) of the objective, at its worst.
+        Along one axis of numbers, the smallest value is preferred. Otherwise it is the option with the widest margin to the
+        conditions. Without conditions, it is the option with the best objective. Margin and objective are those of the
+        option's worst setting.
         """
         grid = self.grid
         varied = [
@@ -384,7 +385,7 @@ class Conclusion:
         return [knee for knee in own if not measure or knee.measure == measure]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON can hold it: a setting by its labels on all axes, a dimension by the name of its first axis."""
+        """Give plain values for JSON: a setting as its labels on all axes, a dimension as the name of its first axis."""
         names = [axes[0].name for axes in self.sweep.dimensions]
 
         def tell(setting: int | None) -> dict[str, Any] | None:
@@ -433,7 +434,7 @@ class Conclusion:
         }
 
     def _list_values(self, setting: int | None) -> dict[str, Any]:
-        """Give the means of what the wish is about, with their intervals, in base units."""
+        """Give the means of the wish's terms with their intervals, in base units."""
         found = {
             term.text: self.terms[term.text].estimates.get(setting or 0)
             for term in self.sweep.wish.terms
@@ -446,7 +447,7 @@ class Conclusion:
 
 
 def judge(condition: Condition, measured: Measured, setting: int) -> Standing:
-    """Say whether a condition holds in a setting by the interval of the mean; what was not measured fails it."""
+    """Say by the interval of the mean whether a condition holds in a setting; a setting without a value fails."""
     estimate = measured.estimates.get(setting)
     if estimate is None:
         return Standing.FAILS
@@ -468,7 +469,7 @@ def _meets(value: float, operator: str, bound: float) -> bool:
 
 
 def weigh(conclusion: Conclusion, setting: int) -> float:
-    """Give what a setting has of the objective, such that more is better."""
+    """Give a setting's mean objective, with its sign such that a larger one is better."""
     objective = conclusion.objective
     if objective is None or setting not in objective.estimates:
         return -math.inf
@@ -477,7 +478,7 @@ def weigh(conclusion: Conclusion, setting: int) -> float:
 
 
 def find_shortfall(conclusion: Conclusion, setting: int) -> float:
-    """Give by how much a setting falls short of the worst condition, as a share of its bound; below zero, what is to spare."""
+    """Give how far a setting misses its worst condition, as a share of the bound; negative values are a margin."""
     shares = []
     for condition in conclusion.sweep.wish.hold:
         measured = conclusion.terms[condition.term.text]

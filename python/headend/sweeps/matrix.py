@@ -1,7 +1,7 @@
-"""The matrix of a sweep: values of the main axis across; what else is varied, or what is measured, down.
+"""The matrix of a sweep: a column for each value of the main axis, a row for each combination of the others.
 
-Under a wish a cell says whether the setting holds it, and what it has of the objective; without one it has the grade of the
-measure.
+With a wish, a cell says whether its setting meets the conditions, and gives the objective. Without a wish, there is a row
+for each measure, and a cell has the measure's grade.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from headend.text.wording import capitalise, join_names
 #: Rows and columns of the matrix; the table of every setting has the others.
 MOST_ROWS, MOST_COLUMNS = 8, 8
 
-#: Of more columns than this, cells leave out units.
+#: With more columns than this, the note has the units in place of the cells.
 MOST_WITH_UNITS = 4
 
 
 def draw_matrix(conclusion: Conclusion) -> Matrix | None:
-    """Draw the values of the main axis across, and what else is varied, or what is measured, down."""
+    """Draw the matrix; None where nothing was measured."""
     grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
     if not conclusion.measures:
         return None
@@ -68,7 +68,7 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
             for number in kept
             for name in names
         ]
-        # A scenario has not got the flows of another.
+        # A scenario does not have the flows of another one, so a row can be empty.
         rows = [row for row in rows if any(row.cells)] or rows
     if len(kept) < len(lines) or len(columns) < len(main.labels):
         notes.append(
@@ -81,7 +81,7 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
 
 
 def spread(items: Sequence[int], most: int, needed: Iterable[int] = ()) -> list[int]:
-    """Choose so many of some numbers at the most: those that are needed, both ends, and others evenly between.
+    """Choose at most ``most`` of some numbers: the needed ones, then both ends, then others evenly between.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _draw_wished(
 def _draw_standing(
     conclusion: Conclusion, best: Best, setting: int, numbers: _Numbers
 ) -> Cell | None:
-    """Draw how a setting stands: the best one is named so, or where none holds the nearest."""
+    """Draw the standing of a setting; the best one is marked, or the nearest where none holds."""
     standing = conclusion.standings[setting]
     if standing is Standing.MISSING:
         return None
@@ -177,7 +177,7 @@ def _explain_wished(conclusion: Conclusion) -> str:
 
 
 def _explain_preference(conclusion: Conclusion) -> str:
-    """Say which of several settings that are as good is called the best."""
+    """Say which of several tied settings is called the best."""
     main = conclusion.grid.dimensions[conclusion.main]
     wish = conclusion.sweep.wish
     if conclusion.overall and conclusion.overall.is_best:
@@ -190,7 +190,7 @@ def _explain_preference(conclusion: Conclusion) -> str:
 
 
 def _choose_first(conclusion: Conclusion) -> str:
-    """Choose the measure to show where there is no room for all: the first that has grades, or else the first."""
+    """Choose the measure to show where there is no room for all: the first with grades, else the first."""
     for name, measured in conclusion.measures.items():
         if grade_measure(measured.about.metric, 0.0) is not Grade.NONE:
             return name
@@ -225,7 +225,7 @@ def _draw_measure(
 
 @dataclass(frozen=True)
 class _Numbers:
-    """How the cells of a matrix write what is measured: of many columns each without its unit, which the note has."""
+    """Writes the numbers of a matrix in one unit for each term; with many columns, the note has the units."""
 
     terms: Mapping[str, Measured]
     units: Mapping[str, tuple[Unit, int]]
@@ -251,7 +251,7 @@ class _Numbers:
         return number if self.is_bare else f"{number} {unit.name}".rstrip()
 
     def tell(self, names: Iterable[str]) -> str:
-        """Say what the units are where the cells do not."""
+        """Name the units for the note; empty where the cells have them."""
         found: dict[str, list[str]] = {}
         for name in names:
             found.setdefault(self.units[name][0].name, []).append(name)

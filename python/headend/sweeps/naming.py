@@ -1,4 +1,4 @@
-"""How a sweep's settings, lines and conditions are named in sentences."""
+"""Names a sweep's settings, lines and conditions in sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headend.judging.estimate import format_estimate
 from headend.sweeps.conclusion import Best, Conclusion, Dimension, Measured
 from headend.text.wording import join_names, list_names
 
-#: So many labels are told one by one in a sentence.
+#: Labels that a sentence lists at most.
 MOST_TOLD = 4
 
 
@@ -19,7 +19,7 @@ def write_mean(measured: Measured, setting: int) -> str:
 
 
 def order_best(best: Best) -> list[int]:
-    """Give the best setting and those that are as good in the order of their line."""
+    """Give the best setting and those that tie with it, in the order of their line."""
     return [own for own in best.line if own == best.setting or own in best.ties]
 
 
@@ -30,7 +30,7 @@ def label_settings(conclusion: Conclusion, settings: Iterable[int]) -> list[str]
 
 
 def name_setting(conclusion: Conclusion, setting: int) -> str:
-    """Name one setting by its place along the main axis, and the axis too where that is a number without a unit."""
+    """Name one setting by its label on the main axis; a bare number gets the axis' name too."""
     (label,) = label_settings(conclusion, [setting])
     main = conclusion.grid.dimensions[conclusion.main]
     return f"{main.name} {label}" if label.replace(".", "").isdigit() else label
@@ -43,13 +43,13 @@ def join_settings(conclusion: Conclusion, settings: Sequence[int]) -> str:
 
 
 def _list_ordered(dimension: Dimension) -> Sequence[str]:
-    """List the labels of an axis of numbers that ascend; nothing of any other, which has no ranges."""
+    """List the labels of an axis of ascending numbers; empty for any other axis, whose labels make no range."""
     numbers = dimension.numbers or ()
     return dimension.labels if list(numbers) == sorted(numbers) and numbers else ()
 
 
 def join_labels(labels: Sequence[str], ordered: Sequence[str] = ()) -> str:
-    """Write labels as a sentence lists them: a long row of an axis by its ends, of others only some.
+    """List labels in a sentence: a long contiguous row by its ends, other long lists by their beginning.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def join_labels(labels: Sequence[str], ordered: Sequence[str] = ()) -> str:
     is_row = is_long and list(ordered[first : first + len(labels)]) == list(labels)
     units = {label.partition(" ")[2] for label in labels}
     if len(units) == 1 and units != {""} and all(label[0].isdigit() for label in labels):
-        # One unit is told once, behind the last number.
+        # A common unit is written once, after the last number.
         labels = [*(label.partition(" ")[0] for label in labels[:-1]), labels[-1]]
     if is_row:
         return f"{labels[0]} to {labels[-1]}"
@@ -79,7 +79,7 @@ def join_labels(labels: Sequence[str], ordered: Sequence[str] = ()) -> str:
 
 
 def _find_common_words(labels: Sequence[str]) -> str:
-    """Give the words that all labels begin with, such as the name of an axis; none of what follows a comma.
+    """Give the words that all labels begin with, such as the name of an axis; empty for labels with a comma.
 
     Examples
     --------
@@ -94,14 +94,14 @@ def _find_common_words(labels: Sequence[str]) -> str:
 
 
 def tell_lines(conclusion: Conclusion, bests: Sequence[Best]) -> str:
-    """Name lines by what tells them from the others."""
+    """Name lines by their values on the other axes."""
     return join_labels(
         [_name_line(conclusion, best) for best in bests], list_ordered_lines(conclusion)
     )
 
 
 def list_ordered_lines(conclusion: Conclusion) -> Sequence[str]:
-    """List the names of all lines along the main axis, where one axis of ascending numbers tells them apart."""
+    """List the names of all main lines, where they differ in one axis of ascending numbers; else empty."""
     others = list_others(conclusion)
     if len(others) != 1 or not _list_ordered(others[0]):
         return ()
@@ -109,7 +109,7 @@ def list_ordered_lines(conclusion: Conclusion) -> Sequence[str]:
 
 
 def list_others(conclusion: Conclusion) -> list[Dimension]:
-    """List what varies besides the main axis."""
+    """List the other dimensions that have several values."""
     return [
         own
         for number, own in enumerate(conclusion.grid.dimensions)
@@ -118,7 +118,7 @@ def list_others(conclusion: Conclusion) -> list[Dimension]:
 
 
 def _name_line(conclusion: Conclusion, best: Best) -> str:
-    """Name a line; a number without a unit does not say what it is of, so that its axis is named too."""
+    """Name a line by its values on the other axes; a bare number gets its axis' name too."""
     is_bare = any(
         label.replace(".", "").isdigit() for own in list_others(conclusion) for label in own.labels
     )
@@ -127,7 +127,7 @@ def _name_line(conclusion: Conclusion, best: Best) -> str:
 
 
 def name_options(conclusion: Conclusion, options: Sequence[Sequence[int]]) -> list[str]:
-    """Name options by their place along what is chosen, each by its settings in all circumstances."""
+    """Name options by their labels on the chosen axes."""
     overall = conclusion.overall
     given = overall.given if overall else ()
     grid = conclusion.grid
@@ -153,7 +153,7 @@ def join_conditions(conclusion: Conclusion) -> str:
 
 
 def write_operators(text: str) -> str:
-    """Write conditions as people do.
+    """Write conditions with ≥ and ≤.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def find_choices(sweep: Sweep, grid: Grid, main: int) -> tuple[int, ...]:
 
 
 def is_chosen(sweep: Sweep, dimension: int) -> bool:
-    """Say whether the values of a dimension are a choice: those of any of its axes are."""
+    """Say whether a dimension is a choice: whether one of its axes is."""
     axes = sweep.dimensions[dimension]
     return any(not axis.chooses_scenario and not is_given(axis.path) for axis in axes)
 
@@ -33,13 +33,13 @@ def is_chosen(sweep: Sweep, dimension: int) -> bool:
 def find_overall(conclusion: Conclusion) -> Overall | None:
     """Find the option that is best over all circumstances.
 
-    Of the options that hold in every circumstance it is the one whose largest loss is least. Of options that lose nothing
-    anywhere, it is the preferred one (`Conclusion.prefer`).
+    Of the options that hold in every circumstance, it is the one with the smallest largest loss. `Conclusion.prefer`
+    chooses between equal ones.
 
     Returns
     -------
     Overall or None
-        None where no option holds in every circumstance, where there is no wish, and where there is one line alone.
+        None without a wish, with only one line, and where no option holds in every circumstance.
     """
     grid = conclusion.grid
     if not conclusion.sweep.wish or len(conclusion.list_bests(conclusion.main)) < 2:
@@ -80,7 +80,7 @@ def _list_options(grid: Grid, choices: Sequence[int]) -> list[Option]:
 def _find_losses(
     conclusion: Conclusion, option: Option, rows: Sequence[Sequence[int]]
 ) -> tuple[float, ...]:
-    """Give the share of the objective that an option loses to the best setting that holds, in each circumstance."""
+    """Give the share of the objective that an option loses against the best setting that holds, for each circumstance."""
     objective, rising = conclusion.objective, conclusion.sweep.wish.is_rising
     if objective is None:
         return (0.0,) * len(option)

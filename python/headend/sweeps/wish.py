@@ -1,4 +1,4 @@
-"""What is wished of a sweep: what must hold, and what to make most or least of in what is left.
+"""The wish of a sweep: conditions that must hold, and an objective, the measure to maximise or minimise under them.
 
 ::
 
@@ -24,7 +24,7 @@ from headend.scenario.subjects import Vocabulary
 from headend.sweeps.measuring import parse_sum
 from headend.text.quantity import Kind, parse_quantity
 
-#: What a file's ``[wish]`` may have.
+#: The keys of a file's ``[wish]``.
 _KEYS = ("hold", "most", "least")
 
 #: A condition as error messages show it.
@@ -33,14 +33,14 @@ _EXAMPLE = "call >= 4.0"
 
 @dataclass(frozen=True)
 class Term:
-    """What is measured: one measure, or the ratio of two, taken seed by seed.
+    """A quantity of a wish: one measure, or the ratio of two, computed for each seed.
 
     Parameters
     ----------
     text
-        As it is written.
+        The term as it is written.
     measures
-        The names that the results have for them; the second divides the first.
+        The measures' names in the results; the term is the first divided by the second.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold of the mean of a term."""
+    """A condition that the mean of a term must meet."""
 
     text: str
     term: Term
@@ -70,16 +70,16 @@ class Condition:
 
 @dataclass(frozen=True)
 class Wish:
-    """What is wished of a sweep.
+    """The wish of a sweep.
 
     Parameters
     ----------
     hold
         The conditions, all of which must hold.
     objective
-        What there should be most or least of; None where every setting that holds is as good.
+        The term to maximise or minimise; None where all settings that meet the conditions are equal.
     is_rising
-        Whether that is most.
+        Whether to maximise it.
     """
 
     hold: tuple[Condition, ...] = ()
@@ -89,17 +89,17 @@ class Wish:
     where: str = field(default="", repr=False, compare=False)
 
     def __bool__(self) -> bool:
-        """Say whether anything is wished."""
+        """Say whether the wish has a condition or an objective."""
         return bool(self.hold) or self.objective is not None
 
     @property
     def terms(self) -> list[Term]:
-        """All that it is about, each once: what must hold first."""
+        """All terms without repetition, those of the conditions first."""
         own = [*(condition.term for condition in self.hold), self.objective]
         return list(dict.fromkeys(term for term in own if term))
 
     def list_paths(self, measures: Mapping[str, str]) -> dict[str, str]:
-        """Give the quantities that it names by their path, and that no name of ``[measures]`` has."""
+        """Give the terms' quantities that ``[measures]`` does not name, each under its path."""
         names = (name for term in self.terms for name in term.measures)
         return {name: name for name in names if name not in measures}
 
@@ -117,7 +117,7 @@ class Wish:
         return " and ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as a file's ``[wish]`` has it."""
+        """Give the wish with the keys of a file's ``[wish]``."""
         content: dict[str, Any] = {}
         if self.hold:
             content["hold"] = [condition.text for condition in self.hold]
@@ -126,12 +126,14 @@ class Wish:
         return content
 
     def check(self, measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
-        """Refuse what a scenario does not measure, and a bound that is of another kind, or that every value meets or none.
+        """Refuse quantities that a scenario does not measure, and impossible bounds.
+
+        A bound is impossible if its unit is of another kind, or if every possible value meets it, or none.
 
         Raises
         ------
         InputError
-            Beginning with where it is written.
+            Its text begins with the place of the fault.
         """
         for condition in self.hold:
             with _naming(condition.where):
@@ -145,7 +147,7 @@ class Wish:
 
 
 def read_wish(content: Mapping[str, Any], measures: Mapping[str, str]) -> Wish:
-    """Understand a file's ``[wish]``.
+    """Read a file's ``[wish]``.
 
     Parameters
     ----------
@@ -182,7 +184,7 @@ def read_wish(content: Mapping[str, Any], measures: Mapping[str, str]) -> Wish:
 
 
 def read_preferences(texts: Sequence[str], measures: Mapping[str, str]) -> Wish:
-    """Understand what ``--prefer`` says: conditions, ``most MEASURE`` and ``least MEASURE``.
+    """Read the values of ``--prefer``: conditions, ``most MEASURE`` and ``least MEASURE``.
 
     Raises
     ------
@@ -235,7 +237,7 @@ def _read_term(where: str, text: str, measures: Mapping[str, str]) -> Term:
 def _parse(
     term: Term, measures: Mapping[str, str], vocabulary: Vocabulary
 ) -> tuple[Kind, Quantity | None]:
-    """Give what a term measures; and its quantity, where it is one, and no sum or ratio."""
+    """Give the kind of a term, and its quantity; None for the quantity of a sum or ratio."""
     found = [parse_sum(measures.get(name, name), vocabulary) for name in term.measures]
     first, *others = [quantities[0].kind for quantities in found]
     if others and others[0] != first:
@@ -246,7 +248,7 @@ def _parse(
 
 @contextmanager
 def _naming(where: str) -> Iterator[None]:
-    """Begin the messages of errors with where what is wrong was written."""
+    """Begin error messages with the place of the fault."""
     try:
         yield
     except ValueError as error:
