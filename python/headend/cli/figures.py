@@ -123,7 +123,7 @@ def figures(
 
 
 def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
-    """Draw the figures of whatever kind of results it is: those that are asked for, or all."""
+    """Draw the figures of results of any kind: the requested ones, or all."""
     from headend.figures.export import choose_figures
 
     kind, first = find_kind(folders), Path(folders[0])

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
     from headend.judging.answer import Answer, Matrix
 
-#: Lines that a matrix may take on a terminal with its notes.
+#: The most lines of a matrix with its cells' notes; a longer one leaves the notes out.
 MOST_LINES = 14
 
 
 def print_answer(
     answer: Answer, title: str = "", aside: str = "", most_rows: int | None = None
 ) -> None:
-    """Print what a page has on its first screen, without the chart.
+    """Print the first screen of a page without its chart.
 
     Parameters
     ----------
     answer
         The question, its answer and the matrix.
     title
-        Of the scenario; stands above a question that is another.
+        The scenario's title, printed above the question where the two differ.
     aside
-        What stands behind the title, such as the seed.
+        A text after the title, such as the seed.
     most_rows
-        So many rows of the matrix are shown; by default all.
+        The most rows of the matrix; by default all.
     """
     console = make_output()
     console.print()
@@ -55,7 +55,7 @@ def print_answer(
 
 
 def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
-    """Draw a matrix in as few lines as its content needs: without the notes where they would make it long."""
+    """Draw a matrix in as few lines as possible; a long one is drawn without the notes of its cells."""
     table = draw_matrix(matrix)
     whole = fit(console, table)
     if _count_lines(console, whole) <= MOST_LINES:
@@ -93,7 +93,7 @@ def _split(console: Console, matrix: Matrix) -> RenderableType | None:
 
 
 def _is_whole(console: Console, table: Table, matrix: Matrix) -> bool:
-    """Say whether a table shows every word of a matrix: of columns that it makes narrow, Rich cuts words."""
+    """Say whether a table shows every word of a matrix; Rich cuts words in narrow columns."""
     lines = console.render_lines(table, pad=False)
     shown = {word for line in lines for word in "".join(part.text for part in line).split()}
     texts = [*matrix.choices]
@@ -103,7 +103,7 @@ def _is_whole(console: Console, table: Table, matrix: Matrix) -> bool:
 
 
 def _take(matrix: Matrix, choices: slice) -> Matrix:
-    """Give a matrix of some choices."""
+    """Give the matrix with only some of its choices."""
     rows = (replace(row, cells=row.cells[choices]) for row in matrix.rows)
     return replace(matrix, choices=matrix.choices[choices], rows=tuple(rows))
 

@@ -9,7 +9,7 @@ import json
 import textwrap
 from typing import Any
 
-#: What one letter of a legend or title takes, and a legend's symbol with the room around it, in pixels.
+#: The width of one letter of a legend or title, and of a legend's symbol with its margin, in pixels.
 LETTER, SYMBOL = 6.5, 30
 
 #: Channels that have legends.
@@ -41,7 +41,7 @@ def fit_specification(specification: dict[str, Any], width: float, height: float
 
 
 def _fit_legend(channel: dict[str, Any], width: float) -> None:
-    """Give a legend as many columns as its longest name leaves room for, and a name that is too long several lines."""
+    """Give a legend as many columns as its longest name allows, and break names that are too long into lines."""
     legend = channel.get("legend")
     names = [
         str(name)

@@ -24,36 +24,36 @@ from headend.text.reveal import picture_in_json
 #: How many points a unit has.
 UNITS = {"mm": 72 / 25.4, "cm": 720 / 25.4, "in": 72.0, "pt": 1.0, "px": 0.75}
 
-#: What pictures have in print where one of the sizes is given and others are not.
+#: The width and the font size of pictures in print, each used where only other sizes are given.
 DEFAULT_WIDTH, DEFAULT_FONT_SIZE = "180mm", 8.0
 
 #: Letters, in pixels, before a picture is scaled.
 LETTERS = 12
 
-#: What a letter of the title takes, which is bold, and one of the note below it, in pixels.
+#: The width of a letter of the bold title, and of the note below it, in pixels.
 TITLE_LETTER, NOTE_LETTER = 8.4, 6.8
 
-#: The least that a picture can be drawn in, and the most, in pixels before it is scaled.
+#: The least width and height of a picture, and the most of both, in pixels before it is scaled.
 LEAST_WIDTH, LEAST_HEIGHT, MOST = 220, 130, 4000
 
 #: Letters that can be read and printed, in points.
 SMALLEST, LARGEST = 4.0, 72.0
 
-#: Room beside a plot for axis, labels and title on the left and for the end of a label on the right, in pixels: plots have one
-#: width in all pictures of one width, but where the labels on the left are names that need more.
+#: Room on the left of a plot for axis, labels and title, and on the right for the end of a label, in pixels. All pictures of one
+#: width have plots of one width, unless the labels on the left need more room.
 LEFT, RIGHT = 68, 14
 
-#: Room around all of it, in pixels.
+#: Room around the whole picture, in pixels.
 PADDING = 3
 
-#: Of the width, the height of a plot where none is given; and its bounds, in pixels.
+#: The default height of a plot as a share of its width, and the bounds of that height in pixels.
 SHAPE, LOWEST, HIGHEST = 0.55, 150, HEIGHT
 
 _LENGTH = re.compile(r"(\d+\.?\d*|\.\d+)\s*(\S*)")
-#: A width that is drawn again when labels need more room than they got, at most so often.
+#: A picture is drawn again where labels need more room; this is the most drawings.
 MOST_DRAWINGS = 3
 
-#: What legend, labels and titles take of a height that is given, at least, in pixels.
+#: The least height of legend, labels and titles together, in pixels.
 BESIDES = 60
 
 _ROOT = re.compile(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>')
@@ -66,15 +66,15 @@ class Paper:
     Parameters
     ----------
     width
-        Of the whole picture, in points.
+        The width of the whole picture, in points.
     height
-        Of the whole picture, in points; by default in proportion to the width.
+        The height of the whole picture, in points; by default in proportion to the width.
     font_size
-        Of all letters but those of the title, in points.
+        The size of all letters but those of the title, in points.
     font
         The family of the letters; by default that of a page.
     has_title
-        Whether the title stands above, with a note of what is not drawn.
+        Whether the picture has its title, and below it the note.
     is_typed
         Whether sizes were given as options of a command, for the errors.
 
@@ -92,7 +92,7 @@ class Paper:
     is_typed: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn."""
+        """Refuse sizes that leave no room for the chart."""
         if not SMALLEST <= self.font_size <= LARGEST:
             raise InputError(
                 f"{name_option('font_size', is_typed=self.is_typed)}: expected {SMALLEST:g} to {LARGEST:g} pt, found {self.font_size:g} pt"
@@ -116,7 +116,7 @@ class Paper:
 
     @property
     def scale(self) -> float:
-        """Points for each pixel of what is laid out."""
+        """Points for each pixel of the layout."""
         return self.font_size / LETTERS
 
     def draw(self, specification: Mapping[str, Any], title: str, note: str) -> str:
@@ -127,9 +127,9 @@ class Paper:
         specification
             Vega-Lite's.
         title
-            What stands above.
+            The title above the chart.
         note
-            What is not drawn, though it belongs there.
+            A sentence on data that the chart leaves out.
         """
         import vl_convert
 
@@ -197,7 +197,7 @@ class Paper:
         return svg.replace(old, f' width="{width:.3f}mm" height="{height:.3f}mm"', 1)
 
     def print_points(self, svg: str) -> str:
-        """Give a picture that was drawn in points, which is what numbers without a unit are to what converts pictures."""
+        """Give a drawn picture with its size in points: converters read numbers without a unit as points."""
         root = _find_root(svg)
         width, height = (float(size) * self.scale for size in root.groups())
         found = re.search(r'viewBox="(-?[\d.]+) ', root[0])
@@ -224,7 +224,7 @@ def _find_begin(svg: str) -> float:
 
 
 def name_option(name: str, *, is_typed: bool) -> str:
-    """Give what an argument is called where it was given: ``--font-size`` on the command line, ``font_size`` in Python."""
+    """Name an argument as the caller wrote it: ``--font-size`` on the command line, ``font_size`` in Python."""
     return f"--{name.replace('_', '-')}" if is_typed else name
 
 
@@ -237,7 +237,7 @@ def read_paper(
     has_title: bool,
     is_typed: bool,
 ) -> Paper | None:
-    """Read how pictures are to be printed; None where nothing of that is given.
+    """Read the sizes of pictures in print; None where none is given.
 
     Parameters
     ----------

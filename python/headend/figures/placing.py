@@ -1,4 +1,4 @@
-"""Where the meaning of a mark is written in a chart: at the end and on the side of its line where fewest curves run."""
+"""Places the labels of horizontal marks in a chart: at the end and on the side of the line that fewest curves cross."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.theme import mark_across
 
-#: Of a narrow chart, so much of the width is a letter, of a width that a text has at most so much; and so much of the height is a line of text.
+#: Sizes of a text as shares of a narrow chart: the width of a letter, the largest width of a text, and the height of a line.
 LETTER, WIDEST, LINE = 1 / 50, 0.7, 0.09
 
-#: Points of a curve are looked at in steps of this share of the chart.
+#: The distance between the examined points of a curve, as a share of the chart.
 STEP = 0.02
 
-#: Places of a text, the better first: whether it stands at the left end, and whether below its line.
+#: Places of a text, the best first: whether at the left end of its line, and whether below the line.
 PLACES = ((False, False), (True, False), (False, True), (True, True))
 
 
 def find_share(value: float, scale: Mapping[str, Any]) -> float:
-    """Give how far along a scale with a domain a value is, from 0 to 1.
+    """Give the position of a value on a scale, from 0 to 1.
 
     Examples
     --------
@@ -39,16 +39,16 @@ def find_share(value: float, scale: Mapping[str, Any]) -> float:
 def choose_place(
     curves: Iterable[Sequence[tuple[float, float]]], height: float, text: str
 ) -> tuple[bool, bool]:
-    """Choose where a text about a horizontal line stands.
+    """Choose the place of a text about a horizontal line.
 
     Parameters
     ----------
     curves
         The points of each curve in order, as shares of the chart's width and height.
     height
-        Of the line, as a share of the chart's height.
+        The line's height, as a share of the chart's height.
     text
-        What is written.
+        The text.
 
     Returns
     -------
@@ -85,16 +85,16 @@ def mark_among(
     x: str,
     y: str = "value",
 ) -> list[vl.Chart]:
-    """Draw known marks across a chart of curves, each with its meaning where fewest of them run.
+    """Draw marks across a chart of curves, each with its label at the place that fewest curves cross.
 
     Parameters
     ----------
     rows
-        Of the chart, with ``series``.
+        The rows of the chart, with a column ``series``.
     marks
         Values with their meanings.
     scale
-        Of the values, with its domain.
+        The scale of the values, with its domain.
     x, y
         Columns of the places along the bottom, which are numbers, and of the values.
     """

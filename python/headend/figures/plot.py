@@ -15,11 +15,11 @@ from headend.figures.paper import read_paper
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, write_file
 
-#: What a notebook calls a chart of Vega-Lite, and the version of the language that it is written in.
+#: The media type of a Vega-Lite chart in notebooks, and the schema of its language version.
 VEGALITE = "application/vnd.vegalite.v5+json"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
-#: What charts that stand together do not share.
+#: Channels whose scales and legends stacked charts do not share.
 APART = ("color", "fill", "opacity", "shape", "size", "stroke", "strokeDash")
 
 #: The largest specification that a notebook is given beside the picture, in characters of JSON.
@@ -34,7 +34,7 @@ class Plot:
     figure
         What is drawn.
     name
-        What it was asked for by: the name of the figure, or that of the one chart of it.
+        The requested name: that of the figure, or of one of its charts.
     """
 
     def __init__(self, figure: Figure, name: str) -> None:
@@ -49,7 +49,7 @@ class Plot:
 
     @property
     def name(self) -> str:
-        """Its name, such as ``queue``; of one chart of a figure, that of the chart."""
+        """The name of the figure, such as ``queue``, or of the one chart that it shows."""
         return self._name
 
     @property
@@ -155,7 +155,7 @@ class Plot:
     def _repr_mimebundle_(
         self, include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
     ) -> dict[str, Any]:
-        """Give a notebook the chart itself, and a picture where what draws pictures is installed."""
+        """Give a notebook the chart, and a picture where vl-convert is installed."""
         import json
 
         bundle: dict[str, Any] = {"text/plain": repr(self)}
@@ -187,7 +187,7 @@ def _stack(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _rename(part: Any, names: Mapping[str, str]) -> Any:
-    """Give a part of a specification with other names for views and for what can be chosen."""
+    """Rename the views and parameters in a part of a specification."""
     if isinstance(part, dict):
         return {
             key: names.get(value, value)

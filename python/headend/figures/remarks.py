@@ -1,7 +1,7 @@
-"""What in a chart of the bottleneck a reader will ask about, found in its data and explained in a sentence.
+"""Explains conspicuous shapes in charts of the bottleneck, each in a sentence.
 
-Found are a start that leaves the line idle, a rate that the line does not keep, a burst above the sustained rate and its end,
-short dips under load, and falls of the queue after drops.
+The shapes are an idle line at the start, changes of the line's rate, a burst above the sustained rate and its end, short dips
+under load, and falls of the queue after drops.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: Of its nominal rate, a line has at least so much when it is full, and less than the other when it dips.
+#: A line is full from the first share of its nominal rate on, and dips below the second.
 FULL, DIP = 0.95, 0.9
 
-#: A dip is short, and drops are near to what they cause, within so many seconds, or so many points of the chart.
+#: The longest short dip, and the longest time from drops to their effect: seconds, or points of the chart.
 SHORT_S, SHORT_POINTS = 2.0, 4
 
-#: So many points on end of one rate, within a share of it, are a level; levels this far apart are different ones.
+#: A level of the rate is this many points in a row that differ by at most this share; and the ratio of two different levels.
 LEVEL_POINTS, SAME, APART = 4, 0.04, 1.25
 
-#: Backlog with which a line is surely asked for all it has, and tokens that are no more than used up, in bytes.
+#: The backlog that certainly keeps a line busy (two full packets), and the tokens below which a bucket is used up, in bytes.
 BACKLOG, USED_UP = 3000, 4000
 
-#: A line that is not full before this share of the run, or a queue that falls by this share, is worth a sentence.
+#: The chart gets a sentence if the line is first full after this share of the run, or if the queue falls by this share.
 LATE, FALL = 0.01, 0.25
 
 
 @dataclass(frozen=True)
 class Course:
-    """How a queue and its line fared, point by point of the chart; the warm-up is in it.
+    """A queue and its line at each point of the chart, the warm-up included.
 
     Parameters
     ----------
     times
-        In seconds.
+        The times in seconds.
     rates
-        What left the queue, bit/s.
+        The rates at which packets left the queue, bit/s.
     backlogs
         Mean backlogs, bytes.
     delays
         Mean delays of the queue, ns; None where no packet left it.
     drops
-        Packets that were dropped or marked, the most in an interval of those that a point stands for.
+        Packets dropped or marked; a point stands for several intervals and has the largest value.
     tokens
-        Of the sustained rate, bytes; None where there is no such bucket.
+        The tokens of the sustained rate, bytes; None without a token bucket.
     warmup
-        The second from which on is measured.
+        The second at which measurement begins.
     """
 
     times: list[float]
@@ -66,7 +66,7 @@ class Course:
 
     @property
     def near(self) -> int:
-        """How many points are as near to each other as a cause to its effect."""
+        """The largest distance between a cause and its effect, in points."""
         step = self.times[1] - self.times[0] if len(self.times) > 1 else SHORT_S
         return max(SHORT_POINTS, round(SHORT_S / step)) if step else SHORT_POINTS
 
@@ -96,7 +96,7 @@ def read_course(result: Record, queue: str | None) -> Course | None:
 
 
 def remark_on_rate(courses: Sequence[tuple[str, Course]], nominal: float) -> str:
-    """Explain what a chart of the line's rate shows besides a full line; nothing where there is nothing else.
+    """Explain the conspicuous shapes in a chart of the line's rate; empty where the line is just full.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def remark_on_queue(course: Course, nominal: float) -> str:
 
 
 def tell_levels(course: Course, nominal: float) -> str:
-    """Tell of a burst above the sustained rate and where it ends, or of a line whose rate changes."""
+    """Describe a burst above the sustained rate and its end, or the changes of the line's rate."""
     end = _find_burst_end(course, nominal)
     if end is not None:
         before = course.rates[: course.times.index(end)]
@@ -154,7 +154,7 @@ def tell_levels(course: Course, nominal: float) -> str:
 
 
 def _tell_start(course: Course, nominal: float) -> str:
-    """Tell where the line is full for the first time, if that is not at once."""
+    """Say when the line is full for the first time; empty where it is at once."""
     full = next(
         (time for time, rate in zip(course.times, course.rates, strict=True) if rate >= FULL * nominal),
         None,
@@ -174,7 +174,7 @@ def _count_dips(course: Course, dips: Sequence[int]) -> str:
 
 
 def _find_cause(course: Course, dips: Sequence[int]) -> str:
-    """Say why a line dips: by what comes before most of its dips, or by what waits meanwhile."""
+    """Say why a line dips: after drops, with an empty queue, or with packets that waited."""
     after = sum(course.has_drops(place - course.near, place) for place in dips)
     empty = sum(course.backlogs[place] < BACKLOG for place in dips)
     if 2 * after > len(dips):

@@ -18,7 +18,7 @@ from headend.text.wording import list_names
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: Grades from the best to the worst, with a colour that is told from both backgrounds and from the others.
+#: Grades from the best to the worst, each with a colour that differs from the other ones and from both backgrounds.
 COLOURS = {
     Grade.GOOD: "#4FA061",
     Grade.FAIR: "#AE8A14",
@@ -26,18 +26,18 @@ COLOURS = {
     Grade.BAD: "#C62F2D",
 }
 
-#: Up to so many homes, those that suffer have their numbers on them.
+#: Up to this number of homes, the squares of those that suffer have numbers.
 MOST_NUMBERED = 200
 
-#: How wide a street is to its height, in homes.
+#: The ratio of a street's width to its height, in homes.
 SHAPE = 5
 
-#: Homes that suffer, of which the explanation names so many, the worst first.
+#: Suffering homes that the explanation names at most, the worst first.
 MOST_NAMED = 5
 
 
 def draw_street(results: Sequence[Record]) -> Figure | None:
-    """Draw each home of one run, in the order of the street; nothing where there are few."""
+    """Draw each home of one run, in the order of the street; None where there are fewer than ten."""
     if len(results) != 1:
         return None
     homes = gather_homes(results[0])
@@ -54,7 +54,7 @@ def draw_street(results: Sequence[Record]) -> Figure | None:
 
 
 def _tell_worst(homes: Sequence[Home]) -> str:
-    """Name those who suffer most."""
+    """Name the homes that suffer most, as a sentence."""
     suffering = sorted(
         (home for home in homes if home.worst.suffers),
         key=lambda home: (home.worst.grade is not Grade.BAD, home.worst.word != "unusable"),

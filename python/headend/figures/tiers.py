@@ -1,4 +1,4 @@
-"""A grid of settings: how everybody fares in each tier under each choice, and the figures of a tier."""
+"""The figure of a grid of settings, with each flow in each tier under each choice, and the figures of one tier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headend.text.quantity import Kind
 #: The name of the figure over all tiers.
 NAME = "grid"
 
-#: What one of an axis' units is in base units, and what the axis calls it.
+#: The unit of an axis for each kind: its size in base units, and its text in the axis' title.
 _UNITS: dict[Kind, tuple[float, str]] = {
     "time": (1e6, " (ms)"),
     "rate": (1e6, " (Mbit/s)"),
@@ -35,7 +35,7 @@ WIDE = 20.0
 
 
 def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
-    """Draw the number of each flow or group by tier, a point for each choice; who changes most first.
+    """Draw the number of each flow or group by tier, a point for each choice. The flow that changes most comes first.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
 
 
 def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[Panel]:
-    """Draw somebody's number; of several numbers that grades were by, the first."""
+    """Draw the number of one flow or group; where its grades used several numbers, the first one."""
     fates = [fate for tier in tiers for fate in tier.people.get(name, ()) if fate]
     first = fates[0]
     rows = []
@@ -86,7 +86,7 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
 
 
 def _read(fate: Fate, first: Fate) -> Sequence[float]:
-    """Give mean, low and high of the number that the first is by; nothing where it was not measured."""
+    """Give mean, low and high of the number that ``first`` is graded by; empty where it was not measured."""
     if fate.is_count or fate.headline.about == first.headline.about:
         found = fate.estimate
         return (found.mean, found.low, found.high) if found else ()
@@ -125,7 +125,7 @@ def _shape_row(
 def _draw(
     rows: pl.DataFrame, grid: Grid, title: str, kind: Kind, ends: tuple[float, float] | None = None
 ) -> vl.Chart:
-    """Draw the points of each tier; a measure with ends, such as MOS, from one to the other."""
+    """Draw the points of each tier; a measure with bounds, such as MOS, on an axis from one to the other."""
     chosen = highlight()
     # What all tiers are called alike stands under the axis once.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
@@ -186,7 +186,7 @@ def name_by_tier(name: str, tier: str) -> str:
 
 
 def draw_in_tier(draw: Callable[[], Figure | None], tier: str) -> Figure | None:
-    """Draw a figure of a tier, and call it and the files of its panels by that."""
+    """Draw a figure of a tier, with the tier's name in the figure's and its panels' names."""
     figure = draw()
     if figure is None:
         return None

@@ -11,29 +11,30 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: Share of the time in which somebody waited for a channel, and share of it that was used, from which it is called full: in single MAPs more
-#: is asked for than there is on any busy channel.
+#: A channel is full from these shares on: of the time in which a modem waited for it, and of its capacity that was used. The time alone is
+#: not enough: on any busy channel, modems request more than single MAPs have.
 FULL_TIME = 0.5
 FULL_USE = 0.95
 
-#: The same of a cell, where much of the time on the air is lost between frames: share of the time in which somebody had a frame to send.
+#: A cell is full from this share on of the time in which a station had a frame to send; gaps between frames take much of its capacity.
 FULL_CELL = 0.95
 
 
 @dataclass(frozen=True)
 class ChannelState:
-    """What went over a channel. Rates in bit/s.
+    """The use of a channel. Rates in bit/s.
 
     Parameters
     ----------
     queues
         How many queues share it.
     full_ratio
-        Share of the time in which it had less to give than was asked for; in a cell, in which somebody had a frame to send.
+        Share of the time in which modems requested more than the channel had; in a cell, in which a station had a frame to
+        send.
     granted_maps_ratio
         Of a cable upstream: share of MAPs that carried a grant; NaN elsewhere.
     is_cell
-        Whether it is a cell's, which all its queues share both ways.
+        Whether it is the channel of a cell, which all queues share in both directions.
     """
 
     channel: str
@@ -68,7 +69,7 @@ class ChannelState:
 
     @property
     def is_shared(self) -> bool:
-        """Whether others have a part of it too."""
+        """Whether several queues, or neighbours, share it."""
         return self.queues > 1 or self.neighbours_bps > 0
 
     @property

@@ -1,4 +1,4 @@
-"""Results of any kind, read back as the objects that Python made them as."""
+"""Reads results of any kind back as the objects that Python functions return for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a results folder as files, whatever was run: a run, a comparison, a sweep or a study."""
+"""Writes the tables of a results folder of any kind as files: a run, a comparison, a sweep or a study."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def export_tables(
 
 
 def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
-    """Read the tables of a results folder, whatever was run, and what to know of them."""
+    """Read the tables of a results folder of any kind, with the warnings about them."""
     manifest = read_manifest(folder)
     kind = manifest.get("kind", "run")
     if kind == "run":
@@ -117,7 +117,7 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
 
 
 def _tell_partial(results: Sequence[Result]) -> list[str]:
-    """Say which runs were stopped before their end, and so measured over less time than was asked for."""
+    """Say which runs were stopped before their end, and so measured over less time than planned."""
     found = []
     for result in results:
         if result.is_partial:
@@ -130,7 +130,7 @@ def _tell_partial(results: Sequence[Result]) -> list[str]:
 
 
 def _read_study(folder: Path) -> dict[str, pl.DataFrame]:
-    """Read what a study measured, and what became of its claims."""
+    """Read a study's measurements and the verdicts on its claims."""
     import polars as pl
 
     from headend.study.outcome import CLAIMS, POINTS

@@ -1,4 +1,4 @@
-"""Charts as a page holds them: specifications whose rows stand as columns, which page.js makes rows of again."""
+"""Charts as a page holds them: specifications with data in columns, which page.js turns into rows again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def embed_charts(figures: Sequence[Figure]) -> str:
-    """Write the specifications of all charts by their names on the page, one after the other: a chart takes ten times its text in memory."""
+    """Write the specifications of all charts, by name; one after the other, since each takes ten times its text in memory."""
     charts = (
         f"{embed_json(f'{figure.name}-{number}')}:{embed_json(shape_for_page(panel))}"
         for figure in figures

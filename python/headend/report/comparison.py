@@ -1,4 +1,4 @@
-"""What the page of several runs shows, for its template ``compare.html.j2``."""
+"""Gathers the content of the page of several runs for its template ``compare.html.j2``."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ if TYPE_CHECKING:
     from headend.figures import Figure
     from headend.results.record import Record
 
-#: Rows of a board that stand open; a longer one is folded.
+#: The most rows of an open board; a longer one is folded.
 MOST_OPEN = 14
 
 #: Missed expectations that the first screen names; the table has them all.
 MOST_MISSED = 3
 
-#: Figures that show why where the one that an answer names is not on the page.
+#: Figures to show where the page does not have the one that the answer names, the best first.
 INSTEAD = ("queue", "queue-delay", "delay")
 
 
 @dataclass(frozen=True)
 class ShownTier:
-    """The tables of one tier; everything in them is of all seeds.
+    """The tables of one tier; all values are over all seeds.
 
     Parameters
     ----------
     label
         Empty where there is one tier alone.
     variants
-        Its settings.
+        The settings of the tier.
     results
         The result of each over its seeds.
     notes
-        Sentences that say what the table of people leaves out.
+        Sentences about facts that the table of people does not have.
     people
-        By what to call a flow or group: how it fared under each setting.
+        How each flow or group fared under each setting, by its label.
     queues
-        The queue that the settings are compared by, in each.
+        The compared queue under each setting.
     board
-        The figures.
+        The rows of the figures.
     reading
-        How they are to be read.
+        A sentence on how to read the figures.
     """
 
     label: str
@@ -93,9 +93,9 @@ def describe_comparison(
     figures
         Those of the page.
     unfinished
-        Runs that were asked for too and did not come to their end.
+        Requested runs that did not finish.
     missing_seeds
-        The seeds that these were to have, by the label of their setting.
+        The seeds of the unfinished runs, by the label of their setting.
     """
     variants = gather_variants(results)
     pooled = [variant.pool() for variant in variants]
@@ -124,7 +124,7 @@ def describe_comparison(
 
 
 def _show_alone(result: Record) -> dict[str, Any]:
-    """Gather the tables of the only setting there is, over its seeds."""
+    """Gather the tables for a comparison of one setting, over its seeds."""
     return {
         "verdict": judge(result),
         "channels": gather_channels(result),

@@ -20,7 +20,7 @@ MOST_SVG = 150_000
 
 
 class Presented(ABC):
-    """What a notebook shows with the first screen of its page, and whose figures have names."""
+    """A result that a notebook shows as the first screen of its page, with figures by name."""
 
     @abstractmethod
     def present(self) -> tuple[Answer, list[Figure]]:

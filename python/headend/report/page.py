@@ -52,11 +52,11 @@ def write_report(
     path
         The HTML file.
     title
-        What to call the page; by default what the first scenario calls itself.
+        The page's title; by default that of the first scenario.
     unfinished
-        Runs that were asked for too and did not come to their end.
+        Requested runs that did not finish.
     missing_seeds
-        The seeds that these were to have, by the label of their setting.
+        The seeds of the unfinished runs, by the label of their setting.
     """
     figures = draw_figures(results)
     if len(results) == 1 and not unfinished and not missing_seeds:
@@ -98,7 +98,7 @@ def write_page(page: str, path: Path, made_of: str = "") -> Path:
     path
         The file.
     made_of
-        A fingerprint of what the page shows, by which it need not be made again.
+        A fingerprint of the page's content; a page with the same one is not made again.
     """
     write_file(seal_page(page, made_of), path)
     return path
@@ -106,9 +106,9 @@ def write_page(page: str, path: Path, made_of: str = "") -> Path:
 
 @functools.cache
 def fingerprint_drawing() -> str:
-    """Tell what draws pages and figures from every other release of it.
+    """Give a fingerprint of the code that draws pages and figures.
 
-    That is headend's own code and templates, what its engine says of measures, and Jinja.
+    It covers headend's own code and templates, the engine's description of measures, and Jinja.
     """
     from headend import _engine
     from headend.version import read_version
@@ -128,7 +128,7 @@ def bundle_libraries() -> str:
 
 
 def mark_code(text: str) -> markupsafe.Markup:
-    """Show what stands between backticks as code; everything else is escaped.
+    """Show text between backticks as code, and escape everything.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def mark_code(text: str) -> markupsafe.Markup:
 
 
 def _reveal_text(value: Any) -> Any:
-    """Make control characters in texts of others visible; what is HTML already is ours."""
+    """Make control characters in plain texts visible; HTML comes from headend and stays as it is."""
     return reveal(value) if type(value) is str else value
 
 

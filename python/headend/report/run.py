@@ -1,4 +1,4 @@
-"""What the page of one run shows, for its template ``report.html.j2``."""
+"""Gathers the content of the page of one run for its template ``report.html.j2``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of one expectation of a scenario, as a manifest keeps it."""
+"""The outcome of one expectation of a scenario, as a manifest keeps it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an expectation asked and what was found.
+    """An expectation, its measured value, and whether it was met.
 
     ``measured`` is in base units (ns, bit/s, bytes, ratio), None where nothing was measured.
     """

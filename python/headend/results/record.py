@@ -1,7 +1,7 @@
-"""What a run left: its tables as Polars frames, its manifest, and the folder they are kept in.
+"""The record of a run: its tables as Polars frames, its manifest, and its folder.
 
-What is found out about a record, such as how each flow fared, stands in wings above this one; `once`
-keeps it beside the record, as several of them ask for it.
+Functions of higher packages analyse a record, such as the grades of its flows. `once` keeps their
+return values beside the record, since several callers need them.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Record:
     tables
         Frames by name.
     manifest
-        What was run: the resolved scenario, seed, versions, whether the run is partial.
+        A description of the run: the resolved scenario, seed, versions, whether the run is partial.
     label
-        What to call this run beside others.
+        The run's name beside other runs.
     wall_seconds
         How long the run took; not kept in the folder, so that equal runs give equal folders.
     capture
-        The packets it captured, if it captured any and was not read back from a folder.
+        The captured packets; None if there are none, or if the run was read back from a folder.
     """
 
     tables: dict[str, pl.DataFrame]
@@ -64,7 +64,7 @@ class Record:
     folder: Path | None = None
     wall_seconds: float | None = field(default=None, compare=False)
     capture: Capture | None = field(default=None, compare=False)
-    #: What was found out about it, by the function that did; see `once`.
+    #: Return values of functions of this record, by function; see `once`.
     found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -94,7 +94,7 @@ class Record:
 
     @property
     def samples(self) -> pl.DataFrame:
-        """Every single measurement behind ``measures``."""
+        """A row per single measurement behind ``measures``."""
         return self.tables["samples"]
 
     @property
@@ -139,12 +139,12 @@ class Record:
 
     @property
     def expectations(self) -> list[Outcome]:
-        """What the scenario's ``[expect]`` asked, what was measured, and whether it was met."""
+        """The scenario's expectations, each with its measured value and whether it was met."""
         return [Outcome(**row) for row in self.manifest.get("expectations", [])]
 
     @property
     def warnings(self) -> list[str]:
-        """What to read before the results are trusted."""
+        """Warnings to read before the results are trusted."""
         return list(self.manifest.get("warnings", []))
 
     @classmethod
@@ -180,7 +180,7 @@ class Record:
         return cls(tables, manifest, label, folder)
 
     def write_into(self, folder: Path) -> None:
-        """Write manifest, tables and what was captured into a folder that exists."""
+        """Write manifest, tables and captured packets into a folder that exists."""
         for name, table in self.tables.items():
             write_bytes(folder / f"{name}.parquet", encode_table(table))
         if self.capture:
@@ -189,12 +189,12 @@ class Record:
 
 
 def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
-    """Find something out about a record once, and keep it beside the record for whoever asks again.
+    """Call a function of a record once, and keep its return value beside the record for later calls.
 
     Parameters
     ----------
     find
-        A function of a record that always gives the same. What it gives must not be changed.
+        A function that always returns the same for one record. Callers must not change what it returns.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
 
 
 def list_names_of(record: Record, kind: str) -> set[str]:
-    """Give what the flows (``flow``) or links (``link``) of a run's scenario are called."""
+    """Give the names of the flows (``flow``) or links (``link``) of a run's scenario."""
     return set(record.manifest["scenario"].get(kind, {}))
 
 

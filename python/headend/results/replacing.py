@@ -1,4 +1,4 @@
-"""What of a results folder headend wrote: ``--force`` replaces a folder that holds nothing else."""
+"""Finds files in a results folder that headend did not write: ``--force`` replaces a folder without such files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from headend.results.scratch import sweep_up
 from headend.results.seal import SEALS, read_seals
 
-#: The page of a results folder, which is made again from its files and so is not sealed.
+#: The page of a results folder. It is not sealed, since it can be made again from the other files.
 PAGE = "report.html"
 
 #: Folders that commands write into a results folder unless they are told otherwise, each with the endings of their files.
@@ -23,15 +23,15 @@ MOST_NAMED = 3
 
 
 def find_foreign(folder: Path) -> list[str]:
-    """Find what is in a results folder that its results did not write, such as a note, or other results.
+    """Find files in a results folder that do not belong to its results, such as a note, or other results.
 
-    Of results are their sealed files, their page, and pictures and tables that were made of them: tables in any folder,
-    since ``--csv`` may name one, and pictures in the folder ``figures``.
+    Sealed files, the page, pictures in the folder ``figures``, and tables made of the results belong to them. Tables may
+    be in any folder, since ``--csv`` may name one.
 
     Parameters
     ----------
     folder
-        The results; its seals must be readable.
+        The results folder; its seals must be readable.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def find_foreign(folder: Path) -> list[str]:
     Raises
     ------
     InputError
-        When the seals are gone or damaged: then nobody knows what the results wrote.
+        When the seals are gone or damaged, so that the results' own files are not known.
     """
     sweep_up(folder)
     sealed = set(_list_sealed(folder, PurePosixPath()))
@@ -52,14 +52,14 @@ def find_foreign(folder: Path) -> list[str]:
     for path in _list_files(folder):
         if path in sealed or _is_written_later(path, own_folders, tables):
             continue
-        # The topmost folder that holds nothing of the results stands for all that is in it.
+        # The topmost folder without a file of the results stands for all its files.
         above = [parent for parent in path.parents if not _is_known(parent, own_folders)]
         foreign.add(f"{above[-1]}/" if above else str(path))
     return sorted(foreign)
 
 
 def name_some(names: list[str]) -> str:
-    """Name the first of several, and say how many there are besides.
+    """Name the first of several names, and say how many more there are.
 
     Examples
     --------
@@ -71,11 +71,11 @@ def name_some(names: list[str]) -> str:
 
 
 def _list_sealed(folder: Path, within: PurePosixPath) -> Iterator[PurePosixPath]:
-    """Give the files that seals name; of results within results, those that their own seals name."""
+    """Give the files that seals name, with those that the seals of inner results name."""
     yield within / SEALS
     for name in read_seals(folder / within):
         path = PurePosixPath(name)
-        # Seals that lead round or out of the folder are none that headend wrote.
+        # headend writes no seals that name themselves or a folder outside.
         if path.name == SEALS and path.parent.parts and ".." not in path.parts:
             yield from _list_sealed(folder, within / path.parent)
         else:
@@ -83,7 +83,7 @@ def _list_sealed(folder: Path, within: PurePosixPath) -> Iterator[PurePosixPath]
 
 
 def _list_files(folder: Path) -> Iterator[PurePosixPath]:
-    """Give everything in a folder that is not itself a folder; a link is not followed."""
+    """Give all files and links in a folder and below it; links are not followed."""
     for place, folders, files in os.walk(folder):
         links = [name for name in folders if (Path(place) / name).is_symlink()]
         for name in (*files, *links):

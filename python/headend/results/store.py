@@ -1,4 +1,4 @@
-"""Where finished points are kept: a Parquet file for each, whole or not there, named by the key of its content and by its seal."""
+"""The store of finished points: one Parquet file for each, named by the key of its content and by its seal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PointStore:
         self.folder = folder
 
     def find(self, keys: Iterable[str]) -> set[str]:
-        """Say which of some points are kept and whole; what is damaged is taken away, to be run again, and that is said."""
+        """Give the points that are kept and whole; damaged ones are removed with a note, to be run again."""
         refuse_link(self.folder)
         sweep_up(self.folder)
         kept, damaged = set(), []
@@ -94,7 +94,7 @@ class PointStore:
         return decode_table(content, path)
 
     def find_damage(self) -> Iterator[str]:
-        """Say of each point that is not what was written what is wrong with it; of those without a seal, how many there are."""
+        """Describe the fault of each changed point, and count the points without a seal."""
         if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
             yield f"{self.folder}: expected a folder of the results, found a link or a file"
             return
@@ -138,12 +138,12 @@ class PointStore:
 
 
 def is_point(path: Path) -> bool:
-    """Say whether a file is called as a finished point is, whatever is in it."""
+    """Say whether a file has the name of a finished point, whatever its content."""
     return path.parent.name == POINT_FOLDER and _NAME.fullmatch(path.name) is not None
 
 
 def _read(path: Path) -> bytes | None:
-    """Give the content of a point's file; None where it is not what was written under this name."""
+    """Give the content of a point's file; None where it was changed since it was written."""
     name = _NAME.fullmatch(path.name)
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

@@ -1,4 +1,4 @@
-"""A comparison, as people have it in Python: its runs, its folder and its report; and how its runs are read back."""
+"""A comparison in Python: its runs, its folder and its report; and reading its runs back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Flows that one error names at most.
 MOST_NAMED = 6
 
-#: What a comparison's folder holds besides those of its runs.
+#: Names in a comparison's folder that no folder of a run may have.
 TAKEN = (MANIFEST, SEALS, REPORT, "figures")
 
 
@@ -45,9 +45,9 @@ class Comparison(Presented):
     name: str
     title: str = ""
     folder: Path | None = field(default=None, compare=False)
-    #: Runs asked for that did not come to their end, by what they are called.
+    #: The names of requested runs that did not finish.
     unfinished: list[str] = field(default_factory=list)
-    #: The seeds that these were to have, by the label of their setting.
+    #: The seeds of the unfinished runs, by the label of their setting.
     missing_seeds: dict[str, list[int]] = field(default_factory=dict)
 
     @property
@@ -108,7 +108,7 @@ class Comparison(Presented):
 
     @property
     def warnings(self) -> list[str]:
-        """What to read before the comparison is trusted, beside what its runs say of themselves."""
+        """Warnings about the comparison, besides those of its runs."""
         return warn_of_variants(self.variants, self.missing_seeds)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
@@ -177,7 +177,7 @@ def load_results(folders: Sequence[str | Path]) -> list[Result]:
 
 
 def _refuse_unrelated(results: Sequence[Result]) -> None:
-    """Refuse runs of which one has no flow that any other has: nothing of it can be set beside anything."""
+    """Refuse a run that shares no flow with any other run, since it cannot be compared."""
     flows = [list_names_of(result, "flow") for result in results]
     for number, own in enumerate(flows):
         others = set().union(*(other for at, other in enumerate(flows) if at != number))

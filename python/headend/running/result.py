@@ -1,4 +1,4 @@
-"""The result of a run, as people have it in Python: what it left, what is to be said of it, and its report."""
+"""The result of a run in Python: its record, its answer and verdict, and its report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Result(Record, Presented):
 
     @property
     def answer(self) -> Answer:
-        """What its page says first: question, at most two sentences, a matrix, and the name of the figure that shows why."""
+        """The beginning of its page: question, at most two sentences, a matrix, and the name of the figure that shows why."""
         return self.present()[0]
 
     @property
@@ -54,7 +54,7 @@ class Result(Record, Presented):
 
     @property
     def verdict(self) -> Verdict:
-        """How everybody fared and where the queue stood: ``notes`` are sentences, ``to_dict()`` gives it as ``run --json`` does."""
+        """How each flow fared and where the queue stood: ``notes`` are sentences, ``to_dict()`` gives it as ``run --json`` does."""
         from headend.judging.verdict import judge
 
         return judge(self)

@@ -1,4 +1,4 @@
-"""What the page and the command of a study say first: its question, how its claims stand, and the most telling of them."""
+"""The answer of a study: its question, the verdicts on its claims in a sentence, and a matrix of the first claims."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from headend.figures.figure import Figure
     from headend.study.definition import Study
 
-#: Claims that the matrix shows; the table below has all.
+#: Claims that the matrix shows; the table below it has all.
 MOST_CLAIMS = 6
 
-#: Letters of what was published or measured that a cell of the matrix shows.
+#: Letters of a published or measured value that a cell of the matrix shows.
 MOST_LETTERS = 64
 
 #: Claims that a sentence names.
@@ -34,7 +34,7 @@ GRADES = {
     Verdict.UNTESTABLE: Grade.NONE,
 }
 
-#: What is said of several claims with each verdict.
+#: The verb for several claims with each verdict.
 _PLURALS = {
     Verdict.DIFFERS: "differ",
     Verdict.UNDECIDED: "are undecided",
@@ -42,15 +42,15 @@ _PLURALS = {
 }
 _SINGULARS = {**_PLURALS, Verdict.DIFFERS: "differs", Verdict.UNDECIDED: "is undecided"}
 
-#: Which verdicts a reader asks about first.
+#: Verdicts in the order in which sentences and tables give them.
 _FIRST = (Verdict.DIFFERS, Verdict.UNDECIDED, Verdict.UNTESTABLE, Verdict.REPRODUCED)
 
 
 def answer_study(
     study: Study, judgements: Sequence[Judgement], figures: Sequence[Figure]
 ) -> Answer:
-    """Say what a study found."""
-    # What differs is named in the sentences, so it is in the table whatever it is evidence for.
+    """Answer a study's question by the verdicts on its claims."""
+    # Sentences name the claims that differ, so the matrix shows them first.
     ordered = order_claims(judgements)
     ordered.sort(key=lambda one: one.finding.verdict is not Verdict.DIFFERS)
     shown = ordered[:MOST_CLAIMS]
@@ -66,16 +66,16 @@ def answer_study(
 
 
 def answer_studies(question: str, sentences: Sequence[str], counts: Mapping[str, Counts]) -> Answer:
-    """Say how the published results of all documents stand.
+    """Answer a question by the verdicts on the published results of all documents.
 
     Parameters
     ----------
     question
         The headline.
     sentences
-        What is said of them.
+        The sentences of the answer.
     counts
-        Of each document, how many published results have each verdict.
+        The number of published results with each verdict, by document.
     """
     rows = tuple(
         Row(document, tuple(_draw_count(verdict, own.get(verdict, 0)) for verdict in Verdict))
@@ -86,7 +86,7 @@ def answer_studies(question: str, sentences: Sequence[str], counts: Mapping[str,
 
 
 def order_claims(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Order claims by what they are evidence for, published results first, and among equals what differs first."""
+    """Order claims by kind, published results first; within a kind, those that differ come first."""
     kinds = list(Kind)
     return sorted(
         judgements,
@@ -95,7 +95,9 @@ def order_claims(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def tell_claims(judgements: Sequence[Judgement]) -> list[str]:
-    """Say how many claims are reproduced, name the others, and count the published results apart where there are other claims too.
+    """Say how many claims are reproduced, and name the others.
+
+    Where there are published results and other claims, a second sentence counts the published results.
 
     Parameters
     ----------

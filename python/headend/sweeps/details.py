@@ -1,4 +1,4 @@
-"""What a sweep's page tells in tables: the best setting of every line, every knee, and what each axis explains."""
+"""The tables of a sweep's page: the best setting of every line, every knee, and the variance that each axis explains."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from headend.text.wording import join_names
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts, with a grade for the colour of each row where it has one.
+    """A table of texts, with a grade for the colour of each row.
 
     Parameters
     ----------
     title
-        What it shows.
+        The heading.
     note
         How to read it.
     columns
-        What stands above the columns.
+        The headings of the columns.
     rows
-        Of as many texts.
+        The rows, each with one text for each column.
     grades
-        Of each row.
+        The grade of each row; ``Grade.NONE`` for no colour.
     """
 
     title: str
@@ -53,7 +53,7 @@ _WORDS = {
 
 
 def tabulate_bests(conclusion: Conclusion) -> Table | None:
-    """List the best setting along each axis under the wish; None without one."""
+    """List the best setting along each axis under the wish; None without a wish."""
     if not conclusion.bests:
         return None
     wish, grid = conclusion.sweep.wish, conclusion.grid
@@ -104,7 +104,7 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
 
 
 def tabulate_knees(conclusion: Conclusion) -> Table | None:
-    """List what each measure does along each axis of numbers, and its knee; None where there is no such axis."""
+    """List the curve of each measure along each axis of numbers, with its knee; None without such an axis."""
     if not conclusion.knees:
         return None
     grid = conclusion.grid
@@ -143,7 +143,7 @@ def _tell_knee(conclusion: Conclusion, knee: Knee) -> str:
 
 
 def tabulate_shares(conclusion: Conclusion) -> Table | None:
-    """List how much of each measure's variance each axis explains; None where there is one axis only."""
+    """List how much of each measure's variance each axis explains; None with only one axis."""
     dimensions = [own for own in conclusion.grid.dimensions if len(own.labels) > 1]
     if len(dimensions) < 2:
         return None

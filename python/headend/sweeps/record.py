@@ -1,4 +1,4 @@
-"""What a sweep left: its table, what failed, and what follows from it."""
+"""The record of a sweep: its table, its failures, and its conclusion."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweepRecord:
-    """What a sweep gave.
+    """The results of a sweep.
 
     Parameters
     ----------
     sweep
-        What was asked.
+        The sweep.
     table
         A row for each point, flow or queue, and metric: the axes, ``seed``, ``measure`` (its whole name, or the one that
         the sweep's file gives), ``subject``, ``direction``, ``metric``, ``value`` in the base unit ``unit`` (ns, bit/s, B,
@@ -33,10 +33,10 @@ class SweepRecord:
     failures
         Why points failed, by their place and seed.
     complete
-        Whether all points were run; a sweep that was stopped has those that were done.
+        Whether all points were run; a stopped sweep has the finished ones.
     notes
-        What to read before the results are trusted: what the scenarios are warned of, and where that is not all of them,
-        and what the sweep sets in place of what they wrote.
+        Sentences to read before the results are trusted. They are the warnings about the scenarios, with the scenario's
+        name where not all have it, and the keys that the sweep sets in place of the scenarios' own values.
     """
 
     sweep: Sweep
@@ -53,10 +53,10 @@ class SweepRecord:
 
     @functools.cached_property
     def conclusion(self) -> Conclusion:
-        """What follows from it: the best setting along each axis, knees, the trade-off, and which axis matters for what."""
+        """The best setting along each axis, knees, the trade-off, and the variance that each axis explains."""
         return conclude(self.sweep, self.table)
 
     @property
     def answer(self) -> Answer:
-        """What a page or command says first."""
+        """The answer with which a page or command begins."""
         return answer_sweep(self.conclusion)

@@ -1,4 +1,4 @@
-"""The result of a sweep, as people have it in Python."""
+"""The result of a sweep in Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SweepResult(SweepRecord, Presented):
-    """What a sweep gave: ``table`` has every point, ``summary`` the means over seeds, ``conclusion`` what follows.
+    """The results of a sweep: ``table`` has every point, ``summary`` the means, ``conclusion`` the best settings.
 
     A notebook shows it with its question, its answer, the best settings, and the figure that shows why.
     """

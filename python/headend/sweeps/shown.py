@@ -1,4 +1,4 @@
-"""Which figures of a sweep are shown where not all can be, and what each of them measures."""
+"""Chooses the figures of a sweep that are shown, and describes each of them."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Shown:
     Parameters
     ----------
     measure
-        As the table calls it.
+        The figure's name in the table.
     kind
         What it measures.
     is_rising
-        Whether more of it is better; None where that depends on what is asked.
+        Whether a larger value is better; None where that depends on the question.
     metric
-        The name of what is measured, without its statistic, such as ``mos``; nothing of a sum.
+        The name of the metric without its statistic, such as ``mos``; empty for a sum.
     range
-        The least and the largest value, where they are not those of every such quantity.
+        The least and the largest value; None for the bounds of its kind.
     """
 
     measure: str
@@ -54,7 +54,7 @@ class Shown:
 
     @property
     def figure(self) -> Figure:
-        """What is measured, as runs are compared by it."""
+        """The figure by which the comparison of runs knows it."""
         return Figure(
             self.measure,
             self.metric,
@@ -65,12 +65,12 @@ class Shown:
 
 
 def choose_shown(sweep: Sweep, table: pl.DataFrame) -> list[Shown]:
-    """Choose the figures to show: those that the file names, or of each flow the one people would ask for first.
+    """Choose the figures to show: those that the file names, else the first one of each flow's application.
 
     Parameters
     ----------
     sweep
-        Whose table it is.
+        The sweep of the table.
     table
         Its results, or the summary of them.
     """
@@ -124,12 +124,12 @@ def describe_figure(row: Mapping[str, Any]) -> Shown:
 
 
 def _find_metric(word: str, known: Mapping[str, Metric]) -> str | None:
-    """Find a metric by a word of a quantity; what is measured downstream has a second name."""
+    """Find a metric by a word of a quantity, with or without the ending ``_down`` of downstream measures."""
     return next((name for name in (word, word.removesuffix("_down")) if name in known), None)
 
 
 def _find_kind(unit: str, metric: Metric | None) -> Kind:
-    """Say what a unit measures; shares and plain numbers have the same."""
+    """Give the kind of a unit; the metric tells ratios and plain numbers apart, which share the unit 1."""
     if unit == "1":
         return "ratio" if metric and metric.kind == "ratio" else "number"
     kinds: dict[str, Kind] = {own: kind for kind, own in BASE_UNITS.items()}
@@ -137,7 +137,7 @@ def _find_kind(unit: str, metric: Metric | None) -> Kind:
 
 
 def _choose_first(found: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give for each flow or group what its application reports first, or its goodput."""
+    """Give the first measure of each flow's application, or its goodput where it reports none."""
     order = {f"{name}.mean": number for number, name in enumerate(list_measures())}
     goodputs: dict[str, dict[str, Any]] = {}
     reports: dict[str, dict[str, Any]] = {}
