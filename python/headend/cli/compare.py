@@ -285,7 +285,7 @@ def _refuse_settings(
     seeds: str | None,
     memory: str | None,
 ) -> None:
-    """Refuse what changes a scenario where runs that are finished are compared."""
+    """Refuse options that change a scenario, where finished runs are compared."""
     given = [
         ("--set", bool(settings)),
         ("--seed", seed is not None),
@@ -306,7 +306,7 @@ def _load_finished(
     force: bool,
     wanted: Wanted,
 ) -> tuple[Comparison, list[Unwritten]]:
-    """Keep runs that are finished side by side; say also what of them could not be written."""
+    """Write finished runs side by side into one folder, and report the files that could not be written."""
     from headend.judging.comparison import check_labels, gather_variants
     from headend.judging.grid import find_grid, name_choices
     from headend.results.folder import MANIFEST, choose_folder
@@ -353,7 +353,7 @@ def _load_finished(
 
 
 def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
-    """Say why there is nothing to compare where all runs are of one choice, and what to do instead."""
+    """Say why runs of one choice cannot be compared, and what to do instead."""
     from headend.judging.caveats import write_seeds
 
     folders = shlex.join(sources)
@@ -367,7 +367,7 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
 
 
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
-    """Read ``5`` as so many seeds, and ``1,2,5`` as those."""
+    """Read ``5`` as five seeds, and ``1,2,5`` as a list of seeds."""
     from headend.running.experiment import choose_seeds
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -410,7 +410,7 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 
 def _print_comparison(comparison: Comparison, *, full: bool) -> None:
-    """Print the answer, what was missed, what to read before it is trusted, and where the rest is."""
+    """Print the answer, missed expectations, warnings, and where the full results are."""
     from headend.cli.first_lines import print_answer
     from headend.judging.caveats import tell_unfinished
     from headend.judging.missed import list_missed
@@ -434,7 +434,7 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
 
 
 def _print_tier(tier: Tier) -> None:
-    """Print how everybody fared under each setting of a tier, in words and in figures, over all seeds."""
+    """Print how each flow fared under each setting of a tier, in words and in figures, over all seeds."""
     from headend.cli.tables import draw_board, draw_comparison, fit
     from headend.judging.comparison import compare_figures, explain_board
     from headend.judging.verdict import judge, note_comparison

@@ -209,9 +209,9 @@ def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
 def conclude(
     results: Sequence[Result], unwritten: Sequence[Unwritten], *, stopped: bool = False
 ) -> ExitCode:
-    """Say on standard error what of the results could not be written, and give the exit code.
+    """Report files of the results that could not be written on standard error, and give the exit code.
 
-    A report that is missing counts for more than expectations that are missed: not all is there that was asked for.
+    A report that is missing counts for more than expectations that are missed: the results are incomplete.
     """
     for one in unwritten:
         if one.line:
@@ -256,7 +256,7 @@ def describe_result(result: Result) -> dict[str, object]:
 
 
 def print_result(result: Result, *, full: bool = False) -> None:
-    """Print the answer, what of the expectations was missed, what to read before it is trusted, and where the rest is.
+    """Print the answer, missed expectations, warnings, and where the full results are.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def _print_all(result: Result, verdict: Verdict) -> None:
 
 
 def print_warnings(texts: Iterable[str]) -> None:
-    """Print what to read before the results are trusted, each once."""
+    """Print the warnings about the results, each once."""
     console = make_output()
     for text in dict.fromkeys(texts):
         console.print(write_line(("Warning", "yellow"), f": {text}."), end="\n\n")

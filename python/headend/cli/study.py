@@ -256,7 +256,7 @@ class Told:
 
 
 def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
-    """Give the folder of a study's results; of several studies, each has its own below the one that is asked for."""
+    """Give the folder of a study's results; several studies have one each, below the folder of ``--out``."""
     from headend.study.outcome import choose_study_folder
 
     if out is None:

@@ -232,7 +232,7 @@ def _print_settings(result: SweepResult) -> None:
 
 
 def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
-    """Print what to read before the results are trusted; of much of it, where the rest is."""
+    """Print the warnings about the results; of many, only some, and where the others are."""
     shown = MOST_WARNINGS if len(texts) > MOST_WARNINGS + 1 else len(texts)
     print_warnings(texts[:shown])
     if more := len(texts[shown:]):
@@ -240,7 +240,7 @@ def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
 
 
 def _print_troubles(result: SweepResult, *, brief: bool) -> None:
-    """Say on standard error what failed, each reason once, and what an interruption left; in brief, in one line each."""
+    """Report failed points on standard error, each reason once, and what an interruption left unfinished."""
     from headend.sweeps.outcome import count_done, list_failures
 
     messages = make_messages()

@@ -97,7 +97,7 @@ def draw_people(verdict: Verdict) -> Table:
 
 
 def explain_people(findings: Sequence[Finding]) -> str:
-    """Say what the marks in that table mean; nothing where it has none."""
+    """Explain the marks in that table; empty where it has none."""
     notes = []
     if any(finding.is_both_ways for finding in findings):
         notes.append(f"{BOTH_WAYS} up and down together.")
@@ -229,7 +229,7 @@ def _write_queue(row: Mapping[str, Any], units: TableUnits, marks: bool) -> list
 
 
 def draw_expectations(result: Record) -> Table:
-    """Draw what the scenario asked of itself and what was found."""
+    """Draw the scenario's expectations with their measured values."""
     table = _new_table("", "expected", "measured")
     for outcome in result.expectations:
         sign = Text("✓ met", style="green") if outcome.met else Text("✗ missed", style="bold red")
@@ -372,7 +372,7 @@ def draw_grade(grade: str) -> Text:
 
 
 def fit(console: Console, table: Table) -> RenderableType:
-    """Give a table as it is where it fits, and on a narrow terminal its rows one below the other, so that nothing is cut."""
+    """Give a table that fits the terminal: on a narrow one, each row is stacked so that no text is cut."""
     narrow = console.width < NARROW and _measure(console, table).maximum > console.width
     return _stack(table) if narrow or not fits(console, table) else table
 

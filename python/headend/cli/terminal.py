@@ -197,7 +197,7 @@ def answer_errors(typed: Iterable[object] = (), *, as_json: bool = False) -> Ite
 
 
 def _check_typed(values: Iterable[object]) -> None:
-    """Refuse what was typed and cannot be written down."""
+    """Refuse typed text that cannot be encoded."""
     for value in values:
         for item in value if isinstance(value, tuple) else [value]:
             if isinstance(item, str | Path):
@@ -230,7 +230,7 @@ def fail(message: str, *, as_json: bool = False) -> NoReturn:
 
 
 def print_error(line: str) -> None:
-    """Print what is wrong on standard error."""
+    """Print an error on standard error."""
     told = _leave_out_python(line)
     make_messages().print(write_line(("error", "bold red"), ": ", told), soft_wrap=True)
 

@@ -98,7 +98,7 @@ class Frames(Mapping[str, pl.DataFrame]):
         self._made: dict[str, pl.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        """Give a table; one without rows has its columns all the same."""
+        """Give a table; a table without rows still has its columns."""
         if name not in self._made:
             columns = self._tables[name].read() if name in self._tables else {}
             self._made[name] = _build_frame(columns, self._types[name])
@@ -114,7 +114,7 @@ class Frames(Mapping[str, pl.DataFrame]):
 
 
 def build_frames(tables: Mapping[str, Columns]) -> dict[str, pl.DataFrame]:
-    """Make frames of all the engine's columns; a table without rows has its columns all the same."""
+    """Make frames of all the engine's columns; a table without rows still has its columns."""
     return dict(Frames(tables))
 
 

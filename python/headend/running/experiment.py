@@ -257,7 +257,7 @@ def _load(text: Text, overrides: Overrides) -> Loaded:
 
 
 def read_seed(seed: Any) -> int:
-    """Give a seed as Python's own number, and refuse what is none."""
+    """Give a seed as a Python integer, and refuse other values."""
     number = read_integer(seed)
     if number is None or not 0 <= number <= LARGEST_SEED:
         raise InputError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {seed!r}")
@@ -265,7 +265,7 @@ def read_seed(seed: Any) -> int:
 
 
 def choose_seeds(wanted: int | Sequence[int], first: int) -> list[int]:
-    """Give the seeds of a comparison: so many from the first on, or those that are listed.
+    """Give the seeds of a comparison: a count of seeds from the first on, or the listed ones.
 
     Examples
     --------

@@ -20,7 +20,7 @@ def spell_out(path: str, queue_path: str) -> str:
 def check_shared(
     varied: Sequence[tuple[str, str]], shared: Overrides, queue_path: str, shown_as: str, by: str
 ) -> None:
-    """Refuse what all runs would share if something that is varied did not take its place in each of them.
+    """Refuse a shared setting that a varied value replaces in every run.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _unquote(value: str) -> str:
 
 
 def _resolve_whole(text: Text) -> Mapping[str, Any]:
-    """Give the scenario as it is without settings; nothing where it is whole only with them."""
+    """Give the resolved scenario without settings; empty where it is valid only with them."""
     try:
         return text.load().resolved
     except InputError:
@@ -200,7 +200,7 @@ def _find_replacing(
 
 
 def _resolve(text: Text, overrides: Overrides) -> set[str]:
-    """Give all paths of a scenario; none where it is whole only with what is set later."""
+    """Give all paths of a scenario; none where it is valid only with later settings."""
     try:
         return set(_list_paths(text.load(overrides).resolved, ""))
     except InputError:
