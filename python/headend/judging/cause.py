@@ -163,7 +163,7 @@ def _blame_channel(result: Record, queue: QueueState, state: ChannelState) -> Ca
     name = "Wi-Fi channel" if state.is_cell else f"{state.direction}stream channel"
     told = f"the {name} {state.channel} is full"
     advice = "Only more capacity or less load gives everyone their rate"
-    # Packets wait long at a full channel only if the queue lets them: an AQM would slow TCP senders down.
+    # Where senders slow down, the queue decides how long packets wait for the channel.
     if queue.standing_ratio > STANDING_TIME:
         told += f", and packets wait {write_quantity(queue.delay_p50_ns)} in {_name(queue)}"
         tries = _name_setting(result, queue) if queue.is_tcps else ""

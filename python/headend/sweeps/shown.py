@@ -54,7 +54,7 @@ class Shown:
 
     @property
     def figure(self) -> Figure:
-        """The figure by which the comparison of runs knows it."""
+        """The same figure in the form that comparisons of runs use."""
         return Figure(
             self.measure,
             self.metric,
