@@ -391,7 +391,7 @@ def test_a_key_of_ones_own_leads_nowhere() -> None:
 
 def test_a_parameter_that_is_called_as_a_measure_has_the_list_of_what_there_is() -> None:
     told = refuse(queue__delay="5 ms")
-    assert 'unknown key; expected one of 23 names: "' in told
+    assert "unknown key; expected one of " in told
     assert told.endswith('; "delay" is a measure: FLOW.delay.p95 or LINK.up.delay.p95 in [expect]')
 
 

@@ -13,7 +13,7 @@ from headend.errors import InputError, suggest
 from headend.judging.expect import Quantity, parse_quantity_name
 from headend.results.store import PointStore
 from headend.running.memory import Allowance
-from headend.scenario.source import read_scenario
+from headend.scenario.source import Text, read_scenario
 from headend.scenario.subjects import Vocabulary
 from headend.study.definition import Point, Study
 from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
@@ -123,11 +123,16 @@ def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job
     """
     columns = Columns(study.measures, study.distributions, study.series)
     points = study.list_points()
-    jobs = [_prepare(study, point, columns, allowance) for point in points]
+    # Points of one scenario share its text. It is read anew each time: the file may have changed.
+    read = functools.cache(read_scenario)
+    jobs = [
+        _prepare(study, point, read(point.scenario, study.reach), columns, allowance)
+        for point in points
+    ]
     # Only a scenario tells what `queue` stands for.
     kinds = {(point.scenario, dict(point.overrides).get("bottleneck")): point for point in points}
     for point in kinds.values():
-        scenario = _read_text(point.scenario, study.reach).load(point.overrides).scenario
+        scenario = read(point.scenario, study.reach).load(point.overrides).scenario
         study.check_paths(scenario.queue_path or "")
     return jobs
 
@@ -164,11 +169,12 @@ def note_study_warnings(study: Study, jobs: Sequence[Job]) -> list[str]:
     )
 
 
-def _prepare(study: Study, point: Point, columns: Columns, allowance: Allowance | None) -> Job:
+def _prepare(
+    study: Study, point: Point, text: Text, columns: Columns, allowance: Allowance | None
+) -> Job:
     """Check a point; what is wrong with it is told with the line of ``study.toml``, where that has one."""
     file = study.folder / "study.toml"
     try:
-        text = _read_text(point.scenario, study.reach)
         return prepare(text, point.overrides, point.seed, columns, allowance)
     except InputError as error:
         message = str(error).replace("(from --set ", f"(from {file}: ")
@@ -265,6 +271,3 @@ def take_percentiles(histograms: pl.DataFrame, of: Quantity) -> list[float] | No
     uppers = rows["upper_ns"].to_list()
     last = len(uppers) - 1
     return [float(rows["lower_ns"][0]), *(float(uppers[min(place, last)]) for place in places)]
-
-
-_read_text = functools.cache(read_scenario)
