@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import headend
+from headend.comparing.scores import score_runs
 from headend.engine.description import find_application
 from headend.figures import draw_figures
 from headend.judging.grading import Finding, Grade, judge_flows
-from headend.judging.scores import score_runs
 from headend.running.result import Result
 
 EVENING = """

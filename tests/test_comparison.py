@@ -14,9 +14,7 @@ from click.testing import CliRunner, Result
 
 import headend
 from headend.cli.main import app
-from headend.figures import draw_figures
-from headend.figures.differences import _choose_domain, _cut
-from headend.judging.comparison import (
+from headend.comparing.comparison import (
     ONE_SEED,
     UNEVEN,
     Variant,
@@ -24,11 +22,13 @@ from headend.judging.comparison import (
     explain_board,
     gather_variants,
 )
-from headend.judging.estimate import estimate_difference, estimate_mean, format_estimate
-from headend.judging.fates import judge_grid
-from headend.judging.pooling import pool_histograms
-from headend.judging.scores import Figure, mark_values, score_runs
-from headend.judging.ties import is_tie
+from headend.comparing.estimate import estimate_difference, estimate_mean, format_estimate
+from headend.comparing.fates import judge_grid
+from headend.comparing.pooling import pool_histograms
+from headend.comparing.scores import Figure, mark_values, score_runs
+from headend.comparing.ties import is_tie
+from headend.figures import draw_figures
+from headend.figures.differences import _choose_domain, _cut
 from headend.running.comparison import load_results
 from headend.running.experiment import Plan, choose_seeds, compare, plan_comparison
 from street import make_street

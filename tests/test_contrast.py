@@ -15,19 +15,19 @@ from click.testing import CliRunner
 
 import headend
 from headend.cli.main import app
+from headend.comparing.comparison import Variant, gather_variants
+from headend.comparing.contrast import answer_comparison
+from headend.comparing.estimate import Bounds, estimate_mean
+from headend.comparing.fates import Fate, QueueFate, judge_grid
+from headend.comparing.grid import choose_axis, find_grid
+from headend.comparing.pooling import list_runs, pool_runs
+from headend.comparing.scores import Figure, mark_values
+from headend.comparing.telling import tell_grid, tell_tier
 from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
-from headend.judging.comparison import Variant, gather_variants
-from headend.judging.contrast import answer_comparison
-from headend.judging.estimate import Bounds, estimate_mean
-from headend.judging.fates import Fate, QueueFate, judge_grid
 from headend.judging.grading import Grade, judge_flows
-from headend.judging.grid import choose_axis, find_grid
 from headend.judging.headline import Headline
-from headend.judging.pooling import list_runs, pool_runs
 from headend.judging.run_answer import answer_run
-from headend.judging.scores import Figure, mark_values
-from headend.judging.telling import tell_grid, tell_tier
 from headend.judging.verdict import gather_parties
 from headend.running.experiment import compare
 from headend.text.quantity import Kind

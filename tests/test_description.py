@@ -14,6 +14,7 @@ import pytest
 
 import headend
 from headend import _engine
+from headend.comparing.scores import score_runs
 from headend.engine import metrics
 from headend.engine.columns import TABLES
 from headend.engine.description import describe, find_application, find_queue, list_applications
@@ -22,7 +23,6 @@ from headend.errors import InputError
 from headend.figures import draw_figures
 from headend.judging import expect
 from headend.judging.grading import judge_flows
-from headend.judging.scores import score_runs
 from headend.running.result import Result
 from headend.scenario import lookup
 from headend.scenario.subjects import Vocabulary

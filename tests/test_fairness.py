@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from headend.comparing.scores import score_runs
 from headend.figures.over_time import draw_class_rates
 from headend.judging.fairness import measure_evenness, measure_fairness
-from headend.judging.scores import score_runs
 from headend.running.result import Result
 
 

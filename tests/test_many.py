@@ -16,12 +16,12 @@ from rich.console import Console
 import headend
 from headend.cli.main import app
 from headend.cli.tables import draw_members, draw_people, draw_queues, fit
+from headend.comparing.comparison import Variant
+from headend.comparing.contrast import answer_comparison
 from headend.figures import draw_figures
 from headend.figures.spread import merge_members
 from headend.figures.thinning import merge_distributions, thin_distributions
 from headend.judging.bottleneck import gather_queues
-from headend.judging.comparison import Variant
-from headend.judging.contrast import answer_comparison
 from headend.judging.queues import name_queue_key
 from headend.judging.verdict import judge
 from headend.report.page import write_report

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import headend
+from headend.comparing.scores import score_runs
 from headend.engine.description import find_application
 from headend.figures.catalogue import draw_figures
 from headend.judging.grading import Finding, Grade, judge_flows
-from headend.judging.scores import score_runs
 from headend.running.result import Result
 
 LINE = """

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import headend
+from headend.comparing.comparison import gather_variants
+from headend.comparing.contrast import answer_comparison
 from headend.judging.bottleneck import find_bottleneck
-from headend.judging.comparison import gather_variants
 from headend.judging.contention import advise_on_contention, measure_contention
-from headend.judging.contrast import answer_comparison
 from headend.judging.grading import judge_flows
 from headend.judging.origins import Place, find_origins
 from headend.judging.run_answer import answer_run

@@ -12,12 +12,12 @@ import pytest
 
 import headend
 from headend.cli.tables import draw_people, draw_queues, explain_people
+from headend.comparing.comparison import Variant
+from headend.comparing.contrast import answer_comparison
 from headend.engine.columns import TABLES
 from headend.figures.experience import draw_voice
 from headend.figures.over_time import draw_internals
 from headend.judging.bottleneck import QueueParty, find_shared_bottleneck, gather_queues
-from headend.judging.comparison import Variant
-from headend.judging.contrast import answer_comparison
 from headend.judging.grading import Finding, Grade
 from headend.judging.queues import name_queue_key, weigh_queues
 from headend.judging.throttling import Throttled, find_throttled

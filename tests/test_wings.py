@@ -22,6 +22,7 @@ ORDER = (
     "scenario",
     "results",
     "judging",
+    "comparing",
     "figures",
     "report",
     "running",

@@ -41,8 +41,8 @@ from headend.cli.terminal import (
 )
 from headend.cli.unwritten import Unwritten, attempt, tell_in_json
 from headend.cli.wanted import Wanted
+from headend.comparing.missed import tell_measured, tell_so_far
 from headend.errors import InputError
-from headend.judging.missed import tell_measured, tell_so_far
 from headend.results.folder import REPORT
 from headend.text.quantity import format_quantity
 

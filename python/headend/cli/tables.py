@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.table import Column
 
+    from headend.comparing.comparison import Cell, Row, Variant
     from headend.engine.vocabulary import Choice
     from headend.judging.answer import Cell as AnswerCell
     from headend.judging.answer import Matrix
     from headend.judging.channels import ChannelState
-    from headend.judging.comparison import Cell, Row, Variant
     from headend.judging.grading import Finding
     from headend.judging.units import TableUnits
     from headend.judging.verdict import Party, Verdict

@@ -49,7 +49,7 @@ class Wanted:
 
             names = list(TABLES)
             if self.is_comparison:
-                from headend.judging.board import NAME
+                from headend.comparing.board import NAME
 
                 names.append(NAME)
             check_target(self.csv, names, force=self.force)
@@ -139,8 +139,8 @@ class Wanted:
         """Give the tables that are of all runs together."""
         if not self.is_comparison:
             return {}
-        from headend.judging.board import NAME, tabulate_figures
-        from headend.judging.comparison import gather_variants
+        from headend.comparing.board import NAME, tabulate_figures
+        from headend.comparing.comparison import gather_variants
 
         return {NAME: tabulate_figures(gather_variants(results))}
 

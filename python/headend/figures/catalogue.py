@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from headend.comparing.comparison import Variant, compare_figures, gather_variants
+from headend.comparing.fates import judge_grid
+from headend.comparing.grid import find_grid
 from headend.figures import delay, differences, experience, life, over_time, street, tiers
-from headend.judging.comparison import Variant, compare_figures, gather_variants
-from headend.judging.fates import judge_grid
-from headend.judging.grid import find_grid
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure

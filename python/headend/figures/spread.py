@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from headend.comparing.pooling import list_runs
 from headend.figures import vegalite as vl
 from headend.figures.theme import colour, make_chart, time_axis
 from headend.figures.thinning import HIGH, LOW
-from headend.judging.pooling import list_runs
 
 if TYPE_CHECKING:
     from headend.results.record import Record

@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
+from headend.comparing.choosing import find_main
+from headend.comparing.fates import Fate, TierFates
+from headend.comparing.grid import Grid
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, make_chart, shape
-from headend.judging.choosing import find_main
-from headend.judging.fates import Fate, TierFates
-from headend.judging.grid import Grid
 from headend.text.quantity import Kind
 
 #: The name of the figure over all tiers.

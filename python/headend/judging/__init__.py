@@ -1,1 +1,1 @@
-"""What results mean: how each flow fared, which queue did the harm, what was expected, how runs differ."""
+"""What the results of one run mean: how each flow fared, which queue did the harm and why, and what was expected."""

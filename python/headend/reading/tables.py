@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headend.comparing.board import NAME as FIGURES
+from headend.comparing.board import tabulate_figures
+from headend.comparing.caveats import tell_unfinished
+from headend.comparing.comparison import gather_variants
 from headend.errors import InputError, take_path
-from headend.judging.board import NAME as FIGURES
-from headend.judging.board import tabulate_figures
-from headend.judging.caveats import tell_unfinished
-from headend.judging.comparison import gather_variants
 from headend.results.export import flatten_value, gather_tables, write_tables
 from headend.results.folder import read_json, read_table
 from headend.results.record import read_manifest

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.judging.bottleneck import gather_queues
-from headend.judging.caveats import MissingSeeds, tell_unfinished, warn_of_variants
-from headend.judging.channels import gather_channels
-from headend.judging.comparison import (
+from headend.comparing.caveats import MissingSeeds, tell_unfinished, warn_of_variants
+from headend.comparing.comparison import (
     Row,
     Variant,
     compare_figures,
     explain_board,
     gather_variants,
 )
-from headend.judging.contrast import answer_comparison
-from headend.judging.grid import Tier, find_grid
+from headend.comparing.contrast import answer_comparison
+from headend.comparing.grid import Tier, find_grid
+from headend.comparing.missed import list_missed
+from headend.judging.bottleneck import gather_queues
+from headend.judging.channels import gather_channels
 from headend.judging.marks import tell_marks
-from headend.judging.missed import list_missed
 from headend.judging.verdict import (
     Party,
     QueueState,

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from headend.comparing.caveats import MissingSeeds
 from headend.figures import draw_figures
 from headend.figures.theme import configure
-from headend.judging.caveats import MissingSeeds
 from headend.judging.units import choose_people_units, choose_queue_units
 from headend.report.charts import embed_charts, embed_json
 from headend.report.comparison import describe_comparison

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.comparing.board import NAME as FIGURES
+from headend.comparing.board import tabulate_figures
+from headend.comparing.caveats import warn_of_variants
+from headend.comparing.comparison import Variant, gather_variants, label_distinctly
+from headend.comparing.contrast import answer_comparison
+from headend.comparing.grid import Grid, find_grid
 from headend.errors import InputError, refuse_unwritable, take_path
 from headend.judging.answer import Answer
-from headend.judging.board import NAME as FIGURES
-from headend.judging.board import tabulate_figures
-from headend.judging.caveats import warn_of_variants
-from headend.judging.comparison import Variant, gather_variants, label_distinctly
-from headend.judging.contrast import answer_comparison
-from headend.judging.grid import Grid, find_grid
 from headend.report.notebook import Presented
 from headend.results.export import export_results
 from headend.results.folder import MANIFEST, REPORT, create_folder, encode_json, name_folders

@@ -126,7 +126,7 @@ class Plan:
             "scenario": {**self.loaded.resolved, "seed": self.seed},
         }
         if self.choice:
-            from headend.judging.grid import CALLED
+            from headend.comparing.grid import CALLED
 
             manifest[CALLED] = self.choice
         if self.follow:
@@ -456,7 +456,7 @@ def plan_comparison(
     memory
         What all of them together may take; each alone is checked against it.
     """
-    from headend.judging.comparison import label_values, refuse_alike
+    from headend.comparing.comparison import label_values, refuse_alike
 
     allowance = read_allowance(memory)
     _check_varied(list(vary))
@@ -516,8 +516,8 @@ def _name_values(
         The path of the choice, and what each of its values is called; nothing of the kind where
         there is one label for each combination, or none.
     """
-    from headend.judging.comparison import check_labels
-    from headend.judging.grid import choose_axis
+    from headend.comparing.comparison import check_labels
+    from headend.comparing.grid import choose_axis
 
     several = [path for path, values in vary.items() if len(values) > 1]
     if len(several) < 2 or len(labels) == count:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headend.judging.estimate import format_cell
+from headend.comparing.estimate import format_cell
 from headend.judging.grading import Grade
 from headend.sweeps.conclusion import Conclusion, Knee, Shape, Standing
 from headend.sweeps.naming import write_operators

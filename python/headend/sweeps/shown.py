@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headend.comparing.estimate import Bounds
+from headend.comparing.scores import Figure
 from headend.engine.metrics import (
     CHANNEL_METRICS,
     FLOW_METRICS,
@@ -14,8 +16,6 @@ from headend.engine.metrics import (
     Metric,
     list_measures,
 )
-from headend.judging.estimate import Bounds
-from headend.judging.scores import Figure
 from headend.scenario.groups import name_group
 from headend.sweeps.definition import Sweep
 from headend.sweeps.measuring import BASE_UNITS

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headend.comparing.estimate import bound_interval, find_quantile
 from headend.engine.metrics import Metric, find_metric
-from headend.judging.estimate import bound_interval, find_quantile
 from headend.sweeps.definition import Sweep
 
 if TYPE_CHECKING:

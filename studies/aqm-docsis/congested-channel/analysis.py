@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from headend.comparing.estimate import estimate_difference
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, dash, make_chart, share_axis
-from headend.judging.estimate import estimate_difference
 from headend.study.claims import Finding, decide
 from headend.study.deciding import decide_over_seeds, join_decisions
 

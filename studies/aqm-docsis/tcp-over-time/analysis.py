@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from headend.comparing.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, make_chart
-from headend.judging.estimate import estimate_mean
 from headend.study.claims import Finding, Verdict
 from headend.study.deciding import Decision, decide_over_seeds, join_decisions
 

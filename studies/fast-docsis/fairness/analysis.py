@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from headend.comparing.estimate import give_interval
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.judging.estimate import give_interval
 from headend.study import Finding, decide_over_seeds
 from headend.study.claims import decide
 

@@ -11,7 +11,7 @@ from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
 
 if TYPE_CHECKING:
-    from headend.judging.comparison import Variant
+    from headend.comparing.comparison import Variant
 
 #: Seeds that a sentence lists at most.
 MOST_SEEDS_LISTED = 6

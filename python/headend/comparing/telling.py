@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from headend.judging.channels import gather_channels
-from headend.judging.choosing import (
+from headend.comparing.choosing import (
     NO_COST,
     Gap,
     changes,
@@ -22,11 +21,12 @@ from headend.judging.choosing import (
     pick_all,
     suffers_always,
 )
-from headend.judging.fates import Fate, TierFates
+from headend.comparing.fates import Fate, TierFates
+from headend.comparing.grid import Grid
+from headend.comparing.ties import TIE
+from headend.judging.channels import gather_channels
 from headend.judging.grading import ORDER, UNUSABLE
-from headend.judging.grid import Grid
 from headend.judging.headline import FEW_DECIMALS, write_value
-from headend.judging.ties import TIE
 from headend.text.quantity import Kind, choose_unit, format_number, format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headend.judging.fates import Fate, TierFates
+from headend.comparing.fates import Fate, TierFates
 
 #: Sums of badness that differ by no more than this are equal: a group's badness is not a whole number.
 SAME_BADNESS = 0.15

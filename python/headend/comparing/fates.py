@@ -1,9 +1,9 @@
 """How each flow and group fared under each choice of a comparison, over all seeds, and how choices differ.
 
-A flow's grade and words are those of the means over the seeds (``judging/pooling.py``); its number
+A flow's grade and words are those of the means over the seeds (``comparing/pooling.py``); its number
 is the mean over the seeds with its interval. Of a group of flows, the number is how many of its
 members suffer, counted in each seed. Differences are paired by seed, and what differs is no tie by
-the rule of ``judging/ties.py``; a group differs where more than one of its members, and more than 5 %
+the rule of ``comparing/ties.py``; a group differs where more than one of its members, and more than 5 %
 of them, fare otherwise.
 """
 
@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headend.judging.bottleneck import find_shared_bottleneck
-from headend.judging.comparison import Variant, is_uneven
-from headend.judging.estimate import (
+from headend.comparing.comparison import Variant, is_uneven
+from headend.comparing.estimate import (
     BOUNDS,
     Bounds,
     Estimate,
@@ -24,12 +23,13 @@ from headend.judging.estimate import (
     estimate_mean,
     format_estimate,
 )
+from headend.comparing.grid import Grid, Tier, find_grid
+from headend.comparing.pooling import list_runs
+from headend.comparing.ties import TIE, average, is_tie
+from headend.judging.bottleneck import find_shared_bottleneck
 from headend.judging.grading import ORDER, Finding, Grade, judge_flows
-from headend.judging.grid import Grid, Tier, find_grid
 from headend.judging.headline import FEW_DECIMALS, Headline, write_value
-from headend.judging.pooling import list_runs
 from headend.judging.queues import weigh_queues
-from headend.judging.ties import TIE, average, is_tie
 from headend.judging.verdict import Party, gather_parties
 from headend.text.quantity import Kind, Unit
 

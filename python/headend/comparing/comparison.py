@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headend.errors import InputError
-from headend.judging.estimate import (
+from headend.comparing.estimate import (
     Estimate,
     estimate_difference,
     estimate_mean,
@@ -17,8 +16,9 @@ from headend.judging.estimate import (
     format_difference,
     format_difference_cell,
 )
-from headend.judging.pooling import pool_runs
-from headend.judging.scores import Figure, Mark, mark_values, score_runs
+from headend.comparing.pooling import pool_runs
+from headend.comparing.scores import Figure, Mark, mark_values, score_runs
+from headend.errors import InputError
 from headend.results.record import Record
 from headend.text.quantity import Unit, choose_unit, name_column, shorten_value
 

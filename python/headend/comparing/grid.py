@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headend.judging.comparison import label_values
+from headend.comparing.comparison import label_values
 from headend.text.quantity import shorten_value
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.judging.comparison import Variant
+    from headend.comparing.comparison import Variant
 
 #: Last keys of paths whose values nobody chooses: the line, its distance or its load sets them.
 GIVEN = frozenset(

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from headend.comparing.estimate import BOUNDS, Bounds
+from headend.comparing.ties import average, is_tie
 from headend.engine.description import describe, list_applications
 from headend.judging.bottleneck import find_shared_bottleneck
-from headend.judging.estimate import BOUNDS, Bounds
 from headend.judging.fairness import measure_evenness, measure_fairness
 from headend.judging.queues import weigh_queues
-from headend.judging.ties import average, is_tie
 from headend.scenario.groups import Group, find_groups, label_member
 from headend.text.quantity import Kind
 

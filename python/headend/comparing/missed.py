@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from headend.judging.caveats import write_seeds
+from headend.comparing.caveats import write_seeds
 
 if TYPE_CHECKING:
-    from headend.judging.comparison import Variant
+    from headend.comparing.comparison import Variant
     from headend.results.outcome import Outcome
     from headend.results.record import Record
 

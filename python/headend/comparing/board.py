@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from headend.judging.comparison import Row, Variant, compare_figures
-from headend.judging.estimate import Estimate
-from headend.judging.grid import Tier, find_grid
+from headend.comparing.comparison import Row, Variant, compare_figures
+from headend.comparing.estimate import Estimate
+from headend.comparing.grid import Tier, find_grid
 from headend.text.quantity import Kind
 
 if TYPE_CHECKING:

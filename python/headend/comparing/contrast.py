@@ -11,23 +11,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headend.comparing.choosing import find_main
+from headend.comparing.comparison import UNEVEN
+from headend.comparing.estimate import Estimate, format_difference, format_estimate
+from headend.comparing.fates import Fate, QueueFate, TierFates, judge_grid
+from headend.comparing.grid import Grid, name_axes
+from headend.comparing.telling import count_seeds, tell_grid, tell_tier
 from headend.engine.description import find_application
 from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.channels import ChannelState, gather_channels
-from headend.judging.choosing import find_main
-from headend.judging.comparison import UNEVEN
-from headend.judging.estimate import Estimate, format_difference, format_estimate
-from headend.judging.fates import Fate, QueueFate, TierFates, judge_grid
 from headend.judging.grading import Grade
-from headend.judging.grid import Grid, name_axes
 from headend.judging.run_answer import answer_run, explain_meanings
-from headend.judging.telling import count_seeds, tell_grid, tell_tier
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.judging.comparison import Variant
+    from headend.comparing.comparison import Variant
 
 #: Flows and groups that a question names at most.
 MOST_ASKED = 4
