@@ -1,0 +1,13 @@
+//! The configuration file of a cable modem (MULPI Annex C and D): from bytes to TLVs, and back to
+//! the same bytes.
+//!
+//! [`file`] takes a file apart and puts it together again. [`table`] says what each TLV is called,
+//! what it holds and in which unit; everything that names, shows or checks a TLV reads it there.
+//!
+//! The crate opens no file. It takes any bytes: what does not fit is kept as it is.
+
+pub mod file;
+pub mod table;
+
+pub use file::{File, Kind, Tlv, Value};
+pub use table::{Definition, Form, definition, definitions};
