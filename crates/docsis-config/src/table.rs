@@ -37,12 +37,30 @@ pub enum Form {
     U8,
     /// A number of two bytes.
     U16,
+    /// A number of three bytes.
+    U24,
     /// A number of four bytes.
     U32,
+    /// A number of one byte or of two: sources differ, and the length decides.
+    U8OrU16,
     /// Text that ends with a zero byte.
     Text,
+    /// Text without an end.
+    String,
     /// Bytes.
     Bytes,
+    /// An IPv4 address.
+    Ipv4,
+    /// An IPv6 address.
+    Ipv6,
+    /// An Ethernet address.
+    Mac,
+    /// Numbers of one byte each.
+    U8List,
+    /// Numbers of two bytes each.
+    U16List,
+    /// An SNMP object with its value, in BER.
+    Varbind,
 }
 
 /// The definition of the TLV at `path`.
