@@ -5,7 +5,7 @@
 //! not fill it exactly is kept as bytes, and so is everything from the first TLV on that does not
 //! fit into the file.
 
-use crate::table::{Form, definition};
+use crate::table::{Form, definition_in};
 
 /// Type of the byte that fills up.
 pub const PAD: u8 = 0;
@@ -218,7 +218,7 @@ fn tlv(kind: Kind, path: &[u8], number: u8, value: Option<&[u8]>) -> Tlv {
     let Some(value) = value else {
         return Tlv::bare(number);
     };
-    let is_nested = definition(path).is_some_and(|found| found.form == Form::Nested);
+    let is_nested = definition_in(kind, path).is_some_and(|found| found.form == Form::Nested);
     match is_nested.then(|| nested(kind, path, value)).flatten() {
         Some(tlvs) => Tlv::nested(number, tlvs),
         None => Tlv::new(number, value),

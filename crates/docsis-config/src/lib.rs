@@ -10,4 +10,7 @@ pub mod file;
 pub mod table;
 
 pub use file::{File, Kind, Tlv, Value};
-pub use table::{Definition, Form, definition, definitions};
+pub use table::{
+    Definition, Form, Model, definition, definition_in, definitions, find, find_in, names,
+    table_json,
+};

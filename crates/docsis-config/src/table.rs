@@ -1,15 +1,19 @@
 //! What each TLV is: its name, what its value holds, its unit and range, and where that is written.
 //! The rows are in `tlvs.toml`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+use crate::file::Kind;
 
 /// What a TLV is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
-    /// The types from the outermost TLV to this one.
+    /// The types from the outermost TLV to this one. Where a TLV holds what another does (24.43
+    /// what 43 does), they are those of the other.
     pub path: Vec<u8>,
     /// The name of its key, such as `maximum_sustained_rate`.
     pub name: String,
@@ -17,18 +21,36 @@ pub struct Definition {
     pub aliases: Vec<String>,
     /// What its value holds.
     pub form: Form,
-    /// The unit of a number, such as `bit/s`; empty if it has none.
+    /// The least and the most bytes of its value.
+    pub length: (usize, usize),
+    /// The unit of a number, such as `bit/s`; empty if it has none. `10 us` and `0.1` are units,
+    /// too: the number counts them.
     pub unit: String,
     /// The least and the most that a number may be.
     pub range: Option<(u64, u64)>,
+    /// The number that an absent TLV stands for.
+    pub default: Option<u64>,
+    /// What some numbers mean, such as 2 "best effort".
+    pub meanings: BTreeMap<u64, String>,
     /// What it does, in a sentence.
     pub about: String,
     /// Where that is written.
     pub source: String,
+    /// What a simulation does with it.
+    pub model: Model,
+}
+
+impl Definition {
+    /// Whether a value may have so many bytes.
+    pub fn fits(&self, length: usize) -> bool {
+        let (least, most) = self.length;
+        let is_whole = self.form != Form::U16List || length.is_multiple_of(2);
+        is_whole && (least..=most).contains(&length)
+    }
 }
 
 /// What a value holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     /// Further TLVs.
@@ -63,37 +85,158 @@ pub enum Form {
     Varbind,
 }
 
-/// The definition of the TLV at `path`.
+impl Form {
+    /// The least and the most bytes of a value of this form.
+    fn length(self) -> (usize, usize) {
+        match self {
+            Self::U8 => (1, 1),
+            Self::U16 => (2, 2),
+            Self::U24 => (3, 3),
+            Self::U32 | Self::Ipv4 => (4, 4),
+            Self::U8OrU16 => (1, 2),
+            Self::Ipv6 => (16, 16),
+            Self::Mac => (6, 6),
+            Self::Text => (1, usize::from(u8::MAX)),
+            Self::Nested | Self::Varbind => (0, usize::from(u16::MAX)),
+            Self::String | Self::Bytes | Self::U8List | Self::U16List => (0, usize::from(u8::MAX)),
+        }
+    }
+}
+
+/// What a simulation does with a TLV.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    /// It sets something of the simulated line.
+    Yes,
+    /// It would change the line, the model does not have it, and a run says so.
+    Said,
+    /// It is not about what is simulated.
+    #[default]
+    No,
+}
+
+/// The definition of the TLV at `path` in a modem's file.
 pub fn definition(path: &[u8]) -> Option<&'static Definition> {
-    table().get(path)
+    definition_in(Kind::CableModem, path)
 }
 
-/// All definitions, by path.
+/// The definition of the TLV at `path` in a file of a kind.
+pub fn definition_in(kind: Kind, path: &[u8]) -> Option<&'static Definition> {
+    let table = table();
+    let of_mta = match kind {
+        Kind::Mta => table.of_mta.get(path),
+        Kind::CableModem => None,
+    };
+    of_mta.or_else(|| table.definitions.get(table.canonical(path).as_ref()))
+}
+
+/// All definitions, by path, each once.
 pub fn definitions() -> impl Iterator<Item = &'static Definition> {
-    table().values()
+    table().definitions.values()
 }
 
-fn table() -> &'static BTreeMap<Vec<u8>, Definition> {
-    static TABLE: OnceLock<BTreeMap<Vec<u8>, Definition>> = OnceLock::new();
-    TABLE.get_or_init(|| read(include_str!("tlvs.toml")))
+/// The type of the TLV that is called `name` below the TLVs of `parent` in a modem's file; `parent`
+/// is empty for the outermost. Upper and lower case and underscores do not matter.
+pub fn find(parent: &[u8], name: &str) -> Option<u8> {
+    find_in(Kind::CableModem, parent, name)
+}
+
+/// The type of the TLV that is called `name` below the TLVs of `parent` in a file of a kind.
+pub fn find_in(kind: Kind, parent: &[u8], name: &str) -> Option<u8> {
+    let table = table();
+    let name = plain(name);
+    let of_mta = || {
+        let mut found = table.of_mta.iter();
+        let (path, _) = found.find(|(path, definition)| {
+            path.split_last()
+                .is_some_and(|(_, around)| around == parent)
+                && spellings(definition).any(|spelling| plain(spelling) == name)
+        })?;
+        path.last().copied()
+    };
+    let of_mta = (kind == Kind::Mta).then(of_mta).flatten();
+    of_mta.or_else(|| {
+        let below = table.below.get(table.canonical(parent).as_ref())?;
+        below.by_name.get(&name).copied()
+    })
+}
+
+/// Every name that is understood below the TLVs of `parent` in a modem's file, further names among
+/// them.
+pub fn names(parent: &[u8]) -> impl Iterator<Item = &'static str> {
+    let table = table();
+    let below = table.below.get(table.canonical(parent).as_ref());
+    below
+        .into_iter()
+        .flat_map(|below| &below.names)
+        .map(String::as_str)
+}
+
+/// The table as JSON: a list of rows as in `tlvs.toml`, in its order.
+///
+/// # Panics
+///
+/// Never: a row is always JSON.
+pub fn table_json() -> String {
+    serde_json::to_string(&table().rows).expect("a row is JSON")
+}
+
+/// What `definition` is called.
+fn spellings(definition: &Definition) -> impl Iterator<Item = &String> {
+    [&definition.name]
+        .into_iter()
+        .chain(definition.aliases.iter())
+}
+
+/// A name without what does not matter in it.
+fn plain(name: &str) -> String {
+    name.replace('_', "").to_lowercase()
 }
 
 /// A row of the table: one TLV, below one or several others that hold the same (`"24|25.35.1"`).
-#[derive(Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     number: String,
+    /// The TLV that holds the same; such a row has no other key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    like: Option<String>,
+    #[serde(default)]
     name: String,
     #[serde(default)]
     aliases: Vec<String>,
+    #[serde(default = "nested")]
     form: Form,
+    #[serde(default)]
+    length: Option<Length>,
     #[serde(default)]
     unit: String,
     range: Option<(u64, u64)>,
+    default: Option<u64>,
+    #[serde(default)]
+    meanings: BTreeMap<String, String>,
     #[serde(default)]
     about: String,
     #[serde(default)]
     source: String,
+    #[serde(default)]
+    model: Model,
+    /// Whether it is so in an MTA's file only.
+    #[serde(default)]
+    mta: bool,
+}
+
+fn nested() -> Form {
+    Form::Nested
+}
+
+/// How many bytes a value has: so many, or from least to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+enum Length {
+    Exactly(usize),
+    Within(usize, usize),
 }
 
 #[derive(Deserialize)]
@@ -102,26 +245,122 @@ struct Rows {
     tlv: Vec<Row>,
 }
 
-fn read(text: &str) -> BTreeMap<Vec<u8>, Definition> {
+struct Table {
+    rows: Vec<Row>,
+    definitions: BTreeMap<Vec<u8>, Definition>,
+    /// What differs in an MTA's file.
+    of_mta: BTreeMap<Vec<u8>, Definition>,
+    /// TLVs that hold what another does: their paths, and that of the other.
+    like: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// What is below a TLV, by its path.
+    below: BTreeMap<Vec<u8>, Below>,
+}
+
+#[derive(Default)]
+struct Below {
+    by_name: BTreeMap<String, u8>,
+    names: Vec<String>,
+}
+
+impl Table {
+    /// The path by which the table knows the TLV at `path`.
+    fn canonical<'a>(&self, path: &'a [u8]) -> Cow<'a, [u8]> {
+        for length in 2..=path.len() {
+            let (around, below) = path.split_at(length);
+            if let Some(other) = self.like.get(around) {
+                return Cow::Owned([other, below].concat());
+            }
+        }
+        Cow::Borrowed(path)
+    }
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| read(include_str!("tlvs.toml")))
+}
+
+fn read(text: &str) -> Table {
     let rows: Rows = toml::from_str(text).expect("the table is well formed");
-    let mut table = BTreeMap::new();
-    for row in rows.tlv {
+    let rows = rows.tlv;
+    let mut definitions = BTreeMap::new();
+    let mut of_mta = BTreeMap::new();
+    let mut like = BTreeMap::new();
+    for row in &rows {
         for path in paths(&row.number) {
-            let definition = Definition {
-                path: path.clone(),
-                name: row.name.clone(),
-                aliases: row.aliases.clone(),
-                form: row.form,
-                unit: row.unit.clone(),
-                range: row.range,
-                about: row.about.clone(),
-                source: row.source.clone(),
+            if let Some(other) = &row.like {
+                let [other] = paths(other).try_into().expect("one TLV");
+                like.insert(path, other);
+                continue;
+            }
+            let table = if row.mta {
+                &mut of_mta
+            } else {
+                &mut definitions
             };
-            let before = table.insert(path, definition);
+            let before = table.insert(path.clone(), row.definition(path));
             assert_eq!(before, None, "{} is in the table twice", row.number);
         }
     }
-    table
+    let below = index(&definitions, &like);
+    Table {
+        rows,
+        definitions,
+        of_mta,
+        like,
+        below,
+    }
+}
+
+/// What is below each TLV.
+fn index(
+    definitions: &BTreeMap<Vec<u8>, Definition>,
+    like: &BTreeMap<Vec<u8>, Vec<u8>>,
+) -> BTreeMap<Vec<u8>, Below> {
+    let mut all: BTreeMap<Vec<u8>, Below> = BTreeMap::new();
+    let same = like.iter().map(|(path, other)| (path, &definitions[other]));
+    for (path, definition) in definitions.iter().chain(same) {
+        let (number, parent) = path.split_last().expect("a path has a type");
+        let below = all.entry(parent.to_vec()).or_default();
+        for name in spellings(definition) {
+            let before = below.by_name.insert(plain(name), *number);
+            let is_free = before.is_none_or(|before| before == *number);
+            assert!(
+                is_free,
+                "{name} below {parent:?} is {number} and {before:?}"
+            );
+            below.names.push(name.clone());
+        }
+    }
+    all
+}
+
+impl Row {
+    fn definition(&self, path: Vec<u8>) -> Definition {
+        let length = match self.length {
+            None => self.form.length(),
+            Some(Length::Exactly(length)) => (length, length),
+            Some(Length::Within(least, most)) => (least, most),
+        };
+        let meaning = |(number, meaning): (&String, &String)| {
+            let number = number.parse().expect("a meaning is that of a number");
+            (number, meaning.clone())
+        };
+        Definition {
+            path,
+            name: self.name.clone(),
+            aliases: self.aliases.clone(),
+            form: self.form,
+            length,
+            unit: self.unit.clone(),
+            range: self.range,
+            default: self.default,
+            meanings: self.meanings.iter().map(meaning).collect(),
+            about: self.about.clone(),
+            source: self.source.clone(),
+            model: self.model,
+        }
+    }
 }
 
 /// `"24|25.35.1"` is two paths.
