@@ -3,11 +3,14 @@
 //!
 //! [`file`] takes a file apart and puts it together again. [`table`] says what each TLV is called,
 //! what it holds and in which unit; everything that names, shows or checks a TLV reads it there.
+//! [`value`] puts the bytes of a value into words, and words into bytes.
 //!
 //! The crate opens no file. It takes any bytes: what does not fit is kept as it is.
 
 pub mod file;
+mod quantity;
 pub mod table;
+pub mod value;
 
 pub use file::{File, Kind, Tlv, Value};
 pub use table::{
