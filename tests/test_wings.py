@@ -14,11 +14,13 @@ PACKAGE = Path(headend.__file__).parent
 ORDER = (
     "text",
     "errors",
+    "files",
     "extras",
     "interruption",
     "version",
     "_engine",
     "engine",
+    "configuration",
     "scenario",
     "results",
     "judging",

@@ -43,7 +43,7 @@ def write_help(command: click.Command, context: click.Context) -> str:
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         # What is indented is to be typed, and is kept as it is.
         typed = paragraph.startswith("    ")
-        parts.append(f"  {paragraph}" if typed else _wrap(paragraph, width, "  "))
+        parts.append(textwrap.indent(paragraph, "  ") if typed else _wrap(paragraph, width, "  "))
     commands = command.list_sections() if isinstance(command, Sectioned) else {}
     parts += _draw_sections(commands, width)
     parts += _draw_sections(_list_parameters(command, context), width)

@@ -23,6 +23,7 @@ from click.exceptions import Abort, ClickException, Exit
 
 from headend.cli.streams import close_output
 from headend.errors import InputError, refuse_unwritable, tell_system
+from headend.files import STANDARD_INPUT
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.text.quantity import format_quantity
 from headend.text.reveal import (
@@ -104,8 +105,6 @@ def print_notices() -> None:
 
 def announce_reading(source: str) -> None:
     """Say that the command waits for a scenario to be typed."""
-    from headend.scenario.library import STANDARD_INPUT
-
     if source == STANDARD_INPUT and is_input_terminal():
         told = "reading a scenario from the terminal; Ctrl-D ends it"
         make_messages().print(told)

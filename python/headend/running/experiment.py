@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
+from headend.files import STANDARD_INPUT_SHOWN
 from headend.judging.expect import Expectation, parse_expectation
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import RESULT_FORMAT
@@ -23,7 +24,6 @@ from headend.scenario.conflicts import check_settings, check_shared, note_replac
 from headend.scenario.parameters import find_value
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import (
-    STANDARD_INPUT_SHOWN,
     Loaded,
     Overrides,
     Source,

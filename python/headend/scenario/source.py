@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
-import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +16,9 @@ from headend.errors import (
     find_reordered,
     refuse_argument,
     refuse_unwritable,
-    tell_system,
 )
-from headend.scenario.library import STANDARD_INPUT, find_scenario
+from headend.files import STANDARD_INPUT, STANDARD_INPUT_SHOWN, read_bytes, read_standard_input
+from headend.scenario.library import find_scenario
 from headend.scenario.reach import HERE, Reach
 from headend.text.quantity import read_integer
 
@@ -49,8 +47,8 @@ _UNITS = {
 #: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
 QUEUE_ALIAS = "queue"
 
-#: What errors call standard input, and what results are called that come from it.
-STANDARD_INPUT_SHOWN, STANDARD_INPUT_NAME = "standard input", "stdin"
+#: What results are called that come from standard input.
+STANDARD_INPUT_NAME = "stdin"
 
 Overrides = Sequence[tuple[str, str]]
 Source = str | Path | Mapping[str, Any]
@@ -160,7 +158,7 @@ class Text:
                     raise InputError(
                         f"two files have this name, {found[name]} and {path}; write ./{name} for one of them"
                     )
-                files[name] = _read_bytes(path, left, what)
+                files[name] = read_bytes(path, left, what)
             except InputError as error:
                 files.pop(name, None)
                 missing.setdefault(name, str(error))
@@ -248,15 +246,7 @@ def read_scenario(source: Source, reach: Reach = HERE) -> Text:
 def _read_standard_input(reach: Reach) -> Text:
     """Read a scenario from standard input, to its end; the files that it names are where the program runs."""
     shown_as = STANDARD_INPUT_SHOWN
-    try:
-        stream = getattr(sys.stdin, "buffer", sys.stdin)
-        content = stream.read(LARGEST_SCENARIO_BYTES + 1) if stream else b""
-    except (OSError, ValueError) as error:  # a ValueError where it is closed
-        raise InputError(f"{shown_as}: cannot be read: {tell_system(error).rstrip('.')}") from error
-    if len(content) > LARGEST_SCENARIO_BYTES:
-        most = LARGEST_SCENARIO_BYTES // 2**20
-        raise InputError(f"{shown_as}: too large for a scenario (more than {most} MiB)")
-    text = content if isinstance(content, str) else _decode(content, shown_as, "scenario")
+    text = _decode(read_standard_input(LARGEST_SCENARIO_BYTES, "scenario"), shown_as, "scenario")
     if not text.strip():
         raise InputError(f"{shown_as}: empty; a scenario needs at least a link and a flow")
     # No TOML begins with a brace.
@@ -404,7 +394,7 @@ def read_text(path: Path, what: str = "scenario") -> str:
     InputError
         In one line that begins with the path.
     """
-    return _decode(_read_bytes(path, LARGEST_SCENARIO_BYTES, what), str(path), what)
+    return _decode(read_bytes(path, LARGEST_SCENARIO_BYTES, what), str(path), what)
 
 
 def _decode(content: bytes, shown_as: str, what: str) -> str:
@@ -414,27 +404,6 @@ def _decode(content: bytes, shown_as: str, what: str) -> str:
         raise InputError(
             f"{shown_as}: not a text file (byte {error.start} is not UTF-8); a {what} is TOML"
         ) from error
-
-
-def _read_bytes(path: Path, most: int, what: str) -> bytes:
-    """Read a file of at most so many bytes; nothing that never ends or waits is opened."""
-    refuse_unwritable(str(path))
-    try:
-        kind = path.stat().st_mode
-        if stat.S_ISDIR(kind):
-            raise InputError(f"{path}: expected a file, found a directory")
-        if not stat.S_ISREG(kind):
-            raise InputError(f"{path}: expected a file, found a pipe or a device")
-        with path.open("rb") as file:
-            content = file.read(most + 1)
-        if len(content) > most:
-            raise InputError(
-                f"{path}: {path.stat().st_size / 2**20:.0f} MiB is too large for a {what}"
-                f" (at most {most // 2**20} MiB)"
-            )
-        return content
-    except OSError as error:
-        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
 
 
 def is_sweep(text: str) -> bool:

@@ -1,0 +1,91 @@
+"""Reading files and standard input: so many bytes at most, and nothing that never ends or waits."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+from headend.errors import InputError, refuse_unwritable, tell_system
+
+#: What is written in place of a file's path to mean standard input or output.
+STANDARD_INPUT = "-"
+
+#: What errors call standard input.
+STANDARD_INPUT_SHOWN = "standard input"
+
+
+def read_bytes(path: Path, most: int, what: str) -> bytes:
+    """Read a file of at most so many bytes; nothing that never ends or waits is opened.
+
+    Parameters
+    ----------
+    path
+        The file.
+    most
+        The most bytes that it may have.
+    what
+        What it is expected to be, for the error where it is larger.
+
+    Raises
+    ------
+    InputError
+        In one line that begins with the path.
+    """
+    refuse_unwritable(str(path))
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise InputError(f"{path}: expected a file, found a directory")
+        if not stat.S_ISREG(kind):
+            raise InputError(f"{path}: expected a file, found a pipe or a device")
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+        if len(content) > most:
+            found = _write_size(max(path.stat().st_size, len(content)))
+            raise InputError(
+                f"{path}: {found} is too large for a {what} (at most {_write_size(most)})"
+            )
+        return content
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def read_standard_input(most: int, what: str) -> bytes:
+    """Read standard input to its end, at most so many bytes.
+
+    Parameters
+    ----------
+    most
+        The most bytes that are read.
+    what
+        What they are expected to be, for the error where there are more.
+
+    Raises
+    ------
+    InputError
+        In one line, where there is more, or where it cannot be read.
+    """
+    shown_as = STANDARD_INPUT_SHOWN
+    try:
+        stream = getattr(sys.stdin, "buffer", sys.stdin)
+        content = stream.read(most + 1) if stream else b""
+    except (OSError, ValueError) as error:  # a ValueError where it is closed
+        raise InputError(f"{shown_as}: cannot be read: {tell_system(error).rstrip('.')}") from error
+    if len(content) > most:
+        raise InputError(f"{shown_as}: too large for a {what} (more than {_write_size(most)})")
+    return content.encode() if isinstance(content, str) else content
+
+
+def _write_size(size: int) -> str:
+    """Write a size in MiB, or in bytes where that is less than one; never as the limit that it exceeds.
+
+    Examples
+    --------
+    >>> _write_size(2**30), _write_size(2**20 + 1), _write_size(4096)
+    ('1024 MiB', '1048577 B', '4096 B')
+    """
+    mebi = size / 2**20
+    if mebi < 1 or (mebi < 2 and size % 2**20):
+        return f"{size} B"
+    return f"{mebi:.0f} MiB"
