@@ -4,11 +4,13 @@
 //! [`file`] takes a file apart and puts it together again. [`table`] says what each TLV is called,
 //! what it holds and in which unit; everything that names, shows or checks a TLV reads it there.
 //! [`value`] puts the bytes of a value into words, and words into bytes.
+//! [`mic`] verifies and makes the digests that guard a file.
 //!
 //! The crate opens no file. It takes any bytes: what does not fit is kept as it is.
 
 pub mod file;
 mod quantity;
+pub mod mic;
 pub mod table;
 pub mod value;
 
