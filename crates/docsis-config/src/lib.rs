@@ -9,8 +9,8 @@
 //! The crate opens no file. It takes any bytes: what does not fit is kept as it is.
 
 pub mod file;
-mod quantity;
 pub mod mic;
+mod quantity;
 pub mod table;
 pub mod value;
 
