@@ -5,6 +5,7 @@
 //! what it holds and in which unit; everything that names, shows or checks a TLV reads it there.
 //! [`value`] puts the bytes of a value into words, and words into bytes.
 //! [`mic`] verifies and makes the digests that guard a file.
+//! [`text`] writes a whole file as TOML or JSON, and reads it back.
 //!
 //! The crate opens no file. It takes any bytes: what does not fit is kept as it is.
 
@@ -12,6 +13,7 @@ pub mod file;
 pub mod mic;
 mod quantity;
 pub mod table;
+pub mod text;
 pub mod value;
 
 pub use file::{File, Kind, Tlv, Value};
@@ -19,3 +21,4 @@ pub use table::{
     Definition, Form, Model, definition, definition_in, definitions, find, find_in, names,
     table_json,
 };
+pub use text::{TextError, from_text, to_json, to_toml};

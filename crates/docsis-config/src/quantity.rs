@@ -113,6 +113,14 @@ impl Unit {
         MEASURES.iter().find_map(of_measure)
     }
 
+    /// The same measure in units that are `factor` times as large.
+    pub(crate) fn times(self, factor: u64) -> Self {
+        Self {
+            measure: self.measure,
+            factor: self.factor * u128::from(factor),
+        }
+    }
+
     /// The name of the unit: that of the measure's units which is as large, if there is one.
     pub(crate) fn name(self) -> String {
         let is_it = |(_, factor): &&(&str, u128)| *factor == self.factor;
@@ -274,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_unit_has_a_name_and_multiples() {
-        assert_eq!(unit("kbit/s").name(), "kbit/s");
+        assert_eq!(unit("bit/s").times(1000).name(), "kbit/s");
         assert_eq!(unit("10 us").name(), "10 us");
         assert_eq!(Unit::named("log2 ns"), None);
         assert_eq!(Unit::named(""), None);

@@ -215,7 +215,7 @@ pub(crate) fn unit(definition: &Definition) -> Option<Unit> {
 
 /// Whether a text may contain the character. Those that cannot be seen may not: bytes show them
 /// better.
-fn is_plain(c: char) -> bool {
+pub(crate) fn is_plain(c: char) -> bool {
     let is_invisible = matches!(
         c,
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -1,0 +1,37 @@
+//! A configuration file as text that people and programs read, and back to the same bytes.
+//!
+//! [`to_toml`] is for people: names, quantities with units, comments. [`to_json`] is for programs:
+//! each TLV with its path, offset, bytes and value. [`from_text`] reads either. Both are exact for
+//! every file: what text cannot say otherwise is bytes (`"0x0a0b"`).
+
+mod error;
+mod read_json;
+mod read_toml;
+mod scope;
+mod write_json;
+mod write_toml;
+
+pub use error::TextError;
+pub use read_json::from_json;
+pub use read_toml::from_toml;
+pub use write_json::to_json;
+pub use write_toml::to_toml;
+
+use crate::file::File;
+
+/// Reads TOML or JSON: JSON begins with a brace.
+///
+/// # Errors
+///
+/// If the text is neither, has a name that is not in the table, or a value that does not fit.
+pub fn from_text(text: &str) -> Result<File, TextError> {
+    if text
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('{')
+    {
+        from_json(text)
+    } else {
+        from_toml(text)
+    }
+}

@@ -1,0 +1,282 @@
+//! The TLVs beside each other in a file or in another TLV: what each of them is called and how its
+//! value is shown and read.
+
+use serde_json::Value as Json;
+
+use super::error::TextError;
+use crate::file::{File, GENERAL, Kind, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value};
+use crate::quantity::Unit;
+use crate::table::{Definition, definition_in, find_in, names};
+use crate::value::{self, Refused, Shown};
+
+/// Where TLVs stand beside each other.
+#[derive(Debug, Clone)]
+pub(super) struct Scope {
+    pub(super) kind: Kind,
+    /// The types of the TLVs around them.
+    pub(super) path: Vec<u8>,
+    /// Whether a vendor defines what they are, all but the vendor's id.
+    is_vendors: bool,
+    /// By what factor the rates of a service flow are larger than bit/s.
+    rate_factor: u64,
+}
+
+/// The type, in a service flow, of the unit of its rates.
+pub(super) const RATE_UNIT: u8 = 41;
+/// The types of the rates that are in this unit.
+const RATES: [u8; 3] = [8, 10, 27];
+
+impl Scope {
+    /// The outermost TLVs of a file.
+    pub(super) fn outermost(kind: Kind) -> Self {
+        Self {
+            kind,
+            path: Vec::new(),
+            is_vendors: false,
+            rate_factor: 1,
+        }
+    }
+
+    /// The TLVs in the TLV of type `number` of this scope. Their vendor and the unit of their rates
+    /// are not known yet.
+    pub(super) fn within(&self, number: u8) -> Self {
+        Self {
+            path: [self.path.as_slice(), &[number]].concat(),
+            rate_factor: 1,
+            ..*self
+        }
+    }
+
+    /// This scope, where `tlvs` are in it.
+    pub(super) fn with(mut self, tlvs: &[Tlv]) -> Self {
+        let first = |number| tlvs.iter().find(|tlv| tlv.number == number);
+        if self.path.last() == Some(&VENDOR_SPECIFIC) {
+            self.is_vendors = first(VENDOR_ID).and_then(Tlv::bytes) != Some(&GENERAL);
+        }
+        self.set_rate_unit(first(RATE_UNIT).and_then(Tlv::bytes));
+        self
+    }
+
+    /// Sets in which unit rates are, by the value of the TLV that says so.
+    pub(super) fn set_rate_unit(&mut self, value: Option<&[u8]>) {
+        let is_flow = self.path.len() == 1 && self.definition(RATE_UNIT).is_some();
+        self.rate_factor = match value {
+            Some(&[unit @ 1..=3]) if is_flow => 1000_u64.pow(u32::from(unit)),
+            _ => 1,
+        };
+    }
+
+    /// The path of a TLV of this scope.
+    pub(super) fn path_of(&self, number: u8) -> Vec<u8> {
+        [self.path.as_slice(), &[number]].concat()
+    }
+
+    /// The path with dots: `24.35.2`.
+    pub(super) fn dotted(&self, number: u8) -> String {
+        let path = self.path_of(number);
+        let places: Vec<String> = path.iter().map(u8::to_string).collect();
+        places.join(".")
+    }
+
+    pub(super) fn definition(&self, number: u8) -> Option<&'static Definition> {
+        if self.is_vendors && number != VENDOR_ID {
+            return None;
+        }
+        definition_in(self.kind, &self.path_of(number))
+    }
+
+    /// The key of a TLV in TOML.
+    pub(super) fn key(&self, number: u8) -> String {
+        match self.definition(number) {
+            Some(definition) => definition.name.clone(),
+            None => format!("tlv_{number}"),
+        }
+    }
+
+    /// The type of the TLV that is called `key`.
+    pub(super) fn number(&self, key: &str) -> Option<u8> {
+        let found = find_in(self.kind, &self.path, key);
+        let by_number = || {
+            let digits = key.strip_prefix("tlv_")?;
+            let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+            digits.parse().ok().filter(|_| is_plain)
+        };
+        found.or_else(by_number)
+    }
+
+    /// Why `key` is none of this scope.
+    pub(super) fn unknown(&self, path: &str, key: &str, further: &[&'static str]) -> TextError {
+        let plain = |name: &str| name.replace('_', "").to_lowercase();
+        let asked = plain(key);
+        let likeness = |name: &&str| (strsim::jaro_winkler(&plain(name), &asked) * 1e6) as u64;
+        let meant = names(&self.path)
+            .chain(further.iter().copied())
+            .max_by_key(likeness)
+            .filter(|name| likeness(name) > LEAST_LIKENESS);
+        let around = match self.path.split_last() {
+            None => "a configuration file".to_owned(),
+            Some((&number, around)) => {
+                let outer = Self {
+                    path: around.to_vec(),
+                    ..self.clone()
+                };
+                outer.key(number)
+            }
+        };
+        let expected = format!("the name of a TLV of {around}, or its number such as tlv_213");
+        TextError {
+            meant: meant.map(str::to_owned),
+            ..TextError::new(path, format!("the name {}", Json::from(key)), expected)
+        }
+    }
+
+    /// The unit in which the numbers of a TLV are.
+    fn unit(&self, number: u8, definition: &Definition) -> Option<Unit> {
+        let unit = value::unit(definition)?;
+        Some(if self.is_scaled(number) {
+            unit.times(self.rate_factor)
+        } else {
+            unit
+        })
+    }
+
+    /// Whether another TLV says in which unit this one is.
+    pub(super) fn is_scaled(&self, number: u8) -> bool {
+        self.rate_factor != 1 && RATES.contains(&number)
+    }
+
+    /// A value as its definition shows it; none if it has no definition.
+    pub(super) fn show(&self, number: u8, bytes: &[u8]) -> Option<Shown> {
+        let definition = self.definition(number)?;
+        let unit = self.unit(number, definition);
+        Some(value::show_in(definition, unit, bytes))
+    }
+
+    /// The bytes that a value means.
+    pub(super) fn read(&self, number: u8, written: &Json) -> Result<Vec<u8>, Refused> {
+        if let Some(bytes) = value::read_bytes(written) {
+            return bytes;
+        }
+        match definition_in(self.kind, &self.path_of(number)) {
+            Some(definition) => value::read_in(definition, self.unit(number, definition), written),
+            None => Err(Refused {
+                found: value::found_words(written),
+                expected: "bytes such as \"0x0a0b\", because its number is not in the table"
+                    .to_owned(),
+                meant: None,
+            }),
+        }
+    }
+}
+
+/// How alike names must be, of a million, so that one may be meant.
+const LEAST_LIKENESS: u64 = 850_000;
+
+/// TLVs that have been read from text, and how many bytes they take in the file.
+#[derive(Debug, Default)]
+pub(super) struct Tlvs {
+    pub(super) tlvs: Vec<Tlv>,
+    pub(super) size: usize,
+}
+
+impl Tlvs {
+    /// Adds a TLV of `scope`. `nested` is the size of the TLVs in it, if they are what it holds.
+    ///
+    /// # Errors
+    ///
+    /// If its value is longer than its length can say, or the file too large.
+    pub(super) fn push(
+        &mut self,
+        scope: &Scope,
+        path: &str,
+        number: u8,
+        value: Value,
+        nested: usize,
+    ) -> Result<(), TextError> {
+        let longest = Tlv::longest(scope.kind, &scope.path_of(number));
+        let width = if longest > usize::from(u8::MAX) { 2 } else { 1 };
+        let length = match &value {
+            Value::Bare => 0,
+            Value::Bytes(bytes) => bytes.len(),
+            Value::Nested(_) => nested,
+        };
+        if length > longest {
+            let expected = format!("at most {longest} bytes, the most that its length can say");
+            return Err(TextError::new(path, format!("{length} bytes"), expected));
+        }
+        self.size += match &value {
+            Value::Bare => 1,
+            Value::Bytes(_) | Value::Nested(_) => 1 + width + length,
+        };
+        self.tlvs.push(Tlv { number, value });
+        if self.size > LARGEST {
+            return Err(too_large(path));
+        }
+        Ok(())
+    }
+
+    /// Adds so many pads.
+    ///
+    /// # Errors
+    ///
+    /// If the file becomes too large.
+    pub(super) fn pad(&mut self, path: &str, count: u64) -> Result<(), TextError> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if count > LARGEST - self.size {
+            return Err(too_large(path));
+        }
+        self.size += count;
+        self.tlvs.extend((0..count).map(|_| Tlv::bare(PAD)));
+        Ok(())
+    }
+
+    /// The file of these TLVs and what follows them.
+    ///
+    /// # Errors
+    ///
+    /// If its kind is not that of its first bytes.
+    pub(super) fn into_file(self, kind: Kind, rest: Vec<u8>) -> Result<File, TextError> {
+        let written = File {
+            kind,
+            tlvs: self.tlvs,
+            rest,
+        };
+        // Bytes that were written for nested TLVs are taken apart.
+        let file = File::decode(&written.encode());
+        match (kind, file.kind) {
+            (Kind::Mta, Kind::CableModem) => Err(TextError::new(
+                "kind",
+                "\"mta\"",
+                "a file that begins with TLV 254 of value 1, as an MTA's does",
+            )),
+            (Kind::CableModem, Kind::Mta) => Err(TextError::new(
+                "",
+                "TLV 254 of value 1 at the beginning",
+                "kind = \"mta\" before it, because so an MTA's file begins",
+            )),
+            _ => Ok(file),
+        }
+    }
+}
+
+/// The largest file that is made of text, in bytes. A few characters of text can ask for many pads.
+pub(super) const LARGEST: usize = 16 << 20;
+
+fn too_large(path: &str) -> TextError {
+    TextError::new(
+        path,
+        "a file that is larger",
+        format!("at most {LARGEST} bytes in all"),
+    )
+}
+
+/// Keys that are no TLV with a value.
+pub(super) const THEN: &str = "then";
+/// So many zero bytes.
+pub(super) const PADS: &str = "pad";
+/// The end marker.
+pub(super) const ENDS: &str = "end";
+/// Bytes that are no TLV, at the end.
+pub(super) const REST: &str = "rest";
+/// Whose file it is.
+pub(super) const KIND: &str = "kind";
