@@ -12,6 +12,7 @@
 pub mod file;
 pub mod mic;
 mod quantity;
+mod snmp;
 pub mod table;
 pub mod text;
 pub mod value;

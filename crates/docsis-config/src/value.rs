@@ -10,6 +10,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use serde_json::Value as Json;
 
 use crate::quantity::{Unit, Unread};
+use crate::snmp;
 use crate::table::{Definition, Form};
 
 /// A value as its definition shows it.
@@ -58,7 +59,11 @@ fn show_form(definition: &Definition, unit: Option<Unit>, bytes: &[u8]) -> Shown
     let number = |number| show_number(definition, unit, number);
     match definition.form {
         Form::Nested => Shown::problem("its TLVs do not fill it exactly"),
-        Form::Bytes | Form::Varbind => Shown::default(),
+        Form::Bytes => Shown::default(),
+        Form::Varbind => match snmp::text(bytes) {
+            Ok(text) => Shown::plain(text),
+            Err(problem) => Shown::problem(&problem),
+        },
         Form::U8 | Form::U16 | Form::U24 | Form::U32 | Form::U8OrU16 => {
             let widths = widths(definition.form);
             if widths.contains(&bytes.len()) {
@@ -171,6 +176,7 @@ fn read_form(
             Ok(address) => Ok(address.octets().to_vec()),
             Err(_) => Err(expected()),
         },
+        (Form::Varbind, Json::String(text)) => snmp::read(text).ok_or_else(expected),
         (Form::Mac, Json::String(text)) => read_mac(text).ok_or_else(expected),
         _ => Err(expected()),
     }
@@ -381,7 +387,8 @@ fn expected(definition: &Definition, unit: Option<Unit>) -> String {
     };
     match definition.form {
         Form::Nested => "a table of TLVs".to_owned(),
-        Form::Bytes | Form::Varbind => "bytes such as \"0x0a0b\"".to_owned(),
+        Form::Bytes => "bytes such as \"0x0a0b\"".to_owned(),
+        Form::Varbind => snmp::EXAMPLE.to_owned(),
         Form::U8 | Form::U16 | Form::U24 | Form::U32 | Form::U8OrU16 => numbers(),
         Form::U8List | Form::U16List => format!("a list, each of it {}", numbers()),
         Form::Text | Form::String => "a text".to_owned(),

@@ -169,7 +169,7 @@ impl Reader<'_> {
                 let size = nested.size;
                 read.push(scope, path, number, Value::Nested(nested.tlvs), size)
             }
-            DeValue::Array(values) if values.is_empty() => {
+            DeValue::Array(values) if values.is_empty() && !is_list(form) => {
                 Err(TextError::new(path, "an empty list", "at least one value"))
             }
             DeValue::Array(values) if !is_one_list(form, value) => {
