@@ -6,12 +6,15 @@ from typing import ClassVar, final
 
 __all__ = [
     "Columns",
+    "ConfigError",
     "Run",
     "RunError",
     "Scenario",
     "ScenarioError",
     "build",
     "columns",
+    "config_mics",
+    "config_sign",
     "describe",
     "parse",
     "reference",
@@ -30,6 +33,12 @@ class ScenarioError(ValueError):
     unknown: str | None
     known: list[str]
     meant: str | None
+
+class ConfigError(ValueError):
+    # Where in a text the error is, if it is in one.
+    line: int | None
+    path: str | None
+    message: str
 
 class RunError(RuntimeError): ...
 
@@ -86,6 +95,16 @@ def build() -> dict[str, str | None]: ...
 
 # The columns of every table of results, by its name.
 def columns() -> dict[str, list[str]]: ...
+
+# The message integrity checks of a modem's file, as JSON: "cm_mic", "cmts_mic" and "extended_mic" (null if the file
+# defines none), each with "state" (right, stale, wrong, unverifiable, missing), and with "found", "computed" (hexadecimal)
+# and "why" where there are. "extended_mic" has "hmac_type", the types that it "selects", and "is_cmts_mic" (TLV 7 holds
+# the digest) too. Raises ConfigError for an MTA's file, which has none.
+def config_mics(data: bytes, secret: bytes | None = None) -> str: ...
+
+# The file with all checks made anew, or with the CM MIC alone. Raises ConfigError if there is neither a secret nor
+# `cm_only`, and for a file that cannot be signed.
+def config_sign(data: bytes, secret: bytes | None = None, *, cm_only: bool = False) -> bytes: ...
 
 # What the engine says of queue disciplines, applications and their measures, as JSON, which
 # headend.engine.description reads.

@@ -17,6 +17,13 @@ pyo3::create_exception!(
 
 pyo3::create_exception!(
     headend._engine,
+    ConfigError,
+    PyValueError,
+    "A modem's configuration file, or its text, that cannot be used. `line` and `path` say where in a text (or are None), `message` is the whole text in one line."
+);
+
+pyo3::create_exception!(
+    headend._engine,
     RunError,
     PyRuntimeError,
     "A run that cannot go on: a mistake of the engine, not of its input."
@@ -37,6 +44,26 @@ pub(crate) fn scenario_error(py: Python<'_>, error: &headend::scenario::Scenario
         value.setattr("unknown", unknown)?;
         value.setattr("known", known.unwrap_or_default())?;
         value.setattr("meant", error.meant())
+    };
+    match set() {
+        Ok(()) => raised,
+        Err(other) => other,
+    }
+}
+
+/// An error in a modem's configuration file as a Python exception with its attributes.
+pub(crate) fn config_error(
+    py: Python<'_>,
+    message: &str,
+    line: Option<usize>,
+    path: Option<&str>,
+) -> PyErr {
+    let raised = ConfigError::new_err(message.to_owned());
+    let value = raised.value(py);
+    let set = || -> PyResult<()> {
+        value.setattr("line", line)?;
+        value.setattr("path", path)?;
+        value.setattr("message", message)
     };
     match set() {
         Ok(()) => raised,

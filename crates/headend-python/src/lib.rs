@@ -3,11 +3,12 @@
 //! The engine parses scenarios. A run advances in slices of wall-clock time, during which it does
 //! not hold Python's lock. Its tables are returned as bytes and lists of text.
 //!
-//! An error in a scenario becomes `ScenarioError`; a violated invariant of the engine becomes
-//! `RunError`.
+//! An error in a scenario becomes `ScenarioError`, one in a modem's configuration file
+//! `ConfigError`; a violated invariant of the engine becomes `RunError`.
 
 mod build;
 mod error;
+mod modem_file;
 mod run;
 mod scenario;
 mod statistics;
@@ -20,7 +21,9 @@ mod _engine {
     #[pymodule_export]
     use super::build::build;
     #[pymodule_export]
-    use super::error::{RunError, ScenarioError};
+    use super::error::{ConfigError, RunError, ScenarioError};
+    #[pymodule_export]
+    use super::modem_file::{config_mics, config_sign};
     #[pymodule_export]
     use super::run::{Columns, Run};
     #[pymodule_export]

@@ -1,0 +1,46 @@
+//! Configuration files of cable modems: integrity checks verified and made.
+
+use docsis_config::File;
+use docsis_config::mic::{self, MicError, Which};
+use pyo3::prelude::*;
+
+use crate::error::{catch_panic, config_error};
+
+/// Verifies the message integrity checks of a file, as JSON: `cm_mic`, `cmts_mic` and
+/// `extended_mic` (null if the file defines none), each with `state` (right, stale, wrong,
+/// unverifiable or missing), and with `found`, `computed` (hexadecimal) and `why` where there are.
+/// `extended_mic` has `hmac_type`, the types that it `selects`, and `is_cmts_mic` too.
+#[pyfunction]
+#[pyo3(signature = (data, secret = None))]
+pub(crate) fn config_mics(py: Python<'_>, data: &[u8], secret: Option<&[u8]>) -> PyResult<String> {
+    catch_panic(|| mic::verify(&File::decode(data), secret))?
+        .map(|mics| mics.to_json().to_string())
+        .map_err(|error| mic_error(py, &error))
+}
+
+/// The file with its message integrity checks made anew: all of them with `secret`, or the CM MIC
+/// alone if `cm_only`.
+#[pyfunction]
+#[pyo3(signature = (data, secret = None, *, cm_only = false))]
+pub(crate) fn config_sign(
+    py: Python<'_>,
+    data: &[u8],
+    secret: Option<&[u8]>,
+    cm_only: bool,
+) -> PyResult<Vec<u8>> {
+    let which = match (secret, cm_only) {
+        (_, true) => Which::Cm,
+        (Some(secret), false) => Which::All(secret),
+        (None, false) => {
+            let text =
+                "expected the secret of the CMTS (which may be empty) or cm_only, found neither";
+            return Err(config_error(py, text, None, None));
+        }
+    };
+    catch_panic(|| mic::sign(&File::decode(data), which).map(|file| file.encode()))?
+        .map_err(|error| mic_error(py, &error))
+}
+
+fn mic_error(py: Python<'_>, error: &MicError) -> PyErr {
+    config_error(py, &error.to_string(), None, None)
+}

@@ -1,0 +1,55 @@
+"""The engine's functions for configuration files: what they take, give and refuse."""
+
+import hashlib
+import hmac
+import json
+
+import pytest
+
+from headend import _engine
+
+# Network access, an upstream and a downstream service flow, and TLV 76, which the CMTS MIC leaves out.
+UPSTREAM = bytes.fromhex("180a01020001080400989680")
+SETTINGS = bytes.fromhex("030101") + UPSTREAM + bytes.fromhex("190401020002 4c0100")
+SECRET = b"DOCSIS"
+
+
+def test_a_file_is_signed_as_the_specification_says() -> None:
+    signed = _engine.config_sign(SETTINGS, SECRET)
+    assert isinstance(signed, bytes)
+    cm_mic = b"\x06\x10" + hashlib.md5(SETTINGS).digest()
+    covered = SETTINGS[:3] + cm_mic + SETTINGS[3:-3]
+    cmts_mic = b"\x07\x10" + hmac.digest(SECRET, covered, "md5")
+    assert signed.rstrip(b"\0") == SETTINGS + cm_mic + cmts_mic + b"\xff"
+    assert len(signed) % 4 == 0
+
+
+def test_the_findings_tell_stale_from_wrong_from_unverifiable() -> None:
+    def states(data: bytes, secret: bytes | None) -> tuple[str, str]:
+        mics = json.loads(_engine.config_mics(data, secret))
+        assert mics["extended_mic"] is None
+        return mics["cm_mic"]["state"], mics["cmts_mic"]["state"]
+
+    signed = _engine.config_sign(SETTINGS, SECRET)
+    assert states(SETTINGS, SECRET) == ("missing", "missing")
+    assert states(signed, SECRET) == ("right", "right")
+    assert states(signed, None) == ("right", "unverifiable")
+    assert states(signed, b"other") == ("right", "wrong")
+    assert states(signed.replace(bytes.fromhex("4c0100"), bytes.fromhex("4c0101")), SECRET) == (
+        "stale",
+        "right",
+    )
+    edited = signed.replace(UPSTREAM, UPSTREAM[:-1] + b"\0")
+    assert states(edited, SECRET) == ("stale", "stale")
+    assert states(_engine.config_sign(edited, cm_only=True), SECRET) == ("right", "wrong")
+
+
+def test_a_file_that_cannot_be_signed_is_one_error() -> None:
+    mta = bytes.fromhex("fe0101fe01ff")
+    for function in (_engine.config_mics, _engine.config_sign):
+        with pytest.raises(_engine.ConfigError, match="found an MTA's file") as refused:
+            function(mta, SECRET)
+        assert (refused.value.line, refused.value.path) == (None, None)
+        assert refused.value.message == str(refused.value)
+    with pytest.raises(_engine.ConfigError, match="expected the secret"):
+        _engine.config_sign(SETTINGS)
