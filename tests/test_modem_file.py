@@ -53,3 +53,11 @@ def test_a_file_that_cannot_be_signed_is_one_error() -> None:
         assert refused.value.message == str(refused.value)
     with pytest.raises(_engine.ConfigError, match="expected the secret"):
         _engine.config_sign(SETTINGS)
+
+
+def test_the_table_says_what_a_tlv_is() -> None:
+    rows = {row["number"]: row for row in json.loads(_engine.config_table())}
+    target = rows["24|25.35.2"]
+    assert (target["name"], target["form"], target["unit"]) == ("target", "u32", "B")
+    keys = {"aliases", "range", "meanings", "default", "about", "source"}
+    assert keys <= set(target)

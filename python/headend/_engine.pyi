@@ -15,6 +15,7 @@ __all__ = [
     "columns",
     "config_mics",
     "config_sign",
+    "config_table",
     "describe",
     "parse",
     "reference",
@@ -105,6 +106,10 @@ def config_mics(data: bytes, secret: bytes | None = None) -> str: ...
 # The file with all checks made anew, or with the CM MIC alone. Raises ConfigError if there is neither a secret nor
 # `cm_only`, and for a file that cannot be signed.
 def config_sign(data: bytes, secret: bytes | None = None, *, cm_only: bool = False) -> bytes: ...
+
+# The definitions of the TLVs, as a JSON list of objects with "number" (such as "24|25.35.2"), "name", "aliases", "form",
+# "unit", "range", "meanings", "default", "about" and "source".
+def config_table() -> str: ...
 
 # What the engine says of queue disciplines, applications and their measures, as JSON, which
 # headend.engine.description reads.

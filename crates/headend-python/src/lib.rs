@@ -23,7 +23,7 @@ mod _engine {
     #[pymodule_export]
     use super::error::{ConfigError, RunError, ScenarioError};
     #[pymodule_export]
-    use super::modem_file::{config_mics, config_sign};
+    use super::modem_file::{config_mics, config_sign, config_table};
     #[pymodule_export]
     use super::run::{Columns, Run};
     #[pymodule_export]

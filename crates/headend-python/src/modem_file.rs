@@ -1,10 +1,16 @@
-//! Configuration files of cable modems: integrity checks verified and made.
+//! Configuration files of cable modems: the table of TLVs, and integrity checks verified and made.
 
 use docsis_config::File;
 use docsis_config::mic::{self, MicError, Which};
 use pyo3::prelude::*;
 
 use crate::error::{catch_panic, config_error};
+
+/// The definitions of all TLVs, as JSON.
+#[pyfunction]
+pub(crate) fn config_table() -> PyResult<String> {
+    catch_panic(docsis_config::table_json)
+}
 
 /// Verifies the message integrity checks of a file, as JSON: `cm_mic`, `cmts_mic` and
 /// `extended_mic` (null if the file defines none), each with `state` (right, stale, wrong,
