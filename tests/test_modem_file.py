@@ -61,3 +61,27 @@ def test_the_table_says_what_a_tlv_is() -> None:
     assert (target["name"], target["form"], target["unit"]) == ("target", "u32", "B")
     keys = {"aliases", "range", "meanings", "default", "about", "source"}
     assert keys <= set(target)
+
+
+def test_a_file_is_text_and_back() -> None:
+    signed = _engine.config_sign(SETTINGS, SECRET)
+    toml, document = _engine.config_to_toml(signed), _engine.config_to_json(signed)
+    assert "[[upstream_service_flow]]" in toml
+    assert _engine.config_from_text(toml) == signed
+    assert _engine.config_from_text(document) == signed
+    tree = json.loads(document)
+    assert (tree["kind"], tree["size"]) == ("cable_modem", len(signed))
+    flow = next(tlv for tlv in tree["tlvs"] if tlv["tlv"] == "24")
+    assert [tlv["tlv"] for tlv in flow["nested"]] == ["24.1", "24.8"]
+
+
+def test_an_error_in_a_text_says_where() -> None:
+    text = "# A comment.\n[[upstream_service_flow]]\nno_such_setting = 1\n"
+    with pytest.raises(_engine.ConfigError, match="no_such_setting") as refused:
+        _engine.config_from_text(text)
+    assert refused.value.line == 3
+    assert refused.value.path is not None
+    assert "upstream_service_flow" in refused.value.path
+    with pytest.raises(_engine.ConfigError) as refused:
+        _engine.config_from_text("{")
+    assert refused.value.path is None

@@ -13,9 +13,12 @@ __all__ = [
     "ScenarioError",
     "build",
     "columns",
+    "config_from_text",
     "config_mics",
     "config_sign",
     "config_table",
+    "config_to_json",
+    "config_to_toml",
     "describe",
     "parse",
     "reference",
@@ -97,6 +100,10 @@ def build() -> dict[str, str | None]: ...
 # The columns of every table of results, by its name.
 def columns() -> dict[str, list[str]]: ...
 
+# The bytes of the file that a text describes: TOML, or JSON if it begins with a brace. Raises ConfigError with the line
+# and the key.
+def config_from_text(text: str) -> bytes: ...
+
 # The message integrity checks of a modem's file, as JSON: "cm_mic", "cmts_mic" and "extended_mic" (null if the file
 # defines none), each with "state" (right, stale, wrong, unverifiable, missing), and with "found", "computed" (hexadecimal)
 # and "why" where there are. "extended_mic" has "hmac_type", the types that it "selects", and "is_cmts_mic" (TLV 7 holds
@@ -110,6 +117,14 @@ def config_sign(data: bytes, secret: bytes | None = None, *, cm_only: bool = Fal
 # The definitions of the TLVs, as a JSON list of objects with "number" (such as "24|25.35.2"), "name", "aliases", "form",
 # "unit", "range", "meanings", "default", "about" and "source".
 def config_table() -> str: ...
+
+# A modem's file, which any bytes are, as JSON: "kind" (cable_modem or mta), "size" in bytes, "tlvs" and, if bytes at the
+# end are no TLV, "rest". A TLV has "tlv" (such as "24.35.2"), "path" (such as "24[1].35.2"), "offset", "hex", and where
+# there are "name", "value", "unit", "shown", "meaning", "problem" and "nested".
+def config_to_json(data: bytes) -> str: ...
+
+# The same as TOML, with names, units and comments. Both texts are read back to the same bytes.
+def config_to_toml(data: bytes) -> str: ...
 
 # What the engine says of queue disciplines, applications and their measures, as JSON, which
 # headend.engine.description reads.

@@ -23,7 +23,9 @@ mod _engine {
     #[pymodule_export]
     use super::error::{ConfigError, RunError, ScenarioError};
     #[pymodule_export]
-    use super::modem_file::{config_mics, config_sign, config_table};
+    use super::modem_file::{
+        config_from_text, config_mics, config_sign, config_table, config_to_json, config_to_toml,
+    };
     #[pymodule_export]
     use super::run::{Columns, Run};
     #[pymodule_export]

@@ -1,10 +1,33 @@
-//! Configuration files of cable modems: the table of TLVs, and integrity checks verified and made.
+//! Configuration files of cable modems: as text and back, the table of TLVs, and integrity checks
+//! verified and made.
 
 use docsis_config::File;
 use docsis_config::mic::{self, MicError, Which};
+use docsis_config::text;
 use pyo3::prelude::*;
 
 use crate::error::{catch_panic, config_error};
+
+/// The file as TOML, for people.
+#[pyfunction]
+pub(crate) fn config_to_toml(data: &[u8]) -> PyResult<String> {
+    catch_panic(|| text::to_toml(&File::decode(data)))
+}
+
+/// The file as JSON, for programs.
+#[pyfunction]
+pub(crate) fn config_to_json(data: &[u8]) -> PyResult<String> {
+    catch_panic(|| text::to_json(&File::decode(data)))
+}
+
+/// The bytes of the file that TOML or JSON describes.
+#[pyfunction]
+pub(crate) fn config_from_text(py: Python<'_>, text: &str) -> PyResult<Vec<u8>> {
+    catch_panic(|| text::from_text(text).map(|file| file.encode()))?.map_err(|error| {
+        let path = Some(error.path.as_str()).filter(|path| !path.is_empty());
+        config_error(py, &error.to_string(), error.line, path)
+    })
+}
 
 /// The definitions of all TLVs, as JSON.
 #[pyfunction]
