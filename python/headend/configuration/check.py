@@ -1,0 +1,57 @@
+"""Checking a modem's file: every rule, the gravest findings first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headend.configuration.document import read_document
+from headend.configuration.finding import SEVERITIES, Finding
+from headend.configuration.integrity import verify
+from headend.configuration.rules import (
+    aqm,
+    buffer,
+    classifiers,
+    low_latency,
+    rates,
+    structure,
+)
+from headend.configuration.rules.integrity import check_mics
+from headend.configuration.settings import read_settings
+
+#: The rules for the files of modems, in the order in which equally grave findings are told.
+RULES = (
+    *structure.RULES,
+    *buffer.RULES,
+    *aqm.RULES,
+    *rates.RULES,
+    *classifiers.RULES,
+    *low_latency.RULES,
+)
+
+
+def check(data: bytes, secret: bytes | None = None) -> list[Finding]:
+    """Check a file.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file. Any bytes are one.
+    secret
+        The secret that the CMTS has; without it the CMTS MIC is not verified.
+
+    Returns
+    -------
+    list of Finding
+        The gravest first; of equally grave ones those on the file itself, then buffers, AQM, rates, classifiers and low latency.
+    """
+    document = read_document(data)
+    settings = read_settings(document)
+    found = [finding for rule in structure.ANY_FILE for finding in rule(settings)]
+    if document.is_modem:
+        found += check_mics(verify(data, secret))
+        found += [finding for rule in RULES for finding in rule(settings)]
+    named = [
+        replace(finding, name=document.name(finding.path)) if finding.path else finding
+        for finding in found
+    ]
+    return sorted(named, key=lambda finding: SEVERITIES.index(finding.severity))

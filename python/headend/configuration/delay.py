@@ -1,0 +1,220 @@
+"""How long a full buffer of a service flow delays a packet, and what the flow's AQM would keep instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headend.configuration.settings import IMMEDIATE, ServiceFlow, Settings
+
+#: Default upstream target buffer of a classic flow where TLV 68 says nothing, ms (MULPI C.1.2.17 as docsis-ns3 has it).
+DEFAULT_BUFFER = 100
+
+#: Classic AQM latency target where the file sets none, ms (RFC 8034 §4).
+DEFAULT_TARGET = 10
+
+#: Largest frame of the low-latency formulas, B.
+LARGEST_FRAME = 2000
+
+#: Maximum threshold of the immediate AQM where the file sets none, µs; and its ramp range exponent, log2 ns.
+DEFAULT_THRESHOLD = 1000
+DEFAULT_EXPONENT = 19
+
+#: The largest threshold of the immediate AQM, ns.
+LARGEST_THRESHOLD = 65_535_000
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The buffer of a service flow, as a modem that follows the file and the specification makes it.
+
+    Parameters
+    ----------
+    size
+        In bytes.
+    rate
+        What empties it, in bit/s: the rate that the flow keeps to; None without a limit.
+    peak
+        What empties it while the burst lasts, in bit/s; None where that is no more than the rate.
+    path
+        The TLV that sets its size, or None where the device chooses and the size is the specification's default.
+    """
+
+    size: int
+    rate: int | None
+    peak: int | None
+    path: str | None
+
+    @property
+    def delay(self) -> float | None:
+        """How long the last packet of a full buffer waits, ns; None without a rate."""
+        return None if self.rate is None else find_delay(self.size, self.rate)
+
+    @property
+    def peak_delay(self) -> float | None:
+        """The same while the burst lasts, ns."""
+        return None if self.peak is None else find_delay(self.size, self.peak)
+
+
+@dataclass(frozen=True)
+class Aqm:
+    """The AQM of a service flow.
+
+    Parameters
+    ----------
+    state
+        ``off`` where the file turns it off, ``on`` where the file sets it up or leaves it on in so many words, ``unsaid``
+        where the file says nothing: a DOCSIS 3.1 modem then runs it, an older one may have none.
+    paths
+        The TLVs that say so.
+    is_immediate
+        Whether it is the immediate AQM of a low-latency flow, not DOCSIS-PIE.
+    target
+        The delay that it keeps, ns: the latency target, or the maximum threshold of the immediate AQM.
+    """
+
+    state: Literal["on", "off", "unsaid"]
+    paths: tuple[str, ...]
+    is_immediate: bool
+    target: float
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Thresholds of the immediate AQM, ns: it marks from the lower on, and every packet above the upper.
+
+    Parameters
+    ----------
+    low, high
+        The thresholds.
+    floor
+        The least that the lower may be at the flow's rate: the time of two large frames.
+    """
+
+    low: float
+    high: float
+    floor: float
+
+
+def find_delay(size: int, rate: int) -> float:
+    """Give the time that a rate in bit/s takes for so many bytes, in ns.
+
+    Examples
+    --------
+    >>> find_delay(62500, 10_000_000)
+    50000000.0
+    """
+    return size * 8e9 / rate
+
+
+def find_size(delay: float, rate: int) -> int:
+    """Give the bytes that a rate in bit/s takes so many ns for.
+
+    Examples
+    --------
+    >>> find_size(50e6, 10_000_000)
+    62500
+    """
+    return round(delay * rate / 8e9)
+
+
+def find_rate(flow: ServiceFlow, settings: Settings) -> int | None:
+    """Give the rate that empties a flow's buffer, in bit/s: the least limit of the flow and its aggregate; None without one."""
+    aggregate = settings.find_aggregate(flow)
+    limits = (flow.sustained, aggregate.sustained if aggregate else None)
+    return min((rate for rate in limits if rate), default=None)
+
+
+def find_buffer(flow: ServiceFlow, settings: Settings) -> Buffer | None:
+    """Find the buffer of a flow.
+
+    A device chooses a size within minimum and maximum that is near the target. Where the file sets no target, an upstream
+    flow has the default of TLV 68 at the larger of its sustained and its peak rate, a low-latency one 10 ms at the rate of its
+    aggregate. Of downstream flows the specification says no default.
+
+    Returns
+    -------
+    Buffer or None
+        None where nothing says how large it is.
+    """
+    rate = find_rate(flow, settings)
+    fastest = _find_fastest(flow, settings)
+    peak = fastest if rate and fastest and fastest > rate else None
+    target = flow.target_buffer
+    path: str | None
+    if target and target.value:
+        size, path = target.value, target.path
+    elif (chosen := _find_default(flow, settings, rate, fastest)) is not None:
+        size, path = chosen
+    else:
+        least = flow.minimum_buffer
+        return Buffer(least.value, rate, peak, least.path) if least and least.value else None
+    if (most := flow.maximum_buffer) and most.value < size:
+        size, path = most.value, most.path
+    if (least := flow.minimum_buffer) and least.value > size:
+        size, path = least.value, least.path
+    return Buffer(size, rate, peak, path)
+
+
+def find_aqm(flow: ServiceFlow, settings: Settings) -> Aqm:
+    """Find the state of a flow's AQM, and what delay it keeps."""
+    is_immediate = is_immediate_aqm(flow, settings)
+    if is_immediate:
+        ramp = find_ramp(flow, settings)
+        target = ramp.high
+    else:
+        own = flow.aqm_target
+        target = 1e6 * (own.value if own and own.value else DEFAULT_TARGET)
+    off = [
+        setting.path
+        for setting in (
+            settings.upstream_aqm_disabled if flow.direction == "up" else None,
+            flow.aqm_disabled,
+        )
+        if setting and setting.value == 1
+    ]
+    if off:
+        return Aqm("off", tuple(off), is_immediate, target)
+    said = flow.tlv.get(40)
+    if said:
+        return Aqm("on", (said.path,), is_immediate, target)
+    return Aqm("unsaid", (), is_immediate, target)
+
+
+def is_immediate_aqm(flow: ServiceFlow, settings: Settings) -> bool:
+    """Whether a flow's AQM is the immediate one: the file says so, or says nothing and the flow is a low-latency one."""
+    algorithm = flow.aqm_algorithm
+    if algorithm and algorithm.value:
+        return algorithm.value == IMMEDIATE
+    return settings.is_low_latency(flow)
+
+
+def find_ramp(flow: ServiceFlow, settings: Settings) -> Ramp:
+    """Compute the thresholds of a flow's immediate AQM at its rate (MULPI Annex N as docsis-ns3 has it)."""
+    most = flow.maximum_threshold
+    exponent = flow.ramp_exponent
+    wanted = 1e3 * (most.value if most and most.value else DEFAULT_THRESHOLD)
+    width = float(2 ** min(exponent.value if exponent else DEFAULT_EXPONENT, 63))
+    rate = find_rate(flow, settings)
+    floor = min(find_delay(2 * LARGEST_FRAME, rate), LARGEST_THRESHOLD) if rate else 0.0
+    low = max(wanted - width, floor, 0.0)
+    return Ramp(low, min(low + width, LARGEST_THRESHOLD), floor)
+
+
+def _find_fastest(flow: ServiceFlow, settings: Settings) -> int | None:
+    """Give the larger of the sustained and the peak rate of a flow, or of its aggregate where it has none of its own."""
+    aggregate = settings.find_aggregate(flow)
+    return flow.fastest or (aggregate.fastest if aggregate else None)
+
+
+def _find_default(
+    flow: ServiceFlow, settings: Settings, rate: int | None, fastest: int | None
+) -> tuple[int, str | None] | None:
+    """Give the size of an upstream buffer without a target, in bytes, and the TLV that says so, if one does."""
+    if flow.direction != "up" or not rate or not fastest:
+        return None
+    if settings.is_low_latency(flow):
+        return max(find_size(10e6, rate), 20 * LARGEST_FRAME), None
+    default = settings.default_buffer
+    time = 1e6 * (default.value if default else DEFAULT_BUFFER)
+    return find_size(time, fastest), default.path if default else None

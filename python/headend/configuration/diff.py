@@ -1,0 +1,524 @@
+"""What changed between two files of a modem, in words, and what that does to the delay of a full buffer.
+
+Service flows, aggregates and classifiers are matched by their reference, then by their place; everything else by its place
+among the TLVs of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal, TypeVar
+
+from headend.configuration.classifying import CLASSIFIERS, Classifier
+from headend.configuration.delay import Buffer, find_buffer
+from headend.configuration.document import END, PAD, Document, Tlv, read_document
+from headend.configuration.settings import (
+    AGGREGATES,
+    FLOWS,
+    RATE_UNITS,
+    Aggregate,
+    Bundle,
+    ServiceFlow,
+    Setting,
+    Settings,
+    read_settings,
+)
+from headend.configuration.words import write_rate, write_size, write_time, write_value
+from headend.text.wording import capitalise, write_count
+
+#: What a change is about. ``flow`` is a service flow that came or went, ``form`` what means the same in other bytes.
+Kind = Literal[
+    "flow",
+    "rate",
+    "burst",
+    "buffer",
+    "aqm",
+    "low_latency",
+    "classifier",
+    "setting",
+    "integrity",
+    "form",
+]
+
+#: The CM MIC and the CMTS MIC.
+_MICS = {6: "CM MIC", 7: "CMTS MIC"}
+
+#: Rates of a flow by their sub-TLV, and the TLV of their unit.
+_RATES = {8: "sustained rate", 10: "reserved rate", 27: "peak rate"}
+_UNIT = 41
+
+#: Values of a flow that have words of their own, by their types below the flow, and what a change of them is about.
+_NAMED: dict[str, tuple[str, Kind]] = {
+    "4": ("service class", "setting"),
+    "7": ("traffic priority", "setting"),
+    "9": ("maximum burst", "burst"),
+    "15": ("scheduling type", "setting"),
+    "35.1": ("minimum buffer", "buffer"),
+    "35.2": ("target buffer", "buffer"),
+    "35.3": ("maximum buffer", "buffer"),
+    "40.2": ("AQM latency target", "aqm"),
+    "40.3": ("AQM algorithm", "aqm"),
+    "40.4": ("maximum threshold of the immediate AQM", "aqm"),
+    "40.5": ("ramp range exponent of the immediate AQM", "aqm"),
+    "40.6": ("edges of the latency histogram", "aqm"),
+}
+
+#: Longer lists of TLVs are matched by place alone: the time to match them grows with the square of their number.
+_MOST_MATCHED = 2000
+
+_Named = TypeVar("_Named", ServiceFlow, Aggregate, Classifier)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change.
+
+    Parameters
+    ----------
+    kind
+        What it is about.
+    path
+        The path of the TLV in the new file; in the old one where the new one does not have it; None of the file as a whole.
+    text
+        What changed: a sentence.
+    old, new
+        The values in words; None where there was or is none.
+    """
+
+    kind: Kind
+    path: str | None
+    text: str
+    old: str | None = None
+    new: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as an object of JSON."""
+        return {
+            "kind": self.kind,
+            "path": self.path,
+            "text": self.text,
+            "old": self.old,
+            "new": self.new,
+        }
+
+
+def diff(old: bytes, new: bytes) -> list[Change]:
+    """Say what changed from one file to another.
+
+    Parameters
+    ----------
+    old, new
+        The bytes of the files. Any bytes are one.
+
+    Returns
+    -------
+    list of Change
+        Service flows first, then aggregates, classifiers, other settings, message integrity checks, and what means the same
+        in other bytes. Empty if, and only if, the files are equal byte for byte.
+    """
+    if old == new:
+        return []
+    changes = list(compare(read_document(old), read_document(new)))
+    return changes or [Change("form", None, "The files differ in bytes that mean the same.")]
+
+
+def compare(old: Document, new: Document) -> Iterator[Change]:
+    """Give what changed from one file to another that is not the same byte for byte."""
+    before, after = read_settings(old), read_settings(new)
+    changes = [
+        *_compare_kind(old, new),
+        *_compare_flows(before, after),
+        *_compare_aggregates(before, after),
+        *_compare_classifiers(before, after),
+        *_compare_others(old, new),
+    ]
+    yield from changes
+    yield from _compare_mics(old, new)
+    yield from _compare_form(old, new, has_changes=bool(changes))
+
+
+def _compare_kind(old: Document, new: Document) -> Iterator[Change]:
+    if old.kind != new.kind:
+        names = {"cable_modem": "a cable modem's", "mta": "an MTA's"}
+        was, now = names[old.kind], names[new.kind]
+        yield Change("setting", None, f"The file is {now}, before {was}.", was, now)
+
+
+def _compare_flows(before: Settings, after: Settings) -> Iterator[Change]:
+    for direction in ("up", "down"):
+        pairs = _match(before.list_flows(direction), after.list_flows(direction))
+        for was, now in pairs:
+            if was is None and now is not None:
+                told = _describe_flow(now, after)
+                text = (
+                    f"{capitalise(now.name)} is new{f': {told}' if told else ''} (TLV {now.path})."
+                )
+                yield Change("flow", now.path, text, None, told or now.name)
+            elif now is None and was is not None:
+                text = f"{capitalise(was.name)} is gone (TLV {was.path} of the old file)."
+                yield Change("flow", was.path, text, _describe_flow(was, before) or was.name, None)
+            elif was is not None and now is not None:
+                yield from _compare_flow(was, now, before, after)
+
+
+def _compare_flow(
+    was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
+) -> Iterator[Change]:
+    changes = list(_compare_bundle(was, now))
+    effect = _tell_effect(find_buffer(was, before), find_buffer(now, after))
+    # The effect on the delay is told once, with the last of the changes that have it.
+    last = max(
+        (place for place, change in enumerate(changes) if change.kind in ("rate", "buffer")),
+        default=None,
+    )
+    for place, change in enumerate(changes):
+        told = f"{change.text}: {effect}" if effect and place == last else change.text
+        yield _close(change, told)
+    if effect and last is None:
+        text = (
+            f"{capitalise(now.name)}: {effect}, since another TLV sets its rate or default buffer"
+        )
+        yield _close(Change("buffer", now.path, ""), text)
+
+
+def _compare_aggregates(before: Settings, after: Settings) -> Iterator[Change]:
+    for direction in ("up", "down"):
+        olds = [one for one in before.aggregates if one.direction == direction]
+        news = [one for one in after.aggregates if one.direction == direction]
+        for was, now in _match(olds, news):
+            if was is None and now is not None:
+                text = f"{capitalise(now.name)} is new (TLV {now.path})."
+                yield Change("low_latency", now.path, text, None, now.name)
+            elif now is None and was is not None:
+                text = f"{capitalise(was.name)} is gone (TLV {was.path} of the old file)."
+                yield Change("low_latency", was.path, text, was.name, None)
+            elif was is not None and now is not None:
+                for change in _compare_bundle(was, now):
+                    kind: Kind = "low_latency" if change.kind == "setting" else change.kind
+                    yield _close(Change(kind, change.path, "", change.old, change.new), change.text)
+
+
+def _compare_classifiers(before: Settings, after: Settings) -> Iterator[Change]:
+    for number in CLASSIFIERS:
+        olds = [one for one in before.classifiers if one.tlv.type == number]
+        news = [one for one in after.classifiers if one.tlv.type == number]
+        for was, now in _match(olds, news):
+            if was is None and now is not None:
+                told = now.describe()
+                text = f"{capitalise(now.name)} is new: {told} (TLV {now.path})."
+                yield Change("classifier", now.path, text, None, told)
+            elif now is None and was is not None:
+                told = was.describe()
+                text = f"{capitalise(was.name)} is gone: {told} (TLV {was.path} of the old file)."
+                yield Change("classifier", was.path, text, told, None)
+            elif was is not None and now is not None and was.tlv.hex != now.tlv.hex:
+                old, new = was.describe(), now.describe()
+                if old != new:
+                    text = f"{capitalise(now.name)}: {old}; now {new} (TLV {now.path})."
+                    yield Change("classifier", now.path, text, old, new)
+                else:
+                    yield from _compare_inner(now.name, was.tlv, now.tlv, "classifier")
+
+
+def _compare_bundle(was: Bundle, now: Bundle) -> Iterator[Change]:
+    """Compare the settings of two flows or aggregates; the sentences have no end yet."""
+    name = capitalise(now.name)
+    if was.tlv.hex == now.tlv.hex:
+        return
+    yield from _compare_rates(name, was, now)
+    olds = {key: tlv for key, tlv in _leaves(was.tlv) if key not in _rate_keys()}
+    news = {key: tlv for key, tlv in _leaves(now.tlv) if key not in _rate_keys()}
+    for key in [*news, *(key for key in olds if key not in news)]:
+        old, new = olds.get(key), news.get(key)
+        if (old.hex if old else None) == (new.hex if new else None):
+            continue
+        yield _compare_value(name, was.tlv.type, key, old, new)
+
+
+def _compare_rates(name: str, was: Bundle, now: Bundle) -> Iterator[Change]:
+    unit = RATE_UNITS.get(now.rate_unit.value, 1) if now.rate_unit else 1
+    for number, what in _RATES.items():
+        old, new = (_find_rate(one, number) for one in (was, now))
+        if old is None and new is None:
+            continue
+        path = (new or old or _never()).path
+        before, after = (None if one is None else one.value for one in (old, new))
+        if before != after:
+            words = [_write_limit(one) for one in (before, after)]
+            text = f"{name}: {what} {words[0]} → {words[1]} (TLV {path})"
+            yield Change("rate", path, text, words[0], words[1])
+        elif old and new and old.tlv.hex != new.tlv.hex:
+            text = f"{name}: {what} is {_write_limit(after)} as before, now in units of {write_rate(unit)} (TLV {path})"
+            yield Change("form", path, text, _write_limit(before), _write_limit(after))
+    old_unit, new_unit = (one.tlv.get(_UNIT) for one in (was, now))
+    if (old_unit.hex if old_unit else "00") != (new_unit.hex if new_unit else "00"):
+        path = (new_unit or old_unit or _never()).path
+        units = [
+            write_value(tlv.meaning or tlv.shown, tlv.hex) if tlv else "none"
+            for tlv in (old_unit, new_unit)
+        ]
+        yield Change(
+            "form", path, f"{name}: data rate unit {units[0]} → {units[1]} (TLV {path})", *units
+        )
+    elif (old_unit is None) != (new_unit is None):
+        path = (new_unit or old_unit or _never()).path
+        units = ["none" if tlv is None else "bit/s" for tlv in (old_unit, new_unit)]
+        yield Change(
+            "form",
+            path,
+            f"{name}: data rate unit {units[0]} → {units[1]}, which is the same (TLV {path})",
+            *units,
+        )
+
+
+def _compare_value(name: str, top: int, key: str, old: Tlv | None, new: Tlv | None) -> Change:
+    """Say how one value of a flow changed."""
+    tlv = new or old or _never()
+    if key == "40.1" and top in FLOWS:
+        words = ["on" if one is None or one.number == 0 else "off" for one in (old, new)]
+        said = [
+            word if one else f"{word} (unsaid)" for word, one in zip(words, (old, new), strict=True)
+        ]
+        return Change("aqm", tlv.path, f"{name}: AQM {said[0]} → {said[1]} (TLV {tlv.path})", *said)
+    what, kind = _NAMED.get(key, (_name_tlv(tlv), "setting"))
+    if key.startswith("42."):
+        kind = "low_latency"
+    written = [_write(one, key) for one in (old, new)]
+    text = f"{name}: {what} {written[0]} → {written[1]} (TLV {tlv.path})"
+    return Change(kind, tlv.path, text, written[0] if old else None, written[1] if new else None)
+
+
+def _compare_others(old: Document, new: Document) -> Iterator[Change]:
+    """Compare what is no flow, aggregate, classifier or MIC, type by type."""
+    told = {*FLOWS, *AGGREGATES, *CLASSIFIERS}
+    by_type: dict[int, tuple[list[Tlv], list[Tlv]]] = {}
+    for place, document in ((1, new), (0, old)):
+        for tlv in document.tlvs:
+            # Of a flow that could not be taken apart the bytes are compared.
+            if tlv.type not in (*_MICS, PAD, END) and (tlv.type not in told or tlv.nested is None):
+                by_type.setdefault(tlv.type, ([], []))[place].append(tlv)
+    for olds, news in by_type.values():
+        yield from _compare_lists(olds, news)
+
+
+def _compare_lists(olds: Sequence[Tlv], news: Sequence[Tlv]) -> Iterator[Change]:
+    """Compare the TLVs of one type: which came, went, or changed in their place."""
+    old_values, new_values = ([tlv.hex for tlv in tlvs] for tlvs in (olds, news))
+    if old_values == new_values or sorted(old_values) == sorted(new_values):
+        return
+    if max(len(olds), len(news)) > _MOST_MATCHED:
+        steps = [("replace", 0, len(olds), 0, len(news))]
+    else:
+        steps = list(SequenceMatcher(None, old_values, new_values, autojunk=False).get_opcodes())
+    for what, start, end, new_start, new_end in steps:
+        if what == "equal":
+            continue
+        gone, come = list(olds[start:end]), list(news[new_start:new_end])
+        for was, now in zip(gone, come, strict=False):
+            if was.hex != now.hex:
+                yield from _compare_pair(was, now)
+        for tlv in gone[len(come) :]:
+            text = f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is gone (TLV {tlv.path} of the old file)."
+            yield Change("setting", tlv.path, text, _write(tlv), None)
+        for tlv in come[len(gone) :]:
+            text = f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is new (TLV {tlv.path})."
+            yield Change("setting", tlv.path, text, None, _write(tlv))
+
+
+def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
+    if was.nested is not None and now.nested is not None:
+        yield from _compare_inner(_name_tlv(now), was, now, "setting")
+        return
+    old, new = _write(was), _write(now)
+    if now.tlv == "76":
+        old, new = ("on" if tlv.number == 0 else "off" for tlv in (was, now))
+        text = f"AQM of every upstream service flow {old} → {new} (TLV {now.path})."
+        yield Change("aqm", now.path, text, old, new)
+    else:
+        text = f"{capitalise(_name_tlv(now))} {old} → {new} (TLV {now.path})."
+        yield Change("setting", now.path, text, old, new)
+
+
+def _compare_inner(name: str, was: Tlv, now: Tlv, kind: Kind) -> Iterator[Change]:
+    """Compare what is nested in two TLVs, value by value."""
+    olds, news = dict(_leaves(was)), dict(_leaves(now))
+    for key in [*news, *(key for key in olds if key not in news)]:
+        old, new = olds.get(key), news.get(key)
+        if (old.hex if old else None) == (new.hex if new else None):
+            continue
+        tlv = new or old or _never()
+        words = [_write(one) for one in (old, new)]
+        text = f"{capitalise(name)}: {_name_tlv(tlv)} {words[0]} → {words[1]} (TLV {tlv.path})."
+        yield Change(kind, tlv.path, text, words[0] if old else None, words[1] if new else None)
+
+
+def _compare_mics(old: Document, new: Document) -> Iterator[Change]:
+    for number, name in _MICS.items():
+        was, now = old.get(number), new.get(number)
+        if (was.hex if was else None) == (now.hex if now else None):
+            continue
+        tlv = now or was or _never()
+        if was is None or now is None:
+            text = f"The {name} is {'gone' if now is None else 'new'} (TLV {tlv.path})."
+        else:
+            text = f"The {name} differs (TLV {tlv.path})."
+        yield Change(
+            "integrity", tlv.path, text, was.hex if was else None, now.hex if now else None
+        )
+
+
+def _compare_form(old: Document, new: Document, *, has_changes: bool) -> Iterator[Change]:
+    """Say what differs and changes nothing: the order of TLVs, the end, and what stands after it."""
+    orders = [[tlv.tlv for tlv in one.tlvs if tlv.type not in (PAD, END)] for one in (old, new)]
+    contents = [
+        [(tlv.tlv, tlv.hex) for tlv in one.tlvs if tlv.type not in (PAD, END)] for one in (old, new)
+    ]
+    if (
+        not has_changes
+        and contents[0] != contents[1]
+        and sorted(contents[0]) == sorted(contents[1])
+    ):
+        yield Change("form", None, "The order of the TLVs differs; their values are the same.")
+    elif sorted(orders[0]) == sorted(orders[1]) and orders[0] != orders[1]:
+        yield Change("form", None, "The order of the TLVs differs.")
+    elif not has_changes and _inner_order_differs(contents[0], contents[1]):
+        yield Change(
+            "form", None, "The order of the TLVs within others, or their padding, differs."
+        )
+    ends = [one.get(END) is not None for one in (old, new)]
+    if ends[0] != ends[1]:
+        yield Change("form", None, f"The end marker (TLV 255) is {'new' if ends[1] else 'gone'}.")
+    pads = [sum(tlv.count for tlv in one.tlvs if tlv.type == PAD) for one in (old, new)]
+    if pads[0] != pads[1]:
+        words = [write_count(pad, "byte") for pad in pads]
+        yield Change("form", None, f"Padding: {words[0]} → {words[1]}.", *words)
+    elif _places_of_pads(old) != _places_of_pads(new) and not has_changes:
+        yield Change("form", None, "The pads stand in other places.")
+    if old.rest != new.rest:
+        words = [write_count(len(one.rest), "byte") for one in (old, new)]
+        text = f"What stands at the end and is no TLV: {words[0]} → {words[1]}"
+        same = ", with other values" if words[0] == words[1] else ""
+        yield Change("form", None, f"{text}{same}.", old.rest.hex() or None, new.rest.hex() or None)
+
+
+def _inner_order_differs(old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> bool:
+    settings = [[own for own in one if own[0] not in ("6", "7")] for one in (old, new)]
+    return settings[0] != settings[1]
+
+
+def _places_of_pads(document: Document) -> list[int]:
+    places, seen = [], 0
+    for tlv in document.tlvs:
+        if tlv.type == PAD:
+            places.append(seen)
+        else:
+            seen += 1
+    return places
+
+
+def _match(
+    olds: Sequence[_Named], news: Sequence[_Named]
+) -> list[tuple[_Named | None, _Named | None]]:
+    """Pair what has the same reference, then what differs in its reference alone; None where there is no other."""
+    partners: dict[int, _Named] = {}
+    left: dict[int, _Named] = dict(enumerate(olds))
+    for key in (_number, _content):
+        waiting: dict[object, list[int]] = {}
+        for place, old in reversed(left.items()):
+            waiting.setdefault(key(old), []).append(place)
+        for place, new in enumerate(news):
+            found = None if place in partners else waiting.get(key(new))
+            if found:
+                partners[place] = left.pop(found.pop())
+    pairs: list[tuple[_Named | None, _Named | None]] = [
+        (partners.get(place), new) for place, new in enumerate(news)
+    ]
+    return pairs + [(old, None) for old in left.values()]
+
+
+def _number(one: ServiceFlow | Aggregate | Classifier) -> object:
+    """Give its reference; of one without, what no other is equal to."""
+    reference = one.reference
+    number = reference.value if isinstance(reference, Setting) else reference
+    return one.tlv if number is None else number
+
+
+def _content(one: ServiceFlow | Aggregate | Classifier) -> object:
+    """Give all that it holds but its reference."""
+    return tuple((tlv.tlv, tlv.hex) for tlv in one.tlv.nested or () if tlv.type != 1)
+
+
+def _leaves(tlv: Tlv) -> Iterator[tuple[str, Tlv]]:
+    """Give the values within a TLV by their types, with the place of those that repeat: ``35.2``, ``43[2].8``."""
+    for inner in tlv.nested or ():
+        for own in inner.walk():
+            if own.nested is None or not own.nested:
+                # What occurs once in one file and twice in the other keeps its name.
+                yield own.path[len(tlv.path) + 1 :].replace("[1]", ""), own
+
+
+def _rate_keys() -> tuple[str, ...]:
+    return tuple(str(number) for number in (*_RATES, _UNIT))
+
+
+def _find_rate(bundle: Bundle, number: int) -> Setting | None:
+    return {8: bundle.rate, 10: bundle.reserved, 27: bundle.peak}[number]
+
+
+def _write_limit(rate: int | None) -> str:
+    if rate is None:
+        return "none"
+    return "0 (no limit)" if rate == 0 else write_rate(rate)
+
+
+def _write(tlv: Tlv | None, key: str = "") -> str:
+    """Write a value in words: sizes with all digits, enumerated numbers with their meaning, what is unknown as bytes."""
+    if tlv is None:
+        return "none"
+    if tlv.nested is not None:
+        return f"of {write_count(len(tlv.nested), 'TLV')}"
+    if key in ("9", "35.1", "35.2", "35.3") and tlv.number is not None:
+        return write_size(tlv.number)
+    if tlv.meaning:
+        return f"{write_value(tlv.shown, tlv.hex)} ({tlv.meaning})"
+    return write_value(tlv.shown, tlv.hex)
+
+
+def _name_tlv(tlv: Tlv) -> str:
+    return tlv.name.replace("_", " ") if tlv.name else f"TLV {tlv.tlv}"
+
+
+def _describe_flow(flow: ServiceFlow, settings: Settings) -> str:
+    """Say what a flow that came or went sets."""
+    told = [
+        f"{what} {write_rate(rate.value)}"
+        for what, rate in (("sustained rate", flow.rate), ("peak rate", flow.peak))
+        if rate and rate.value
+    ]
+    if flow.service_class:
+        told.insert(0, f"service class {flow.service_class}")
+    buffer = find_buffer(flow, settings)
+    if buffer and buffer.path and buffer.delay is not None:
+        told.append(f"buffer {write_size(buffer.size)}, {write_time(buffer.delay)} when full")
+    return ", ".join(told)
+
+
+def _tell_effect(was: Buffer | None, now: Buffer | None) -> str | None:
+    """Say how the delay of a full buffer changed; nothing where it is not known or the same."""
+    if was is None or now is None or was.delay is None or now.delay is None or now.rate is None:
+        return None
+    before, after = write_time(was.delay), write_time(now.delay)
+    if before == after:
+        return None
+    default = "" if now.path else " (the specification's default)"
+    return f"at {write_rate(now.rate)} a full buffer of {write_size(now.size)}{default} delays by {after}, before by {before}"
+
+
+def _close(change: Change, text: str) -> Change:
+    return Change(change.kind, change.path, f"{text.rstrip('.')}.", change.old, change.new)
+
+
+def _never() -> Any:
+    raise AssertionError("one of the two is there")

@@ -1,0 +1,64 @@
+"""A finding of a check: how grave it is, where it is, what is wrong, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from headend.configuration.settings import Settings
+
+#: An ``error`` is refused by a CMTS or modem, or the line suffers from it. A ``warning`` is probably not meant. A ``note`` is
+#: worth knowing, and no fault.
+Severity = Literal["error", "warning", "note"]
+
+#: From grave to light.
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    Parameters
+    ----------
+    severity
+        How grave it is.
+    rule
+        The name of the rule that found it, such as ``buffer_too_long``.
+    path
+        The path of the TLV, such as ``24[1].35.2``; of what is absent, where it belongs. None of the file as a whole.
+    text
+        What is wrong, with the numbers: sentences.
+    advice
+        What to do about it: a sentence.
+    source
+        Where the rule and its numbers are from; ``headend`` where they are its own.
+    name
+        The same place as ``path`` in the names of the table.
+    """
+
+    severity: Severity
+    rule: str
+    path: str | None
+    text: str
+    advice: str
+    source: str
+    name: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as an object of JSON."""
+        return {
+            "severity": self.severity,
+            "rule": self.rule,
+            "path": self.path,
+            "name": self.name,
+            "text": self.text,
+            "advice": self.advice,
+            "source": self.source,
+        }
+
+
+#: A rule looks at what a file sets and gives what it finds.
+Rule = Callable[["Settings"], Iterator[Finding]]

@@ -1,0 +1,88 @@
+"""The message integrity checks of a file, as the engine verifies them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headend import _engine
+
+#: What each is called, and its TLV.
+_MICS = {
+    "cm_mic": ("CM MIC", "6"),
+    "cmts_mic": ("CMTS MIC", "7"),
+    "extended_mic": ("extended CMTS MIC", "43.6"),
+}
+
+
+@dataclass(frozen=True)
+class Mic:
+    """What became of one message integrity check.
+
+    Parameters
+    ----------
+    key
+        ``cm_mic``, ``cmts_mic`` or ``extended_mic``.
+    name
+        Such as ``CM MIC``.
+    path
+        The types of its TLV.
+    state
+        ``right``, ``wrong``, ``stale`` (the file was changed after it was signed), ``unverifiable`` or ``missing``.
+    found, computed
+        What the file has, and what its content gives, in hexadecimal.
+    why
+        Why it is so, in a sentence.
+    """
+
+    key: str
+    name: str
+    path: str
+    state: str
+    found: str | None = None
+    computed: str | None = None
+    why: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as an object of JSON."""
+        return {
+            "mic": self.key,
+            "name": self.name,
+            "path": self.path,
+            "state": self.state,
+            "found": self.found,
+            "computed": self.computed,
+            "why": self.why,
+        }
+
+
+def verify(data: bytes, secret: bytes | None) -> tuple[Mic, ...]:
+    """Verify the message integrity checks of a modem's file.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file.
+    secret
+        The secret that the CMTS has; None leaves the CMTS MIC unverified.
+    """
+    return parse_mics(json.loads(_engine.config_mics(data, secret)))  # type: ignore[attr-defined]
+
+
+def parse_mics(found: Mapping[str, Any]) -> tuple[Mic, ...]:
+    """Read what the engine says of the message integrity checks."""
+    return tuple(
+        Mic(
+            key,
+            name,
+            path,
+            own["state"],
+            own.get("found"),
+            own.get("computed"),
+            own.get("why"),
+        )
+        for key, (name, path) in _MICS.items()
+        if (own := found.get(key))
+    )

@@ -1,0 +1,240 @@
+"""Rules on buffers: their limits against each other, and their delay at the flow's rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headend.configuration.delay import Aqm, Buffer, find_aqm, find_buffer, find_delay, find_size
+from headend.configuration.finding import Finding, Rule, Severity
+from headend.configuration.settings import ServiceFlow, Settings
+from headend.configuration.words import write_rate, write_size, write_time
+
+#: A full buffer that delays by more is an error with any AQM: DOCSIS-PIE acts from a third of the buffer on (RFC 8034 §4).
+#: 250 ms is the largest default buffer of the sources (the AQM paper, §9).
+TOO_LONG = 250e6
+#: Without an AQM the full buffer is the delay of every upload. 100 ms is the specification's default buffer; a call is good up to
+#: 150 ms from mouth to ear (ITU-T G.114), of which 100 ms leave 50 ms to the rest of the way.
+LONG = 100e6
+
+#: The delay of the buffer that findings advise. The targets of the Buffer Control guideline (Table 2) are 41 to 66 ms.
+ADVISED = 50e6
+#: And the smallest size that they advise, B (Table 2, at 1 Mbit/s).
+LEAST_ADVISED = 8192
+
+#: One connection keeps the line busy up to a round-trip time of the full buffer's delay. Below 20 ms few servers are so near: the
+#: guideline's calls and uploads suffer from loss at 13 ms (§7.2, 5 Mbit/s) (headend's bound).
+TOO_SHORT = 20e6
+#: The round-trip time at which findings say how much of the bandwidth-delay product a buffer is.
+ROUND_TRIP = 100e6
+
+#: What every modem offers, B (Buffer Control guideline §6.2).
+OFFERED = 24_576
+
+#: Two full frames with their Ethernet header and checksum, B.
+TWO_FRAMES = 2 * 1522
+
+_GUIDELINE = "Buffer Control guideline CM-GL-Buffer"
+
+
+def limits_contradict(settings: Settings) -> Iterator[Finding]:
+    """Find what breaks minimum ≤ target ≤ maximum."""
+    for flow in settings.flows:
+        least, target, most = flow.minimum_buffer, flow.target_buffer, flow.maximum_buffer
+        source = f"{_GUIDELINE} §6.1"
+        if least and most and least.value > most.value:
+            yield Finding(
+                "error",
+                "buffer_limits",
+                least.path,
+                f"The minimum buffer of the {flow.name} is {write_size(least.value)}, and its maximum"
+                f" {write_size(most.value)}: no size is both, and the modem refuses the flow.",
+                f"Set {least.path} to at most {write_size(most.value)}, or leave it out.",
+                source,
+            )
+        if not target or not target.value:
+            continue
+        if least and least.value > target.value:
+            yield Finding(
+                "error",
+                "buffer_limits",
+                target.path,
+                f"The target buffer of the {flow.name} is {write_size(target.value)}, below its minimum of"
+                f" {write_size(least.value)}: the modem takes the minimum, and the target has no effect.",
+                f"Set {least.path} to at most {write_size(target.value)}, or leave it out.",
+                source,
+            )
+        if most and target.value > most.value:
+            yield Finding(
+                "error",
+                "buffer_limits",
+                target.path,
+                f"The target buffer of the {flow.name} is {write_size(target.value)}, above its maximum of"
+                f" {write_size(most.value)}: the modem takes the maximum, and the target has no effect.",
+                f"Set {target.path} to at most {write_size(most.value)}.",
+                source,
+            )
+
+
+def minimum_is_not_offered(settings: Settings) -> Iterator[Finding]:
+    """Find a minimum above what every modem offers, which may be refused."""
+    for flow in settings.list_flows("up"):
+        least = flow.minimum_buffer
+        if least and least.value > OFFERED:
+            yield Finding(
+                "warning",
+                "buffer_minimum",
+                least.path,
+                f"The minimum buffer of the {flow.name} is {write_size(least.value)}. Every modem offers 24 KiB"
+                f" ({write_size(OFFERED)}); one that offers less than the minimum refuses the flow.",
+                f"Set {least.path} to at most {write_size(OFFERED)}, or leave it out and set the target alone.",
+                f"{_GUIDELINE} §6.2",
+            )
+
+
+def buffer_is_long(settings: Settings) -> Iterator[Finding]:
+    """Find a full buffer that delays every packet behind it by long: its size over the rate."""
+    for flow in settings.flows:
+        buffer = find_buffer(flow, settings)
+        if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
+            continue
+        aqm = find_aqm(flow, settings)
+        severity = _weigh(buffer.delay, buffer, aqm)
+        if severity is None:
+            continue
+        path = buffer.path or f"{flow.path}.35.2"
+        yield Finding(
+            severity,
+            "buffer_long",
+            path,
+            f"{_tell_size(flow, buffer)} {_tell_delay(buffer)} {_tell_cost(flow, aqm)}",
+            _advise(flow, buffer),
+            f"{_GUIDELINE} §5.2 and Table 2; ITU-T G.114; bounds of 100 and 250 ms: headend",
+        )
+
+
+def buffer_is_short(settings: Settings) -> Iterator[Finding]:
+    """Find a buffer far below the bandwidth-delay product, which drops what an ordinary burst brings."""
+    for flow in settings.flows:
+        target = flow.target_buffer
+        buffer = find_buffer(flow, settings)
+        if not target or buffer is None or buffer.path is None or flow.is_unsolicited:
+            continue
+        if settings.is_low_latency(flow):
+            continue
+        source = f"{_GUIDELINE} Table 2; bound of 20 ms: headend"
+        if buffer.size < TWO_FRAMES:
+            yield Finding(
+                "error",
+                "buffer_short",
+                buffer.path,
+                f"The buffer of the {flow.name} is {write_size(buffer.size)}. Two full packets with their Ethernet header have"
+                f" {write_size(TWO_FRAMES)}: almost every upload loses packets.",
+                _advise_size(flow, buffer),
+                source,
+            )
+        elif buffer.rate and buffer.delay and buffer.delay < TOO_SHORT:
+            product = find_size(ROUND_TRIP, buffer.rate)
+            yield Finding(
+                "warning",
+                "buffer_short",
+                buffer.path,
+                f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is {write_time(buffer.delay)} at"
+                f" {write_rate(buffer.rate)}. One connection fills the line only up to a round-trip time of about that; the"
+                f" bandwidth-delay product at 100 ms is {write_size(product)}. Bursts are dropped at the tail.",
+                _advise_size(flow, buffer),
+                source,
+            )
+
+
+def default_has_no_use(settings: Settings) -> Iterator[Finding]:
+    """Find a TLV 68 that counts for no flow, since each has a target of its own."""
+    default = settings.default_buffer
+    flows = settings.list_flows("up")
+    if default and flows and all(flow.target_buffer and flow.target_buffer.value for flow in flows):
+        yield Finding(
+            "note",
+            "default_buffer_unused",
+            default.path,
+            f"The default upstream target buffer of {default.value} ms has no effect: every upstream service flow has a"
+            " target buffer of its own (24.35.2).",
+            "Nothing, or leave it out.",
+            "MULPI C.1.2.17 as restated by docsis-ns3",
+        )
+
+
+def _weigh(delay: float, buffer: Buffer, aqm: Aqm) -> Severity | None:
+    """Say how grave a delay is; None where it is no finding."""
+    if aqm.state == "off":
+        if delay <= LONG:
+            return None
+        return "error" if delay >= TOO_LONG and buffer.path else "warning"
+    if delay > TOO_LONG:
+        return "error" if buffer.path else "note"
+    return "note" if aqm.state == "unsaid" and delay > LONG and buffer.path else None
+
+
+def _tell_size(flow: ServiceFlow, buffer: Buffer) -> str:
+    size = write_size(buffer.size)
+    if buffer.path is None:
+        return (
+            f"The file sets no target buffer for the {flow.name}; the specification's default is {size}"
+            " (100 ms at the larger of sustained and peak rate)."
+        )
+    if buffer.path.startswith("68"):
+        return f"The default target buffer (TLV 68) makes the buffer of the {flow.name} {size}."
+    what = {"1": "minimum", "2": "target", "3": "maximum"}[buffer.path.rpartition(".")[2]]
+    return f"The {what} buffer of the {flow.name} is {size}."
+
+
+def _tell_delay(buffer: Buffer) -> str:
+    rate = write_rate(buffer.rate or 0)
+    told = f"When it is full, a packet waits {write_time(buffer.delay or 0)} at {rate}"
+    if buffer.peak and buffer.peak_delay:
+        told += (
+            f" ({write_time(buffer.peak_delay)} at {write_rate(buffer.peak)} while the burst lasts)"
+        )
+    return f"{told}."
+
+
+def _tell_cost(flow: ServiceFlow, aqm: Aqm) -> str:
+    load = "upload" if flow.direction == "up" else "download"
+    if aqm.state == "off":
+        return f"The AQM is off ({', '.join(aqm.paths)}): the packets of a call wait so long beside each {load}."
+    if aqm.is_immediate:
+        return f"The packets of other flows in the queue wait so long beside {load}s that ignore marks."
+    kept = write_time(aqm.target)
+    if aqm.state == "unsaid":
+        return (
+            f"A modem without AQM lets the packets of a call wait so long beside each {load}; DOCSIS-PIE keeps {kept},"
+            " but acts only from a third of the buffer on."
+        )
+    return f"DOCSIS-PIE keeps {kept}, but acts only from a third of the buffer on: the start of each {load} is felt."
+
+
+def _advise(flow: ServiceFlow, buffer: Buffer) -> str:
+    own = _advise_size(flow, buffer)
+    if buffer.path and buffer.path.startswith("68"):
+        return f"Set {buffer.path} to {round(ADVISED / 1e6)}, or s{own[1:]}"
+    return own
+
+
+def _advise_size(flow: ServiceFlow, buffer: Buffer) -> str:
+    target = flow.target_buffer.path if flow.target_buffer else f"{flow.path}.35.2"
+    if not buffer.rate:
+        return f"Set {target} to what 50 ms of the flow's rate are."
+    size = max(find_size(ADVISED, buffer.rate), LEAST_ADVISED)
+    more = ""
+    if (most := flow.maximum_buffer) and most.value < size:
+        more = f" and {most.path} no lower"
+    if (least := flow.minimum_buffer) and least.value > size:
+        more = f" and {least.path} no higher"
+    return f"Set {target} to {write_size(size)}{more}, which is {write_time(find_delay(size, buffer.rate))}."
+
+
+RULES: tuple[Rule, ...] = (
+    limits_contradict,
+    minimum_is_not_offered,
+    buffer_is_long,
+    buffer_is_short,
+    default_has_no_use,
+)

@@ -1,0 +1,268 @@
+"""Rules on the file itself: what must be there, what occurs twice, what does not fit, and what is no TLV."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from headend.configuration.document import END, PAD, Tlv
+from headend.configuration.finding import Finding, Rule
+from headend.configuration.settings import FLOWS, Settings
+from headend.configuration.words import write_value
+from headend.text.wording import join_names, write_count
+
+#: Bytes that every modem accepts.
+ACCEPTED = 8192
+
+#: What a file must have, with what it is. Files of DOCSIS 1.0 have 4 in place of 24 and 25.
+MANDATORY = {
+    3: "network access control",
+    24: "an upstream service flow",
+    25: "a downstream service flow",
+    6: "the CM MIC",
+    7: "the CMTS MIC",
+}
+
+#: Sub-TLVs of a flow that occur once.
+ONCE = (1, 4, 6, 7, 8, 9, 10, 15, 27, 35, 36, 40, 41, 44, 45)
+
+#: TLVs whose values are made of TLVs; where one is not, its inner lengths do not add up.
+TAKEN_APART = (22, 23, 24, 25, 60, 70, 71)
+
+CM_MIC, CMTS_MIC = 6, 7
+
+_SOURCE = "MULPI C.1 and D.1.2"
+
+
+def mandatory_is_absent(settings: Settings) -> Iterator[Finding]:
+    """Find what is absent of network access, both MICs, a flow in each direction, and the end marker."""
+    document = settings.document
+    has_classes = document.get(4) is not None
+    for number, what in MANDATORY.items():
+        if document.get(number) or (has_classes and number in FLOWS):
+            continue
+        effect = (
+            "a modem or its CMTS refuses a file without it, or gives the line no service"
+            if number in FLOWS
+            else "a modem refuses a file without it"
+        )
+        advice = (
+            "Let `headend config encode` compute it, or leave it to what signs the file later."
+            if number in (CM_MIC, CMTS_MIC)
+            else f"Add TLV {number}."
+        )
+        yield Finding(
+            "error" if number in FLOWS else "warning",
+            "mandatory",
+            f"{number}",
+            f"TLV {number} ({what}) is not in the file: {effect}.",
+            advice,
+            _SOURCE,
+        )
+    if not document.get(END) and not document.rest:
+        yield Finding(
+            "warning",
+            "mandatory",
+            f"{END}",
+            "The end marker (TLV 255) is not in the file. Some modems accept that.",
+            "Add the byte 0xff after the MICs, and zeros to a multiple of four bytes.",
+            _SOURCE,
+        )
+
+
+def network_access_is_off(settings: Settings) -> Iterator[Finding]:
+    """Find TLV 3 = 0, with which a modem forwards nothing."""
+    access = settings.document.get(3)
+    if access and access.number == 0:
+        yield Finding(
+            "note",
+            "network_access",
+            access.path,
+            "Network access is off: the modem registers, and forwards nothing of its hosts.",
+            f"Set {access.path} to 1 if the line is to be in service.",
+            "MULPI C.1.1.3",
+        )
+
+
+def classes_and_flows_mix(settings: Settings) -> Iterator[Finding]:
+    """Find classes of service of DOCSIS 1.0 beside service flows."""
+    old = settings.document.get(4)
+    new = [number for number in FLOWS if settings.document.get(number)]
+    if old and new:
+        yield Finding(
+            "error",
+            "classes_and_flows",
+            old.path,
+            f"The file has a class of service of DOCSIS 1.0 (TLV 4) and service flows (TLV {join_names([str(n) for n in new])}): a"
+            " modem refuses it.",
+            "Remove TLV 4.",
+            "MULPI C.1.1.4",
+        )
+
+
+def references_repeat(settings: Settings) -> Iterator[Finding]:
+    """Find a flow without a reference, or with that of another of its direction."""
+    for bundles in (settings.flows, settings.aggregates):
+        counts = Counter((one.tlv.type, one.reference.value) for one in bundles if one.reference)
+        seen: set[tuple[int, int]] = set()
+        for one in bundles:
+            if not one.reference:
+                yield Finding(
+                    "error",
+                    "reference",
+                    f"{one.path}.1",
+                    f"The {one.name} has no reference.",
+                    f"Set {one.path}.1 to a number from 1 on that no other flow of its direction has.",
+                    "MULPI C.2.2.3",
+                )
+                continue
+            key = (one.tlv.type, one.reference.value)
+            if counts[key] > 1 and key in seen:
+                yield Finding(
+                    "error",
+                    "reference",
+                    one.reference.path,
+                    f"{write_count(counts[key], 'TLV')} {one.tlv.type} have the reference {one.reference.value}: a modem refuses"
+                    " the file.",
+                    "Give each flow of a direction a reference of its own.",
+                    "MULPI C.2.2.3",
+                )
+            seen.add(key)
+
+
+def setting_repeats(settings: Settings) -> Iterator[Finding]:
+    """Find a setting that a flow has twice."""
+    for bundle in (*settings.flows, *settings.aggregates):
+        counts = Counter(tlv.type for tlv in bundle.tlv.nested or ())
+        for number in ONCE:
+            if counts[number] > 1:
+                places = [tlv.path for tlv in bundle.tlv.all(number)]
+                yield Finding(
+                    "error",
+                    "repeated",
+                    places[-1],
+                    f"The {bundle.name} has TLV {bundle.tlv.type}.{number} {counts[number]} times: which one counts is not defined.",
+                    f"Keep one of {join_names(places[:6])}.",
+                    "MULPI C.2.2",
+                )
+
+
+def nesting_is_broken(settings: Settings) -> Iterator[Finding]:
+    """Find a flow or classifier whose inner TLVs do not fill it exactly."""
+    for tlv in settings.document.tlvs:
+        if tlv.type in TAKEN_APART and tlv.nested is None:
+            yield Finding(
+                "error",
+                "nesting",
+                tlv.path,
+                f"TLV {tlv.path} at offset {tlv.offset} has {write_count(len(tlv.bytes), 'byte')} that are no TLVs: an inner length"
+                " goes beyond its end.",
+                f"Correct the length within {tlv.path}; it was kept as bytes.",
+                _SOURCE,
+            )
+
+
+def value_does_not_fit(settings: Settings) -> Iterator[Finding]:
+    """Find a value without the length or the range of its definition."""
+    for tlv in settings.document.walk():
+        if not tlv.problem or tlv.tlv in _CHECKED_ELSEWHERE:
+            continue
+        if tlv.nested is None and tlv.tlv.isdigit() and tlv.type in TAKEN_APART:
+            continue
+        problem = tlv.problem.rstrip(".")
+        yield Finding(
+            "warning",
+            "value",
+            tlv.path,
+            f"{tlv.path} ({_name(tlv)}) is {write_value(tlv.shown, tlv.hex)}: {problem}.",
+            f"Set {tlv.path} to what the table of TLVs says.",
+            "the table of TLVs",
+        )
+
+
+def rest_is_no_tlv(settings: Settings) -> Iterator[Finding]:
+    """Find what is left after the last TLV."""
+    document = settings.document
+    if not document.rest:
+        return
+    size = write_count(len(document.rest), "byte")
+    if document.get(END):
+        yield Finding(
+            "warning",
+            "rest",
+            None,
+            f"{size} from offset {document.rest_offset} on stand after the end marker and are no pads.",
+            "Remove them: no modem reads them.",
+            _SOURCE,
+        )
+        return
+    number = document.rest[0]
+    said = f", and says that it has {document.rest[1]}" if len(document.rest) > 1 else ""
+    yield Finding(
+        "error",
+        "rest",
+        None,
+        f"The file ends within a TLV: type {number} at offset {document.rest_offset} has {size} left with its type and length{said}.",
+        "Take the file from its source again: it is cut short, or a length is wrong.",
+        _SOURCE,
+    )
+
+
+def settings_follow_the_mics(settings: Settings) -> Iterator[Finding]:
+    """Find settings behind the CM MIC, which covers only what stands before it."""
+    after = False
+    late: list[Tlv] = []
+    for tlv in settings.document.tlvs:
+        if tlv.type == CM_MIC:
+            after = True
+        elif tlv.type == END:
+            break
+        elif after and tlv.type not in (CMTS_MIC, PAD):
+            late.append(tlv)
+    if late:
+        paths = join_names([tlv.path for tlv in late[:6]])
+        yield Finding(
+            "error",
+            "after_mic",
+            late[0].path,
+            f"{write_count(len(late), 'TLV')} stand after the CM MIC ({paths}{', …' if len(late) > 6 else ''}): it does not cover"
+            " them, and a modem refuses the file or ignores them.",
+            "Move them before TLV 6, and compute the MICs anew.",
+            "MULPI D.1.2",
+        )
+
+
+def file_is_large(settings: Settings) -> Iterator[Finding]:
+    """Find a file of more than the 8192 bytes that every modem accepts."""
+    document = settings.document
+    if document.is_modem and document.size > ACCEPTED:
+        yield Finding(
+            "warning",
+            "size",
+            None,
+            f"The file has {document.size} B. Every modem accepts {ACCEPTED} B; one that accepts no more refuses the file.",
+            "Shorten it, if modems of several makes get this file: SNMP objects and certificates take most.",
+            "MULPI D.1.2",
+        )
+
+
+#: Whose problem another rule tells.
+_CHECKED_ELSEWHERE = ("24.40.6", "25.40.6")
+
+
+def _name(tlv: Tlv) -> str:
+    return tlv.name.replace("_", " ") if tlv.name else "unknown"
+
+
+#: Rules for the files of modems, and those for any file.
+RULES: tuple[Rule, ...] = (
+    mandatory_is_absent,
+    network_access_is_off,
+    classes_and_flows_mix,
+    references_repeat,
+    setting_repeats,
+    nesting_is_broken,
+    settings_follow_the_mics,
+    file_is_large,
+)
+ANY_FILE: tuple[Rule, ...] = (value_does_not_fit, rest_is_no_tlv)

@@ -1,0 +1,324 @@
+"""A modem's file at a glance: whose it is, its flows with the delay that they give, its classifiers, and what else it holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headend.configuration.delay import Aqm, Buffer, find_aqm, find_buffer
+from headend.configuration.document import END, PAD, Document, Tlv, read_document
+from headend.configuration.integrity import Mic, verify
+from headend.configuration.settings import (
+    AGGREGATES,
+    FLOWS,
+    SCHEDULING,
+    Aggregate,
+    Bundle,
+    ServiceFlow,
+    Setting,
+    Settings,
+    read_settings,
+)
+from headend.configuration.words import write_rate, write_size, write_time
+from headend.text.wording import capitalise, write_count
+
+#: What files are called, by whose they are.
+KINDS = {"cable_modem": "cable modem", "mta": "telephone adapter (PacketCable MTA)"}
+
+#: Types that are no settings, or are told elsewhere.
+_TOLD = (PAD, END, 6, 7, 22, 23, 24, 25, 60, 70, 71)
+
+#: What operators call TLVs that carry bytes of others, and how many there are is worth a word.
+_OTHERS = {
+    4: "class of service of DOCSIS 1.0",
+    11: "SNMP object",
+    32: "piece of a manufacturer's certificate (32)",
+    33: "piece of a co-signer's certificate (33)",
+    64: "SNMP object",
+    81: "piece of a manufacturer's certificate (81)",
+    82: "piece of a co-signer's certificate (82)",
+}
+
+
+@dataclass(frozen=True)
+class FlowRow:
+    """One service flow or aggregate, in words; ``–`` where the file sets nothing.
+
+    ``delay`` is how long a packet waits behind a full buffer at the sustained rate; ``delay_ns`` the same as a number.
+    """
+
+    path: str
+    flow: str
+    service_class: str
+    rate: str
+    peak: str
+    burst: str
+    scheduling: str
+    buffer: str
+    delay: str
+    aqm: str
+    delay_ns: float | None
+
+    def cells(self) -> tuple[str, ...]:
+        """Give the cells of its row, under ``Overview.HEADINGS``."""
+        return (
+            self.flow,
+            self.service_class,
+            self.rate,
+            self.peak,
+            self.burst,
+            self.scheduling,
+            self.buffer,
+            self.delay,
+            self.aqm,
+        )
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A file at a glance.
+
+    Parameters
+    ----------
+    kind
+        ``cable_modem`` or ``mta``.
+    title
+        Whose it is and how large, in words.
+    size
+        Its bytes.
+    mics
+        Its message integrity checks; empty for an MTA's file.
+    flows
+        Its service flows and aggregates.
+    delays
+        A sentence for each service flow whose delay can be told.
+    classifiers
+        A sentence for each classifier.
+    others
+        What else is in it, in words: settings of the modem, SNMP objects, certificates, vendors' settings.
+    """
+
+    kind: str
+    title: str
+    size: int
+    mics: tuple[Mic, ...]
+    flows: tuple[FlowRow, ...]
+    delays: tuple[str, ...]
+    classifiers: tuple[str, ...]
+    others: tuple[str, ...]
+
+    #: The headings of the table of flows.
+    HEADINGS = (
+        "flow",
+        "class",
+        "rate",
+        "peak",
+        "burst",
+        "scheduling",
+        "buffer",
+        "when full",
+        "AQM",
+    )
+
+    @property
+    def mic_words(self) -> tuple[str, ...]:
+        """The message integrity checks in words, such as ``CM MIC right``."""
+        return tuple(_tell_mic(mic) for mic in self.mics)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as an object of JSON."""
+        return {
+            "kind": self.kind,
+            "title": self.title,
+            "size": self.size,
+            "mics": [mic.to_json() for mic in self.mics],
+            "flows": [asdict(row) for row in self.flows],
+            "delays": list(self.delays),
+            "classifiers": list(self.classifiers),
+            "others": list(self.others),
+        }
+
+
+def describe(data: bytes, secret: bytes | None = None) -> Overview:
+    """Describe a file.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file. Any bytes are one.
+    secret
+        The secret that the CMTS has; without it the CMTS MIC is not verified.
+    """
+    document = read_document(data)
+    settings = read_settings(document)
+    flows = [_draw_flow(flow, settings) for flow in settings.flows]
+    return Overview(
+        kind=document.kind,
+        title=f"{capitalise(KINDS.get(document.kind, document.kind))}, {write_size(document.size)}",
+        size=document.size,
+        mics=verify(data, secret) if document.is_modem else (),
+        flows=(*flows, *map(_draw_aggregate, settings.aggregates)),
+        delays=tuple(
+            told for flow in settings.flows if (told := tell_delay(flow, settings)) is not None
+        ),
+        classifiers=tuple(
+            f"{capitalise(one.name)}: {one.describe()}" for one in settings.classifiers
+        ),
+        others=tuple(_tell_others(document)),
+    )
+
+
+def tell_delay(flow: ServiceFlow, settings: Settings) -> str | None:
+    """Say how long a full buffer of a flow delays, and what its AQM keeps; None where nothing says how large it is."""
+    buffer = find_buffer(flow, settings)
+    if buffer is None or buffer.delay is None or buffer.rate is None or flow.is_unsolicited:
+        return None
+    size = write_size(buffer.size)
+    chosen = "" if buffer.path else " (the specification's default, as the file sets none)"
+    told = (
+        f"{capitalise(flow.name)}: a full buffer of {size}{chosen} delays by {write_time(buffer.delay)} at"
+        f" {write_rate(buffer.rate)}"
+    )
+    if buffer.peak and buffer.peak_delay:
+        told += f", by {write_time(buffer.peak_delay)} at {write_rate(buffer.peak)} while the burst lasts"
+    return f"{told}; {_tell_aqm(find_aqm(flow, settings))}."
+
+
+def _tell_aqm(aqm: Aqm) -> str:
+    kept = write_time(aqm.target)
+    if aqm.state == "off":
+        return (
+            f"the AQM is off ({' and '.join(aqm.paths)}), so each long transfer brings that delay"
+        )
+    if aqm.is_immediate:
+        return f"its immediate AQM marks every packet above {kept}"
+    if aqm.state == "on":
+        return f"its AQM keeps about {kept}"
+    return f"a modem with DOCSIS-PIE (3.1 and later) keeps about {kept}, one without has that delay"
+
+
+def _draw_flow(flow: ServiceFlow, settings: Settings) -> FlowRow:
+    buffer = find_buffer(flow, settings)
+    aqm = find_aqm(flow, settings)
+    scheduling = flow.scheduling
+    return FlowRow(
+        path=flow.path,
+        flow=_name(flow),
+        service_class=flow.service_class or "–",
+        rate=_limit(flow.rate),
+        peak=_limit(flow.peak),
+        burst=_size(flow.burst),
+        scheduling=SCHEDULING.get(scheduling.value, f"{scheduling.value}") if scheduling else "–",
+        buffer=_buffer(buffer),
+        delay=write_time(buffer.delay) if buffer and buffer.delay is not None else "–",
+        aqm=_aqm(aqm),
+        delay_ns=buffer.delay if buffer else None,
+    )
+
+
+def _draw_aggregate(aggregate: Aggregate) -> FlowRow:
+    low = aggregate.low_latency_reference
+    return FlowRow(
+        path=aggregate.path,
+        flow=f"{_name(aggregate)} aggregate",
+        service_class=aggregate.service_class or "–",
+        rate=_limit(aggregate.rate),
+        peak=_limit(aggregate.peak),
+        burst=_size(aggregate.burst),
+        scheduling=f"low latency: {low.value}" if low else "–",
+        buffer="–",
+        delay="–",
+        aqm=f"coupled × {aggregate.coupling.value / 10}" if aggregate.coupling else "–",
+        delay_ns=None,
+    )
+
+
+def _name(bundle: Bundle) -> str:
+    word = {"up": "up", "down": "down"}[bundle.direction]
+    return f"{word} {bundle.reference.value if bundle.reference else '?'}"
+
+
+def _limit(rate: Setting | None) -> str:
+    if rate is None:
+        return "–"
+    return write_rate(rate.value) if rate.value else "no limit"
+
+
+def _size(size: Setting | None) -> str:
+    return write_size(size.value) if size else "–"
+
+
+def _buffer(buffer: Buffer | None) -> str:
+    if buffer is None:
+        return "–"
+    return write_size(buffer.size) if buffer.path else f"{write_size(buffer.size)} (default)"
+
+
+def _aqm(aqm: Aqm) -> str:
+    if aqm.state == "off":
+        return "off"
+    if aqm.state == "unsaid":
+        return "–"
+    kept = write_time(aqm.target)
+    return f"immediate, {kept}" if aqm.is_immediate else f"on, {kept}"
+
+
+def _tell_mic(mic: Mic) -> str:
+    words = {
+        "right": "right",
+        "wrong": "WRONG",
+        "stale": "STALE",
+        "missing": "not in the file",
+        "unverifiable": "not verified",
+    }
+    return f"{mic.name} {words.get(mic.state, mic.state)}"
+
+
+def _tell_others(document: Document) -> Iterator[str]:
+    """Say what is in a file beside flows, classifiers and MICs: numbers with their values, the rest by how much it is."""
+    counts = Counter(tlv.type for tlv in document.tlvs)
+    told: set[int] = set()
+    for tlv in document.tlvs:
+        number = tlv.type
+        if number in _TOLD and not (number in (*FLOWS, *AGGREGATES) and tlv.nested is None):
+            continue
+        if number == 43:
+            yield f"vendor {_read_vendor(tlv)}: {_count_inner(tlv)} (TLV {tlv.path})"
+            continue
+        if number in told:
+            continue
+        told.add(number)
+        yield _tell_type(document, tlv, counts[number])
+    if document.rest:
+        yield f"{write_count(len(document.rest), 'byte')} from offset {document.rest_offset} on that are no TLV"
+
+
+def _tell_type(document: Document, tlv: Tlv, count: int) -> str:
+    number = tlv.type
+    name = tlv.name.replace("_", " ") if tlv.name else "unknown"
+    size = sum(len(other.bytes) for other in document.all(number))
+    if number in _OTHERS:
+        return write_count(count, _OTHERS[number]) + f" ({write_size(size)})"
+    if count == 1 and tlv.shown:
+        meaning = f" ({tlv.meaning})" if tlv.meaning else ""
+        return f"{name} {tlv.shown}{meaning} (TLV {number})"
+    times = f"{count} × " if count > 1 else ""
+    return f"{times}{name}, {write_size(size)} (TLV {number})"
+
+
+def _read_vendor(tlv: Tlv) -> str:
+    vendor = tlv.get(8)
+    if vendor is None:
+        return "without an id"
+    if vendor.hex == "ffffff":
+        return "DOCSIS extension field"
+    return vendor.bytes.hex(":")
+
+
+def _count_inner(tlv: Tlv) -> str:
+    inner = [other for other in tlv.nested or () if other.type != 8]
+    if tlv.nested is None:
+        return write_size(len(tlv.bytes))
+    return write_count(len(inner), "TLV")
