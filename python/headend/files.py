@@ -11,6 +11,9 @@ from headend.errors import InputError, refuse_unwritable, tell_system
 #: What is written in place of a file's path to mean standard input or output.
 STANDARD_INPUT = "-"
 
+#: A modem accepts a configuration file of 8192 B at least. Certificates and digit maps make files of some tens of KiB.
+LARGEST_MODEM_FILE_BYTES = 2**20
+
 #: What errors call standard input.
 STANDARD_INPUT_SHOWN = "standard input"
 

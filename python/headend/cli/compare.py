@@ -21,6 +21,7 @@ from headend.cli.options import (
     json_option,
     junit_option,
     memory_option,
+    modem_option,
     no_report_option,
     quiet_option,
     read_path,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     multiple=True,
 )
 @set_option
+@modem_option
 @seed_option
 @click.option(
     "--seeds",
@@ -114,6 +116,7 @@ def compare(
     vary: tuple[str, ...],
     labels: tuple[str, ...],
     settings: tuple[str, ...],
+    modems: tuple[str, ...],
     seed: int | None,
     seeds: str | None,
     out: Path | None,
@@ -138,6 +141,7 @@ def compare(
     one, what was simulated until then.
     """
     from headend.running.experiment import plan_comparison
+    from headend.scenario.modems import parse_modem
     from headend.scenario.source import parse_override
 
     wanted = Wanted(not no_report, junit, csv, force, is_comparison=True)
@@ -154,7 +158,7 @@ def compare(
         plans = plan_comparison(
             sources[0],
             _collect_vary(vary),
-            overrides=[parse_override(text) for text in settings],
+            overrides=[*map(parse_override, settings), *map(parse_modem, modems)],
             labels=labels,
             seed=seed,
             seeds=read_seeds("1" if seeds is None else seeds, seed),
@@ -166,7 +170,7 @@ def compare(
             plans, out, force, memory, wanted, hidden=quiet or as_json
         )
     else:
-        _refuse_settings(sources[0], settings, seed, seeds, memory)
+        _refuse_settings(sources[0], settings, modems, seed, seeds, memory)
         comparison, lacking = _load_finished(sources, labels, out, force, wanted)
         stopped = False
     interrupted = stopped or any(one.is_interruption for one in lacking)
@@ -281,6 +285,7 @@ def _leave_out_partial(results: dict[Run, Result], whole: set[Run]) -> list[Resu
 def _refuse_settings(
     source: str,
     settings: Sequence[str],
+    modems: Sequence[str],
     seed: int | None,
     seeds: str | None,
     memory: str | None,
@@ -288,6 +293,7 @@ def _refuse_settings(
     """Refuse options that change a scenario, where finished runs are compared."""
     given = [
         ("--set", bool(settings)),
+        ("--modem", bool(modems)),
         ("--seed", seed is not None),
         ("--seeds", seeds is not None),
         ("--memory", memory is not None),

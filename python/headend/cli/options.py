@@ -54,6 +54,15 @@ set_option = click.option(
     help="Set one value of the scenario by its path. The path queue means the bottleneck's queue. Can be given several times.",
     multiple=True,
 )
+modem_option = click.option(
+    "--modem",
+    "modems",
+    metavar="[NAME=]FILE",
+    help="Let this configuration file set the line's only modem or, with NAME=, the modem of this name. --set of a key wins over"
+    " the file. Can be given several times. headend config show FILE says what is in it.",
+    multiple=True,
+    shell_complete=complete_any_file,
+)
 seed_option = click.option(
     "--seed", metavar="N", help="Use this seed in place of the scenario's.", type=read_number
 )

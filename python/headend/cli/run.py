@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from headend.cli.options import (
     json_option,
     junit_option,
     memory_option,
+    modem_option,
     no_report_option,
     quiet_option,
     read_path,
@@ -59,6 +60,7 @@ MOST_ROWS = 10
 @click.command("run", cls=Command)
 @scenario_argument
 @set_option
+@modem_option
 @seed_option
 @click.option(
     "--out",
@@ -95,6 +97,7 @@ MOST_ROWS = 10
 def run(
     scenario: str,
     settings: tuple[str, ...],
+    modems: tuple[str, ...],
     seed: int | None,
     out: Path | None,
     force: bool,
@@ -118,13 +121,14 @@ def run(
     from headend.results.folder import choose_folder, create_folder
     from headend.running.execution import stop_on_interrupt
     from headend.running.experiment import plan_run
+    from headend.scenario.modems import parse_modem
     from headend.scenario.source import parse_override
 
     if len(explain) > 1:
         raise InputError(
             "--explain: given twice; a run follows one packet, so run it once for each"
         )
-    overrides = [parse_override(text) for text in settings]
+    overrides = [*map(parse_override, settings), *map(parse_modem, modems)]
     wanted = Wanted(not no_report, junit, csv, force)
     wanted.check()
     announce_reading(scenario)
@@ -229,6 +233,7 @@ def describe_result(result: Result) -> dict[str, object]:
     from headend.judging.fairness import measure_fairness
     from headend.judging.run_answer import answer_run
     from headend.judging.verdict import judge
+    from headend.scenario.modems import list_configured
 
     verdict = judge(result)
     keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
@@ -239,6 +244,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "wall_seconds": result.wall_seconds,
         "answer": answer_run(result, verdict).to_dict(),
         "verdict": verdict.to_dict(),
+        "modem_files": [asdict(one) for one in list_configured(result.manifest["scenario"])],
         "warnings": result.warnings,
         "expectations": [
             {**outcome.to_dict(), **({"so_far": True} if result.is_partial else {})}
@@ -267,12 +273,14 @@ def print_result(result: Result, *, full: bool = False) -> None:
     from headend.judging.run_answer import answer_run
     from headend.judging.verdict import judge
     from headend.results.capture import FOLDER
+    from headend.scenario.modems import tell_configured
 
     console = make_output()
     verdict = judge(result)
     most_rows = None if full else MOST_ROWS
-    seed = f"seed {result.manifest['seed']}"
-    print_answer(answer_run(result, verdict), result.title, seed, most_rows)
+    asides = (f"seed {result.manifest['seed']}", tell_configured(result.manifest["scenario"]))
+    aside = ", ".join(filter(None, asides))
+    print_answer(answer_run(result, verdict), result.title, aside, most_rows)
     if result.is_partial:
         console.print(write_line(("Partial", "yellow"), f": stopped at {_tell_partial(result)}."))
     _print_expectations(result, full=full)

@@ -16,6 +16,7 @@ from headend.cli.options import (
     csv_option,
     json_option,
     memory_option,
+    modem_option,
     no_report_option,
     quiet_option,
     read_path,
@@ -60,6 +61,7 @@ MOST_FAILURES = 5
     shell_complete=complete_sweeps,
 )
 @set_option
+@modem_option
 @seeds_option
 @click.option(
     "--prefer",
@@ -91,6 +93,7 @@ MOST_FAILURES = 5
 def sweep(
     file: Path,
     settings: tuple[str, ...],
+    modems: tuple[str, ...],
     seeds: str | None,
     prefer: tuple[str, ...],
     out: Path | None,
@@ -115,6 +118,7 @@ def sweep(
     """
     from headend.cli.compare import read_seeds
     from headend.running.execution import stop_on_interrupt
+    from headend.scenario.modems import parse_modem
     from headend.scenario.source import parse_override
     from headend.sweeps import sweep as carry_out
     from headend.sweeps.outcome import RESULTS, SUMMARY, choose_sweep_folder
@@ -133,7 +137,7 @@ def sweep(
     ):
         result = carry_out(
             file,
-            set=[parse_override(text) for text in settings],
+            set=[*map(parse_override, settings), *map(parse_modem, modems)],
             seeds=wanted,
             out=folder,
             force=force,

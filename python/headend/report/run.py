@@ -11,6 +11,7 @@ from headend.judging.marks import tell_marks
 from headend.judging.run_answer import answer_run
 from headend.judging.verdict import judge
 from headend.scenario.groups import MOST_LISTED
+from headend.scenario.modems import tell_configured
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -25,6 +26,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
         "grades": tell_marks(result.flows["application"].to_list()),
         "answer": answer_run(result, verdict).settle_why([figure.name for figure in figures]),
         "verdict": verdict,
+        "configured": tell_configured(result.manifest["scenario"]),
         "missed": [outcome for outcome in result.expectations if not outcome.met],
         "warnings": list(dict.fromkeys(result.warnings)),
         "channels": gather_channels(result),

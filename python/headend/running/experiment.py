@@ -21,6 +21,7 @@ from headend.running.execution import Execution, execute, execute_all
 from headend.running.memory import Allowance, Room, check_kept, check_memory, read_allowance
 from headend.running.result import Result
 from headend.scenario.conflicts import check_settings, check_shared, note_replaced, spell_out
+from headend.scenario.modems import is_modem, show_option, write_modems
 from headend.scenario.parameters import find_value
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import (
@@ -49,6 +50,9 @@ MOST_RUNS = 12
 #: How many seeds each of them can have.
 MOST_SEEDS = 100
 
+
+#: What ``modem=`` takes: the path of a file, or paths by the names of modems.
+Modems = str | Path | Mapping[str, str | Path] | None
 
 #: A setting's label and a seed: what tells a run from the others of a comparison.
 Run = tuple[str, int]
@@ -189,12 +193,14 @@ def plan_run(
         _check_seed_alone(overrides, "--seed")
     text = source if isinstance(source, Text) else _read(source, allow_files)
     shared, overrides = overrides, [*overrides, *varied]
+    text = text.allow_named(overrides)
     loaded = _load(text, overrides)
     queue_path = loaded.scenario.queue_path or ""
     _check_varied([path for path, _ in varied], queue_path)
     by = "--vary {} sets it in every run"
     check_shared([(path, path) for path, _ in varied], shared, queue_path, "--set {}", by)
-    shown = {path: f"--vary {path}" for path, _ in varied}
+    shown = {path: show_option(path) for path, _ in shared if is_modem(path)}
+    shown |= {path: f"--vary {path}" for path, _ in varied}
     check_settings(text, overrides, queue_path, shown=shown)
     vocabulary = Vocabulary.from_scenario(loaded.scenario)
     expectations = []
@@ -294,6 +300,7 @@ def run(
     scenario: Source,
     *,
     set: Mapping[str, Any] | Overrides = (),  # noqa: A002 - the word of the command line
+    modem: Modems = None,
     seed: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
@@ -312,6 +319,8 @@ def run(
     set
         Overrides by path, such as ``{"queue": "docsis_pie", "flow.call.rtt": "80 ms"}``; ``queue`` means the
         bottleneck's queue.
+    modem
+        The configuration file of the line's only modem, or files by the names of modems. They are read wherever they are.
     seed
         In place of the scenario's own.
     out
@@ -352,7 +361,7 @@ def run(
     """
     plan = plan_run(
         scenario,
-        write_overrides(set),
+        [*write_overrides(set), *write_modems(modem)],
         seed=seed,
         explain=explain,
         allow_files=allow_files,
@@ -575,6 +584,7 @@ def compare(
     vary: Mapping[str, Sequence[Any]],
     *,
     set: Mapping[str, Any] | Overrides = (),  # noqa: A002 - the word of the command line
+    modem: Modems = None,
     labels: Sequence[str] = (),
     seed: int | None = None,
     seeds: int | Sequence[int] = 1,
@@ -594,6 +604,9 @@ def compare(
         Values by path, such as ``{"queue": ["drop_tail", "docsis_pie"]}``; ``{}`` with several seeds runs the scenario as it is.
     set
         Overrides that all runs share.
+    modem
+        The configuration file of the line's only modem, or files by the names of modems, which all runs share. To compare files,
+        vary ``modem``: ``{"modem": ["old.cm", "new.cm"]}``.
     labels
         What to call the combinations; of a grid, as many names as its choice has values are those of the values.
     seed
@@ -635,7 +648,7 @@ def compare(
     plans = plan_comparison(
         scenario,
         _write_varied(vary),
-        overrides=write_overrides(set),
+        overrides=[*write_overrides(set), *write_modems(modem)],
         labels=labels,
         seed=seed,
         seeds=seeds,

@@ -25,12 +25,16 @@ class Reach:
         program runs.
     allowed
         Files and folders from which may be read besides.
+    named
+        Overrides, as ``PATH=VALUE``, by which a person names the file of a modem: each is read wherever it is, and its path starts
+        where the program runs.
     """
 
     scenario: Path = Path()
     writer: Path = Path()
     typed: frozenset[str] = frozenset()
     allowed: tuple[Path, ...] = ()
+    named: frozenset[str] = frozenset()
 
     def locate(self, name: str, set_by: str | None = None) -> Path:
         """Give the path of a file.
@@ -48,6 +52,8 @@ class Reach:
             When it is not within reach.
         """
         refuse_unwritable(name)
+        if set_by in self.named:
+            return Path(name)
         folder = self.scenario
         if set_by is not None:
             folder = Path() if set_by in self.typed else self.writer

@@ -17,8 +17,15 @@ from headend.errors import (
     refuse_argument,
     refuse_unwritable,
 )
-from headend.files import STANDARD_INPUT, STANDARD_INPUT_SHOWN, read_bytes, read_standard_input
+from headend.files import (
+    LARGEST_MODEM_FILE_BYTES,
+    STANDARD_INPUT,
+    STANDARD_INPUT_SHOWN,
+    read_bytes,
+    read_standard_input,
+)
 from headend.scenario.library import find_scenario
+from headend.scenario.modems import echo_option, find_named
 from headend.scenario.reach import HERE, Reach
 from headend.text.quantity import read_integer
 
@@ -103,6 +110,11 @@ class Text:
             raise InputError(f"{self.shown_as}: {_explain_unknown(error)}") from error
         return Loaded(self.name, scenario)
 
+    def allow_named(self, overrides: Overrides) -> Text:
+        """Give the same text with the modems' files that overrides name within reach, wherever they are."""
+        named = self.reach.named | find_named(overrides)
+        return replace(self, reach=replace(self.reach, named=named))
+
     def parse(self) -> dict[str, Any]:
         """Give the tables as they are written, unchecked; a ValueError where the text is not of its format."""
         content: dict[str, Any] = (
@@ -139,7 +151,8 @@ class Text:
             why = next(
                 (f": {why}" for name, why in missing.items() if f'"{name}"' in str(error)), ""
             )
-            raise InputError(f"{self.shown_as}: {_explain_unknown(error)}{why}") from error
+            told = echo_option(f"{_explain_unknown(error)}{why}")
+            raise InputError(f"{self.shown_as}: {told}") from error
 
     def _read_files(self, overrides: Overrides) -> tuple[dict[str, bytes], dict[str, str]]:
         """Give the files that can be read, and what is wrong with those that cannot, by name."""
@@ -152,6 +165,8 @@ class Text:
         for name, set_by in needed:
             what = f"file besides {', '.join(files)}" if files else "file"
             left = LARGEST_FILE_BYTES - sum(map(len, files.values()))
+            if set_by in self.reach.named:
+                what, left = "configuration file", min(left, LARGEST_MODEM_FILE_BYTES)
             try:
                 path = self.reach.locate(name, set_by)
                 if found.setdefault(name, path) != path:

@@ -16,6 +16,7 @@ from typing import Any
 from headend.errors import InputError, suggest
 from headend.running.experiment import choose_seeds
 from headend.scenario.library import find_sweep
+from headend.scenario.modems import find_named
 from headend.scenario.reach import Reach
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Overrides, Source, read_text, write_overrides, write_value
@@ -166,6 +167,7 @@ class Sweep:
             writer=folder,
             typed=frozenset(f"{path}={value}" for path, value in self.added),
             allowed=self.allowed,
+            named=find_named(self.added),
         )
 
     @property

@@ -16,6 +16,7 @@ from headend.results.store import POINT_FOLDER, PointStore
 from headend.running.memory import Allowance, read_allowance
 from headend.scenario.conflicts import check_settings
 from headend.scenario.library import find_scenario, refuse_standard_input
+from headend.scenario.modems import write_modems
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Text, check_source, is_sweep, read_scenario, write_overrides
@@ -42,6 +43,7 @@ def sweep(
     source: Sweep | str | Path | Mapping[str, Any],
     *,
     set: Mapping[str, Any] | Sequence[tuple[str, str]] = (),  # noqa: A002 - the word of the command line
+    modem: str | Path | Mapping[str, str | Path] | None = None,
     seeds: int | Sequence[int] | None = None,
     out: str | Path | None = None,
     force: bool = False,
@@ -61,6 +63,8 @@ def sweep(
         A sweep's file, its content as a dictionary, or a `Sweep`.
     set
         What all points share besides, by path.
+    modem
+        The configuration file of the line's only modem, or files by the names of modems, which all points share.
     seeds
         In place of the file's: how many, or which.
     out
@@ -102,7 +106,8 @@ def sweep(
         raise refuse_argument("on_progress", "a function of one argument", on_progress)
     allowance = read_allowance(memory)
     chosen = read_any(source)
-    chosen = replace(adapt(chosen, set, seeds, prefer), allowed=read_allowed(allow_files))
+    overrides = [*write_overrides(set), *write_modems(modem)]
+    chosen = replace(adapt(chosen, overrides, seeds, prefer), allowed=read_allowed(allow_files))
     jobs = prepare_all(chosen, allowance)
     if folder is None:
         import tempfile

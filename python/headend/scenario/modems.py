@@ -1,0 +1,157 @@
+"""A modem's file that a person names beside a scenario: with ``--modem`` on the command line, or ``modem=`` from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headend.errors import InputError, refuse_argument, refuse_unwritable
+from headend.files import STANDARD_INPUT
+from headend.scenario.parameters import find_value
+from headend.text.reveal import escape_in_json
+
+#: As the path of an override, the file of the only modem; with a dot and a name behind it, that of the modem of this name.
+MODEM_ALIAS = "modem"
+
+#: ``NAME=FILE``, where a name of a modem has neither dots nor slashes. Any other text is a path.
+_NAMED = re.compile(r"([\w-]+)\s*=(.*)", re.DOTALL)
+
+#: How the engine says that a value comes from an option ``--modem``, whose file is written in quotes.
+_ORIGIN = re.compile(rf'\(from --set {MODEM_ALIAS}(?:\.([\w-]+))?=("(?:[^"\\]|\\.)*")\)')
+
+
+def parse_modem(text: str) -> tuple[str, str]:
+    """Give the override that ``[NAME=]FILE`` stands for.
+
+    Examples
+    --------
+    >>> parse_modem("old.cm"), parse_modem("home=files/old.cm"), parse_modem("./a=b.cm")
+    (('modem', '"old.cm"'), ('modem.home', '"files/old.cm"'), ('modem', '"./a=b.cm"'))
+    """
+    named = _NAMED.fullmatch(text)
+    name, file = (named[1], named[2].strip()) if named else ("", text)
+    if not file.strip():
+        raise InputError(
+            f"--modem {text}: expected the file of a modem, such as --modem modem.cm or --modem NAME=modem.cm"
+        )
+    if file.strip() == STANDARD_INPUT:
+        raise InputError(
+            f"--modem {text}: the file of a modem is not read from standard input here; expected its path"
+        )
+    return _write(name, file)
+
+
+def write_modems(
+    modem: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]] | None,
+) -> list[tuple[str, str]]:
+    """Give the overrides of what was passed from Python: the path of a file, or paths by the names of modems."""
+    if modem is None:
+        return []
+    if isinstance(modem, str | os.PathLike):
+        return [_write("", str(modem))]
+    if not isinstance(modem, Mapping) or not all(
+        isinstance(name, str) and isinstance(file, str | os.PathLike)
+        for name, file in modem.items()
+    ):
+        raise refuse_argument("modem", "a path, or a mapping of modems to paths", modem)
+    return [_write(name, str(file)) for name, file in modem.items()]
+
+
+def find_named(overrides: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """Give those overrides, as ``PATH=VALUE``, that name the file of a modem."""
+    return frozenset(f"{path}={value}" for path, value in overrides if is_modem(path))
+
+
+def is_modem(path: str) -> bool:
+    """Say whether the path of an override is that of a modem's file.
+
+    Examples
+    --------
+    >>> is_modem("modem"), is_modem("modem.home"), is_modem("link.cable.docsis.config")
+    (True, True, False)
+    """
+    first, _, name = path.partition(".")
+    return first == MODEM_ALIAS and "." not in name
+
+
+def echo_option(message: str) -> str:
+    """Name the option that was typed in an error of the engine: to the engine, all that is changed is set.
+
+    Examples
+    --------
+    >>> echo_option('no such file (from --set modem.home="old.cm")')
+    'no such file (from --modem home=old.cm)'
+    """
+
+    def write(found: re.Match[str]) -> str:
+        name = f"{found[1]}=" if found[1] else ""
+        return f"(from --modem {name}{json.loads(found[2])})"
+
+    return _ORIGIN.sub(write, message)
+
+
+def show_option(path: str) -> str:
+    """Write the option that an override of a modem's file was typed as."""
+    name = path.partition(".")[2]
+    return f"--modem {name}=…" if name else "--modem"
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A modem, or all modems of a line, with the file that sets it.
+
+    Parameters
+    ----------
+    modem
+        The line, and with a dot behind it the modem, such as ``cable.home``; the line alone for all modems without a file of their
+        own.
+    file
+        The path of the file, as it was written.
+    """
+
+    modem: str
+    file: str
+
+
+def list_configured(scenario: Mapping[str, Any]) -> list[Configured]:
+    """List the files of modems that a resolved scenario was made with."""
+    found = []
+    for link in scenario.get("link", {}):
+        place = f"link.{link}.docsis"
+        own = find_value(scenario, f"{place}.modem")
+        tables = {link: find_value(scenario, place)}
+        tables |= {f"{link}.{name}": table for name, table in (own or {}).items()}
+        for modem, table in tables.items():
+            file = find_value(table, "config")
+            if isinstance(file, str):
+                found.append(Configured(modem, file))
+    return found
+
+
+def tell_configured(scenario: Mapping[str, Any]) -> str:
+    """Say which files set the modems of a resolved scenario; nothing where none does.
+
+    Examples
+    --------
+    >>> tell_configured({"link": {"cable": {"docsis": {"config": "old.cm"}}}})
+    "modem's file: old.cm"
+    >>> tell_configured({"link": {"cable": {"docsis": {"modem": {"home": {"config": "old.cm"}}}}}})
+    "modem's file: old.cm (cable.home)"
+    >>> tell_configured({"link": {"line": {"point_to_point": {}}}})
+    ''
+    """
+    found = list_configured(scenario)
+    files = [f"{one.file} ({one.modem})" if "." in one.modem else one.file for one in found]
+    what = "modems' files" if len(files) > 1 else "modem's file"
+    return f"{what}: {', '.join(files)}" if files else ""
+
+
+def _write(name: str, file: str) -> tuple[str, str]:
+    refuse_unwritable(file)
+    # TOML takes the escapes of JSON, but no halves of surrogate pairs.
+    value = escape_in_json(json.dumps(file, ensure_ascii=False))
+    return f"{MODEM_ALIAS}.{name}" if name else MODEM_ALIAS, value
