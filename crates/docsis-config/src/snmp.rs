@@ -64,7 +64,7 @@ fn value_text(tag: u8, bytes: &[u8]) -> Option<String> {
     }
     match tag {
         OCTET_STRING => match str::from_utf8(bytes) {
-            Ok(text) if text.chars().all(is_plain) => Some(format!("String {text}")),
+            Ok(text) if is_text(text) => Some(format!("String {}", escaped(text))),
             _ => Some(format!("HexString {}", hex(bytes))),
         },
         NULL if bytes.is_empty() => Some("Null".to_owned()),
@@ -101,7 +101,7 @@ fn read_value(kind: &str, value: &str) -> Option<(u8, Vec<u8>)> {
         return range.contains(&number).then(|| (*tag, integer(number)));
     }
     Some(match kind.to_lowercase().as_str() {
-        "string" if value.chars().all(is_plain) => (OCTET_STRING, value.as_bytes().to_vec()),
+        "string" => (OCTET_STRING, unescaped(value)?.into_bytes()),
         "hexstring" => {
             let value = value.trim();
             let digits = value.strip_prefix("0x").unwrap_or(value);
@@ -115,6 +115,41 @@ fn read_value(kind: &str, value: &str) -> Option<(u8, Vec<u8>)> {
         }
         _ => return None,
     })
+}
+
+/// What is written for characters of a text that are not in one line, or that write them.
+const ESCAPES: &[(char, char)] = &[('\\', '\\'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
+
+/// Whether a text reads better than its bytes.
+fn is_text(text: &str) -> bool {
+    let is_known = |c| is_plain(c) || ESCAPES.iter().any(|(known, _)| *known == c);
+    text.chars().all(is_known) && (text.is_empty() || text.chars().any(is_plain))
+}
+
+fn escaped(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match ESCAPES.iter().find(|(known, _)| *known == c) {
+            Some((_, written)) => line.extend(['\\', *written]),
+            None => line.push(c),
+        }
+    }
+    line
+}
+
+fn unescaped(line: &str) -> Option<String> {
+    let mut text = String::with_capacity(line.len());
+    let mut left = line.chars();
+    while let Some(c) = left.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        let written = left.next()?;
+        let (meant, _) = ESCAPES.iter().find(|(_, known)| *known == written)?;
+        text.push(*meant);
+    }
+    is_text(&text).then_some(text)
 }
 
 /// The fewest bytes that are the number.
@@ -269,6 +304,11 @@ mod tests {
             ("30 09 06 02 2b 06 04 03 20 3d 20", "1.3.6 = String  = "),
             ("30 06 06 02 2b 06 04 00", "1.3.6 = String "),
             ("30 08 06 02 2b 06 04 02 00 ff", "1.3.6 = HexString 00ff"),
+            (
+                "30 0a 06 02 2b 06 04 04 61 0a 5c 09",
+                "1.3.6 = String a\\n\\\\\\t",
+            ),
+            ("30 07 06 02 2b 06 04 01 0a", "1.3.6 = HexString 0a"),
             ("30 06 06 02 2b 06 05 00", "1.3.6 = Null"),
             (
                 "30 0a 06 03 2b 81 00 06 03 88 37 01",
@@ -336,6 +376,8 @@ mod tests {
             "1.3.6 = Word 1",
             "1.3.6 = HexString 0",
             "1.3.6 = String \u{0}",
+            "1.3.6 = String \\x",
+            "1.3.6 = String \\",
             "1.3.6 = IPAddress 1.2.3",
         ] {
             assert_eq!(read(strange), None, "{strange}");

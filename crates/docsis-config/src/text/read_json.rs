@@ -93,7 +93,7 @@ fn tlvs(mut scope: Scope, json: &Json, path: &str) -> Result<Tlvs, TextError> {
         } else if let Some(nested) = tlv.get("nested") {
             let nested = tlvs(scope.within(number), nested, &format!("{path}.nested"))?;
             let size = nested.size;
-            read.push(&scope, &path, number, Value::Nested(nested.tlvs), size)?;
+            read.push(&scope, &path, number, Value::Nested(nested.all), size)?;
         } else {
             let bytes = leaf(&scope, tlv, number, &path)?;
             read.push(&scope, &path, number, Value::Bytes(bytes), 0)?;

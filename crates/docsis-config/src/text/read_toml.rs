@@ -167,7 +167,7 @@ impl Reader<'_> {
                 let mut nested = Tlvs::default();
                 self.tlvs(&within, table, path, depth + 1, &mut nested)?;
                 let size = nested.size;
-                read.push(scope, path, number, Value::Nested(nested.tlvs), size)
+                read.push(scope, path, number, Value::Nested(nested.all), size)
             }
             DeValue::Array(values) if values.is_empty() && !is_list(form) => {
                 Err(TextError::new(path, "an empty list", "at least one value"))

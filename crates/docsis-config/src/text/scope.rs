@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use super::error::TextError;
-use crate::file::{File, GENERAL, Kind, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value};
+use crate::file::{END, File, GENERAL, Kind, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value};
 use crate::quantity::Unit;
 use crate::table::{Definition, definition_in, find_in, names};
 use crate::value::{self, Refused, Shown};
@@ -123,7 +123,11 @@ impl Scope {
                 outer.key(number)
             }
         };
-        let expected = format!("the name of a TLV of {around}, or its number such as tlv_213");
+        let mut expected = format!("the name of a TLV of {around}, or its number such as tlv_213");
+        if !self.path.is_empty() && find_in(self.kind, &[], key).is_some() {
+            expected += ": this one is of the file itself, where it stands before the tables or \
+                         below [[then]]";
+        }
         TextError {
             meant: meant.map(str::to_owned),
             ..TextError::new(path, format!("the name {}", Json::from(key)), expected)
@@ -175,8 +179,10 @@ const LEAST_LIKENESS: u64 = 850_000;
 /// TLVs that have been read from text, and how many bytes they take in the file.
 #[derive(Debug, Default)]
 pub(super) struct Tlvs {
-    pub(super) tlvs: Vec<Tlv>,
+    pub(super) all: Vec<Tlv>,
     pub(super) size: usize,
+    /// Whether the end of the file is among them.
+    has_end: bool,
 }
 
 impl Tlvs {
@@ -184,7 +190,8 @@ impl Tlvs {
     ///
     /// # Errors
     ///
-    /// If its value is longer than its length can say, or the file too large.
+    /// If its value is longer than its length can say, if it is behind the end of the file, or if
+    /// the file is too large.
     pub(super) fn push(
         &mut self,
         scope: &Scope,
@@ -193,6 +200,14 @@ impl Tlvs {
         value: Value,
         nested: usize,
     ) -> Result<(), TextError> {
+        if self.has_end {
+            return Err(TextError::new(
+                path,
+                "a TLV after the end of the file",
+                "it before the end, because modems read nothing behind it",
+            ));
+        }
+        self.has_end = value == Value::Bare && number == END;
         let longest = Tlv::longest(scope.kind, &scope.path_of(number));
         let width = if longest > usize::from(u8::MAX) { 2 } else { 1 };
         let length = match &value {
@@ -208,7 +223,7 @@ impl Tlvs {
             Value::Bare => 1,
             Value::Bytes(_) | Value::Nested(_) => 1 + width + length,
         };
-        self.tlvs.push(Tlv { number, value });
+        self.all.push(Tlv { number, value });
         if self.size > LARGEST {
             return Err(too_large(path));
         }
@@ -226,7 +241,7 @@ impl Tlvs {
             return Err(too_large(path));
         }
         self.size += count;
-        self.tlvs.extend((0..count).map(|_| Tlv::bare(PAD)));
+        self.all.extend((0..count).map(|_| Tlv::bare(PAD)));
         Ok(())
     }
 
@@ -238,7 +253,7 @@ impl Tlvs {
     pub(super) fn into_file(self, kind: Kind, rest: Vec<u8>) -> Result<File, TextError> {
         let written = File {
             kind,
-            tlvs: self.tlvs,
+            tlvs: self.all,
             rest,
         };
         // Bytes that were written for nested TLVs are taken apart.

@@ -21,14 +21,19 @@ pub fn to_toml(file: &File) -> String {
     };
     let mut page = Page {
         text: format!(
-            "# The configuration file of {whose}, {} bytes. The order here is the order of the file.\n\
-             # `headend config encode` makes the file of this text. A comment has the number of the TLV.\n",
+            "# The configuration file of {whose}, {} bytes, in the order of the file. The number in a\n\
+             # comment is that of the TLV. `headend config encode` makes the file of this text.\n",
             file.encode().len()
         ),
         keys: Some(BTreeSet::new()),
         is_top: true,
         lines: Vec::new(),
     };
+    if file.get(CMTS_MIC).is_some() {
+        page.text +=
+            "# After an edit, its option --secret-file computes cm_mic and cmts_mic anew.\n";
+    }
+    page.text.push('\n');
     if file.kind == Kind::Mta {
         page.line(Line::new(KIND, "\"mta\""));
     }
@@ -117,10 +122,23 @@ impl Page {
     /// Writes the waiting lines.
     fn end_block(&mut self) {
         let lines = std::mem::take(&mut self.lines);
-        let texts: Vec<(String, &str)> = lines.iter().flat_map(Line::texts).collect();
-        let widths = texts.iter().map(|(text, _)| text.chars().count());
-        let column = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
-        for (text, comment) in &texts {
+        let texts: Vec<Vec<(String, &str)>> = lines.iter().map(Line::texts).collect();
+        let width = |(text, _): &(String, &str)| text.chars().count();
+        // The elements of a list in several lines have a column of their own.
+        let column = |texts: &mut dyn Iterator<Item = &(String, &str)>| {
+            let widths = texts.map(width).filter(|width| *width <= WIDEST);
+            widths.max().unwrap_or(0)
+        };
+        let of_page = column(&mut texts.iter().filter(|texts| texts.len() == 1).flatten());
+        for texts in &texts {
+            let of_list = column(&mut texts.iter());
+            self.texts(texts, if texts.len() == 1 { of_page } else { of_list });
+        }
+    }
+
+    /// Writes lines of which the comments stand in a column.
+    fn texts(&mut self, texts: &[(String, &str)], column: usize) {
+        for (text, comment) in texts {
             self.text += text;
             if !comment.is_empty() {
                 let width = text.chars().count();
@@ -133,8 +151,10 @@ impl Page {
     }
 }
 
+/// The type of the CMTS's message integrity check.
+const CMTS_MIC: u8 = 7;
 /// The column of comments is at most behind so many characters.
-const WIDEST: usize = 60;
+const WIDEST: usize = 72;
 /// A list is at most so long in one line.
 const LONGEST_LIST: usize = 70;
 
@@ -374,7 +394,10 @@ fn toml(value: &Json) -> String {
             let values: Vec<String> = values.iter().map(toml).collect();
             format!("[{}]", values.join(", "))
         }
-        // Text has no character that the two write differently.
+        Json::String(text) if text.contains(['"', '\\']) && !text.contains('\'') => {
+            format!("'{text}'")
+        }
+        // A text has no character that TOML and JSON write differently.
         plain => plain.to_string(),
     }
 }
