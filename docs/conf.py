@@ -45,6 +45,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/gallery",
         "docs/reference/commands",
         "docs/reference/scenario",
+        "docs/reference/modem-file",
         "docs/reference/expectations",
         "docs/reference/python",
         "docs/reference/results",

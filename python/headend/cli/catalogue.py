@@ -57,10 +57,20 @@ def applications(name: str | None, as_json: bool) -> None:
 
 
 @click.command("schema", cls=Command)
-def schema() -> None:
-    """Print the JSON Schema of scenarios, for editors and checks."""
+@click.option(
+    "--modem-file",
+    is_flag=True,
+    help="Print the schema of a modem's file as TOML (headend config decode) instead of the scenarios'.",
+)
+def schema(modem_file: bool) -> None:
+    """Print the JSON Schema of scenarios, or of modems' files, for editors and checks."""
     from headend import _engine
 
+    if modem_file:
+        from headend.engine.modem_file import read_table, write_schema
+
+        print_text(write_schema(read_table()))
+        return
     print_text(_engine.schema() + "\n")
 
 

@@ -11,10 +11,14 @@ HOME = Path("docs/reference")
 def render_reference() -> dict[Path, str]:
     """Give every generated file and its content."""
     from headend import _engine
+    from headend.engine.modem_file import read_table, write_page, write_schema
 
+    tlvs = read_table()
     return {
         HOME / "scenario.schema.json": _engine.schema(),
         HOME / "scenario.md": _engine.reference(),
+        HOME / "modem-file.schema.json": write_schema(tlvs),
+        HOME / "modem-file.md": write_page(tlvs),
     }
 
 
