@@ -1,7 +1,11 @@
 //! Every TLV of the table, with the least and the most that it may hold, beyond that, and with
-//! lengths that it may not have: a file with it is taken apart and put together again.
+//! lengths that it may not have: a file with it is taken apart, written as TOML and as JSON, and
+//! comes back from each.
 
-use docsis_config::{Definition, File, Form, Kind, Tlv, Value, definitions};
+use docsis_config::value::show;
+use docsis_config::{
+    Definition, File, Form, Kind, Tlv, Value, definitions, from_text, to_json, to_toml,
+};
 
 /// A file with the TLV at `path`, which holds `value`.
 fn file(path: &[u8], value: &[u8]) -> File {
@@ -71,11 +75,7 @@ fn wrong(definition: &Definition) -> Vec<Vec<u8>> {
     if least > 0 {
         values.push(vec![0xfe; least - 1]);
     }
-    if let Some((low, high)) = definition.range {
-        let beyond = [low.checked_sub(1), Some(high + 1)].into_iter().flatten();
-        let fits = beyond.filter(|number| *number < 1 << (8 * least));
-        values.extend(fits.map(|number| number.to_be_bytes()[8 - least..].to_vec()));
-    }
+    values.extend(beyond(definition));
     if matches!(definition.form, Form::Text | Form::String) {
         values.extend([
             b"0x".to_vec(),
@@ -85,6 +85,18 @@ fn wrong(definition: &Definition) -> Vec<Vec<u8>> {
         ]);
     }
     values
+}
+
+/// Numbers just below and just above its range.
+fn beyond(definition: &Definition) -> Vec<Vec<u8>> {
+    let (width, _) = definition.length;
+    let Some((low, high)) = definition.range else {
+        return Vec::new();
+    };
+    let beyond = [low.checked_sub(1), Some(high + 1)].into_iter().flatten();
+    let fits = beyond.filter(|number| *number < 1 << (8 * width));
+    fits.map(|number| number.to_be_bytes()[8 - width..].to_vec())
+        .collect()
 }
 
 #[test]
@@ -114,17 +126,44 @@ fn every_tlv_comes_back_below_a_service_flow_and_in_a_router() {
 }
 
 #[test]
-fn what_is_allowed_fits() {
+fn what_is_allowed_has_no_problem_and_is_written_in_words() {
     for definition in definitions() {
         for value in allowed(definition) {
-            let length = value.len();
+            let path = &definition.path;
+            if definition.form == Form::Nested {
+                continue;
+            }
             assert!(
-                definition.fits(length),
-                "{length} bytes of {:?}",
-                definition.path
+                definition.fits(value.len()),
+                "{} bytes of {path:?}",
+                value.len()
             );
+            assert_eq!(
+                show(definition, &value).problem,
+                "",
+                "{value:?} of {path:?}"
+            );
+            let toml = to_toml(&file(path, &value));
+            assert!(toml.contains(&definition.name), "{path:?}: {toml}");
+            // A number alone does not say which of two widths it has.
+            let is_bytes = matches!(definition.form, Form::Bytes | Form::Varbind | Form::U8OrU16);
+            let raw = format!("{} = \"0x", definition.name);
+            assert!(is_bytes || !toml.contains(&raw), "{path:?}: {toml}");
         }
     }
+}
+
+#[test]
+fn a_number_out_of_its_range_is_a_problem() {
+    let mut cases = 0;
+    for definition in definitions() {
+        for value in beyond(definition) {
+            let shown = show(definition, &value);
+            assert_ne!(shown.problem, "", "{value:?} of {:?}", definition.path);
+            cases += 1;
+        }
+    }
+    assert!(cases > 100, "{cases} cases");
 }
 
 /// A file with the TLV at `path` is the same bytes after it was taken apart, and has the value
@@ -141,5 +180,9 @@ fn comes_back(path: &[u8], value: &[u8]) {
     }
     if let Value::Bytes(found) = &tlv.value {
         assert_eq!(found, value, "{path:?}");
+    }
+    for text in [to_toml(&decoded), to_json(&decoded)] {
+        let read = from_text(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(read.encode(), bytes, "{text}");
     }
 }
