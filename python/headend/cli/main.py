@@ -30,6 +30,9 @@ SECTIONS = {
         "applications": LazyCommand("headend.cli.catalogue:applications", COMMANDS["applications"]),
         "schema": LazyCommand("headend.cli.catalogue:schema", COMMANDS["schema"]),
     },
+    "The modem's own file": {
+        "config": LazyCommand("headend.cli.config:app", COMMANDS["config"]),
+    },
     "Results": {
         "report": LazyCommand("headend.cli.report:report", COMMANDS["report"]),
         "figures": LazyCommand("headend.cli.figures:figures", COMMANDS["figures"]),

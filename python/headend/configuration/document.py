@@ -165,7 +165,7 @@ def read_document(data: bytes) -> Document:
     data
         The bytes of the file.
     """
-    return parse_document(json.loads(_engine.config_to_json(data)))  # type: ignore[attr-defined]
+    return parse_document(json.loads(_engine.config_to_json(data)))
 
 
 def parse_document(found: Mapping[str, Any]) -> Document:

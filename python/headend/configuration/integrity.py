@@ -68,7 +68,7 @@ def verify(data: bytes, secret: bytes | None) -> tuple[Mic, ...]:
     secret
         The secret that the CMTS has; None leaves the CMTS MIC unverified.
     """
-    return parse_mics(json.loads(_engine.config_mics(data, secret)))  # type: ignore[attr-defined]
+    return parse_mics(json.loads(_engine.config_mics(data, secret)))
 
 
 def parse_mics(found: Mapping[str, Any]) -> tuple[Mic, ...]:

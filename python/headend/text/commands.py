@@ -17,6 +17,7 @@ COMMANDS = MappingProxyType(
         "senders": "List every congestion control and when to use it; with a NAME, show its parameters. Also: headend congestion.",
         "applications": "List every application and when to use it; with a NAME, show its parameters.",
         "schema": "Print the JSON Schema of scenarios, or of modems' files, for editors and checks.",
+        "config": "Read, check, compare and write the configuration file of a modem.",
         "report": "Write the page of a run, a comparison or a sweep again from its folder, or one page of several runs.",
         "figures": "Write the figures of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.",
         "export": "Write the tables of results as CSV or JSON lines, one file per table, in full precision.",

@@ -1,0 +1,342 @@
+"""``headend config``: the configuration file of a modem, as text and back, checked, compared, shown, and made of a scenario."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.exceptions import Exit
+
+from headend.cli.commands import Commands, argument
+from headend.cli.completers import complete_any_file
+from headend.cli.options import (
+    json_option,
+    read_path,
+)
+from headend.cli.target import Target
+from headend.cli.terminal import (
+    ExitCode,
+    print_json,
+    print_note,
+    print_text,
+)
+from headend.errors import InputError
+from headend.files import STANDARD_INPUT
+from headend.text.reveal import escape_in_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from headend.configuration.reading import ModemFile
+
+#: Letters of JSON that are read again to be indented; an operator's file has a tenth of them. That takes many times their memory.
+MOST_INDENTED = 2**20
+
+#: Where the errors of a missing file lead to.
+FILE_HINT = "a modem's configuration file, or - for standard input"
+
+
+def file_argument(name: str, metavar: str, about: str, **settings: Any) -> Callable[..., Any]:
+    """Declare an argument that is a modem's file."""
+    return argument(
+        name,
+        metavar=metavar,
+        help=about,
+        hint=f"{metavar.split(' ')[0].strip('…')} is {FILE_HINT}",
+        shell_complete=complete_any_file,
+        **settings,
+    )
+
+
+def output_option(what: str) -> Callable[..., Any]:
+    """Declare the option that says where the result is written."""
+    return click.option(
+        "-o",
+        "--out",
+        "output",
+        metavar="FILE",
+        help=f"Write {what} to this file; - is standard output, which is the default.",
+        type=read_path,
+        shell_complete=complete_any_file,
+    )
+
+
+replace_option = click.option(
+    "--force", help="Replace the file of -o where it is there already.", is_flag=True
+)
+secret_option = click.option(
+    "--secret",
+    metavar="TEXT",
+    help="The secret of the CMTS MIC. Other users of this machine can read it in the list of processes; --secret-file hides it.",
+)
+secret_file_option = click.option(
+    "--secret-file",
+    metavar="FILE",
+    help="Read the secret from this file, or - for standard input; one line end at its end is no part of it."
+    " Without either option, the environment variable HEADEND_CONFIG_SECRET gives it.",
+    shell_complete=complete_any_file,
+)
+
+
+@click.group("config", cls=Commands)
+def app() -> None:
+    """Read, check, compare and write the configuration file of a modem.
+
+    A modem's file sets the line: rates, buffers, AQM and classifiers, as binary TLVs. headend run SCENARIO --modem FILE
+    simulates a line with it.
+
+        headend config show modem.cm
+        headend config check modem.cm --secret-file secret.txt
+        headend config decode modem.cm -o modem.toml
+        headend config encode modem.toml -o new.cm --secret-file secret.txt
+        headend config diff modem.cm new.cm
+    """
+
+
+@app.command("show")
+@file_argument(
+    "files",
+    "FILE…",
+    "Modems' files, binary or as TOML; - is standard input.",
+    nargs=-1,
+    required=True,
+)
+@secret_option
+@secret_file_option
+@json_option
+def show(
+    files: tuple[str, ...], secret: str | None, secret_file: str | None, as_json: bool
+) -> None:
+    """Show what is in a modem's file: service flows, classifiers, and the delay that its buffers give.
+
+    The delay of a service flow is the time that a full buffer takes to be sent at the flow's rate.
+
+        headend config show modem.cm
+        headend config show *.cm --json
+    """
+    from headend.cli.modem_file import print_overview
+    from headend.configuration.show import describe
+
+    key = _read_secret(secret, secret_file, files)
+    found = [(one.shown_as, describe(one.content, key)) for one in _read_all(files)]
+    if as_json:
+        print_json([{"file": name, **overview.to_json()} for name, overview in found])
+        return
+    for number, (name, overview) in enumerate(found):
+        if number:
+            print_text("\n")
+        print_overview(name, overview)
+
+
+@app.command("decode")
+@file_argument("file", "FILE", "The binary file of a modem or an MTA; - is standard input.")
+@output_option("the text")
+@click.option("--json", "as_json", help="Write JSON in place of TOML.", is_flag=True)
+@replace_option
+def decode(file: str, output: Path | None, as_json: bool, force: bool) -> None:
+    """Write a modem's file as TOML, or with --json as JSON; headend config encode makes the same bytes of either.
+
+    TLVs that headend does not know and values whose length does not fit are written as bytes, in their place.
+
+        headend config decode modem.cm
+        headend config decode modem.cm -o modem.toml
+        headend config decode modem.cm | headend config encode - | cmp - modem.cm
+    """
+    from headend import _engine
+    from headend.configuration.reading import read_modem_file
+
+    target = Target(output, force=force, sources=(file,))
+    content = read_modem_file(file).content
+    text = _write_json(content) if as_json else _engine.config_to_toml(content)
+    target.write_text(text if text.endswith("\n") else f"{text}\n")
+    target.tell()
+
+
+@app.command("encode")
+@file_argument(
+    "file", "FILE", "The TOML or JSON that headend config decode writes; - is standard input."
+)
+@output_option("the modem's file")
+@click.option(
+    "--mic",
+    help="Compute the message integrity checks anew: that of the modem (TLV 6) and, where there is a secret, that of the CMTS"
+    " (TLV 7).",
+    is_flag=True,
+)
+@secret_option
+@secret_file_option
+@replace_option
+@json_option
+def encode(
+    file: str,
+    output: Path | None,
+    mic: bool,
+    secret: str | None,
+    secret_file: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write a modem's binary file from TOML or JSON.
+
+    The message integrity checks (TLVs 6 and 7) stay as the text has them. --secret and --secret-file compute both anew;
+    --mic computes that of the modem and, where HEADEND_CONFIG_SECRET is set, that of the CMTS.
+
+        headend config encode modem.toml -o modem.cm
+        headend config encode modem.toml -o modem.cm --secret-file secret.txt
+        headend config encode - < modem.toml > modem.cm
+    """
+    from headend.configuration.reading import read_text, read_text_form, show_source
+
+    target = _take_target(output, force=force, as_json=as_json, sources=(file,))
+    key = _read_secret(secret, secret_file, (file,))
+    shown_as = show_source(file)
+    content = read_text_form(read_text(file), shown_as)
+    if mic or secret is not None or secret_file is not None:
+        content = _sign(content, key, shown_as)
+        if key is None:
+            _note_stale(content)
+    _write_binary(content, target, as_json=as_json)
+
+
+@app.command("check")
+@file_argument(
+    "files",
+    "FILE…",
+    "Modems' files, binary or as TOML; - is standard input.",
+    nargs=-1,
+    required=True,
+)
+@secret_option
+@secret_file_option
+@click.option("--strict", help="Exit with 1 for warnings too.", is_flag=True)
+@json_option
+def check(
+    files: tuple[str, ...],
+    secret: str | None,
+    secret_file: str | None,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Check a modem's file: buffers and AQM against the rate, references, ranges, lengths and integrity checks.
+
+    An error is what a modem or a CMTS refuses, or what a line suffers from. Each finding names the TLV, the numbers and
+    what to do. Exit code 1: a file has an error, or with --strict a warning. 2: a file cannot be read.
+
+        headend config check modem.cm
+        headend config check *.cm --strict --secret-file secret.txt
+    """
+    from headend.cli.modem_file import print_findings
+    from headend.configuration.check import check as find_faults
+
+    key = _read_secret(secret, secret_file, files)
+    found = [(one.shown_as, find_faults(one.content, key)) for one in _read_all(files)]
+    if as_json:
+        print_json(
+            [
+                {"file": name, "findings": [finding.to_json() for finding in findings]}
+                for name, findings in found
+            ]
+        )
+    else:
+        for number, (name, findings) in enumerate(found):
+            if number:
+                print_text("\n")
+            print_findings(name, findings)
+    counted = ("error", "warning") if strict else ("error",)
+    if any(finding.severity in counted for _, findings in found for finding in findings):
+        raise Exit(ExitCode.MISSED)
+
+
+@app.command("diff")
+@file_argument("old", "OLD", "The file before, binary or as TOML; - is standard input.")
+@file_argument("new", "NEW", "The file after, binary or as TOML; - is standard input.")
+@json_option
+def diff(old: str, new: str, as_json: bool) -> None:
+    """Say in words what changed between two modems' files, and what that does to the delay.
+
+    Exit code 0: the files set the same. 1: they differ. 2: one cannot be read.
+
+        headend config diff old.cm new.cm
+    """
+    from headend.cli.modem_file import print_changes
+    from headend.configuration.diff import diff as find_changes
+
+    before, after = _read_all((old, new))
+    changes = find_changes(before.content, after.content)
+    if as_json:
+        changed = [change.to_json() for change in changes]
+        print_json({"old": before.shown_as, "new": after.shown_as, "changes": changed})
+    else:
+        print_changes(changes)
+    if changes:
+        raise Exit(ExitCode.MISSED)
+
+
+def _note_stale(content: bytes) -> None:
+    """Say that a check covers the one that was made anew, and was not made anew itself."""
+    from headend import _engine
+
+    if json.loads(_engine.config_mics(content, None))["cmts_mic"]["state"] != "missing":
+        print_note("the CMTS MIC (TLV 7) stays as it is in the text; a secret computes it anew")
+
+
+def _write_json(content: bytes) -> str:
+    """Give a modem's file as JSON, indented unless it is long, with what a terminal would take for a command as escapes."""
+    from headend import _engine
+
+    text = _engine.config_to_json(content)
+    if len(text) <= MOST_INDENTED:
+        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    return escape_in_json(text)
+
+
+def _take_target(
+    output: Path | None, *, force: bool, as_json: bool, sources: tuple[str, ...] = ()
+) -> Target:
+    """Say where a modem's file goes, and refuse what cannot be before anything is read."""
+    target = Target(output, force=force, sources=sources)
+    if as_json and target.path is None:
+        raise InputError("--json: standard output has the JSON; -o FILE says where the file goes")
+    target.refuse_terminal()
+    return target
+
+
+def _write_binary(
+    content: bytes, target: Target, *, as_json: bool, notes: Sequence[str] = ()
+) -> None:
+    """Write a modem's file, and say so."""
+    target.write(content)
+    if as_json:
+        print_json({"file": str(target.path), "size": len(content), "notes": list(notes)})
+    else:
+        target.tell()
+
+
+def _read_all(files: Sequence[str]) -> list[ModemFile]:
+    """Read files, binary or as text; standard input at most once."""
+    from headend.configuration.reading import read_any_form
+
+    if files.count(STANDARD_INPUT) > 1:
+        raise InputError("-: given twice; standard input can be read once")
+    return [read_any_form(file) for file in files]
+
+
+def _read_secret(text: str | None, file: str | None, sources: Sequence[str]) -> bytes | None:
+    """Give the secret; None where there is none."""
+    from headend.configuration.secret import read_secret
+
+    if file == STANDARD_INPUT in sources:
+        raise InputError("--secret-file -: standard input holds the file already; name a file")
+    return read_secret(text, file)
+
+
+def _sign(content: bytes, secret: bytes | None, shown_as: str) -> bytes:
+    """Compute the integrity checks of a file anew; without a secret, only that of the modem."""
+    from headend import _engine
+
+    try:
+        return _engine.config_sign(content, secret, cm_only=secret is None)
+    except ValueError as error:
+        raise InputError(f"{shown_as}: {error}") from error

@@ -1,0 +1,164 @@
+"""Reading a modem's file, or the text of one, from a path or from standard input."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from headend.errors import InputError
+from headend.files import (
+    LARGEST_MODEM_FILE_BYTES,
+    STANDARD_INPUT,
+    STANDARD_INPUT_SHOWN,
+    read_bytes,
+    read_standard_input,
+)
+
+#: The text of the largest file: a TLV of two bytes takes a line, and several lines of JSON.
+LARGEST_TEXT_BYTES = 256 * 2**20
+
+#: Characters below a space that a text has.
+_WHITESPACE = frozenset("\t\n\r\f")
+
+
+@dataclass(frozen=True)
+class ModemFile:
+    """The bytes of a modem's file, and what errors call it.
+
+    Parameters
+    ----------
+    shown_as
+        The path as it was given, or ``standard input``.
+    content
+        The bytes.
+    """
+
+    shown_as: str
+    content: bytes
+
+
+def read_modem_file(source: str) -> ModemFile:
+    """Read a modem's file.
+
+    Parameters
+    ----------
+    source
+        Its path, or ``-`` for standard input.
+
+    Raises
+    ------
+    InputError
+        In one line: for what cannot be read, is empty, larger than a modem's file, or a text.
+    """
+    content = _read(source, LARGEST_MODEM_FILE_BYTES)
+    shown_as = show_source(source)
+    if _is_text(content):
+        raise InputError(
+            f"{shown_as}: expected a modem's file, which is binary, found a text;"
+            f" headend config encode {_quote(source)} makes the binary file of TOML or JSON"
+        )
+    return ModemFile(shown_as, content)
+
+
+def read_any_form(source: str) -> ModemFile:
+    """Read a modem's file that may also be in its form as TOML or JSON: the bytes are those that the text stands for.
+
+    Parameters
+    ----------
+    source
+        Its path, or ``-`` for standard input.
+
+    Raises
+    ------
+    InputError
+        In one line: for what cannot be read, is empty, larger than a modem's file, or a text that stands for none.
+    """
+    content = _read(source, LARGEST_MODEM_FILE_BYTES)
+    shown_as = show_source(source)
+    if _is_text(content):
+        content = read_text_form(content.decode("utf-8"), shown_as)
+    return ModemFile(shown_as, content)
+
+
+def read_text(source: str) -> str:
+    """Read the text of a modem's file.
+
+    Parameters
+    ----------
+    source
+        The path of the text, or ``-`` for standard input.
+
+    Raises
+    ------
+    InputError
+        In one line: for what cannot be read, is empty, too large, or no text.
+    """
+    content = _read(source, LARGEST_TEXT_BYTES)
+    if not _is_text(content):
+        raise InputError(
+            f"{show_source(source)}: expected TOML or JSON, found a binary file;"
+            f" headend config decode {_quote(source)} shows it as TOML"
+        )
+    return content.decode("utf-8")
+
+
+def read_text_form(text: str, shown_as: str) -> bytes:
+    """Give the bytes that the TOML or JSON of a modem's file stands for.
+
+    Parameters
+    ----------
+    text
+        The TOML or JSON.
+    shown_as
+        What errors call it.
+
+    Raises
+    ------
+    InputError
+        With the line or the path of what is wrong.
+    """
+    from headend import _engine
+
+    try:
+        return _engine.config_from_text(text)
+    except _engine.ConfigError as error:
+        raise InputError(f"{shown_as}: {error}") from error
+
+
+def show_source(source: str) -> str:
+    """Write what errors call a source."""
+    return STANDARD_INPUT_SHOWN if source == STANDARD_INPUT else source
+
+
+def _read(source: str, most: int) -> bytes:
+    what = "configuration file"
+    if source == STANDARD_INPUT:
+        content = read_standard_input(most, what)
+    else:
+        if not source.strip():
+            raise InputError('"": expected the path of a configuration file, found nothing')
+        content = read_bytes(Path(source), most, what)
+    if not content:
+        raise InputError(f"{show_source(source)}: expected a configuration file, found no bytes")
+    return content
+
+
+def _is_text(content: bytes) -> bool:
+    r"""Say whether bytes are a text: a modem's file has bytes below a space, for its types and lengths are small.
+
+    Examples
+    --------
+    >>> _is_text(b"network_access = 1\n"), _is_text(bytes([3, 1, 1])), _is_text(b"\xff ")
+    (True, False, False)
+    """
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return all(character >= " " or character in _WHITESPACE for character in text)
+
+
+def _quote(source: str) -> str:
+    """Write a source as a shell takes it for one word."""
+    return shlex.quote(source if source == STANDARD_INPUT or source[:1] != "-" else f"./{source}")
