@@ -43,6 +43,15 @@ pub enum MemoryLimit {
     Unlimited,
 }
 
+/// The most that a service flow may send in the long run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaximumRate {
+    /// At most this.
+    Rate(Rate),
+    /// No limit.
+    Unlimited,
+}
+
 /// A size that is fixed, or that its owner adapts during the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TunedSize {
@@ -54,6 +63,16 @@ pub enum TunedSize {
 
 /// The nanoseconds that one byte takes at 1 bit/s.
 const BYTE_NS: u64 = 8_000_000_000;
+
+impl MaximumRate {
+    /// The rate, if there is a limit.
+    pub const fn limit(self) -> Option<Rate> {
+        match self {
+            Self::Rate(rate) => Some(rate),
+            Self::Unlimited => None,
+        }
+    }
+}
 
 impl Rate {
     /// The time to send `bytes` at this rate, rounded up to whole nanoseconds. At rate zero:
@@ -225,6 +244,14 @@ pub fn parse_memory_limit(text: &str) -> Option<MemoryLimit> {
     parse_bytes(text).map(MemoryLimit::Bytes)
 }
 
+/// Parses a rate or `"unlimited"`.
+pub fn parse_maximum_rate(text: &str) -> Option<MaximumRate> {
+    if text.trim() == "unlimited" {
+        return Some(MaximumRate::Unlimited);
+    }
+    parse_rate(text).map(MaximumRate::Rate)
+}
+
 /// Parses a size or `"autotuned"`.
 pub fn parse_tuned_size(text: &str) -> Option<TunedSize> {
     if text.trim() == "autotuned" {
@@ -277,6 +304,15 @@ impl fmt::Display for MemoryLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl fmt::Display for MaximumRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate(rate) => rate.fmt(f),
             Self::Unlimited => f.write_str("unlimited"),
         }
     }
@@ -359,6 +395,15 @@ written_with_unit!(
     None,
     &[RATES],
     "a rate",
+    "\"10 Mbit/s\"",
+    "from 0 bit/s to 1.8e10 Gbit/s"
+);
+written_with_unit!(
+    MaximumRate,
+    parse_maximum_rate,
+    None,
+    &[RATES],
+    "a rate or \"unlimited\",",
     "\"10 Mbit/s\"",
     "from 0 bit/s to 1.8e10 Gbit/s"
 );

@@ -30,6 +30,7 @@ _BARE_TITLE = re.compile(r"Parameters of [^.:]*\.")
 #: What values with units look like, by the format that the schema gives them.
 FORMATS = {
     "ByteCount": 'size ("64 KiB")',
+    "MaximumRate": 'rate or "unlimited" ("10 Mbit/s")',
     "MemoryLimit": 'size or "unlimited" ("4 MiB")',
     "TunedSize": 'size or "autotuned" ("64 KiB")',
     "Duration": 'duration ("10 ms")',

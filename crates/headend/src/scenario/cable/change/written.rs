@@ -10,7 +10,7 @@ use crate::scenario::cable::service_flow::{ServiceFlow, layer};
 use crate::scenario::queue::Queue;
 use crate::scenario::span::Several;
 use crate::time::Duration;
-use crate::units::{ByteCount, Rate};
+use crate::units::{ByteCount, MaximumRate, Rate};
 
 /// A change of a service flow during the run, as PacketCable Multimedia makes it. What it leaves
 /// out stays as it was. Changes of one moment are made in the order of their names.
@@ -37,10 +37,10 @@ pub struct Change {
     /// Maximum sustained traffic rate R from then on, in bytes from after the HCS to the CRC.
     /// Tokens are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<MaximumRate>,
     /// Peak traffic rate P from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
+    pub peak: Option<MaximumRate>,
     /// Maximum traffic burst B from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<ByteCount>,

@@ -14,7 +14,7 @@ use crate::link::docsis::service_flow::DequeueAt;
 use crate::named::Named;
 use crate::qdisc::AckAcceleration;
 use crate::scenario::queue::Queue;
-use crate::units::{ByteCount, Rate};
+use crate::units::{ByteCount, MaximumRate, Rate};
 
 /// All keys that a service flow has. None of them must be given: each table, and each other source
 /// of keys, gives some. As it stands, this is the table `upstream` of a service class or a modem.
@@ -29,10 +29,10 @@ use crate::units::{ByteCount, Rate};
 pub struct Keys {
     /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<MaximumRate>,
     /// Peak traffic rate P.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
+    pub peak: Option<MaximumRate>,
     /// Maximum traffic burst B.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<ByteCount>,
@@ -129,8 +129,8 @@ impl Settings {
     /// The settings of a service flow whose keys are all written in the place at `path`.
     pub(in crate::scenario::cable) fn new(path: &str, keys: Keys) -> Self {
         Self {
-            rate: Setting::new(path, "rate", keys.rate),
-            peak: Setting::new(path, "peak", keys.peak),
+            rate: Setting::new(path, "rate", keys.rate.and_then(MaximumRate::limit)),
+            peak: Setting::new(path, "peak", keys.peak.and_then(MaximumRate::limit)),
             burst: Setting::new(path, "burst", keys.burst),
             peak_burst: Setting::new(path, "peak_burst", keys.peak_burst),
             minimum_reserved: Setting::new(path, "minimum_reserved", keys.minimum_reserved),
@@ -147,11 +147,13 @@ impl Settings {
 
     /// The same with the keys of a place further in, at `path`: a value that it gives goes before.
     pub(in crate::scenario::cable) fn overlaid(self, path: &str, keys: Keys) -> Self {
+        // "unlimited" is a value too, and goes before a rate further out.
+        let [gives_rate, gives_peak] = [keys.rate, keys.peak].map(|given| given.is_some());
         let inner = Self::new(path, keys);
         Self {
             path: inner.path,
-            rate: inner.rate.or(self.rate),
-            peak: inner.peak.or(self.peak),
+            rate: if gives_rate { inner.rate } else { self.rate },
+            peak: if gives_peak { inner.peak } else { self.peak },
             burst: inner.burst.or(self.burst),
             peak_burst: inner.peak_burst.or(self.peak_burst),
             minimum_reserved: inner.minimum_reserved.or(self.minimum_reserved),
@@ -187,6 +189,16 @@ mod tests {
         assert_eq!(modem.rate.given(), Some((&FAST, "class.rate")));
         assert_eq!(modem.priority.given(), Some((&5, "modem.priority")));
         assert_eq!(modem.path, "modem");
+    }
+
+    #[test]
+    fn a_rate_without_limit_goes_before_a_limit_further_out() {
+        let line = Settings::new("line", keys("rate = '1 Mbit/s'\npeak = '9 Mbit/s'"));
+        let modem = line.overlaid("modem", keys("rate = 'unlimited'"));
+        assert_eq!((modem.rate.given(), modem.rate.path.as_str()), (None, "modem.rate"));
+        assert_eq!(modem.peak.given(), Some((&FAST, "line.peak")));
+        let class = modem.overlaid("class", keys("priority = 1"));
+        assert_eq!(class.rate.given(), None);
     }
 
     #[test]

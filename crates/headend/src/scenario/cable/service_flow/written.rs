@@ -13,7 +13,7 @@ use crate::scenario::cable::classifier::Classifier;
 use crate::scenario::queue::Queue;
 use crate::scenario::rate::VaryingRate;
 use crate::scenario::span::Several;
-use crate::units::{ByteCount, Probability, Rate};
+use crate::units::{ByteCount, MaximumRate, Probability, Rate};
 
 /// The upstream service flow for what no other claims. Its rates count MAC PDU bytes: IP packet (46
 /// B at least), Ethernet header and FCS.
@@ -24,10 +24,10 @@ pub struct Upstream {
     /// the MAC header's check (HCS) to the CRC: 18 B more than the IP packet. Default: whatever the
     /// channel carries.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<MaximumRate>,
     /// Peak traffic rate P, at which a burst is let through. Default: no limit of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
+    pub peak: Option<MaximumRate>,
     /// Maximum traffic burst B: bytes beyond the sustained rate that pass after a pause. A large
     /// one makes short uploads fast.
     pub burst: ByteCount,
@@ -94,10 +94,10 @@ pub struct Downstream {
     /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC. Default: whatever
     /// the channel carries.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<MaximumRate>,
     /// Peak traffic rate P. Default: no limit of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
+    pub peak: Option<MaximumRate>,
     /// Maximum traffic burst B.
     pub burst: ByteCount,
     /// Depth of the peak rate's bucket.
@@ -145,10 +145,10 @@ pub(super) const DEFAULT_BURST: ByteCount = ByteCount(3044);
 pub struct OwnDownstream {
     /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<MaximumRate>,
     /// Peak traffic rate P.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
+    pub peak: Option<MaximumRate>,
     /// Maximum traffic burst B.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<ByteCount>,
@@ -183,10 +183,10 @@ pub struct ServiceFlow {
     /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC. Default: whatever
     /// the channel carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<MaximumRate>,
     /// Peak traffic rate P. Default: no limit of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
+    pub peak: Option<MaximumRate>,
     /// Maximum traffic burst B.
     #[serde(default = "default_burst")]
     pub burst: ByteCount,
