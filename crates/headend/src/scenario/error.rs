@@ -19,6 +19,8 @@ pub struct ScenarioError {
 pub enum Origin {
     /// On the command line, or wherever overrides come from: `PATH=VALUE` as it was given.
     Override(String),
+    /// In a file that the scenario names: the file, and the place in it.
+    File(String),
     /// In the scenario's text; both count from 1, columns in characters.
     Text {
         /// Line.
@@ -99,7 +101,7 @@ impl ScenarioError {
     /// unless the error already names one.
     #[must_use]
     pub(crate) fn caused_by(mut self, (path, value): &(String, String)) -> Self {
-        if !matches!(self.origin, Some(Origin::Override(_))) {
+        if !matches!(self.origin, Some(Origin::Override(_) | Origin::File(_))) {
             self.origin = Some(Origin::Override(format!("{path}={value}")));
         }
         self
@@ -156,11 +158,15 @@ impl ScenarioError {
 
     fn line_of_text(&self) -> String {
         let path = self.path.as_ref().filter(|path| !path.is_empty());
+        if let Some(Origin::File(place)) = &self.origin {
+            let end = path.map_or(String::new(), |path| format!(" ({path})"));
+            return escape(&format!("{place}: {}{end}", self.problem)).into_owned();
+        }
         let start = path.map_or(String::new(), |path| format!("{path}: "));
         let end = match &self.origin {
             Some(Origin::Text { line, column }) => format!(" (line {line}, column {column})"),
             Some(Origin::Override(text)) => format!(" (from --set {text})"),
-            None => String::new(),
+            Some(Origin::File(_)) | None => String::new(),
         };
         // Keys, names and values in it are whatever somebody wrote.
         escape(&format!("{start}{}{end}", self.problem)).into_owned()

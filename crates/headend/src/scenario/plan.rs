@@ -52,10 +52,15 @@ impl Scenario {
         files: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Self, ScenarioError> {
         blame(overrides, |overrides| {
-            let document = Document::read(text, format, overrides)?;
+            let document = Document::read(text, format, overrides, Some(files))?;
             let mut raw = document.to_raw()?;
+            let with_notes = |mut scenario: Self| {
+                scenario.warnings.splice(..0, document.notes().iter().cloned());
+                scenario
+            };
             embed_files(&mut raw, files)
                 .and_then(|()| Self::try_from(raw))
+                .map(with_notes)
                 .map_err(|error| document.locate(document.echo(error)))
         })
     }
@@ -124,7 +129,7 @@ pub fn required_files(
     overrides: &[Override],
 ) -> Result<Vec<RequiredFile>, ScenarioError> {
     let (document, mut raw) = blame(overrides, |overrides| {
-        let document = Document::read(text, format, overrides)?;
+        let document = Document::read(text, format, overrides, None)?;
         let raw = document.to_raw()?;
         Ok((document, raw))
     })?;
@@ -137,6 +142,7 @@ pub fn required_files(
             Some((format!("{path}.capture"), replay.capture.clone()?))
         }),
     );
+    named.extend(document.modem_files());
     let mut files: Vec<RequiredFile> = (named.into_iter())
         .map(|(path, name)| RequiredFile {
             name,
@@ -181,7 +187,7 @@ pub fn refuse(
     path: &str,
     why: &str,
 ) -> Result<ScenarioError, ScenarioError> {
-    let document = Document::read(text, format, overrides)?;
+    let document = Document::read(text, format, overrides, None)?;
     Ok(document.locate(ScenarioError::invalid(path, why)))
 }
 

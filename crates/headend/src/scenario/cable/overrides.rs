@@ -9,6 +9,11 @@ pub(in crate::scenario) struct CableTables;
 /// Tables of a line, and of its modems and service classes, whose keys are names.
 const NAMED: [&str; 5] = ["change", "drop", "modem", "service_class", "service_flow"];
 
+/// Whether the table at `keys`, below the line's, has names that a modem's file may add.
+pub(in crate::scenario) fn is_from_files(keys: &[&str]) -> bool {
+    matches!(keys, ["service_flow" | "drop"] | ["modem", _, "service_flow" | "drop"])
+}
+
 impl Tables for CableTables {
     /// The queue of one of several modems has the modem's name. If the modem has it from its line,
     /// it is written there.

@@ -26,6 +26,16 @@ use crate::units::Limit;
 pub struct Docsis {
     /// Generation, whose plant and queue are the defaults.
     pub preset: Preset,
+    /// The configuration file of its modem, or of every modem that has none of its own: a file that a modem downloads when it starts (DOCSIS configuration file). It is
+    /// turned into the keys that it stands for: its service flows with their rates, buffers and
+    /// AQM, its classifiers and drop classifiers. A key that is written beside it goes before it.
+    /// The path is relative to the scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// The file has been read already, and all that it says stands beside it. Results have this;
+    /// nobody needs to write it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub config_read: bool,
     /// The plant, where it differs from the generation's.
     pub plant: PlantConfig,
     /// Where a MAP's grants begin.

@@ -48,7 +48,7 @@ impl Document {
     pub(in crate::scenario) fn set_by(&self, path: &str) -> Option<&str> {
         match &self.innermost(path)?.1.value {
             Origin::Override(text) => Some(text),
-            Origin::Text { .. } => None,
+            Origin::File(_) | Origin::Text { .. } => None,
         }
     }
 

@@ -4,7 +4,9 @@
 mod errors;
 mod json;
 mod lines;
+mod modem_files;
 mod overrides;
+mod queues;
 mod toml;
 
 use std::collections::BTreeMap;
@@ -41,7 +43,7 @@ impl Raw {
         format: Format,
         overrides: &[Override],
     ) -> Result<Self, ScenarioError> {
-        Document::read(text, format, overrides)?.to_raw()
+        Document::read(text, format, overrides, None)?.to_raw()
     }
 }
 
@@ -50,6 +52,10 @@ impl Raw {
 pub(super) struct Document {
     tree: Value,
     places: BTreeMap<String, Place>,
+    /// The paths that overrides have written.
+    overridden: Vec<String>,
+    /// What is to be known of the files of modems.
+    notes: Vec<String>,
 }
 
 /// Where a key and its value stand.
@@ -60,17 +66,23 @@ struct Place {
 }
 
 impl Document {
-    /// Reads `text`, then puts `overrides` in place one after the other.
+    /// Reads `text`, puts `overrides` in place one after the other, and then what the files of
+    /// modems say. Without `files` these are left alone, and so are the overrides of names that
+    /// only they can have.
     pub(super) fn read(
         text: &str,
         format: Format,
         overrides: &[Override],
+        files: Option<&BTreeMap<String, Vec<u8>>>,
     ) -> Result<Self, ScenarioError> {
         let mut document = match format {
             Format::Json => Self::from_json(text)?,
             Format::Toml => Self::from_toml(text)?,
         };
-        document.override_all(overrides)?;
+        let of_files = document.override_all(overrides)?;
+        if let Some(files) = files {
+            document.read_modem_files(files, &of_files)?;
+        }
         if let Some(error) = empty_periods(&document.tree) {
             return Err(document.locate(error));
         }
@@ -79,9 +91,21 @@ impl Document {
     }
 
     fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        let tree = json::read(text)?;
-        let places = BTreeMap::new();
-        Ok(Self { tree, places })
+        Ok(Self::new(json::read(text)?, BTreeMap::new()))
+    }
+
+    fn new(tree: Value, places: BTreeMap<String, Place>) -> Self {
+        Self {
+            tree,
+            places,
+            overridden: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// What is to be known of the files of modems, in the order of their keys.
+    pub(super) fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The typed scenario. Whether it makes sense is checked later.

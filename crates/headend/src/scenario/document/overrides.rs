@@ -4,15 +4,25 @@ use serde_json::{Map, Value};
 
 use super::lines::push_key;
 use super::{Document, Override, Place, toml};
+use crate::scenario::cable::is_from_files;
 use crate::scenario::error::{Origin, Problem, ScenarioError};
 use crate::scenario::link::tables;
 
 impl Document {
-    /// Puts overrides in place, one after the other.
-    pub(super) fn override_all(&mut self, overrides: &[Override]) -> Result<(), ScenarioError> {
+    /// Puts overrides in place, one after the other, and gives back those of names that only a
+    /// modem's file can have.
+    pub(super) fn override_all(
+        &mut self,
+        overrides: &[Override],
+    ) -> Result<Vec<Override>, ScenarioError> {
         let short = self.short_links();
-        for (path, value) in overrides {
-            self.replace(path, value, toml::read_override(value))?;
+        let mut of_files = Vec::new();
+        for (path, text) in overrides {
+            if self.is_of_file(&self.spelled_out(path)?) {
+                of_files.push((path.clone(), text.clone()));
+            } else {
+                self.replace(path, text)?;
+            }
         }
         for (name, kind) in &short {
             let table = self.tree.pointer_mut(&format!("/link/{name}/{kind}"));
@@ -21,7 +31,7 @@ impl Document {
                 tables.complete(table);
             }
         }
-        Ok(())
+        Ok(of_files)
     }
 
     /// The links whose tables leave out what an override may write a part of, with their kinds.
@@ -39,7 +49,7 @@ impl Document {
     }
 
     /// Puts `value` at the dotted `path`, in place of whatever stands there or in its way.
-    fn replace(&mut self, path: &str, text: &str, value: Value) -> Result<(), ScenarioError> {
+    pub(super) fn replace(&mut self, path: &str, text: &str) -> Result<(), ScenarioError> {
         let origin = Origin::Override(format!("{path}={text}"));
         let place = Place {
             key: origin.clone(),
@@ -52,7 +62,13 @@ impl Document {
             );
             return Err(ScenarioError::new(Problem::Invalid(why)));
         }
-        let path = self.spelled_out(path);
+        let value = match toml::read_override(text) {
+            // A file may be called 2026 or true.
+            value if is_modem_file(path) && !value.is_string() => Value::String(text.to_owned()),
+            value => value,
+        };
+        let path = (self.spelled_out(path))
+            .map_err(|error| error.with_origin(Some(place.key.clone())))?;
         self.refuse_new_name(&path)
             .map_err(|error| error.with_origin(Some(place.key.clone())))?;
         let mut tree = &mut self.tree;
@@ -77,18 +93,97 @@ impl Document {
         }
         *tree = value;
         self.places.retain(|place, _| !is_inside(place, &path));
-        self.places.insert(path, place);
+        self.places.insert(path.clone(), place);
+        self.overridden.push(path);
         Ok(())
     }
 
-    /// `queue` alone means the bottleneck's.
-    fn spelled_out(&self, path: &str) -> String {
+    /// `queue` alone means the bottleneck's; `modem` alone the file of the only modem, and
+    /// `modem.NAME` that of one of several.
+    fn spelled_out(&self, path: &str) -> Result<String, ScenarioError> {
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-        match self.bottleneck_queue() {
+        if is_modem_file(path) {
+            return self.modem_file_key(path, rest);
+        }
+        Ok(match self.bottleneck_queue() {
             Some(queue) if first == "queue" && rest.is_empty() => queue,
             Some(queue) if first == "queue" => format!("{queue}.{rest}"),
             _ => path.to_owned(),
+        })
+    }
+
+    /// The key of the file of the modem called `name`, or of the only one. `path` is what the
+    /// override calls it.
+    fn modem_file_key(&self, path: &str, name: &str) -> Result<String, ScenarioError> {
+        let refuse = |why: String| Err(ScenarioError::invalid(path, why));
+        let lines: Vec<String> = self.cable_lines().collect();
+        let of_bottleneck = self.bottleneck_queue();
+        let is_bottleneck = |line: &&String| {
+            let queue = of_bottleneck.as_deref();
+            queue.is_some_and(|queue| is_inside(queue, line))
+        };
+        let line = match lines.as_slice() {
+            [] => return refuse("a file configures a cable modem, and this scenario has no cable line (link.NAME.docsis)".to_owned()),
+            [only] => only,
+            several => match several.iter().find(is_bottleneck) {
+                Some(line) => line,
+                None => {
+                    let keys: Vec<String> =
+                        several.iter().map(|line| format!("{line}.config")).collect();
+                    return refuse(format!(
+                        "the scenario has several cable lines: expected one of {}",
+                        keys.join(", ")
+                    ));
+                }
+            },
+        };
+        let modems = self.at(line).and_then(|line| line.get("modem")?.as_object());
+        let names: Vec<&String> = modems.into_iter().flat_map(Map::keys).collect();
+        match (names.as_slice(), name) {
+            ([], "") => Ok(format!("{line}.config")),
+            ([only], "") => Ok(format!("{line}.modem.{only}.config")),
+            (_, "") => {
+                let some: Vec<&str> = names.iter().take(20).map(|name| name.as_str()).collect();
+                let more = if names.len() > some.len() { ", …" } else { "" };
+                refuse(format!(
+                    "the line has several modems: expected modem.NAME, with one of the names {}{more}; or {line}.config, for all that have no file of their own",
+                    some.join(", ")
+                ))
+            }
+            ([], _) => refuse("the line has one modem, which has no name: expected `modem` alone".to_owned()),
+            _ => Ok(format!("{line}.modem.{name}.config")),
         }
+    }
+
+    /// The paths of all cable lines.
+    pub(super) fn cable_lines(&self) -> impl Iterator<Item = String> {
+        let links = self.tree.get("link").and_then(Value::as_object);
+        let cable = |(name, link): (&String, &Value)| {
+            let (kind, _) = kind_of(link)?;
+            (kind == "docsis").then(|| format!("link.{name}.docsis"))
+        };
+        links.into_iter().flatten().filter_map(cable)
+    }
+
+    /// Whether a path leads into a table, not there yet, that a modem's file may add.
+    fn is_of_file(&self, path: &str) -> bool {
+        let keys: Vec<&str> = path.split('.').collect();
+        let ["link", _, "docsis", below @ ..] = keys.as_slice() else {
+            return false;
+        };
+        let line = keys[..3].join(".");
+        let is_new = |count: usize| {
+            is_from_files(&below[..count])
+                && (below.get(count))
+                    .is_some_and(|name| self.at(&format!("{line}.{}.{name}", below[..count].join("."))).is_none())
+        };
+        let file_key = match below {
+            ["modem", name, ..] if is_new(3.min(below.len())) => format!("{line}.modem.{name}.config"),
+            _ if is_new(1.min(below.len())) => format!("{line}.config"),
+            _ => return false,
+        };
+        let of_line = format!("{line}.config");
+        self.at(&file_key).is_some() || self.at(&of_line).is_some()
     }
 
     /// The path of the queue that the scenario is about: the one it names, or that of the only
@@ -147,6 +242,11 @@ impl Document {
     }
 }
 
+/// Whether an override's path is a short name of a modem's file: `modem` or `modem.NAME`.
+fn is_modem_file(path: &str) -> bool {
+    path == "modem" || path.strip_prefix("modem.").is_some_and(|name| !name.contains('.'))
+}
+
 /// Keys in the path of an override, several times those of the deepest place in a scenario.
 const MOST_KEYS: usize = 50;
 
@@ -164,7 +264,7 @@ fn kind_of(link: &Value) -> Option<(&str, Option<&Value>)> {
     }
 }
 
-fn is_inside(path: &str, ancestor: &str) -> bool {
+pub(super) fn is_inside(path: &str, ancestor: &str) -> bool {
     path.strip_prefix(ancestor)
         .is_some_and(|rest| rest.starts_with(['.', '[']))
 }

@@ -27,7 +27,7 @@ impl Document {
         })?;
         let mut places = BTreeMap::new();
         let tree = from_table(table.get_ref(), "", &lines, &mut places);
-        Ok(Self { tree, places })
+        Ok(Self::new(tree, places))
     }
 }
 

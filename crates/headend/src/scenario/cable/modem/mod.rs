@@ -1,7 +1,8 @@
-//! Modems and service classes: how they are [written], their [layers], and the
-//! modems' plan.
+//! Modems and service classes: how they are [written], their [layers], the modems' plan, and what a
+//! [modem's file](modem_file) says.
 
 mod layers;
+pub(in crate::scenario) mod modem_file;
 mod plan;
 mod written;
 

@@ -9,5 +9,6 @@ pub use keys::Keys;
 pub(in crate::scenario) use keys::Settings;
 pub(super) use keys::layer;
 pub(in crate::scenario) use plan::FlowPlan;
-pub(super) use plan::{Channel, DefaultBuffer, default_queue, modem_queue, plan, plan_further};
+pub(super) use plan::{Channel, DefaultBuffer, plan, plan_further};
+pub(in crate::scenario) use plan::{default_queue, modem_queue};
 pub use written::{Downstream, OneWay, OwnDownstream, ServiceFlow, Upstream};

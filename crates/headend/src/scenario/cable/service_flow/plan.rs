@@ -260,7 +260,7 @@ fn check_reserved(
 /// The default queue of a further service flow: that of the generation's modems, for upstream flows
 /// that are as elastic as the primary one. (The specification has AQM on best-effort and nrtPS
 /// flows.)
-pub(in crate::scenario::cable) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
+pub(in crate::scenario) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
     let is_elastic = matches!(
         flow.scheduling.0,
         Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::Pgs(_)
@@ -273,7 +273,7 @@ pub(in crate::scenario::cable) fn default_queue(preset: Preset, flow: &ServiceFl
 }
 
 /// The default queue of a generation's modems.
-pub(in crate::scenario::cable) fn modem_queue(preset: Preset) -> Queue {
+pub(in crate::scenario) fn modem_queue(preset: Preset) -> Queue {
     if preset.supports(Feature::ModemAqm) {
         Named(QueueConfig::DocsisPie(docsis_pie::Config::default()))
     } else {

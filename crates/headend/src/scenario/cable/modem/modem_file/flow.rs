@@ -1,0 +1,257 @@
+//! Service flows of a modem's file (TLVs 24 and 25).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::place::{FileError, Node, TlvPlace, first};
+use super::{DOWNSTREAM_FLOW, UPSTREAM_FLOW, scheduling};
+use crate::scenario::cable::classifier::Classifier;
+use crate::scenario::cable::service_flow::{Keys, OneWay};
+use crate::time::Duration;
+use crate::units::{ByteCount, MaximumRate, Rate};
+
+/// A service flow of a file.
+#[derive(Debug)]
+pub(in crate::scenario) struct FileFlow {
+    pub(in crate::scenario) direction: OneWay,
+    /// The number that classifiers call it by.
+    pub(in crate::scenario) reference: Option<u16>,
+    pub(in crate::scenario) place: TlvPlace,
+    /// The service class whose keys lie beneath its own.
+    pub(in crate::scenario) class: Option<(String, TlvPlace)>,
+    /// The keys that the file gives.
+    pub(in crate::scenario) keys: Keys,
+    /// Where it gives them, by the names of the keys.
+    pub(in crate::scenario) places: BTreeMap<&'static str, TlvPlace>,
+    pub(in crate::scenario) buffer: Option<(Buffer, TlvPlace)>,
+    /// The AQM that it asks for.
+    pub(in crate::scenario) law: Option<(LatencyControl, TlvPlace)>,
+    pub(in crate::scenario) classifiers: Vec<(Classifier, TlvPlace)>,
+}
+
+/// The size of a buffer (Buffer Control, sub-TLVs of 35).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::scenario) struct Buffer {
+    pub(in crate::scenario) minimum: Option<ByteCount>,
+    pub(in crate::scenario) target: Option<ByteCount>,
+    pub(in crate::scenario) maximum: Option<ByteCount>,
+}
+
+/// DOCSIS-PIE, with a target or with the one that it has by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::scenario) struct LatencyControl {
+    pub(in crate::scenario) target: Option<Duration>,
+}
+
+// Sub-TLVs of service flows.
+const REFERENCE: u8 = 1;
+const SERVICE_CLASS: u8 = 4;
+const SET_TYPE: u8 = 6;
+const PRIORITY: u8 = 7;
+const SUSTAINED_RATE: u8 = 8;
+const BURST: u8 = 9;
+const RESERVED_RATE: u8 = 10;
+const PEAK_RATE: u8 = 27;
+const BUFFER_CONTROL: u8 = 35;
+const AQM: u8 = 40;
+const RATE_UNIT: u8 = 41;
+const LOW_LATENCY: u8 = 36;
+
+/// The bit of the set type for a service flow that is active once the modem has registered.
+const ACTIVE: u64 = 4;
+
+/// A maximum buffer without a bound.
+const NO_MAXIMUM: u64 = 0xffff_ffff;
+
+/// Reads the service flows that are active from the start.
+pub(super) fn read_flows(
+    top: &[Node<'_>],
+    notes: &mut Vec<String>,
+) -> Result<Vec<FileFlow>, FileError> {
+    let mut flows = Vec::new();
+    let mut references = BTreeSet::new();
+    for node in top {
+        let direction = match node.number() {
+            UPSTREAM_FLOW => OneWay::Up,
+            DOWNSTREAM_FLOW => OneWay::Down,
+            _ => continue,
+        };
+        let parts = node.nested()?;
+        let reference = match first(&parts, REFERENCE) {
+            None => None,
+            Some(reference) => {
+                let number = reference.uint(2)? as u16;
+                if !references.insert((direction.index(), number)) {
+                    let why = format!(
+                        "{number} is the reference of another {}stream service flow already",
+                        direction.name()
+                    );
+                    return Err(reference.refuse(why));
+                }
+                Some(number)
+            }
+        };
+        if let Some(set) = first(&parts, SET_TYPE)
+            && set.uint(1)? & ACTIVE == 0
+        {
+            notes.push(format!(
+                "{} is not active after registration ({}): left out",
+                node.place(),
+                set.place()
+            ));
+            continue;
+        }
+        flows.push(read_flow(node, &parts, direction, reference, notes)?);
+    }
+    Ok(flows)
+}
+
+fn read_flow(
+    node: &Node<'_>,
+    parts: &[Node<'_>],
+    direction: OneWay,
+    reference: Option<u16>,
+    notes: &mut Vec<String>,
+) -> Result<FileFlow, FileError> {
+    let mut flow = FileFlow {
+        direction,
+        reference,
+        place: node.place(),
+        class: first(parts, SERVICE_CLASS).map(|class| (class.text(), class.place())),
+        keys: Keys::default(),
+        places: BTreeMap::new(),
+        buffer: None,
+        law: None,
+        classifiers: Vec::new(),
+    };
+    let unit = match first(parts, RATE_UNIT) {
+        None => 1,
+        Some(unit) => match unit.uint(1)? {
+            power @ 0..=3 => 1000_u64.pow(power as u32),
+            other => {
+                let why = format!(
+                    "expected a unit from 0 to 3 (bit/s, kbit/s, Mbit/s, Gbit/s), found {other}"
+                );
+                return Err(unit.refuse(why));
+            }
+        },
+    };
+    let maximum = |number: u64| match number {
+        0 => MaximumRate::Unlimited,
+        number => MaximumRate::Rate(Rate(number * unit)),
+    };
+    let keys = &mut flow.keys;
+    for part in parts {
+        let key = match part.number() {
+            PRIORITY => {
+                keys.priority = Some(part.uint(1)? as u8);
+                "priority"
+            }
+            SUSTAINED_RATE => {
+                keys.rate = Some(maximum(part.uint(4)?));
+                "rate"
+            }
+            BURST => {
+                keys.burst = Some(ByteCount(part.uint(4)?));
+                "burst"
+            }
+            RESERVED_RATE => {
+                keys.minimum_reserved = Some(Rate(part.uint(4)? * unit));
+                "minimum_reserved"
+            }
+            PEAK_RATE => {
+                keys.peak = Some(maximum(part.uint(4)?));
+                "peak"
+            }
+            BUFFER_CONTROL => {
+                flow.buffer = Some((read_buffer(part)?, part.place()));
+                continue;
+            }
+            AQM => {
+                read_aqm(part, keys, &mut flow.places, &mut flow.law, notes)?;
+                continue;
+            }
+            LOW_LATENCY => {
+                notes.push(format!(
+                    "{} belongs to a low-latency aggregate, and runs as a service flow of its own",
+                    node.place()
+                ));
+                continue;
+            }
+            _ => continue,
+        };
+        flow.places.insert(key, part.place());
+    }
+    if direction == OneWay::Up {
+        scheduling::read(node, parts, &mut flow, notes)?;
+    }
+    Ok(flow)
+}
+
+fn read_buffer(node: &Node<'_>) -> Result<Buffer, FileError> {
+    let mut buffer = Buffer::default();
+    for part in node.nested()? {
+        let size = match part.number() {
+            1..=3 => part.uint(4)?,
+            _ => continue,
+        };
+        let given = |is_given: bool| is_given.then_some(ByteCount(size));
+        match part.number() {
+            1 => buffer.minimum = given(size > 0),
+            2 => buffer.target = given(size > 0),
+            _ => buffer.maximum = given(size < NO_MAXIMUM),
+        }
+    }
+    if let (Some(minimum), Some(maximum)) = (buffer.minimum, buffer.maximum)
+        && minimum > maximum
+    {
+        let why = format!("the least buffer, {minimum}, is above the most, {maximum}");
+        return Err(node.refuse(why));
+    }
+    Ok(buffer)
+}
+
+/// Which algorithm is used (sub-TLV 3), and with which target (2).
+fn read_aqm(
+    node: &Node<'_>,
+    keys: &mut Keys,
+    places: &mut BTreeMap<&'static str, TlvPlace>,
+    law: &mut Option<(LatencyControl, TlvPlace)>,
+    notes: &mut Vec<String>,
+) -> Result<(), FileError> {
+    let (mut algorithm, mut target) = (0, None);
+    for part in node.nested()? {
+        match part.number() {
+            1 => {
+                keys.aqm_disabled = Some(part.switch()?);
+                places.insert("aqm_disabled", part.place());
+            }
+            2 => {
+                let span = Duration::from_millis(part.uint(1)?);
+                target = (!span.is_zero()).then(|| (span, part.place()));
+            }
+            3 => {
+                algorithm = part.uint(1)?;
+                match algorithm {
+                    0 => {}
+                    1 => *law = Some((LatencyControl { target: None }, part.place())),
+                    2 => notes.push(format!(
+                        "{} asks for immediate AQM, which is not simulated: the queue stays the scenario's",
+                        part.place()
+                    )),
+                    other => {
+                        let why = format!(
+                            "expected an algorithm from 0 to 2 (default, DOCSIS-PIE, immediate AQM), found {other}"
+                        );
+                        return Err(part.refuse(why));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some((span, place)) = target.filter(|_| algorithm != 2) {
+        let target = Some(span);
+        *law = Some((LatencyControl { target }, place));
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! A modem's configuration file as keys of the scenario (MULPI Annex C).
+//!
+//! Each TLV that the model has becomes the value of a key, and keeps its place in the file for
+//! errors. Putting the keys into the scenario is the work of the document.
+//!
+//! [`place`] says where a TLV stands, [`flow`] reads service flows, [`scheduling`] what they may
+//! send without requests, [`classifier`] which packets they take, and [`class_of_service`] the files
+//! of DOCSIS 1.0.
+
+mod class_of_service;
+mod classifier;
+mod flow;
+mod place;
+mod scheduling;
+mod unused;
+
+use docsis_config::{File, Kind};
+
+pub(in crate::scenario) use flow::{Buffer, FileFlow, LatencyControl};
+pub(in crate::scenario) use place::{FileError, TlvPlace};
+
+use self::classifier::read_classifiers;
+use self::place::{Node, nodes};
+use crate::link::docsis::preset::Preset;
+use crate::scenario::cable::classifier::Classifier;
+use crate::scenario::cable::service_flow::OneWay;
+use crate::time::Duration;
+
+/// What a modem's file says of the modelled line.
+#[derive(Debug)]
+pub(in crate::scenario) struct ModemFile {
+    /// Service flows in the order of the file. The first of each direction is the primary one.
+    pub(in crate::scenario) flows: Vec<FileFlow>,
+    /// Upstream drop classifiers by name.
+    pub(in crate::scenario) drops: Vec<(String, Classifier, TlvPlace)>,
+    /// Whether AQM is disabled on all upstream service flows (TLV 76).
+    pub(in crate::scenario) upstream_aqm_disabled: Option<(bool, TlvPlace)>,
+    /// The buffer of upstream service flows that give none (TLV 68).
+    pub(in crate::scenario) default_buffer: Option<(Duration, TlvPlace)>,
+    /// Sentences about what is not run as it stands in the file.
+    pub(in crate::scenario) notes: Vec<String>,
+}
+
+const NETWORK_ACCESS: u8 = 3;
+const CLASS_OF_SERVICE: u8 = 4;
+const UPSTREAM_FLOW: u8 = 24;
+const DOWNSTREAM_FLOW: u8 = 25;
+const DEFAULT_TARGET_BUFFER: u8 = 68;
+const UPSTREAM_AQM_DISABLE: u8 = 76;
+
+impl ModemFile {
+    /// Reads a file for a modem of a generation.
+    pub(in crate::scenario) fn read(bytes: &[u8], preset: Preset) -> Result<Self, FileError> {
+        let file = File::decode(bytes);
+        if file.kind == Kind::Mta {
+            let why = "the file is for a telephone adapter (an MTA), and a cable modem's file is expected: that with the service flows";
+            return Err(FileError::of_file(why));
+        }
+        let top = nodes(&file.tlvs);
+        let find = |number: u8| top.iter().find(|node| node.number() == number);
+        let any = |number: u8| find(number).is_some();
+        let has_flows = any(UPSTREAM_FLOW) || any(DOWNSTREAM_FLOW);
+        if !has_flows && !any(CLASS_OF_SERVICE) {
+            return Err(refuse_stranger(bytes));
+        }
+        if let Some(access) = find(NETWORK_ACCESS)
+            && access.uint(1)? == 0
+        {
+            let why = "found 0, no access: the modem would forward nothing for its customers; expected 1";
+            return Err(access.refuse(why));
+        }
+        let mut notes = Vec::new();
+        if !file.rest.is_empty() {
+            notes.push(format!(
+                "the last {} B are no TLV, and are not read",
+                file.rest.len()
+            ));
+        }
+        let mut read = if has_flows {
+            if any(CLASS_OF_SERVICE) {
+                notes.push("the class of service (TLV 4) is ignored beside service flows".to_owned());
+            }
+            Self::of_flows(&top, notes)?
+        } else {
+            class_of_service::read(&top, preset, notes)?
+        };
+        if let Some(buffer) = find(DEFAULT_TARGET_BUFFER) {
+            let span = Duration::from_millis(buffer.uint(2)?);
+            read.default_buffer = (!span.is_zero()).then(|| (span, buffer.place()));
+        }
+        if let Some(disable) = find(UPSTREAM_AQM_DISABLE) {
+            read.upstream_aqm_disabled = Some((disable.switch()?, disable.place()));
+        }
+        read.notes.extend(unused::list(&top));
+        Ok(read)
+    }
+
+    /// What service flows and classifiers say.
+    fn of_flows(top: &[Node<'_>], mut notes: Vec<String>) -> Result<Self, FileError> {
+        let flows = flow::read_flows(top, &mut notes)?;
+        let mut read = Self {
+            flows,
+            drops: Vec::new(),
+            upstream_aqm_disabled: None,
+            default_buffer: None,
+            notes,
+        };
+        read_classifiers(top, &mut read)?;
+        read.leave_out_idle();
+        for (direction, name) in [(OneWay::Up, "upstream"), (OneWay::Down, "downstream")] {
+            if !read.flows.iter().any(|flow| flow.direction == direction) {
+                let number = UPSTREAM_FLOW + direction.index() as u8;
+                read.notes.push(format!(
+                    "the file has no {name} service flow (TLV {number}): the {name} stays the scenario's"
+                ));
+            }
+        }
+        Ok(read)
+    }
+
+    /// Leaves out the service flows that no packet could reach.
+    fn leave_out_idle(&mut self) {
+        let mut has_primary = [false; 2];
+        let notes = &mut self.notes;
+        self.flows.retain(|flow| {
+            let is_primary = !std::mem::replace(&mut has_primary[flow.direction.index()], true);
+            let is_kept = is_primary || !flow.classifiers.is_empty();
+            if !is_kept {
+                notes.push(format!(
+                    "{} has no classifier, so that no packet would take it: left out",
+                    flow.place
+                ));
+            }
+            is_kept
+        });
+    }
+}
+
+/// The error of a file that is something else.
+fn refuse_stranger(bytes: &[u8]) -> FileError {
+    let mut why = "expected a cable modem's configuration file, found one without a service flow (TLV 24 or 25) and without a class of service (TLV 4)".to_owned();
+    let is_text = !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
+    if is_text {
+        why.push_str("; it looks like text, of which `headend config encode` writes a modem's file");
+    }
+    FileError::of_file(why)
+}

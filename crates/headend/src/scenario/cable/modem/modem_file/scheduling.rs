@@ -1,0 +1,140 @@
+//! Upstream scheduling types of a modem's file, with their parameters, and the request/transmission
+//! policy (MULPI §7.2.3; sub-TLVs of 24).
+
+use super::flow::FileFlow;
+use super::place::{FileError, Node, first};
+use crate::link::docsis::qos::{
+    Polling, ProactiveGrants, RequestPolicy, Scheduling, UnsolicitedGrants,
+};
+use crate::named::Named;
+use crate::time::Duration;
+use crate::units::{ByteCount, Rate};
+
+const SCHEDULING_TYPE: u8 = 15;
+const POLICY: u8 = 16;
+const POLLING_INTERVAL: u8 = 17;
+const POLL_JITTER: u8 = 18;
+const GRANT_SIZE: u8 = 19;
+const GRANT_INTERVAL: u8 = 20;
+const GRANT_JITTER: u8 = 21;
+const GRANTS_PER_INTERVAL: u8 = 22;
+const GUARANTEED_INTERVAL: u8 = 44;
+const GUARANTEED_RATE: u8 = 45;
+
+/// Bits of the policy that the model has: no contention, no piggyback, no concatenation, no
+/// fragmentation, no contention while a request is outstanding.
+const KNOWN_BITS: u64 = 1 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 10;
+
+/// Reads both into the keys of `flow`, whose TLVs are `parts`.
+pub(super) fn read(
+    node: &Node<'_>,
+    parts: &[Node<'_>],
+    flow: &mut FileFlow,
+    notes: &mut Vec<String>,
+) -> Result<(), FileError> {
+    if let Some(policy) = first(parts, POLICY) {
+        let bits = policy.uint(4)?;
+        let is_set = |bit: u32| bits >> bit & 1 == 1;
+        flow.keys.request_policy = Some(RequestPolicy {
+            no_contention: is_set(0),
+            no_piggyback: is_set(4),
+            no_concatenation: is_set(5),
+            no_fragmentation: is_set(6),
+            no_contention_while_outstanding: is_set(10),
+        });
+        flow.places.insert("request_policy", policy.place());
+        let others = (0..32).filter(|&bit| is_set(bit) && KNOWN_BITS >> bit & 1 == 0);
+        let others: Vec<String> = others.map(|bit| bit.to_string()).collect();
+        if !others.is_empty() {
+            notes.push(format!(
+                "{}: of its bits, {} are not simulated",
+                policy.place(),
+                others.join(", ")
+            ));
+        }
+    }
+    let Some(kind) = first(parts, SCHEDULING_TYPE) else {
+        return Ok(());
+    };
+    let values = Values { parts };
+    let scheduling = match kind.uint(1)? {
+        2 => Scheduling::BestEffort,
+        3 => Scheduling::NrtPs(values.polling()?),
+        4 => Scheduling::RtPs(values.polling()?),
+        5 => {
+            notes.push(format!(
+                "{}: activity detection is not simulated, so that its grants never pause",
+                kind.place()
+            ));
+            Scheduling::Ugs(values.grants()?)
+        }
+        6 => Scheduling::Ugs(values.grants()?),
+        7 => match first(parts, GUARANTEED_RATE) {
+            None => {
+                let why = "proactive grants need a guaranteed grant rate (TLV 24.45)";
+                return Err(kind.refuse(why));
+            }
+            Some(rate) => {
+                let interval = values.micros(GUARANTEED_INTERVAL, 2)?;
+                Scheduling::Pgs(ProactiveGrants {
+                    rate: Rate(rate.uint(4)?),
+                    interval: interval.unwrap_or(ProactiveGrants::default().interval),
+                })
+            }
+        },
+        0 | 1 => {
+            notes.push(format!("{} is the CMTS's to define: it runs as best effort", kind.place()));
+            Scheduling::BestEffort
+        }
+        other => {
+            let why = format!(
+                "expected a scheduling type from 2 to 7 (best effort, nrtPS, rtPS, UGS-AD, UGS, PGS), found {other}"
+            );
+            return Err(kind.refuse(why));
+        }
+    };
+    if !matches!(scheduling, Scheduling::Pgs(_)) && first(parts, GUARANTEED_RATE).is_some() {
+        notes.push(format!(
+            "{}: grants are guaranteed only to proactive grant service (TLV 24.15 = 7): not simulated",
+            node.place()
+        ));
+    }
+    flow.keys.scheduling = Some(Named(scheduling));
+    flow.places.insert("scheduling", kind.place());
+    Ok(())
+}
+
+/// The TLVs of a service flow, as parameters of its scheduling type. What the file leaves out is
+/// the model's default.
+struct Values<'b, 'a> {
+    parts: &'b [Node<'a>],
+}
+
+impl Values<'_, '_> {
+    fn micros(&self, number: u8, width: usize) -> Result<Option<Duration>, FileError> {
+        let found = first(self.parts, number).map(|part| part.uint(width));
+        Ok(found.transpose()?.map(Duration::from_micros))
+    }
+
+    fn polling(&self) -> Result<Polling, FileError> {
+        let default = Polling::default();
+        Ok(Polling {
+            interval: self.micros(POLLING_INTERVAL, 4)?.unwrap_or(default.interval),
+            jitter: self.micros(POLL_JITTER, 4)?.unwrap_or(default.jitter),
+        })
+    }
+
+    fn grants(&self) -> Result<UnsolicitedGrants, FileError> {
+        let default = UnsolicitedGrants::default();
+        let number = |number: u8, width: usize| {
+            let found = first(self.parts, number).map(|part| part.uint(width));
+            found.transpose()
+        };
+        Ok(UnsolicitedGrants {
+            size: number(GRANT_SIZE, 2)?.map_or(default.size, ByteCount),
+            interval: self.micros(GRANT_INTERVAL, 4)?.unwrap_or(default.interval),
+            jitter: self.micros(GRANT_JITTER, 4)?.unwrap_or(default.jitter),
+            grants: number(GRANTS_PER_INTERVAL, 1)?.map_or(default.grants, |count| count as u8),
+        })
+    }
+}

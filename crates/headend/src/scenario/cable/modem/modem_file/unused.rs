@@ -1,0 +1,60 @@
+//! What a modem's file has and the model does not: said once, in one sentence.
+
+use std::collections::BTreeSet;
+
+use docsis_config::definition;
+use docsis_config::table::Model;
+
+use super::place::{Node, name_of};
+
+/// More names than these no one reads in a line.
+const MOST_NAMES: usize = 12;
+
+/// Types below which everything is about service flows, known or not.
+const OF_FLOWS: [u8; 7] = [22, 23, 24, 25, 60, 70, 71];
+
+/// A sentence about the TLVs that would change the line and are not simulated.
+pub(super) fn list(top: &[Node<'_>]) -> Option<String> {
+    let mut found = BTreeSet::new();
+    for node in top {
+        collect(node, &mut found);
+    }
+    let names: Vec<String> = found.iter().map(|types| call(types)).collect();
+    match names.len() {
+        0 => None,
+        count if count > MOST_NAMES => Some(format!(
+            "not simulated: {} and {} more",
+            names[..MOST_NAMES].join(", "),
+            count - MOST_NAMES
+        )),
+        _ => Some(format!("not simulated: {}", names.join(", "))),
+    }
+}
+
+fn collect(node: &Node<'_>, found: &mut BTreeSet<Vec<u8>>) {
+    let types = node.types();
+    let is_said = match definition(types) {
+        Some(known) => known.model == Model::Said,
+        None => OF_FLOWS.contains(&types[0]),
+    };
+    if is_said {
+        found.insert(types.to_vec());
+        return;
+    }
+    for part in node.children() {
+        collect(&part, found);
+    }
+}
+
+/// `UsServiceFlow MaxConcatenatedBurst (TLV 24.14)`.
+fn call(types: &[u8]) -> String {
+    let numbers: Vec<String> = types.iter().map(u8::to_string).collect();
+    let names: Vec<&str> = (1..=types.len())
+        .filter_map(|length| name_of(&types[..length]))
+        .collect();
+    let numbers = numbers.join(".");
+    if names.len() < types.len() {
+        return format!("TLV {numbers}");
+    }
+    format!("{} (TLV {numbers})", names.join(" "))
+}

@@ -1,0 +1,200 @@
+//! The queue of a service flow whose buffer and AQM a modem's file gives.
+//!
+//! The discipline stays the scenario's, as no file can say it, but for two: a file that asks for
+//! DOCSIS-PIE gets it, and a drop-tail queue gets the sizes of Buffer Control. The parameters of
+//! the discipline stay, too, but for the buffer and the target.
+
+use serde_json::{Map, Value, json};
+
+use super::modem_files::show;
+use super::{Document, Place};
+use crate::qdisc::QueueConfig;
+use crate::scenario::cable::modem::modem_file::{Buffer, LatencyControl};
+use crate::units::{ByteCount, Limit};
+
+/// A queue, and what a file says of it.
+#[derive(Debug)]
+pub(super) struct FileQueue {
+    /// The path of its key.
+    pub(super) path: String,
+    /// The queue if the key is not there.
+    pub(super) base: Value,
+    pub(super) buffer: Option<(Size, Place)>,
+    pub(super) law: Option<(LatencyControl, Place)>,
+    /// An override names the file.
+    pub(super) is_override: bool,
+}
+
+/// How a file gives a buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Size {
+    /// Least, target and most.
+    Control(Buffer),
+    /// A size, or a time where the rate is not known.
+    Limit(Limit),
+}
+
+/// What has become of a queue, as ends of sentences that begin with the path of its key.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) replaced: Vec<String>,
+    pub(super) beside: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+const DROP_TAIL: &str = "drop_tail";
+const BUFFER_CONTROL: &str = "buffer_control";
+const DOCSIS_PIE: &str = "docsis_pie";
+
+impl Document {
+    /// Gives a queue the buffer and the AQM of a file.
+    pub(super) fn fill_queue(&mut self, queue: &FileQueue) -> Outcome {
+        let mut outcome = Outcome::default();
+        let own = self.at(&queue.path).cloned();
+        let Some((kind, table)) = split(own.as_ref().unwrap_or(&queue.base)) else {
+            return outcome;
+        };
+        let Some(known) = QueueConfig::named(&kind) else {
+            return outcome;
+        };
+        let is_text = own.is_some() && !queue.is_override;
+        let keeps_kind = is_text || self.is_overridden(&queue.path);
+        let mut wanted = kind.clone();
+        let mut place = None;
+        if let Some((_, of_law)) = &queue.law
+            && kind != DOCSIS_PIE
+        {
+            if keeps_kind {
+                outcome.beside.push(format!(" ({kind}, not {DOCSIS_PIE})"));
+            } else {
+                DOCSIS_PIE.clone_into(&mut wanted);
+                place = Some(of_law.clone());
+            }
+        }
+        if let Some((Size::Control(_), of_buffer)) = &queue.buffer
+            && wanted == DROP_TAIL
+            && !keeps_kind
+        {
+            BUFFER_CONTROL.clone_into(&mut wanted);
+            place = Some(of_buffer.clone());
+        }
+        if wanted == kind {
+            let of_file = || queue.buffer.as_ref().map(|(_, place)| place.clone());
+            let place = match own {
+                Some(_) => self.places.get(&queue.path).cloned(),
+                None => of_file().or_else(|| queue.law.as_ref().map(|(_, place)| place.clone())),
+            };
+            if !own.as_ref().is_some_and(Value::is_object) {
+                self.set(&queue.path, json!({ &kind: table }), place);
+            }
+        } else {
+            if own.is_some() {
+                let limit = table.get("limit").map_or(String::new(), |limit| format!(" of {}", show(limit)));
+                outcome.replaced.push(format!(" ({kind}{limit} → {wanted})"));
+            }
+            self.set(&queue.path, json!({ &wanted: {} }), place);
+        }
+        let has_limit = wanted != kind || known.written_limit().is_some();
+        for (key, value, place) in parameters(queue, &wanted, has_limit, &mut outcome) {
+            self.set_parameter(queue, &format!("{wanted}.{key}"), value, place, is_text, &mut outcome);
+        }
+        outcome
+    }
+
+    /// Sets a parameter of a queue, or takes it away, unless something else goes before.
+    fn set_parameter(
+        &mut self,
+        queue: &FileQueue,
+        key: &str,
+        value: Option<Value>,
+        place: Place,
+        is_text: bool,
+        outcome: &mut Outcome,
+    ) {
+        let path = format!("{}.{key}", queue.path);
+        let found = self.at(&path).cloned();
+        if found == value {
+            return;
+        }
+        if let Some(found) = &found {
+            if self.is_set_whole(&path) {
+                return;
+            }
+            let shown = value.as_ref().map_or("none".to_owned(), show);
+            if is_text {
+                if value.is_some() {
+                    outcome.beside.push(format!(".{key} ({}, not {shown})", show(found)));
+                }
+                return;
+            }
+            outcome.replaced.push(format!(".{key} ({} → {shown})", show(found)));
+        }
+        match value {
+            Some(value) => self.set(&path, value, Some(place)),
+            None => self.remove(&path),
+        }
+    }
+}
+
+/// The parameters of a discipline that a file gives; without a value, those that it takes away.
+fn parameters(
+    queue: &FileQueue,
+    kind: &str,
+    has_limit: bool,
+    outcome: &mut Outcome,
+) -> Vec<(&'static str, Option<Value>, Place)> {
+    let mut found = Vec::new();
+    if let Some((law, place)) = &queue.law
+        && kind == DOCSIS_PIE
+        && let Some(target) = law.target
+    {
+        found.push(("target", Some(json!(target)), place.clone()));
+    }
+    match &queue.buffer {
+        None => {}
+        Some((Size::Control(buffer), place)) if kind == BUFFER_CONTROL => {
+            for (key, size) in [
+                ("minimum", buffer.minimum),
+                ("target", buffer.target),
+                ("maximum", buffer.maximum),
+            ] {
+                found.push((key, size.map(|size| json!(size)), place.clone()));
+            }
+        }
+        Some((Size::Limit(Limit::Bytes(size)), place)) if kind == BUFFER_CONTROL => {
+            found.push(("target", Some(json!(size)), place.clone()));
+        }
+        Some(_) if !has_limit || kind == BUFFER_CONTROL => {
+            outcome.notes.push(format!(": {kind} keeps its own buffer, not that of the file"));
+        }
+        Some((Size::Limit(limit), place)) => {
+            found.push(("limit", Some(json!(limit)), place.clone()));
+        }
+        Some((Size::Control(buffer), place)) => match within(*buffer) {
+            Some(size) => found.push(("limit", Some(json!(Limit::Bytes(size))), place.clone())),
+            None => outcome.notes.push(format!(
+                ": the file gives no target buffer, so that {kind} keeps the scenario's"
+            )),
+        },
+    }
+    found
+}
+
+/// The target, within the bounds.
+fn within(buffer: Buffer) -> Option<ByteCount> {
+    let target = buffer.target?;
+    let target = buffer.minimum.map_or(target, |least| target.max(least));
+    Some(buffer.maximum.map_or(target, |most| target.min(most)))
+}
+
+/// The name of a queue as it is written, and its parameters.
+fn split(queue: &Value) -> Option<(String, Map<String, Value>)> {
+    match queue {
+        Value::String(kind) => Some((kind.clone(), Map::new())),
+        Value::Object(table) => {
+            let (kind, parameters) = table.iter().next()?;
+            Some((kind.clone(), parameters.as_object()?.clone()))
+        }
+        _ => None,
+    }
+}
