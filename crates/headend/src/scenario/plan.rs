@@ -55,7 +55,9 @@ impl Scenario {
             let document = Document::read(text, format, overrides, Some(files))?;
             let mut raw = document.to_raw()?;
             let with_notes = |mut scenario: Self| {
-                scenario.warnings.splice(..0, document.notes().iter().cloned());
+                scenario
+                    .warnings
+                    .splice(..0, document.notes().iter().cloned());
                 scenario
             };
             embed_files(&mut raw, files)

@@ -25,6 +25,6 @@ pub use modem::{Modem, ServiceClass};
 pub use neighbours::NeighbourLoad;
 pub(super) use overrides::{CableTables, is_from_files};
 pub(super) use plan::{CablePlan, plan};
-pub(super) use service_flow::{default_queue, modem_queue};
 pub use service_flow::{Downstream, Keys, OneWay, OwnDownstream, ServiceFlow, Upstream};
+pub(super) use service_flow::{default_queue, modem_queue};
 pub use written::{BufferSettings, Docsis};

@@ -11,7 +11,10 @@ const NAMED: [&str; 5] = ["change", "drop", "modem", "service_class", "service_f
 
 /// Whether the table at `keys`, below the line's, has names that a modem's file may add.
 pub(in crate::scenario) fn is_from_files(keys: &[&str]) -> bool {
-    matches!(keys, ["service_flow" | "drop"] | ["modem", _, "service_flow" | "drop"])
+    matches!(
+        keys,
+        ["service_flow" | "drop"] | ["modem", _, "service_flow" | "drop"]
+    )
 }
 
 impl Tables for CableTables {

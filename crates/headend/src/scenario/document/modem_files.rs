@@ -101,7 +101,9 @@ impl Document {
     fn targets(&self) -> Vec<Target> {
         let mut found = Vec::new();
         for line in self.cable_lines() {
-            let modems = self.at(&line).and_then(|line| line.get("modem")?.as_object());
+            let modems = self
+                .at(&line)
+                .and_then(|line| line.get("modem")?.as_object());
             let modems: Vec<String> = (modems.into_iter().flat_map(Map::keys))
                 .map(|name| format!("{line}.modem.{name}"))
                 .collect();
@@ -172,11 +174,15 @@ impl Document {
     pub(super) fn remove(&mut self, path: &str) {
         let (around, key) = path.rsplit_once('.').unwrap_or(("", path));
         let pointer = format!("/{}", around.replace('.', "/"));
-        let table = self.tree.pointer_mut(&pointer).and_then(Value::as_object_mut);
+        let table = self
+            .tree
+            .pointer_mut(&pointer)
+            .and_then(Value::as_object_mut);
         if let Some(table) = table {
             table.shift_remove(key);
         }
-        self.places.retain(|other, _| other != path && !is_inside(other, path));
+        self.places
+            .retain(|other, _| other != path && !is_inside(other, path));
     }
 }
 
@@ -282,7 +288,10 @@ impl Writer<'_> {
         let file = &self.target.file;
         let mut found = Vec::new();
         if !self.replaced.is_empty() {
-            found.push(format!("the file \"{file}\" replaces {}", self.replaced.join(", ")));
+            found.push(format!(
+                "the file \"{file}\" replaces {}",
+                self.replaced.join(", ")
+            ));
         }
         if !self.beside.is_empty() {
             found.push(format!(
@@ -340,10 +349,14 @@ impl Writer<'_> {
                 "{problem}; the file leaves its rates and buffer to the class, which stands in {path}.{wanted}"
             );
             let key = format!("{}.config", self.target.table);
-            return Err(refuse_file(&key, &self.target.file, FileError {
-                place: Some(place.clone()),
-                why,
-            }));
+            return Err(refuse_file(
+                &key,
+                &self.target.file,
+                FileError {
+                    place: Some(place.clone()),
+                    why,
+                },
+            ));
         };
         let keys = class.get(format!("{}stream", direction.name()));
         let mut keys = keys.and_then(Value::as_object).cloned().unwrap_or_default();
@@ -379,7 +392,9 @@ impl Writer<'_> {
 
     /// The queue of a primary service flow where the modem has none of its own.
     fn queue_around(&self, table: &str) -> Value {
-        let Target { line, table: own, .. } = self.target;
+        let Target {
+            line, table: own, ..
+        } = self.target;
         let class = self.document.at(&format!("{own}.service_class"));
         let class = class.and_then(Value::as_str).map(|class| {
             (self.document).at(&format!("{line}.service_class.{class}.{table}.queue"))
@@ -403,8 +418,16 @@ impl Writer<'_> {
             let place = self.place(&flow.place);
             self.document.set(path, json!({}), Some(place));
         }
-        self.put(&format!("{path}.direction"), json!(flow.direction), true, Some(&flow.place));
-        let classifiers = flow.classifiers.iter().map(|(classifier, _)| classifier.clone());
+        self.put(
+            &format!("{path}.direction"),
+            json!(flow.direction),
+            true,
+            Some(&flow.place),
+        );
+        let classifiers = flow
+            .classifiers
+            .iter()
+            .map(|(classifier, _)| classifier.clone());
         let several = Several(classifiers.collect());
         let first = flow.classifiers.first().map(|(_, place)| place);
         let path_of_match = format!("{path}.match");
@@ -412,11 +435,18 @@ impl Writer<'_> {
         if flow.classifiers.len() > 1 {
             for (index, (_, place)) in flow.classifiers.iter().enumerate() {
                 let place = self.place(place);
-                self.document.places.insert(format!("{path_of_match}[{index}]"), place);
+                self.document
+                    .places
+                    .insert(format!("{path_of_match}[{index}]"), place);
             }
         }
         for (key, (value, place)) in keys {
-            self.put(&format!("{path}.{key}"), value.clone(), true, place.as_ref());
+            self.put(
+                &format!("{path}.{key}"),
+                value.clone(),
+                true,
+                place.as_ref(),
+            );
         }
         let written = self.document.at(path).cloned();
         let typed = written.and_then(|flow| serde_json::from_value::<ServiceFlow>(flow).ok());
@@ -449,7 +479,10 @@ impl Writer<'_> {
             }
             (None, None) => None,
         };
-        let law = flow.law.as_ref().map(|(law, place)| (*law, self.place(place)));
+        let law = flow
+            .law
+            .as_ref()
+            .map(|(law, place)| (*law, self.place(place)));
         if buffer.is_none() && law.is_none() {
             return;
         }
@@ -463,7 +496,10 @@ impl Writer<'_> {
         let short = self.short(&queue.path);
         let outcome = self.document.fill_queue(&queue);
         let named = |changes: Vec<String>| -> Vec<String> {
-            changes.into_iter().map(|change| format!("{short}{change}")).collect()
+            changes
+                .into_iter()
+                .map(|change| format!("{short}{change}"))
+                .collect()
         };
         self.replaced.extend(named(outcome.replaced));
         self.beside.extend(named(outcome.beside));
@@ -514,7 +550,13 @@ impl Writer<'_> {
     /// Writes a key that each modem has, below the table with the file. Without a value it gets
     /// its default: on a line by leaving it out, at a modem by writing it, as its line may have
     /// another.
-    fn primary(&mut self, key: &str, value: Option<Value>, default: &Value, place: Option<&TlvPlace>) {
+    fn primary(
+        &mut self,
+        key: &str,
+        value: Option<Value>,
+        default: &Value,
+        place: Option<&TlvPlace>,
+    ) {
         let path = format!("{}.{key}", self.target.table);
         if let Some(value) = value {
             self.put(&path, value, true, place);
@@ -525,7 +567,12 @@ impl Writer<'_> {
             && !self.document.is_overridden(&path)
         {
             if !is_same(found, default) {
-                self.replaced.push(format!("{} ({} → {})", self.short(&path), show(found), show(default)));
+                self.replaced.push(format!(
+                    "{} ({} → {})",
+                    self.short(&path),
+                    show(found),
+                    show(default)
+                ));
             }
             self.document.remove(&path);
         }
@@ -540,11 +587,13 @@ impl Writer<'_> {
             let short = self.short(path);
             if !self.target.is_override {
                 if is_explicit {
-                    self.beside.push(format!("{short} ({}, not {})", show(found), show(&value)));
+                    self.beside
+                        .push(format!("{short} ({}, not {})", show(found), show(&value)));
                 }
                 return;
             }
-            self.replaced.push(format!("{short} ({} → {})", show(found), show(&value)));
+            self.replaced
+                .push(format!("{short} ({} → {})", show(found), show(&value)));
         }
         let place = place.map(|place| self.place(place));
         self.document.set(path, value, place);
@@ -579,7 +628,13 @@ fn name_of(flow: &FileFlow, names: &[String]) -> String {
 /// A service class name of a file as a name of a scenario: that begins with a letter and has
 /// letters, digits, "_" and "-".
 fn scenario_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
     let name: String = name.chars().map(plain).collect();
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return name;

@@ -67,8 +67,8 @@ impl Document {
             value if is_modem_file(path) && !value.is_string() => Value::String(text.to_owned()),
             value => value,
         };
-        let path = (self.spelled_out(path))
-            .map_err(|error| error.with_origin(Some(place.key.clone())))?;
+        let path =
+            (self.spelled_out(path)).map_err(|error| error.with_origin(Some(place.key.clone())))?;
         self.refuse_new_name(&path)
             .map_err(|error| error.with_origin(Some(place.key.clone())))?;
         let mut tree = &mut self.tree;
@@ -137,20 +137,28 @@ impl Document {
                 }
             },
         };
-        let modems = self.at(line).and_then(|line| line.get("modem")?.as_object());
+        let modems = self
+            .at(line)
+            .and_then(|line| line.get("modem")?.as_object());
         let names: Vec<&String> = modems.into_iter().flat_map(Map::keys).collect();
         match (names.as_slice(), name) {
             ([], "") => Ok(format!("{line}.config")),
             ([only], "") => Ok(format!("{line}.modem.{only}.config")),
             (_, "") => {
                 let some: Vec<&str> = names.iter().take(20).map(|name| name.as_str()).collect();
-                let more = if names.len() > some.len() { ", …" } else { "" };
+                let more = if names.len() > some.len() {
+                    ", …"
+                } else {
+                    ""
+                };
                 refuse(format!(
                     "the line has several modems: expected modem.NAME, with one of the names {}{more}; or {line}.config, for all that have no file of their own",
                     some.join(", ")
                 ))
             }
-            ([], _) => refuse("the line has one modem, which has no name: expected `modem` alone".to_owned()),
+            ([], _) => refuse(
+                "the line has one modem, which has no name: expected `modem` alone".to_owned(),
+            ),
             _ => Ok(format!("{line}.modem.{name}.config")),
         }
     }
@@ -174,11 +182,15 @@ impl Document {
         let line = keys[..3].join(".");
         let is_new = |count: usize| {
             is_from_files(&below[..count])
-                && (below.get(count))
-                    .is_some_and(|name| self.at(&format!("{line}.{}.{name}", below[..count].join("."))).is_none())
+                && (below.get(count)).is_some_and(|name| {
+                    self.at(&format!("{line}.{}.{name}", below[..count].join(".")))
+                        .is_none()
+                })
         };
         let file_key = match below {
-            ["modem", name, ..] if is_new(3.min(below.len())) => format!("{line}.modem.{name}.config"),
+            ["modem", name, ..] if is_new(3.min(below.len())) => {
+                format!("{line}.modem.{name}.config")
+            }
             _ if is_new(1.min(below.len())) => format!("{line}.config"),
             _ => return false,
         };
@@ -244,7 +256,10 @@ impl Document {
 
 /// Whether an override's path is a short name of a modem's file: `modem` or `modem.NAME`.
 fn is_modem_file(path: &str) -> bool {
-    path == "modem" || path.strip_prefix("modem.").is_some_and(|name| !name.contains('.'))
+    path == "modem"
+        || path
+            .strip_prefix("modem.")
+            .is_some_and(|name| !name.contains('.'))
 }
 
 /// Keys in the path of an override, several times those of the deepest place in a scenario.

@@ -89,14 +89,25 @@ impl Document {
             }
         } else {
             if own.is_some() {
-                let limit = table.get("limit").map_or(String::new(), |limit| format!(" of {}", show(limit)));
-                outcome.replaced.push(format!(" ({kind}{limit} → {wanted})"));
+                let limit = table
+                    .get("limit")
+                    .map_or(String::new(), |limit| format!(" of {}", show(limit)));
+                outcome
+                    .replaced
+                    .push(format!(" ({kind}{limit} → {wanted})"));
             }
             self.set(&queue.path, json!({ &wanted: {} }), place);
         }
         let has_limit = wanted != kind || known.written_limit().is_some();
         for (key, value, place) in parameters(queue, &wanted, has_limit, &mut outcome) {
-            self.set_parameter(queue, &format!("{wanted}.{key}"), value, place, is_text, &mut outcome);
+            self.set_parameter(
+                queue,
+                &format!("{wanted}.{key}"),
+                value,
+                place,
+                is_text,
+                &mut outcome,
+            );
         }
         outcome
     }
@@ -123,11 +134,15 @@ impl Document {
             let shown = value.as_ref().map_or("none".to_owned(), show);
             if is_text {
                 if value.is_some() {
-                    outcome.beside.push(format!(".{key} ({}, not {shown})", show(found)));
+                    outcome
+                        .beside
+                        .push(format!(".{key} ({}, not {shown})", show(found)));
                 }
                 return;
             }
-            outcome.replaced.push(format!(".{key} ({} → {shown})", show(found)));
+            outcome
+                .replaced
+                .push(format!(".{key} ({} → {shown})", show(found)));
         }
         match value {
             Some(value) => self.set(&path, value, Some(place)),
@@ -165,7 +180,9 @@ fn parameters(
             found.push(("target", Some(json!(size)), place.clone()));
         }
         Some(_) if !has_limit || kind == BUFFER_CONTROL => {
-            outcome.notes.push(format!(": {kind} keeps its own buffer, not that of the file"));
+            outcome.notes.push(format!(
+                ": {kind} keeps its own buffer, not that of the file"
+            ));
         }
         Some((Size::Limit(limit), place)) => {
             found.push(("limit", Some(json!(limit)), place.clone()));

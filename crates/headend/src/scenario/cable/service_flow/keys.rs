@@ -195,7 +195,10 @@ mod tests {
     fn a_rate_without_limit_goes_before_a_limit_further_out() {
         let line = Settings::new("line", keys("rate = '1 Mbit/s'\npeak = '9 Mbit/s'"));
         let modem = line.overlaid("modem", keys("rate = 'unlimited'"));
-        assert_eq!((modem.rate.given(), modem.rate.path.as_str()), (None, "modem.rate"));
+        assert_eq!(
+            (modem.rate.given(), modem.rate.path.as_str()),
+            (None, "modem.rate")
+        );
         assert_eq!(modem.peak.given(), Some((&FAST, "line.peak")));
         let class = modem.overlaid("class", keys("priority = 1"));
         assert_eq!(class.rate.given(), None);

@@ -13,7 +13,6 @@ use crate::units::{ByteCount, MaximumRate, Rate};
 const DOWNSTREAM_RATE: u8 = 2;
 const UPSTREAM_RATE: u8 = 3;
 const PRIORITY: u8 = 4;
-const RESERVED_RATE: u8 = 5;
 const BURST: u8 = 6;
 
 /// Reads the first class of service.
@@ -49,9 +48,8 @@ pub(super) fn read(
                 up.keys.rate = Some(maximum(part.uint(4)?));
                 up.places.insert("rate", part.place());
             }
-            PRIORITY | RESERVED_RATE if !has_qos => {
-                let value = part.uint(if part.number() == PRIORITY { 1 } else { 4 })?;
-                if value > 0 {
+            PRIORITY if !has_qos => {
+                if part.uint(1)? > 0 {
                     notes.push(format!(
                         "{} is not simulated on a line of `{}`",
                         part.place(),
@@ -62,10 +60,6 @@ pub(super) fn read(
             PRIORITY => {
                 up.keys.priority = Some(part.uint(1)? as u8);
                 up.places.insert("priority", part.place());
-            }
-            RESERVED_RATE => {
-                up.keys.minimum_reserved = Some(Rate(part.uint(4)?));
-                up.places.insert("minimum_reserved", part.place());
             }
             // Less than a frame is no burst that a bucket could pass.
             BURST if part.uint(2)? >= PEAK_BURST => {

@@ -59,7 +59,8 @@ pub(super) fn read_classifiers(top: &[Node<'_>], read: &mut ModemFile) -> Result
             };
             let name = format!("drop_{reference}");
             if read.drops.iter().any(|(other, ..)| *other == name) {
-                let why = format!("{reference} is the reference of another drop classifier already");
+                let why =
+                    format!("{reference} is the reference of another drop classifier already");
                 return Err(node.refuse(why));
             }
             read.drops.push((name, classifier, node.place()));
@@ -83,10 +84,12 @@ fn claim(
         return Err(node.refuse(why));
     };
     let wanted = reference.uint(2)? as u16;
-    let primary = read.flows.iter().position(|flow| flow.direction == direction);
-    let is_wanted = |flow: &super::FileFlow| {
-        flow.direction == direction && flow.reference == Some(wanted)
-    };
+    let primary = read
+        .flows
+        .iter()
+        .position(|flow| flow.direction == direction);
+    let is_wanted =
+        |flow: &super::FileFlow| flow.direction == direction && flow.reference == Some(wanted);
     let Some(found) = read.flows.iter().position(is_wanted) else {
         let is_left_out = top.iter().any(|flow| {
             let reference = flow.children().into_iter().find(|part| part.number() == 1);
@@ -109,7 +112,9 @@ fn claim(
         ));
         return Ok(());
     }
-    read.flows[found].classifiers.push((classifier, node.place()));
+    read.flows[found]
+        .classifiers
+        .push((classifier, node.place()));
     Ok(())
 }
 
@@ -159,9 +164,8 @@ fn ipv4(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileE
             _ => return Ok(Some(call(&part))),
         }
     }
-    let network = |(address, mask): (Option<u32>, u32)| {
-        address.map(|address| Network::V4 { address, mask })
-    };
+    let network =
+        |(address, mask): (Option<u32>, u32)| address.map(|address| Network::V4 { address, mask });
     let [source, destination] = addresses.map(network);
     let names_version = source.is_some() || destination.is_some();
     found.source = source.or(found.source.take());
@@ -209,7 +213,9 @@ fn ethernet(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, F
         match (part.number(), part.all_bytes()) {
             // Type 0 is no condition, type 1 an Ethernet type.
             (3, [0, ..]) => {}
-            (3, &[1, high, low]) => found.ethertype = Some(EtherType(u16::from_be_bytes([high, low]))),
+            (3, &[1, high, low]) => {
+                found.ethertype = Some(EtherType(u16::from_be_bytes([high, low])))
+            }
             _ => return Ok(Some(call(&part))),
         }
     }
@@ -235,7 +241,9 @@ fn tos(node: &Node<'_>) -> Result<TypeOfService, FileError> {
 fn protocol(node: &Node<'_>) -> Result<IpProtocol, FileError> {
     match node.uint(2)? {
         number @ 0..=257 => Ok(IpProtocol::Number(number as u16)),
-        other => Err(node.refuse(format!("expected an IP protocol from 0 to 257, found {other}"))),
+        other => Err(node.refuse(format!(
+            "expected an IP protocol from 0 to 257, found {other}"
+        ))),
     }
 }
 
@@ -247,7 +255,10 @@ fn port(node: &Node<'_>, place: u8, found: &mut Classifier) -> Result<(), FileEr
     } else {
         &mut found.destination_port
     };
-    let range = range.get_or_insert(Span { from: 0, to: u16::MAX });
+    let range = range.get_or_insert(Span {
+        from: 0,
+        to: u16::MAX,
+    });
     if place.is_multiple_of(2) {
         range.from = number;
     } else {

@@ -54,7 +54,6 @@ const PEAK_RATE: u8 = 27;
 const BUFFER_CONTROL: u8 = 35;
 const AQM: u8 = 40;
 const RATE_UNIT: u8 = 41;
-const LOW_LATENCY: u8 = 36;
 
 /// The bit of the set type for a service flow that is active once the modem has registered.
 const ACTIVE: u64 = 4;
@@ -168,13 +167,6 @@ fn read_flow(
             }
             AQM => {
                 read_aqm(part, keys, &mut flow.places, &mut flow.law, notes)?;
-                continue;
-            }
-            LOW_LATENCY => {
-                notes.push(format!(
-                    "{} belongs to a low-latency aggregate, and runs as a service flow of its own",
-                    node.place()
-                ));
                 continue;
             }
             _ => continue,

@@ -66,7 +66,8 @@ impl ModemFile {
         if let Some(access) = find(NETWORK_ACCESS)
             && access.uint(1)? == 0
         {
-            let why = "found 0, no access: the modem would forward nothing for its customers; expected 1";
+            let why =
+                "found 0, no access: the modem would forward nothing for its customers; expected 1";
             return Err(access.refuse(why));
         }
         let mut notes = Vec::new();
@@ -78,7 +79,9 @@ impl ModemFile {
         }
         let mut read = if has_flows {
             if any(CLASS_OF_SERVICE) {
-                notes.push("the class of service (TLV 4) is ignored beside service flows".to_owned());
+                notes.push(
+                    "the class of service (TLV 4) is ignored beside service flows".to_owned(),
+                );
             }
             Self::of_flows(&top, notes)?
         } else {
@@ -139,9 +142,12 @@ impl ModemFile {
 /// The error of a file that is something else.
 fn refuse_stranger(bytes: &[u8]) -> FileError {
     let mut why = "expected a cable modem's configuration file, found one without a service flow (TLV 24 or 25) and without a class of service (TLV 4)".to_owned();
-    let is_text = !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
+    let is_text =
+        !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
     if is_text {
-        why.push_str("; it looks like text, of which `headend config encode` writes a modem's file");
+        why.push_str(
+            "; it looks like text, of which `headend config encode` writes a modem's file",
+        );
     }
     FileError::of_file(why)
 }

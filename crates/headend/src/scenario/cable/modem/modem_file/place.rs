@@ -125,7 +125,8 @@ impl<'a> Node<'a> {
         match &self.tlv.value {
             Value::Nested(_) => Ok(self.children()),
             Value::Bare | Value::Bytes(_) => {
-                let why = "expected TLVs that fill it, found bytes that do not: a length in it is wrong";
+                let why =
+                    "expected TLVs that fill it, found bytes that do not: a length in it is wrong";
                 Err(self.refuse(why))
             }
         }

@@ -83,7 +83,10 @@ pub(super) fn read(
             }
         },
         0 | 1 => {
-            notes.push(format!("{} is the CMTS's to define: it runs as best effort", kind.place()));
+            notes.push(format!(
+                "{} is the CMTS's to define: it runs as best effort",
+                kind.place()
+            ));
             Scheduling::BestEffort
         }
         other => {
@@ -119,7 +122,9 @@ impl Values<'_, '_> {
     fn polling(&self) -> Result<Polling, FileError> {
         let default = Polling::default();
         Ok(Polling {
-            interval: self.micros(POLLING_INTERVAL, 4)?.unwrap_or(default.interval),
+            interval: self
+                .micros(POLLING_INTERVAL, 4)?
+                .unwrap_or(default.interval),
             jitter: self.micros(POLL_JITTER, 4)?.unwrap_or(default.jitter),
         })
     }

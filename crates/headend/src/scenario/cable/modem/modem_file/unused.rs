@@ -5,13 +5,18 @@ use std::collections::BTreeSet;
 use docsis_config::definition;
 use docsis_config::table::Model;
 
+use super::NETWORK_ACCESS;
 use super::place::{Node, name_of};
 
 /// More names than these no one reads in a line.
 const MOST_NAMES: usize = 12;
 
 /// Types below which everything is about service flows, known or not.
-const OF_FLOWS: [u8; 7] = [22, 23, 24, 25, 60, 70, 71];
+const OF_FLOWS: [u8; 4] = [24, 25, 70, 71];
+
+/// Types of which a note says more: what a classifier cannot be without, and the network access that
+/// a modem must have.
+const SAID_ELSEWHERE: [u8; 4] = [NETWORK_ACCESS, 22, 23, 60];
 
 /// A sentence about the TLVs that would change the line and are not simulated.
 pub(super) fn list(top: &[Node<'_>]) -> Option<String> {
@@ -33,6 +38,9 @@ pub(super) fn list(top: &[Node<'_>]) -> Option<String> {
 
 fn collect(node: &Node<'_>, found: &mut BTreeSet<Vec<u8>>) {
     let types = node.types();
+    if SAID_ELSEWHERE.contains(&types[0]) {
+        return;
+    }
     let is_said = match definition(types) {
         Some(known) => known.model == Model::Said,
         None => OF_FLOWS.contains(&types[0]),
