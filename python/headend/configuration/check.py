@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from headend.configuration.document import read_document
-from headend.configuration.finding import SEVERITIES, Finding
+from headend.configuration.finding import SEVERITIES, Finding, Rule
 from headend.configuration.integrity import verify
 from headend.configuration.rules import (
     aqm,
@@ -16,7 +18,7 @@ from headend.configuration.rules import (
     structure,
 )
 from headend.configuration.rules.integrity import check_mics
-from headend.configuration.settings import read_settings
+from headend.configuration.settings import Settings, read_settings
 
 #: The rules for the files of modems, in the order in which equally grave findings are told.
 RULES = (
@@ -27,6 +29,10 @@ RULES = (
     *classifiers.RULES,
     *low_latency.RULES,
 )
+
+
+#: Findings of one rule that are told; a file with more is broken throughout.
+MOST_TOLD = 100
 
 
 def check(data: bytes, secret: bytes | None = None) -> list[Finding]:
@@ -46,12 +52,29 @@ def check(data: bytes, secret: bytes | None = None) -> list[Finding]:
     """
     document = read_document(data)
     settings = read_settings(document)
-    found = [finding for rule in structure.ANY_FILE for finding in rule(settings)]
+    found = [finding for rule in structure.ANY_FILE for finding in _apply(rule, settings)]
     if document.is_modem:
         found += check_mics(verify(data, secret))
-        found += [finding for rule in RULES for finding in rule(settings)]
+        found += [finding for rule in RULES for finding in _apply(rule, settings)]
     named = [
         replace(finding, name=document.name(finding.path)) if finding.path else finding
         for finding in found
     ]
     return sorted(named, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _apply(rule: Rule, settings: Settings) -> Iterator[Finding]:
+    """Give what a rule finds, up to a number, and say so where there is more."""
+    findings = rule(settings)
+    last = None
+    for last in islice(findings, MOST_TOLD):
+        yield last
+    if last and next(findings, None):
+        yield Finding(
+            last.severity,
+            last.rule,
+            None,
+            f"The rule {last.rule} finds more: the first {MOST_TOLD} are told.",
+            "Mend these, and check the file again.",
+            "headend",
+        )

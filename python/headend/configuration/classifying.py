@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headend.configuration.document import Document, Tlv
+from headend.configuration.document import Tlv
 from headend.configuration.words import DIRECTIONS, write_value
 from headend.text.wording import join_names
 
@@ -110,18 +110,13 @@ class Classifier:
     def describe_packets(self) -> str:
         """Say which packets it takes."""
         told = [word for tlv in self.criteria for word in _describe(tlv)]
+        if self.tlv.get(43):
+            told.append("what a vendor defines" if told else "packets that a vendor defines")
         return join_names(told) or "all packets"
 
     def _read(self, number: int) -> int | None:
         found = self.tlv.get(number)
         return found.number if found else None
-
-
-def read_classifiers(document: Document) -> Iterator[Classifier]:
-    """Give the classifiers of a file, in order."""
-    for tlv in document.tlvs:
-        if tlv.type in CLASSIFIERS and tlv.nested is not None:
-            yield Classifier(CLASSIFIERS[tlv.type], tlv)
 
 
 def _describe(tlv: Tlv) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
 from headend.configuration.classifying import CLASSIFIERS, Classifier
@@ -64,6 +65,9 @@ _NAMED: dict[str, tuple[str, Kind]] = {
     "40.5": ("ramp range exponent of the immediate AQM", "aqm"),
     "40.6": ("edges of the latency histogram", "aqm"),
 }
+
+#: Changes that are told; files that differ in more have little in common.
+MOST_TOLD = 1000
 
 #: Longer lists of TLVs are matched by place alone: the time to match them grows with the square of their number.
 _MOST_MATCHED = 2000
@@ -127,14 +131,17 @@ def diff(old: bytes, new: bytes) -> list[Change]:
 def compare(old: Document, new: Document) -> Iterator[Change]:
     """Give what changed from one file to another that is not the same byte for byte."""
     before, after = read_settings(old), read_settings(new)
-    changes = [
-        *_compare_kind(old, new),
-        *_compare_flows(before, after),
-        *_compare_aggregates(before, after),
-        *_compare_classifiers(before, after),
-        *_compare_others(old, new),
-    ]
+    found = chain(
+        _compare_kind(old, new),
+        _compare_flows(before, after),
+        _compare_aggregates(before, after),
+        _compare_classifiers(before, after),
+        _compare_others(old, new),
+    )
+    changes = list(islice(found, MOST_TOLD))
     yield from changes
+    if next(found, None):
+        yield Change("setting", None, f"More changed: the first {MOST_TOLD} changes are told.")
     yield from _compare_mics(old, new)
     yield from _compare_form(old, new, has_changes=bool(changes))
 
@@ -391,7 +398,8 @@ def _compare_form(old: Document, new: Document, *, has_changes: bool) -> Iterato
     if ends[0] != ends[1]:
         yield Change("form", None, f"The end marker (TLV 255) is {'new' if ends[1] else 'gone'}.")
     pads = [sum(tlv.count for tlv in one.tlvs if tlv.type == PAD) for one in (old, new)]
-    if pads[0] != pads[1]:
+    # Where settings changed, the file fills up to a multiple of four bytes anew.
+    if pads[0] != pads[1] and not has_changes:
         words = [write_count(pad, "byte") for pad in pads]
         yield Change("form", None, f"Padding: {words[0]} → {words[1]}.", *words)
     elif _places_of_pads(old) != _places_of_pads(new) and not has_changes:
@@ -442,7 +450,7 @@ def _number(one: ServiceFlow | Aggregate | Classifier) -> object:
     """Give its reference; of one without, what no other is equal to."""
     reference = one.reference
     number = reference.value if isinstance(reference, Setting) else reference
-    return one.tlv if number is None else number
+    return object() if number is None else number
 
 
 def _content(one: ServiceFlow | Aggregate | Classifier) -> object:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from headend import _engine
+from headend.configuration.table import find_name
 
 #: Type of a byte that fills up, and of the byte that ends a modem's file.
 PAD, END = 0, 255
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tlv:
     """One TLV of a file.
 
@@ -63,8 +63,8 @@ class Tlv:
 
     @property
     def number(self) -> int | None:
-        """Its value as a whole number; None where it is none."""
-        is_number = isinstance(self.value, int) and not isinstance(self.value, bool)
+        """Its value as a whole number, as the bytes say it: of tenths how many; None where it is none."""
+        is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         return int(self.hex, 16) if is_number and self.hex else None
 
     @property
@@ -141,20 +141,15 @@ class Document:
     def name(self, path: str) -> str:
         """Name a TLV with those around it: ``upstream_service_flow[1].buffer_control.target``.
 
-        A TLV that the file does not have, or the table, is named by its type: ``tlv_213``.
+        A TLV that the table does not have is named by its type: ``tlv_213``.
         """
-        steps = path.split(".")
-        named = []
-        for end, step in enumerate(steps, 1):
-            at = self._by_path.get(".".join(steps[:end]))
+        types, named = [], []
+        for step in path.split("."):
             number, bracket, place = step.partition("[")
-            name = at.name if at and at.name else f"tlv_{number}"
+            types.append(number)
+            name = find_name(".".join(types)) or f"tlv_{number}"
             named.append(f"{name}{bracket}{place}")
         return ".".join(named)
-
-    @cached_property
-    def _by_path(self) -> dict[str, Tlv]:
-        return {tlv.path: tlv for tlv in self.walk()}
 
 
 def read_document(data: bytes) -> Document:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import ClassVar
 
-from headend.configuration.classifying import Classifier, read_classifiers
+from headend.configuration.classifying import CLASSIFIERS, Classifier
 from headend.configuration.document import Document, Tlv
 from headend.configuration.words import DIRECTIONS
 
@@ -34,6 +35,9 @@ UNSOLICITED = (5, 6)
 
 #: AQM algorithms (TLV 40.3).
 PIE, IMMEDIATE = 1, 2
+
+#: Flows, aggregates and classifiers that are read, of each: a modem has some dozens.
+MOST_READ = 1000
 
 #: The largest maximum buffer means that there is none.
 NO_LIMIT = 2**32 - 1
@@ -264,24 +268,23 @@ class Settings:
     def flows(self) -> tuple[ServiceFlow, ...]:
         """Its service flows, in the order of the file."""
         return tuple(
-            ServiceFlow(FLOWS[tlv.type], tlv)
-            for tlv in self.document.tlvs
-            if tlv.type in FLOWS and tlv.nested is not None
+            ServiceFlow(FLOWS[tlv.type], tlv) for tlv in _take_nested(self.document, FLOWS)
         )
 
     @cached_property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """Its aggregate service flows, in the order of the file."""
         return tuple(
-            Aggregate(AGGREGATES[tlv.type], tlv)
-            for tlv in self.document.tlvs
-            if tlv.type in AGGREGATES and tlv.nested is not None
+            Aggregate(AGGREGATES[tlv.type], tlv) for tlv in _take_nested(self.document, AGGREGATES)
         )
 
     @cached_property
     def classifiers(self) -> tuple[Classifier, ...]:
         """Its classifiers and upstream drop classifiers, in the order of the file."""
-        return tuple(read_classifiers(self.document))
+        return tuple(
+            Classifier(CLASSIFIERS[tlv.type], tlv)
+            for tlv in _take_nested(self.document, CLASSIFIERS)
+        )
 
     @cached_property
     def default_buffer(self) -> Setting | None:
@@ -347,6 +350,13 @@ class Settings:
             if named := aggregate.low_latency_reference:
                 found.setdefault((aggregate.direction, named.value), aggregate)
         return found
+
+
+def _take_nested(document: Document, types: Collection[int]) -> Iterator[Tlv]:
+    """Give the first TLVs of these types that could be taken apart."""
+    return islice(
+        (tlv for tlv in document.tlvs if tlv.type in types and tlv.nested is not None), MOST_READ
+    )
 
 
 def read_settings(document: Document) -> Settings:

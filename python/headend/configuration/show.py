@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from headend.configuration.delay import Aqm, Buffer, find_aqm, find_buffer
@@ -13,6 +14,7 @@ from headend.configuration.integrity import Mic, verify
 from headend.configuration.settings import (
     AGGREGATES,
     FLOWS,
+    MOST_READ,
     SCHEDULING,
     Aggregate,
     Bundle,
@@ -26,6 +28,9 @@ from headend.text.wording import capitalise, write_count
 
 #: What files are called, by whose they are.
 KINDS = {"cable_modem": "cable modem", "mta": "telephone adapter (PacketCable MTA)"}
+
+#: Flows, aggregates, classifiers and other settings that are listed; a modem has 16 or 32 upstream flows.
+MOST_LISTED = 200
 
 #: Types that are no settings, or are told elsewhere.
 _TOLD = (PAD, END, 6, 7, 22, 23, 24, 25, 60, 70, 71)
@@ -153,21 +158,34 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
     """
     document = read_document(data)
     settings = read_settings(document)
-    flows = [_draw_flow(flow, settings) for flow in settings.flows]
+    flows = settings.flows[:MOST_LISTED]
     return Overview(
         kind=document.kind,
         title=f"{capitalise(KINDS.get(document.kind, document.kind))}, {write_size(document.size)}",
         size=document.size,
         mics=verify(data, secret) if document.is_modem else (),
-        flows=(*flows, *map(_draw_aggregate, settings.aggregates)),
-        delays=tuple(
-            told for flow in settings.flows if (told := tell_delay(flow, settings)) is not None
+        flows=(
+            *(_draw_flow(flow, settings) for flow in flows),
+            *map(_draw_aggregate, settings.aggregates[:MOST_LISTED]),
         ),
+        delays=tuple(told for flow in flows if (told := tell_delay(flow, settings)) is not None),
         classifiers=tuple(
-            f"{capitalise(one.name)}: {one.describe()}" for one in settings.classifiers
+            f"{capitalise(one.name)}: {one.describe()}"
+            for one in settings.classifiers[:MOST_LISTED]
         ),
-        others=tuple(_tell_others(document)),
+        others=(*_tell_rest(settings), *islice(_tell_others(document), MOST_LISTED)),
     )
+
+
+def _tell_rest(settings: Settings) -> Iterator[str]:
+    """Say how many flows, aggregates and classifiers there are beyond those that are listed."""
+    for what, number in (
+        ("service flow", len(settings.flows)),
+        ("aggregate service flow", len(settings.aggregates)),
+        ("classifier", len(settings.classifiers)),
+    ):
+        if number > MOST_LISTED:
+            yield f"{write_count(number - MOST_LISTED, f'further {what}')}{' or more' if number == MOST_READ else ''}"
 
 
 def tell_delay(flow: ServiceFlow, settings: Settings) -> str | None:

@@ -75,7 +75,8 @@ def acts_too_late_or_never(settings: Settings) -> Iterator[Finding]:
     for flow in settings.flows:
         aqm = find_aqm(flow, settings)
         buffer = find_buffer(flow, settings)
-        is_pie = aqm.state != "off" and not aqm.is_immediate
+        # Where the file says nothing of AQM, the rules on buffers tell all that is known.
+        is_pie = aqm.state == "on" and not aqm.is_immediate
         if not is_pie or flow.is_unsolicited or flow.direction != "up":
             continue
         if buffer is None or buffer.path is None or not buffer.rate or buffer.delay is None:

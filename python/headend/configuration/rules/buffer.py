@@ -106,7 +106,13 @@ def buffer_is_long(settings: Settings) -> Iterator[Finding]:
             severity,
             "buffer_long",
             path,
-            f"{_tell_size(flow, buffer)} {_tell_delay(buffer)} {_tell_cost(flow, aqm)}",
+            " ".join(
+                (
+                    _tell_size(flow, buffer, is_low_latency=settings.is_low_latency(flow)),
+                    _tell_delay(buffer),
+                    _tell_cost(flow, aqm),
+                )
+            ),
             _advise(flow, buffer),
             f"{_GUIDELINE} §5.2 and Table 2; ITU-T G.114; bounds of 100 and 250 ms: headend",
         )
@@ -173,16 +179,18 @@ def _weigh(delay: float, buffer: Buffer, aqm: Aqm) -> Severity | None:
     return "note" if aqm.state == "unsaid" and delay > LONG and buffer.path else None
 
 
-def _tell_size(flow: ServiceFlow, buffer: Buffer) -> str:
+def _tell_size(flow: ServiceFlow, buffer: Buffer, *, is_low_latency: bool) -> str:
     size = write_size(buffer.size)
     if buffer.path is None:
-        return (
-            f"The file sets no target buffer for the {flow.name}; the specification's default is {size}"
-            " (100 ms at the larger of sustained and peak rate)."
+        how = (
+            "10 ms at the rate of its aggregate, and 40000 B at least"
+            if is_low_latency
+            else "100 ms at the larger of its sustained and its peak rate"
         )
+        return f"The file sets no target buffer for the {flow.name}; the specification's default is {size} ({how})."
     if buffer.path.startswith("68"):
         return f"The default target buffer (TLV 68) makes the buffer of the {flow.name} {size}."
-    what = {"1": "minimum", "2": "target", "3": "maximum"}[buffer.path.rpartition(".")[2]]
+    what = {"1": "minimum", "2": "target", "3": "maximum"}[buffer.path.rpartition(".")[2][0]]
     return f"The {what} buffer of the {flow.name} is {size}."
 
 
@@ -198,17 +206,20 @@ def _tell_delay(buffer: Buffer) -> str:
 
 def _tell_cost(flow: ServiceFlow, aqm: Aqm) -> str:
     load = "upload" if flow.direction == "up" else "download"
-    if aqm.state == "off":
-        return f"The AQM is off ({', '.join(aqm.paths)}): the packets of a call wait so long beside each {load}."
-    if aqm.is_immediate:
-        return f"The packets of other flows in the queue wait so long beside {load}s that ignore marks."
     kept = write_time(aqm.target)
+    if aqm.state == "off":
+        paths = " and ".join(aqm.paths)
+        return f"The AQM is off ({paths}): the packets of a call wait so long beside each {load}."
+    if aqm.is_immediate:
+        return f"All packets of the flow wait so long beside senders that ignore the AQM's marks (above {kept})."
+    if flow.direction == "down":
+        return f"Unless the CMTS has an AQM, the packets of a call wait so long beside each {load}."
+    late = f"DOCSIS-PIE keeps {kept}, but acts only from a third of the buffer on"
     if aqm.state == "unsaid":
         return (
-            f"A modem without AQM lets the packets of a call wait so long beside each {load}; DOCSIS-PIE keeps {kept},"
-            " but acts only from a third of the buffer on."
+            f"In a modem without AQM the packets of a call wait so long beside each {load}; {late}."
         )
-    return f"DOCSIS-PIE keeps {kept}, but acts only from a third of the buffer on: the start of each {load} is felt."
+    return f"{late}: a call suffers at the start of each {load}."
 
 
 def _advise(flow: ServiceFlow, buffer: Buffer) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from headend.configuration.finding import Finding
 from headend.configuration.integrity import Mic
+from headend.configuration.words import write_value
 
-#: What is known of each MIC: its TLV, and what to do.
 _SOURCE = "MULPI D.2 and C.1.1.18.1.6"
 
 
@@ -20,7 +20,9 @@ def check_mics(mics: tuple[Mic, ...]) -> Iterator[Finding]:
                 "mic_wrong",
                 mic.path,
                 f"The {mic.name} is wrong: {_compare(mic)}.{_add(mic)}",
-                "Name the secret that the CMTS has, or sign the file anew with it (`headend config encode`).",
+                "Compute both MICs anew: `headend config encode` with the secret."
+                if mic.path == "6"
+                else "Name the secret that the CMTS has, or compute the MIC anew with it (`headend config encode`).",
                 _SOURCE,
             )
         elif mic.state == "stale":
@@ -45,7 +47,8 @@ def check_mics(mics: tuple[Mic, ...]) -> Iterator[Finding]:
 
 def _compare(mic: Mic) -> str:
     if mic.found and mic.computed:
-        return f"the file has {mic.found}, and its content gives {mic.computed}"
+        found = write_value(None, mic.found)
+        return f"the file has {found}, and its content gives 0x{mic.computed}"
     return "it does not fit what the file holds"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from headend.configuration.document import END, PAD, Tlv
 from headend.configuration.finding import Finding, Rule
-from headend.configuration.settings import FLOWS, Settings
+from headend.configuration.settings import FLOWS, MOST_READ, Settings
 from headend.configuration.words import write_value
 from headend.text.wording import join_names, write_count
 
@@ -41,21 +41,16 @@ def mandatory_is_absent(settings: Settings) -> Iterator[Finding]:
     for number, what in MANDATORY.items():
         if document.get(number) or (has_classes and number in FLOWS):
             continue
-        effect = (
-            "a modem or its CMTS refuses a file without it, or gives the line no service"
-            if number in FLOWS
-            else "a modem refuses a file without it"
-        )
         advice = (
             "Let `headend config encode` compute it, or leave it to what signs the file later."
             if number in (CM_MIC, CMTS_MIC)
             else f"Add TLV {number}."
         )
         yield Finding(
-            "error" if number in FLOWS else "warning",
+            "warning",
             "mandatory",
             f"{number}",
-            f"TLV {number} ({what}) is not in the file: {effect}.",
+            f"TLV {number} ({what}) is not in the file: a modem or its CMTS refuses a file without it.",
             advice,
             _SOURCE,
         )
@@ -150,7 +145,7 @@ def setting_repeats(settings: Settings) -> Iterator[Finding]:
 def nesting_is_broken(settings: Settings) -> Iterator[Finding]:
     """Find a flow or classifier whose inner TLVs do not fill it exactly."""
     for tlv in settings.document.tlvs:
-        if tlv.type in TAKEN_APART and tlv.nested is None:
+        if _is_broken(tlv):
             yield Finding(
                 "error",
                 "nesting",
@@ -165,9 +160,8 @@ def nesting_is_broken(settings: Settings) -> Iterator[Finding]:
 def value_does_not_fit(settings: Settings) -> Iterator[Finding]:
     """Find a value without the length or the range of its definition."""
     for tlv in settings.document.walk():
-        if not tlv.problem or tlv.tlv in _CHECKED_ELSEWHERE:
-            continue
-        if tlv.nested is None and tlv.tlv.isdigit() and tlv.type in TAKEN_APART:
+        is_told = tlv.tlv in _CHECKED_ELSEWHERE or _is_broken(tlv)
+        if not tlv.problem or is_told:
             continue
         problem = tlv.problem.rstrip(".")
         yield Finding(
@@ -175,8 +169,8 @@ def value_does_not_fit(settings: Settings) -> Iterator[Finding]:
             "value",
             tlv.path,
             f"{tlv.path} ({_name(tlv)}) is {write_value(tlv.shown, tlv.hex)}: {problem}.",
-            f"Set {tlv.path} to what the table of TLVs says.",
-            "the table of TLVs",
+            "Correct it, unless equipment of another version needs it so.",
+            "the table of TLVs (docs/reference/modem-file.md)",
         )
 
 
@@ -232,6 +226,24 @@ def settings_follow_the_mics(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def flows_are_too_many(settings: Settings) -> Iterator[Finding]:
+    """Find more flows or classifiers than are read, which no modem has."""
+    for what, found in (
+        ("service flows", settings.flows),
+        ("aggregate service flows", settings.aggregates),
+        ("classifiers", settings.classifiers),
+    ):
+        if len(found) >= MOST_READ:
+            yield Finding(
+                "error",
+                "too_many",
+                None,
+                f"The file has {MOST_READ} {what} or more; no modem takes so many. What follows them was not checked.",
+                "Check what made the file.",
+                "bound: headend",
+            )
+
+
 def file_is_large(settings: Settings) -> Iterator[Finding]:
     """Find a file of more than the 8192 bytes that every modem accepts."""
     document = settings.document
@@ -247,7 +259,12 @@ def file_is_large(settings: Settings) -> Iterator[Finding]:
 
 
 #: Whose problem another rule tells.
-_CHECKED_ELSEWHERE = ("24.40.6", "25.40.6")
+_CHECKED_ELSEWHERE = ("6", "7", "24.40.6", "25.40.6")
+
+
+def _is_broken(tlv: Tlv) -> bool:
+    """Whether it is a flow or classifier that could not be taken apart."""
+    return tlv.tlv.isdigit() and tlv.type in TAKEN_APART and tlv.nested is None
 
 
 def _name(tlv: Tlv) -> str:
@@ -263,6 +280,7 @@ RULES: tuple[Rule, ...] = (
     setting_repeats,
     nesting_is_broken,
     settings_follow_the_mics,
+    flows_are_too_many,
     file_is_large,
 )
 ANY_FILE: tuple[Rule, ...] = (value_does_not_fit, rest_is_no_tlv)

@@ -1,0 +1,25 @@
+"""The engine's table of TLVs: what each is called."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from itertools import product
+
+from headend import _engine
+
+
+def find_name(types: str) -> str | None:
+    """Give the name of a TLV in the table, such as ``target`` of ``24.35.2``; None where the table does not have it."""
+    return _names().get(types)
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    """Give the names by the types from the outermost TLV to the one. A row may stand for several: ``24|25.35.2``."""
+    rows = json.loads(_engine.config_table())
+    return {
+        ".".join(types): row["name"]
+        for row in rows
+        for types in product(*(step.split("|") for step in row["number"].split(".")))
+    }
