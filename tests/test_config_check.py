@@ -75,7 +75,7 @@ def test_a_sound_low_latency_file_has_none_but_its_extended_mic() -> None:
 
 def test_a_finding_says_where_what_and_what_to_do() -> None:
     found = only(build(up=flow(24, buffer(250_000), tlv(40, u8(1, 1)))), "buffer_long")
-    assert found.severity == "warning"
+    assert found.severity == "error"
     assert (found.path, found.name) == ("24.35.2", "upstream_service_flow.buffer_control.target")
     assert "250000 B" in found.text
     assert "200 ms at 10 Mbit/s" in found.text
@@ -99,6 +99,9 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
     ),
     "buffer of a second": (
         "buffer_long", "error", "24.35.2", build(up=flow(24, buffer(1_250_000))),
+    ),
+    "full buffer of more than 100 ms without AQM": (
+        "buffer_long", "error", "24.35.2", build(u8(76, 1), up=flow(24, u32(27, 20_000_000), u32(9, 50_000))),
     ),
     "minimum that makes the buffer long": (
         "buffer_long", "error", "24.35.1", build(up=flow(24, buffer(least=1_250_000))),

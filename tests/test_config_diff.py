@@ -84,7 +84,6 @@ def test_the_default_buffer_changes_the_delay_of_flows_without_a_target() -> Non
 @pytest.mark.parametrize(
     ("up", "kind", "words"),
     [
-        (flow(24, buffer(62_500), tlv(40, u8(1, 1))), "aqm", "AQM on (unsaid) → off (TLV 24.40.1)"),
         (flow(24, buffer(62_500), tlv(40, u8(2, 20))), "aqm", "AQM latency target none → 20 ms"),
         (
             flow(24, buffer(62_500), u32(9, 50_000)),
@@ -107,6 +106,24 @@ def test_what_came_to_a_flow_is_told(up: bytes, kind: str, words: str) -> None:
     assert words in change.text
     assert change.text.startswith("Upstream service flow 1: ")
     assert change.kind == kind
+
+
+def test_an_aqm_that_goes_off_is_told_with_its_delay() -> None:
+    off = build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1))))
+    texts = [change.text for change in settings(build(), off)]
+    assert texts == [
+        "Upstream service flow 1: AQM on (unsaid) → off (TLV 24.40.1).",
+        "Upstream service flow 1: without AQM (24.40.1) a full buffer of 62500 B delays by 50 ms beside each upload, before about"
+        " 10 ms.",
+    ]
+    texts = [change.text for change in settings(off, build())]
+    assert texts[1] == (
+        "Upstream service flow 1: its AQM is no longer off and keeps about 10 ms beside each upload, where a full buffer of"
+        " 62500 B delays by 50 ms."
+    )
+    texts = [change.text for change in settings(build(), build(u8(76, 1)))]
+    assert any("without AQM (76) a full buffer" in text for text in texts)
+    assert "Upstream AQM disable 1 (AQM off) is new (TLV 76)." in texts
 
 
 def test_flows_come_and_go() -> None:
@@ -141,10 +158,8 @@ def test_classifiers_are_told_in_words() -> None:
 def test_other_settings_are_told() -> None:
     assert "Upstream" not in only(build(u8(18, 4)), build(u8(18, 16))).text
     assert "4 → 16 (TLV 18)" in only(build(u8(18, 4)), build(u8(18, 16))).text
-    assert (
-        "AQM of every upstream service flow on → off"
-        in only(build(u8(76, 0)), build(u8(76, 1))).text
-    )
+    switched = settings(build(u8(76, 0)), build(u8(76, 1)))
+    assert "AQM of every upstream service flow on → off (TLV 76)." in [one.text for one in switched]
     unknown = only(build(tlv(213, b"\x01\x02")), build(tlv(213, b"\x01\x03")))
     assert unknown.text == "TLV 213 0x0102 → 0x0103 (TLV 213)."
     assert "is new" in only(build(), build(tlv(213, b"\x01"))).text
@@ -220,7 +235,7 @@ def test_a_file_at_a_glance() -> None:
         " lasts; its AQM keeps about 10 ms."
     )
     assert seen.classifiers == ("Upstream classifier 1: DSCP 46 (EF) → service flow 1",)
-    assert any("00:00:10" in other for other in seen.others)
+    assert "1 setting of vendor 00:00:10 (TLV 43)" in seen.others
     assert any("(TLV 18)" in other for other in seen.others)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headend.configuration.document import Tlv
-from headend.configuration.words import DIRECTIONS, write_value
+from headend.configuration.words import DIRECTIONS, write_name, write_value
 from headend.text.wording import join_names
 
 #: Classifiers by their TLV: the direction of what they take. Those of TLV 60 drop it.
@@ -224,7 +224,7 @@ def _describe_ports(low: int | None, high: int | None) -> str | None:
 
 
 def _describe_other(tlv: Tlv) -> str:
-    name = tlv.name.replace("_", " ") if tlv.name else f"TLV {tlv.tlv}"
+    name = write_name(tlv.name) if tlv.name else f"TLV {tlv.tlv}"
     return f"{name} {write_value(tlv.shown, tlv.hex)}"
 
 

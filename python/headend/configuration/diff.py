@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
 from headend.configuration.classifying import CLASSIFIERS, Classifier
-from headend.configuration.delay import Buffer, find_buffer
+from headend.configuration.delay import Buffer, find_aqm, find_buffer
 from headend.configuration.document import END, PAD, Document, Tlv, read_document
 from headend.configuration.settings import (
     AGGREGATES,
@@ -26,7 +26,13 @@ from headend.configuration.settings import (
     Settings,
     read_settings,
 )
-from headend.configuration.words import write_rate, write_size, write_time, write_value
+from headend.configuration.words import (
+    write_name,
+    write_rate,
+    write_size,
+    write_time,
+    write_value,
+)
 from headend.text.wording import capitalise, write_count
 
 #: What a change is about. ``flow`` is a service flow that came or went, ``form`` what means the same in other bytes.
@@ -188,6 +194,31 @@ def _compare_flow(
             f"{capitalise(now.name)}: {effect}, since another TLV sets its rate or default buffer"
         )
         yield _close(Change("buffer", now.path, ""), text)
+    yield from _compare_aqm(was, now, before, after)
+
+
+def _compare_aqm(
+    was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
+) -> Iterator[Change]:
+    """Say what it does to the delay that the AQM of a flow went off or came back."""
+    old, new = find_aqm(was, before), find_aqm(now, after)
+    if (old.state == "off") == (new.state == "off") or now.is_unsolicited:
+        return
+    buffer = find_buffer(now, after)
+    full = "a full buffer delays"
+    if buffer and buffer.delay is not None:
+        full = f"a full buffer of {write_size(buffer.size)} delays by {write_time(buffer.delay)}"
+    load = "upload" if now.direction == "up" else "download"
+    name = capitalise(now.name)
+    if new.state == "off":
+        paths = " and ".join(new.paths)
+        kept = write_time(old.target)
+        text = f"{name}: without AQM ({paths}) {full} beside each {load}, before about {kept}"
+        yield _close(Change("aqm", new.paths[0], "", "on", "off"), text)
+    else:
+        kept = write_time(new.target)
+        text = f"{name}: its AQM is no longer off and keeps about {kept} beside each {load}, where {full}"
+        yield _close(Change("aqm", now.path, "", "off", "on"), text)
 
 
 def _compare_aggregates(before: Settings, after: Settings) -> Iterator[Change]:
@@ -495,7 +526,7 @@ def _write(tlv: Tlv | None, key: str = "") -> str:
 
 
 def _name_tlv(tlv: Tlv) -> str:
-    return tlv.name.replace("_", " ") if tlv.name else f"TLV {tlv.tlv}"
+    return write_name(tlv.name) if tlv.name else f"TLV {tlv.tlv}"
 
 
 def _describe_flow(flow: ServiceFlow, settings: Settings) -> str:

@@ -166,6 +166,11 @@ class ServiceFlow(Bundle):
         return bool(self.scheduling and self.scheduling.value in UNSOLICITED)
 
     @cached_property
+    def guaranteed_rate(self) -> Setting | None:
+        """Guaranteed grant rate (24.45), bit/s."""
+        return read_setting(self.tlv.get(45)) if self.direction == "up" else None
+
+    @cached_property
     def minimum_buffer(self) -> Setting | None:
         """Minimum buffer (.35.1), B."""
         return read_setting(self.tlv.get(35, 1))

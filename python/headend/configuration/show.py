@@ -23,8 +23,8 @@ from headend.configuration.settings import (
     Settings,
     read_settings,
 )
-from headend.configuration.words import write_rate, write_size, write_time
-from headend.text.wording import capitalise, write_count
+from headend.configuration.words import write_name, write_rate, write_size, write_time
+from headend.text.wording import capitalise, list_names, write_count
 
 #: What files are called, by whose they are.
 KINDS = {"cable_modem": "cable modem", "mta": "telephone adapter (PacketCable MTA)"}
@@ -220,7 +220,6 @@ def _tell_aqm(aqm: Aqm) -> str:
 def _draw_flow(flow: ServiceFlow, settings: Settings) -> FlowRow:
     buffer = find_buffer(flow, settings)
     aqm = find_aqm(flow, settings)
-    scheduling = flow.scheduling
     return FlowRow(
         path=flow.path,
         flow=_name(flow),
@@ -228,7 +227,7 @@ def _draw_flow(flow: ServiceFlow, settings: Settings) -> FlowRow:
         rate=_limit(flow.rate),
         peak=_limit(flow.peak),
         burst=_size(flow.burst),
-        scheduling=SCHEDULING.get(scheduling.value, f"{scheduling.value}") if scheduling else "–",
+        scheduling=_scheduling(flow),
         buffer=_buffer(buffer),
         delay=write_time(buffer.delay) if buffer and buffer.delay is not None else "–",
         aqm=_aqm(aqm),
@@ -262,6 +261,15 @@ def _limit(rate: Setting | None) -> str:
     if rate is None:
         return "–"
     return write_rate(rate.value) if rate.value else "no limit"
+
+
+def _scheduling(flow: ServiceFlow) -> str:
+    """Give the scheduling type, and the rate of guaranteed grants."""
+    own, granted = flow.scheduling, flow.guaranteed_rate
+    told = [SCHEDULING.get(own.value, f"{own.value}")] if own else []
+    if granted and granted.value:
+        told.append(f"grants of {write_rate(granted.value)}")
+    return ", ".join(told) or "–"
 
 
 def _size(size: Setting | None) -> str:
@@ -303,7 +311,7 @@ def _tell_others(document: Document) -> Iterator[str]:
         if number in _TOLD and not (number in (*FLOWS, *AGGREGATES) and tlv.nested is None):
             continue
         if number == 43:
-            yield f"vendor {_read_vendor(tlv)}: {_count_inner(tlv)} (TLV {tlv.path})"
+            yield _tell_vendor(tlv)
             continue
         if number in told:
             continue
@@ -315,7 +323,7 @@ def _tell_others(document: Document) -> Iterator[str]:
 
 def _tell_type(document: Document, tlv: Tlv, count: int) -> str:
     number = tlv.type
-    name = tlv.name.replace("_", " ") if tlv.name else "unknown"
+    name = write_name(tlv.name) if tlv.name else "unknown"
     size = sum(len(other.bytes) for other in document.all(number))
     if number in _OTHERS:
         return write_count(count, _OTHERS[number]) + f" ({write_size(size)})"
@@ -326,17 +334,13 @@ def _tell_type(document: Document, tlv: Tlv, count: int) -> str:
     return f"{times}{name}, {write_size(size)} (TLV {number})"
 
 
-def _read_vendor(tlv: Tlv) -> str:
+def _tell_vendor(tlv: Tlv) -> str:
+    """Say whose settings a TLV 43 holds; of DOCSIS extensions also what they are."""
     vendor = tlv.get(8)
-    if vendor is None:
-        return "without an id"
-    if vendor.hex == "ffffff":
-        return "DOCSIS extension field"
-    return vendor.bytes.hex(":")
-
-
-def _count_inner(tlv: Tlv) -> str:
     inner = [other for other in tlv.nested or () if other.type != 8]
-    if tlv.nested is None:
-        return write_size(len(tlv.bytes))
-    return write_count(len(inner), "TLV")
+    if vendor and vendor.hex == "ffffff":
+        names = [write_name(other.name) if other.name else f"TLV {other.tlv}" for other in inner]
+        return f"DOCSIS extension: {list_names(names, 6) or 'nothing'} (TLV {tlv.path})"
+    whose = f"vendor {vendor.bytes.hex(':')}" if vendor else "a vendor without an id"
+    held = write_size(len(tlv.bytes)) if tlv.nested is None else write_count(len(inner), "setting")
+    return f"{held} of {whose} (TLV {tlv.path})"

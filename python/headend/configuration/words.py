@@ -7,6 +7,15 @@ from headend.text.quantity import format_quantity
 #: The units of rates, the largest first.
 _RATES = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
 
+#: Words of the table's names that are written in capitals.
+# fmt: off
+_CAPITALS = frozenset((
+    "aqm", "cm", "cmim", "cmts", "cpe", "dhcp", "dpd", "dscp", "dut", "emta", "icmp", "id", "ip",
+    "ipv4", "ipv6", "l2vpn", "llc", "lldp", "mac", "mesp", "mic", "mpls", "pcp", "pgs", "phs",
+    "qos", "sid", "snmp", "snmpv1v2c", "snmpv3", "tcp", "tos", "tpid", "ugs", "udp", "vlan",
+))
+# fmt: on
+
 #: What a direction is called.
 DIRECTIONS = {"up": "upstream", "down": "downstream"}
 
@@ -50,6 +59,24 @@ def write_time(time: float) -> str:
     ('50 ms', '1.23 s')
     """
     return format_quantity(time, "time")
+
+
+def write_name(name: str) -> str:
+    """Write a name of the table as words.
+
+    Examples
+    --------
+    >>> write_name("upstream_aqm_disable"), write_name("maximum_number_of_cpes")
+    ('upstream AQM disable', 'maximum number of CPEs')
+    """
+    return " ".join(map(_write_word, name.split("_")))
+
+
+def _write_word(word: str) -> str:
+    if word in _CAPITALS:
+        return word.upper().replace("IPV", "IPv").replace("SNMPV1V2C", "SNMPv1v2c")
+    one = word.removesuffix("s")
+    return f"{one.upper()}s" if one in _CAPITALS else word
 
 
 def write_value(shown: str | None, hexadecimal: str) -> str:

@@ -171,9 +171,7 @@ def default_has_no_use(settings: Settings) -> Iterator[Finding]:
 def _weigh(delay: float, buffer: Buffer, aqm: Aqm) -> Severity | None:
     """Say how grave a delay is; None where it is no finding."""
     if aqm.state == "off":
-        if delay <= LONG:
-            return None
-        return "error" if delay >= TOO_LONG and buffer.path else "warning"
+        return "error" if delay > LONG else None
     if delay > TOO_LONG:
         return "error" if buffer.path else "note"
     return "note" if aqm.state == "unsaid" and delay > LONG and buffer.path else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from headend.configuration.document import END, PAD, Tlv
 from headend.configuration.finding import Finding, Rule
 from headend.configuration.settings import FLOWS, MOST_READ, Settings
-from headend.configuration.words import write_value
+from headend.configuration.words import write_name, write_value
 from headend.text.wording import join_names, write_count
 
 #: Bytes that every modem accepts.
@@ -268,7 +268,7 @@ def _is_broken(tlv: Tlv) -> bool:
 
 
 def _name(tlv: Tlv) -> str:
-    return tlv.name.replace("_", " ") if tlv.name else "unknown"
+    return write_name(tlv.name) if tlv.name else "unknown"
 
 
 #: Rules for the files of modems, and those for any file.
