@@ -46,6 +46,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/reference/commands",
         "docs/reference/scenario",
         "docs/reference/modem-file",
+        "docs/reference/modem-file-checks",
         "docs/reference/expectations",
         "docs/reference/python",
         "docs/reference/results",

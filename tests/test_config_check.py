@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
+from headend.configuration import rules
 from headend.configuration.check import check
-from headend.configuration.finding import Finding
+from headend.configuration.finding import SEVERITIES, Finding
 from tlv_files import (
     DOWN,
     SECRET,
@@ -338,6 +343,33 @@ def test_each_fault_is_found(fault: str) -> None:
 def test_no_rule_finds_its_fault_in_a_sound_file(rule: str) -> None:
     assert find(build(), rule) == []
     assert find(pair(), rule) == []
+
+
+def list_rules() -> dict[str, set[str]]:
+    """The names of the rules, with the severities that their findings may have."""
+    found: dict[str, set[str]] = {}
+    folder = Path(rules.__file__).parent
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding":
+                severity, name = node.args[:2]
+                told = {
+                    one.value for one in ast.walk(severity) if isinstance(one, ast.Constant)
+                } & set(SEVERITIES)
+                found.setdefault(ast.literal_eval(name), set()).update(map(str, told))
+    return found
+
+
+def test_every_rule_is_tested_and_documented() -> None:
+    known = list_rules()
+    assert len(known) > 40
+    tested = {rule for rule, *_ in FAULTS.values()} | {"mic_wrong", "mic_stale", "mic_unverifiable"}
+    assert set(known) == tested
+    page = Path(__file__).parents[1] / "docs" / "reference" / "modem-file-checks.md"
+    told = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page.read_text(encoding="utf-8"), re.M))
+    assert set(told) == set(known)
+    for rule, severity in told.items():
+        assert not known[rule] or severity in known[rule], rule
 
 
 def test_findings_come_by_gravity() -> None:
