@@ -32,6 +32,8 @@ pub struct Definition {
     pub default: Option<u64>,
     /// What some numbers mean, such as 2 "best effort".
     pub meanings: BTreeMap<u64, String>,
+    /// What bits of its bytes mean, counted from the lowest, which is 0.
+    pub bits: BTreeMap<u32, String>,
     /// What it does, in a sentence.
     pub about: String,
     /// Where that is written.
@@ -216,6 +218,9 @@ struct Row {
     default: Option<u64>,
     #[serde(default)]
     meanings: BTreeMap<String, String>,
+    /// What bits mean, counted from the lowest, which is 0.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    bits: BTreeMap<String, String>,
     #[serde(default)]
     about: String,
     #[serde(default)]
@@ -346,6 +351,10 @@ impl Row {
             let number = number.parse().expect("a meaning is that of a number");
             (number, meaning.clone())
         };
+        let bit = |(bit, meaning): (&String, &String)| {
+            let bit = bit.parse().ok().filter(|bit| *bit < 64);
+            (bit.expect("a bit is of a number"), meaning.clone())
+        };
         Definition {
             path,
             name: self.name.clone(),
@@ -356,6 +365,7 @@ impl Row {
             range: self.range,
             default: self.default,
             meanings: self.meanings.iter().map(meaning).collect(),
+            bits: self.bits.iter().map(bit).collect(),
             about: self.about.clone(),
             source: self.source.clone(),
             model: self.model,

@@ -59,7 +59,10 @@ fn show_form(definition: &Definition, unit: Option<Unit>, bytes: &[u8]) -> Shown
     let number = |number| show_number(definition, unit, number);
     match definition.form {
         Form::Nested => Shown::problem("its TLVs do not fill it exactly"),
-        Form::Bytes => Shown::default(),
+        Form::Bytes => Shown {
+            meaning: meaning(definition, bytes),
+            ..Shown::default()
+        },
         Form::Varbind => match snmp::text(bytes) {
             Ok(text) => Shown::plain(text),
             Err(problem) => Shown::problem(&problem),
@@ -252,6 +255,20 @@ fn widths(form: Form) -> &'static [usize] {
 /// Whether the numbers of a definition are tenths.
 fn is_tenths(definition: &Definition) -> bool {
     definition.unit == "0.1"
+}
+
+/// What bytes mean: as a number, or by the bits that are set in them.
+fn meaning(definition: &Definition, bytes: &[u8]) -> String {
+    if bytes.len() > 8 {
+        return String::new();
+    }
+    let number = uint(bytes);
+    if let Some(meaning) = definition.meanings.get(&number) {
+        return meaning.clone();
+    }
+    let set = (definition.bits.iter()).filter(|(bit, _)| number >> **bit & 1 == 1);
+    let words: Vec<&str> = set.map(|(_, words)| words.as_str()).collect();
+    words.join(", ")
 }
 
 fn show_number(definition: &Definition, unit: Option<Unit>, number: u64) -> Shown {
@@ -585,6 +602,24 @@ mod tests {
         );
         assert_eq!(read(&definition, &json!("0x09")).as_deref(), Ok(&[9][..]));
         assert_eq!(read(&definition, &json!("0x")).as_deref(), Ok(&[][..]));
+    }
+
+    #[test]
+    fn bytes_have_the_meaning_of_their_number_or_of_their_bits() {
+        let mut policy = definition(Form::Bytes, "", None);
+        policy.bits.insert(1, "no polling".to_owned());
+        policy.bits.insert(31, "no waiting".to_owned());
+        policy.meanings.insert(3, "neither".to_owned());
+        for (bytes, meaning) in [
+            (&[0, 0, 0, 0][..], ""),
+            (&[0, 0, 0, 2], "no polling"),
+            (&[0x80, 0, 0, 3], "no polling, no waiting"),
+            (&[0, 3], "neither"),
+            (&[0xff; 9], ""),
+        ] {
+            let shown = show(&policy, bytes);
+            assert_eq!((shown.value, shown.meaning.as_str()), (None, meaning));
+        }
     }
 
     #[test]

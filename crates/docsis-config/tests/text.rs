@@ -266,9 +266,13 @@ fn a_file_that_cannot_be_is_one_error_with_its_place() {
         ),
         (
             "max_cpe = 1\nmax_cpe = 2",
-            "line 2: found duplicate key, expected TOML",
+            "line 2: max_cpe: found the key a second time, expected one list for TLVs beside each \
+             other (max_cpe = [1, 2]), or a table [[then]] before it",
         ),
-        ("\n\nmax_cpe 1", "line 3: found"),
+        (
+            "\n\nmax_cpe 1",
+            "line 3: not readable: key with no value, expected `=`",
+        ),
     ]);
 }
 
@@ -277,7 +281,7 @@ fn wrong_json_is_one_error_with_its_place() {
     assert_refused(&[
         (
             "{\"tlvs\": [",
-            "line 1: found EOF while parsing a list, expected JSON",
+            "line 1: not readable: EOF while parsing a list",
         ),
         ("{}", "tlvs: found nothing, expected a list of TLVs"),
         (

@@ -14,7 +14,7 @@ pub struct TextError {
     pub path: String,
     /// What was found.
     pub found: String,
-    /// What is expected there.
+    /// What is expected there; empty if the text cannot be read at all.
     pub expected: String,
     /// What may be meant instead.
     pub meant: Option<String>,
@@ -56,7 +56,11 @@ impl fmt::Display for TextError {
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;
         }
-        write!(f, "found {}, expected {}", self.found, self.expected)?;
+        if self.expected.is_empty() {
+            write!(f, "not readable: {}", self.found)?;
+        } else {
+            write!(f, "found {}, expected {}", self.found, self.expected)?;
+        }
         match &self.meant {
             Some(meant) => write!(f, "; did you mean {meant}?"),
             None => Ok(()),

@@ -22,7 +22,7 @@ pub fn from_json(text: &str) -> Result<File, TextError> {
             let end = message.rfind(" at line ").unwrap_or(message.len());
             TextError {
                 line: Some(error.line()),
-                ..TextError::new("", message[..end].to_owned(), "JSON")
+                ..TextError::new("", message[..end].to_owned(), "")
             }
         })?;
     let top = object(&json, "")?;

@@ -17,14 +17,7 @@ use crate::value::{found_words, unhex};
 ///
 /// If the text is no TOML, or has a name or value that does not fit.
 pub fn from_toml(text: &str) -> Result<File, TextError> {
-    let table = DeTable::parse(text).map_err(|error| {
-        let message: Vec<&str> = error.message().split_whitespace().collect();
-        let wrong = TextError::new("", message.join(" "), "TOML");
-        match error.span() {
-            Some(span) => wrong.at(text, span.start),
-            None => wrong,
-        }
-    })?;
+    let table = DeTable::parse(text).map_err(|error| unreadable(text, &error))?;
     let table = table.get_ref();
     let mut reader = Reader {
         text,
@@ -37,6 +30,25 @@ pub fn from_toml(text: &str) -> Result<File, TextError> {
     let mut tlvs = Tlvs::default();
     reader.tlvs(&Scope::outermost(kind), table, "", 0, &mut tlvs)?;
     tlvs.into_file(kind, reader.rest)
+}
+
+/// Why a text is no TOML.
+fn unreadable(text: &str, error: &toml::de::Error) -> TextError {
+    let message: Vec<&str> = error.message().split_whitespace().collect();
+    let message = message.join(" ");
+    let Some(span) = error.span() else {
+        return TextError::new("", message, "");
+    };
+    let key = text.get(span.clone()).unwrap_or_default();
+    let wrong = if message == "duplicate key" {
+        let expected = format!(
+            "one list for TLVs beside each other ({key} = [1, 2]), or a table [[{THEN}]] before it"
+        );
+        TextError::new(key, "the key a second time", expected)
+    } else {
+        TextError::new("", message, "")
+    };
+    wrong.at(text, span.start)
 }
 
 struct Reader<'a> {

@@ -114,7 +114,10 @@ impl Page {
     }
 
     fn header(&mut self, key: &str, comment: &str) {
-        for part in ["\n[[", key, "]] # ", comment, "\n"] {
+        if !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+        for part in ["[[", key, "]] # ", comment, "\n"] {
             self.text += part;
         }
     }
