@@ -179,6 +179,7 @@ fn read_form(
             Ok(address) => Ok(address.octets().to_vec()),
             Err(_) => Err(expected()),
         },
+        (Form::Bytes, Json::String(text)) => meant(definition, text).ok_or_else(expected),
         (Form::Varbind, Json::String(text)) => snmp::read(text).ok_or_else(expected),
         (Form::Mac, Json::String(text)) => read_mac(text).ok_or_else(expected),
         _ => Err(expected()),
@@ -269,6 +270,14 @@ fn meaning(definition: &Definition, bytes: &[u8]) -> String {
     let set = (definition.bits.iter()).filter(|(bit, _)| number >> **bit & 1 == 1);
     let words: Vec<&str> = set.map(|(_, words)| words.as_str()).collect();
     words.join(", ")
+}
+
+/// The bytes that have a meaning.
+fn meant(definition: &Definition, meaning: &str) -> Option<Vec<u8>> {
+    let (length, most) = definition.length;
+    let is_it = |(_, words): &(&u64, &String)| words.eq_ignore_ascii_case(meaning);
+    let (number, _) = definition.meanings.iter().find(is_it)?;
+    (length == most && length <= 8).then(|| number.to_be_bytes()[8 - length..].to_vec())
 }
 
 fn show_number(definition: &Definition, unit: Option<Unit>, number: u64) -> Shown {
@@ -620,6 +629,10 @@ mod tests {
             let shown = show(&policy, bytes);
             assert_eq!((shown.value, shown.meaning.as_str()), (None, meaning));
         }
+        policy.length = (4, 4);
+        let read = |value| read(&policy, &value);
+        assert_eq!(read(json!("Neither")).as_deref(), Ok(&[0, 0, 0, 3][..]));
+        assert!(read(json!("no polling")).is_err());
     }
 
     #[test]

@@ -140,7 +140,12 @@ maximum_sustained_rate = "100 Mbit/s"
 - A key is the name below, one of the operators' names, or the number (`tlv_24`). Upper and lower case and underscores do not
   matter.
 - A number may have a unit (`"10 Mbit/s"`, `"125000 B"`, `"24 KiB"`, `"10 ms"`) or none. The number alone counts the unit that the table says.
-  A number with a meaning may be written as it (`scheduling_type = "best effort"`).
+  A number with a meaning may be written as it (`scheduling_type = "best effort"`). Tenths have a decimal point
+  (`aqm_coupling_factor = 2.0`). Where a service flow has a `data_rate_unit`, `maximum_sustained_rate`, `minimum_reserved_rate` and
+  `peak_traffic_rate` count it.
+- An SNMP object is its id, a type and the value: `"1.3.6.1.2.1.69.1.6.3.0 = Integer 1"`. The types are Integer, Gauge32,
+  Counter32, Counter64, TimeTicks, IPAddress, ObjectID, String, HexString and Null. In a String, `\\n`, `\\r` and `\\t` are a
+  line feed, a carriage return and a tab, and `\\\\` is a backslash.
 - Bytes are `"0x0a0b"`. Every value may be written so, also one that the table does not allow.
 - `pad = 3` are three zero bytes between TLVs, `end = true` is TLV 255, and `rest = "0x…"` are bytes at the end that are no TLV.
   `kind = "mta"` at the top is the file of a telephone adapter.
@@ -366,7 +371,11 @@ def _say(row: Row, number: int) -> str:
 
 
 def _write_about(row: Row) -> str:
-    meanings = "; ".join(f"{number}: {meaning}" for number, meaning in _meanings(row))
+    digits = 2 * row["length"] if row["form"] == "bytes" and isinstance(row["length"], int) else 0
+    meanings = "; ".join(
+        f"{f'0x{number:0{digits}x}' if digits else number}: {meaning}"
+        for number, meaning in _meanings(row)
+    )
     return f"{row['about']} {meanings}." if meanings else str(row["about"])
 
 
@@ -427,8 +436,11 @@ def _define(row: Row, named: dict[tuple[int, ...], Row]) -> dict[str, Any]:
 def _values(row: Row) -> list[dict[str, Any]]:
     """Give the schemas of what may be written as the value of a TLV, bytes aside."""
     form = row["form"]
-    if form in ("bytes", "varbind"):
-        return []
+    meanings = [meaning for _, meaning in _meanings(row)]
+    if form == "bytes":
+        return [{"enum": meanings}] if meanings else []
+    if form == "varbind":
+        return [{"type": "string", "pattern": "^[0-9.]+ *= ?[A-Za-z0-9]+( .*)?$"}]
     if form in ("text", "string"):
         return [{"type": "string"}]
     if form in ("ipv4", "ipv6"):
@@ -443,7 +455,6 @@ def _values(row: Row) -> list[dict[str, Any]]:
         _, units, example = QUANTITIES[row["unit"]]
         pattern = f"^[0-9]+(\\.[0-9]+)? *{units}$"
         values.append({"type": "string", "pattern": pattern, "examples": [example]})
-    meanings = [meaning for _, meaning in _meanings(row)]
     if meanings:
         values.append({"enum": meanings})
     if form.endswith("_list"):
