@@ -1,5 +1,5 @@
-//! The seeds of the fuzzer: the scenarios of this repository and its tests, captures of a run, and
-//! traces; and a dictionary of the grammar's words.
+//! The seeds of the fuzzer: the scenarios of this repository and its tests, captures of a run,
+//! traces, and modems' files; and a dictionary of the words of the grammar and of the table of TLVs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,13 +7,16 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use docsis_config::file::{END, GENERAL, PAD};
+use docsis_config::mic::{self, Which};
+use docsis_config::{Definition, File, Form, Kind, Tlv, definitions, text};
 use headend::scenario::{Format, Scenario};
 use headend::time::{Duration, Instant};
 use headend::units::parse_duration;
 use headend::wire::read;
 use serde_json::Value;
 
-use crate::targets::{FILE, Target};
+use crate::targets::{FILE, SECRET, Target};
 
 /// The folders of the repository that contain scenarios.
 const FOLDERS: [&str; 6] = [
@@ -34,6 +37,8 @@ pub fn of(target: Target, repository: &Path) -> io::Result<Vec<Vec<u8>>> {
     let bytes = |texts: BTreeSet<String>| texts.into_iter().map(String::into_bytes).collect();
     match target {
         Target::Capture => Ok(captures()),
+        Target::ModemFile => Ok(modem_files()),
+        Target::ModemFileText => Ok(modem_file_texts()),
         Target::ScenarioRun => Ok(bytes(shortened(&scenarios(repository)?))),
         Target::ScenarioText => scenarios(repository).map(bytes),
         Target::Trace => Ok(TRACES.map(|text| text.as_bytes().to_vec()).to_vec()),
@@ -198,7 +203,130 @@ fn pcap(file: &[u8], magic: u32, number: fn(u32) -> [u8; 4]) -> Vec<u8> {
     pcap
 }
 
-/// The words that libFuzzer inserts into texts: keys and names of the grammar, and units.
+/// Modems' files: one for each outermost TLV of the table with all that it can hold; some with an
+/// extended MIC, a chain of certificates, pads, settings of a vendor, and what does not fit; and an
+/// MTA's.
+fn modem_files() -> Vec<Vec<u8>> {
+    let outermost = |definition: &&Definition| definition.path.len() == 1;
+    let of = |tlvs: Vec<Tlv>| File {
+        kind: Kind::CableModem,
+        tlvs,
+        rest: Vec::new(),
+    };
+    let mut files = Vec::new();
+    for definition in definitions().filter(outermost) {
+        let file = of(vec![Tlv::new(3, [1]), example(definition)]);
+        files.push(
+            mic::sign(&file, Which::All(SECRET))
+                .unwrap_or(file)
+                .encode(),
+        );
+    }
+    let vendor =
+        |id: [u8; 3], tlvs: Vec<Tlv>| Tlv::nested(43, [vec![Tlv::new(8, id)], tlvs].concat());
+    let extended = |last: Option<Tlv>| {
+        // The bitmap selects 24, 25 and 43.
+        let start = vec![Tlv::new(1, [1]), Tlv::new(2, [0, 0, 0, 0xc0, 0, 0x10])];
+        Tlv::nested(6, start.into_iter().chain(last).collect())
+    };
+    let flow = |number| Tlv::nested(number, vec![Tlv::new(1, [0, 1]), Tlv::new(6, [7])]);
+    for tlvs in [
+        vec![
+            flow(24),
+            vendor(GENERAL, vec![extended(Some(Tlv::new(3, [0; 16])))]),
+        ],
+        vec![flow(25), vendor(GENERAL, vec![extended(None)])],
+        vec![
+            vendor([0, 0, 1], vec![Tlv::new(6, [0]), Tlv::new(1, [1, 9])]),
+            flow(24),
+        ],
+        vec![
+            Tlv::new(81, [7; 254]),
+            Tlv::new(81, [8; 254]),
+            Tlv::new(81, [9; 40]),
+        ],
+        vec![
+            Tlv::bare(PAD),
+            flow(24),
+            Tlv::bare(PAD),
+            Tlv::bare(PAD),
+            Tlv::new(213, []),
+        ],
+        vec![
+            Tlv::new(24, [1, 9, 0]),
+            Tlv::new(25, [35, 2, 2]),
+            Tlv::bare(END),
+        ],
+    ] {
+        let file = of(tlvs);
+        files.push(
+            mic::sign(&file, Which::All(SECRET))
+                .unwrap_or(file)
+                .encode(),
+        );
+    }
+    files.push(vec![24, 9, 1]);
+    files.push(vec![3, 1, 1, 255, 0, 0, 7]);
+    files.push(vec![
+        254, 1, 1, 11, 3, 5, 5, 5, 64, 0, 3, 5, 5, 5, 254, 1, 255,
+    ]);
+    files
+}
+
+/// A TLV with all that it can hold. Where that is longer than its length can say, a part of it.
+fn example(definition: &Definition) -> Tlv {
+    let number = definition.path.last().copied().unwrap_or_default();
+    if definition.form != Form::Nested {
+        let value: Vec<u8> = (1..).take(definition.length.0.max(1)).collect();
+        return Tlv::new(number, value);
+    }
+    let is_below = |other: &&Definition| {
+        other.path.split_last().map(|(_, around)| around) == Some(&definition.path)
+    };
+    let mut tlvs: Vec<Tlv> = definitions().filter(is_below).map(example).collect();
+    let mut rest = 200_usize;
+    tlvs.retain(|tlv| {
+        let length = size(tlv);
+        rest = rest.saturating_sub(length);
+        rest > 0
+    });
+    Tlv::nested(number, tlvs)
+}
+
+/// The bytes of a TLV, at most.
+fn size(tlv: &Tlv) -> usize {
+    let inner: usize = (0..=u8::MAX)
+        .flat_map(|number| tlv.all(number))
+        .map(size)
+        .sum();
+    3 + inner + tlv.bytes().map_or(0, <[u8]>::len)
+}
+
+/// The same files as TOML and as JSON, and texts that describe none.
+fn modem_file_texts() -> Vec<Vec<u8>> {
+    let mut texts = Vec::new();
+    for bytes in modem_files() {
+        let file = File::decode(&bytes);
+        texts.push(text::to_toml(&file).into_bytes());
+        texts.push(text::to_json(&file).into_bytes());
+    }
+    for text in [
+        "max_cpe = 16\n[[UsServiceFlow]]\nUsServiceFlowRef = 1\nMaxRateSustained = 10000000\n",
+        "max_cpe = \"0x10\"\ntlv_213 = \"0x0102\"\npad = 3\nend = true\nrest = \"0x01\"\n",
+        "[[upstream_service_flow]]\nthen = [ { reference = 1 } ]\n[[then]]\nmax_cpe = 1\n",
+        "pad = 4000000000\n",
+        "no_such_setting = 1\n",
+        "max_cpe = [[[[1]]]]\n",
+        "{\"tlvs\": [{\"tlv\": \"24\", \"nested\": [{\"tlv\": \"24.1\", \"value\": 1}]}]}",
+        "{\"kind\": \"mta\", \"tlvs\": [{\"tlv\": \"0\", \"count\": 4000000000}]}",
+    ] {
+        texts.push(text.as_bytes().to_vec());
+    }
+    texts
+}
+
+/// The words that libFuzzer inserts into texts: keys and names of the grammar and of the table of
+/// TLVs, and units.
 pub fn dictionary() -> String {
     let schema = serde_json::from_str(&headend::scenario::schema());
     let mut words: BTreeSet<String> = BTreeSet::new();
@@ -237,6 +365,18 @@ pub fn dictionary() -> String {
         FILE,
     ];
     words.extend(units.map(str::to_owned));
+    words.extend(definitions().map(|definition| definition.name.clone()));
+    let of_files = [
+        "\\\"0x",
+        "then",
+        "pad",
+        "end = true",
+        "rest",
+        "nested",
+        "hex",
+        "tlv_",
+    ];
+    words.extend(of_files.map(str::to_owned));
     words.iter().fold(String::new(), |mut text, word| {
         let _ = writeln!(text, "\"{word}\"");
         text

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use docsis_config::mic::{self, State, Which};
+use docsis_config::{File, Kind, text};
 use headend::metrics::table::{Column, Table};
 use headend::scenario::{self, Format, Override, Scenario};
 use headend::time::{Duration, Instant};
@@ -31,6 +33,10 @@ pub const FILE: &str = "file";
 pub enum Target {
     /// The readers of captures.
     Capture,
+    /// Modems' configuration files.
+    ModemFile,
+    /// Modems' configuration files as text.
+    ModemFileText,
     /// Scenarios that are accepted, and their runs.
     ScenarioRun,
     /// The text of a scenario, and overrides.
@@ -67,17 +73,21 @@ impl Tried {
 
 impl Target {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 6] = [
         Self::ScenarioText,
         Self::ScenarioRun,
         Self::Capture,
         Self::Trace,
+        Self::ModemFile,
+        Self::ModemFileText,
     ];
 
     /// The name of the target.
     pub fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
+            Self::ModemFile => "modem_file",
+            Self::ModemFileText => "modem_file_text",
             Self::ScenarioRun => "scenario_run",
             Self::ScenarioText => "scenario_text",
             Self::Trace => "trace",
@@ -92,6 +102,8 @@ impl Target {
     pub fn attempt(self, input: &[u8]) -> Tried {
         match self {
             Self::Capture => try_capture(input),
+            Self::ModemFile => try_modem_file(input),
+            Self::ModemFileText => try_modem_file_text(input),
             Self::ScenarioRun => try_scenario(input, true),
             Self::ScenarioText => try_scenario(input, false),
             Self::Trace => try_trace(input),
@@ -373,6 +385,87 @@ fn try_trace(input: &[u8]) -> Tried {
     let mut tried = Tried::default();
     for text in TRACED {
         try_with_file(text, input, &mut tried);
+    }
+    tried
+}
+
+/// The secret of the CMTS MICs of these targets.
+pub const SECRET: &[u8] = b"DOCSIS";
+
+/// Takes a file apart and puts it together again, as it is and by way of both texts, and signs it.
+fn try_modem_file(input: &[u8]) -> Tried {
+    let file = File::decode(input);
+    assert!(file.encode() == input, "put together it is the same file");
+    check_texts(&file, input);
+    let is_signed = check_mics(&file);
+    Tried {
+        parses: 1,
+        accepted: u64::from(is_signed),
+        ..Tried::default()
+    }
+}
+
+/// Checks that both texts of a file describe the same bytes.
+fn check_texts(file: &File, bytes: &[u8]) {
+    for (form, text) in [("TOML", text::to_toml(file)), ("JSON", text::to_json(file))] {
+        match text::from_text(&text) {
+            Ok(read) => assert!(read.encode() == bytes, "{form} is the same file: {text}"),
+            Err(error) => panic!("{form} is read again: {error}: {text}"),
+        }
+    }
+}
+
+/// Checks that the MICs of a signed file are right. Returns whether it can be signed.
+fn check_mics(file: &File) -> bool {
+    let found = mic::verify(file, None);
+    assert_eq!(found.is_err(), file.kind == Kind::Mta, "a modem's has MICs");
+    if let Ok(mics) = found {
+        drop(mics.to_json());
+        check_line(&mics.cm.why);
+        check_line(&mics.cmts.why);
+    }
+    if let Ok(signed) = mic::sign(file, Which::Cm) {
+        let found = mic::verify(&File::decode(&signed.encode()), Some(SECRET));
+        let mics = found.expect("a signed file is a modem's");
+        assert_eq!(mics.cm.state, State::Right, "the CM MIC");
+    }
+    match mic::sign(file, Which::All(SECRET)) {
+        Ok(signed) => {
+            let read = File::decode(&signed.encode());
+            assert!(read == signed, "signed it is the same file");
+            let mics = mic::verify(&read, Some(SECRET)).expect("a signed file is a modem's");
+            let extended = mics.extended.map(|extended| extended.finding);
+            let findings = [Some(mics.cm), Some(mics.cmts), extended];
+            for finding in findings.into_iter().flatten() {
+                assert_eq!(finding.state, State::Right, "signed: {finding:?}");
+            }
+            let again = mic::sign(&read, Which::All(SECRET));
+            assert!(again == Ok(signed), "signed twice it is the same file");
+            true
+        }
+        Err(error) => {
+            check_of_file(&error.to_string());
+            false
+        }
+    }
+}
+
+/// Reads the text of a file.
+fn try_modem_file_text(input: &[u8]) -> Tried {
+    let mut tried = Tried::default();
+    let Ok(input) = std::str::from_utf8(input) else {
+        return tried;
+    };
+    tried.parses = 1;
+    match text::from_text(input) {
+        Ok(file) => {
+            tried.accepted = 1;
+            let bytes = file.encode();
+            let read = File::decode(&bytes);
+            assert!(read.encode() == bytes, "put together it is the same file");
+            check_texts(&read, &bytes);
+        }
+        Err(error) => check_sentence(&error.to_string()),
     }
     tried
 }

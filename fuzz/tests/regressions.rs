@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use headend_fuzz::mutate::{Mutator, mutate_in_place};
+use headend_fuzz::mutate_file::{mutate_file, mutate_file_text};
 use headend_fuzz::seeds;
 use headend_fuzz::targets::{Target, Tried, split};
 
@@ -61,6 +62,40 @@ fn files_that_are_mutated_first_are_accepted() {
     // A plain link accepts the traces of opportunities. A cable line has grants in place of them,
     // and refuses all.
     assert!(count >= 9 && tried.runs >= 4, "{count} {tried:?}");
+}
+
+#[test]
+fn modems_files_that_are_mutated_first_are_signed_and_their_texts_are_read() {
+    let (count, tried) = sow(Target::ModemFile);
+    // The last but two does not fit, and the last is an MTA's.
+    assert!(
+        count > 9 && tried.accepted + 5 > count as u64,
+        "{count} {tried:?}"
+    );
+    let (texts, tried) = sow(Target::ModemFileText);
+    assert!(
+        texts > 2 * count && tried.accepted >= 2 * count as u64,
+        "{texts} {tried:?}"
+    );
+}
+
+#[test]
+fn a_mutant_of_a_modems_file_is_another_file() {
+    let seeds = seeds::of(Target::ModemFile, repository()).expect("the repository can be read");
+    let (mut others, mut texts, mut signed) = (0, 0, 0);
+    for (number, seed) in seeds.iter().cycle().take(3000).enumerate() {
+        let mutant = mutate_file(seed, number as u32);
+        others += u32::from(mutant != *seed);
+        signed += Target::ModemFile.attempt(&mutant).accepted;
+        let text = docsis_config::text::to_toml(&docsis_config::File::decode(seed));
+        let mutant = mutate_file_text(text.as_bytes(), number as u32);
+        let mutant = mutant.expect("the text of a file is one");
+        texts += Target::ModemFileText.attempt(&mutant).accepted;
+    }
+    assert!(others > 2500, "{others} of 3000 differ");
+    assert!(signed > 2000, "{signed} of 3000 are signed");
+    assert_eq!(texts, 3000);
+    assert_eq!(mutate_file_text(b"no text of a file", 1), None);
 }
 
 #[test]
