@@ -172,7 +172,7 @@ TARGET ?=
 RUST_HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 
 .PHONY: fuzz
-fuzz: target/tools/bin/cargo-fuzz ## Damaged scenarios, captures and traces against the engine: SECONDS=60 for each target, TARGET=scenario_run for one (needs a C++ compiler)
+fuzz: target/tools/bin/cargo-fuzz ## Damaged scenarios, captures, traces and modems' files against the engine: SECONDS=60 for each target, TARGET=scenario_run for one (needs a C++ compiler)
 	PATH="$(CURDIR)/target/tools/bin:$$PATH" CARGO_PROFILE_RELEASE_LTO=off cargo fuzz build --fuzz-dir fuzz --sanitizer none --features libfuzzer --codegen-units 16 --no-trace-compares
 	@cargo run --profile checked --quiet --package headend-fuzz --example run -- --seconds '$(SECONDS)' --binaries 'target/$(RUST_HOST)/release' $(TARGET)
 

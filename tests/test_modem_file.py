@@ -3,6 +3,8 @@
 import hashlib
 import hmac
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -85,3 +87,27 @@ def test_an_error_in_a_text_says_where() -> None:
     with pytest.raises(_engine.ConfigError) as refused:
         _engine.config_from_text("{")
     assert refused.value.path is None
+
+
+# What a file takes while it is taken apart, signed and written as text, in KiB.
+MEASURED = """
+import resource, sys
+from headend import _engine
+data = bytes.fromhex(sys.argv[1]) * int(sys.argv[2])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+_engine.config_mics(data, b"DOCSIS")
+_engine.config_sign(data, b"DOCSIS")
+for write in (_engine.config_to_toml, _engine.config_to_json):
+    write(data)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count in other units")
+@pytest.mark.parametrize("unit", ["00", "0c00", "0c0101", "18fc" + "010101" * 84])
+def test_a_large_file_takes_a_bounded_amount_of_memory(unit: str) -> None:
+    # 128 KiB is some ten times what modems are given. The most is taken by TLVs without a value, as text.
+    count = (128 << 10) // len(bytes.fromhex(unit))
+    command = [sys.executable, "-c", MEASURED, unit, str(count)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 48 << 10

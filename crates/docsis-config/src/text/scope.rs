@@ -274,8 +274,9 @@ impl Tlvs {
     }
 }
 
-/// The largest file that is made of text, in bytes. A few characters of text can ask for many pads.
-pub(super) const LARGEST: usize = 16 << 20;
+/// The largest file that is made of text, in bytes, because a few characters can stand for many
+/// pads. A modem's file has some kilobytes.
+pub(super) const LARGEST: usize = 1 << 20;
 
 fn too_large(path: &str) -> TextError {
     TextError::new(
