@@ -191,6 +191,9 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
     "more reserved than the sustained rate": (
         "rate_reserved", "error", "24.10", build(up=flow(24, buffer(62_500), u32(10, 20_000_000))),
     ),
+    "more granted than the rate": (
+        "grant_rate", "warning", "24.45", build(up=flow(24, buffer(62_500), u32(45, 20_000_000))),
+    ),
     "burst below a frame": (
         "burst_short", "error", "24.9", build(up=flow(24, buffer(62_500), u32(9, 1000))),
     ),

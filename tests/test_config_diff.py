@@ -230,6 +230,14 @@ def test_a_file_at_a_glance() -> None:
         "when full": "50 ms",
         "AQM": "on, 10 ms",
     }
+    row = seen.to_json()["flows"][0]
+    assert (row["rate_bps"], row["peak_bps"], row["burst_bytes"]) == (
+        10_000_000,
+        20_000_000,
+        50_000,
+    )
+    assert (row["buffer_bytes"], row["buffer_path"], row["delay_ns"]) == (62_500, "24.35.2", 50e6)
+    assert (row["aqm_state"], row["aqm_target_ns"]) == ("on", 10e6)
     assert seen.delays[0] == (
         "Upstream service flow 1: a full buffer of 62500 B delays by 50 ms at 10 Mbit/s, by 25 ms at 20 Mbit/s while the burst"
         " lasts; its AQM keeps about 10 ms."

@@ -49,9 +49,10 @@ _OTHERS = {
 
 @dataclass(frozen=True)
 class FlowRow:
-    """One service flow or aggregate, in words; ``–`` where the file sets nothing.
+    """One service flow or aggregate, in words, with ``–`` where the file sets nothing; and its numbers.
 
-    ``delay`` is how long a packet waits behind a full buffer at the sustained rate; ``delay_ns`` the same as a number.
+    ``delay`` is how long a packet waits behind a full buffer at the sustained rate, ``delay_ns`` the same as a number. The AQM is
+    ``on``, ``off``, or ``unsaid`` where the file says nothing of it; its target is what it keeps where it runs.
     """
 
     path: str
@@ -64,7 +65,14 @@ class FlowRow:
     buffer: str
     delay: str
     aqm: str
-    delay_ns: float | None
+    rate_bps: int | None = None
+    peak_bps: int | None = None
+    burst_bytes: int | None = None
+    buffer_bytes: int | None = None
+    buffer_path: str | None = None
+    delay_ns: float | None = None
+    aqm_state: str | None = None
+    aqm_target_ns: float | None = None
 
     def cells(self) -> tuple[str, ...]:
         """Give the cells of its row, under ``Overview.HEADINGS``."""
@@ -231,7 +239,14 @@ def _draw_flow(flow: ServiceFlow, settings: Settings) -> FlowRow:
         buffer=_buffer(buffer),
         delay=write_time(buffer.delay) if buffer and buffer.delay is not None else "–",
         aqm=_aqm(aqm),
+        rate_bps=_number(flow.rate),
+        peak_bps=_number(flow.peak),
+        burst_bytes=_number(flow.burst),
+        buffer_bytes=buffer.size if buffer else None,
+        buffer_path=buffer.path if buffer else None,
         delay_ns=buffer.delay if buffer else None,
+        aqm_state=aqm.state,
+        aqm_target_ns=aqm.target,
     )
 
 
@@ -248,13 +263,19 @@ def _draw_aggregate(aggregate: Aggregate) -> FlowRow:
         buffer="–",
         delay="–",
         aqm=f"coupled × {aggregate.coupling.value / 10}" if aggregate.coupling else "–",
-        delay_ns=None,
+        rate_bps=_number(aggregate.rate),
+        peak_bps=_number(aggregate.peak),
+        burst_bytes=_number(aggregate.burst),
     )
 
 
 def _name(bundle: Bundle) -> str:
     word = {"up": "up", "down": "down"}[bundle.direction]
     return f"{word} {bundle.reference.value if bundle.reference else '?'}"
+
+
+def _number(setting: Setting | None) -> int | None:
+    return setting.value if setting else None
 
 
 def _limit(rate: Setting | None) -> str:

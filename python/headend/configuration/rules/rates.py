@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from headend.configuration.delay import find_rate
 from headend.configuration.finding import Finding, Rule
 from headend.configuration.settings import RATE_UNITS, Bundle, Setting, Settings
 from headend.configuration.words import write_rate, write_size
@@ -123,6 +124,22 @@ def limits_contradict(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+def grants_exceed_the_rate(settings: Settings) -> Iterator[Finding]:
+    """Find guaranteed grants for more than the flow may send."""
+    for flow in settings.flows:
+        granted, rate = flow.guaranteed_rate, find_rate(flow, settings)
+        if granted and rate and granted.value > rate:
+            yield Finding(
+                "warning",
+                "grant_rate",
+                granted.path,
+                f"The {flow.name} has guaranteed grants of {write_rate(granted.value)}, more than the {write_rate(rate)} that it may"
+                " send: the rest of the grants is empty, and no other modem can use it.",
+                f"Set {granted.path} to at most {write_rate(rate)}.",
+                "MULPI C.2.2.8 (proactive grants); docsis-ns3",
+            )
+
+
 def burst_is_short(settings: Settings) -> Iterator[Finding]:
     """Find a burst below one full frame, which could never pass."""
     for bundle in _bundles(settings):
@@ -171,6 +188,7 @@ RULES: tuple[Rule, ...] = (
     rate_is_impossible,
     unit_is_beyond_old_modems,
     limits_contradict,
+    grants_exceed_the_rate,
     burst_is_short,
     peak_has_no_burst,
 )
