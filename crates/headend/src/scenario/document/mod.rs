@@ -6,7 +6,6 @@ mod json;
 mod lines;
 mod modem_files;
 mod overrides;
-mod queues;
 mod toml;
 
 use std::collections::BTreeMap;

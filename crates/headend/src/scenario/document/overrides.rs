@@ -125,9 +125,10 @@ impl Document {
         let line = match lines.as_slice() {
             [] => return refuse("a file configures a cable modem, and this scenario has no cable line (link.NAME.docsis)".to_owned()),
             [only] => only,
-            several => match several.iter().find(is_bottleneck) {
-                Some(line) => line,
-                None => {
+            several => {
+                if let Some(line) = several.iter().find(is_bottleneck) {
+                    line
+                } else {
                     let keys: Vec<String> =
                         several.iter().map(|line| format!("{line}.config")).collect();
                     return refuse(format!(

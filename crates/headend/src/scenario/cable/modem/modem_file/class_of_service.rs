@@ -49,13 +49,14 @@ pub(super) fn read(
                 up.places.insert("rate", part.place());
             }
             PRIORITY if !has_qos => {
-                if part.uint(1)? > 0 {
-                    notes.push(format!(
+                let is_given = part.uint(1)? > 0;
+                notes.extend(is_given.then(|| {
+                    format!(
                         "{} is not simulated on a line of `{}`",
                         part.place(),
                         preset.name()
-                    ));
-                }
+                    )
+                }));
             }
             PRIORITY => {
                 up.keys.priority = Some(part.uint(1)? as u8);

@@ -214,7 +214,7 @@ fn ethernet(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, F
             // Type 0 is no condition, type 1 an Ethernet type.
             (3, [0, ..]) => {}
             (3, &[1, high, low]) => {
-                found.ethertype = Some(EtherType(u16::from_be_bytes([high, low])))
+                found.ethertype = Some(EtherType(u16::from_be_bytes([high, low])));
             }
             _ => return Ok(Some(call(&part))),
         }

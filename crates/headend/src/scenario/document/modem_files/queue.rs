@@ -6,10 +6,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::modem_files::show;
-use super::{Document, Place};
+use super::writer::show;
 use crate::qdisc::QueueConfig;
 use crate::scenario::cable::modem::modem_file::{Buffer, LatencyControl};
+use crate::scenario::document::{Document, Place};
 use crate::units::{ByteCount, Limit};
 
 /// A queue, and what a file says of it.

@@ -1,213 +1,23 @@
-//! Files of modems in a document: what they say becomes keys, so that a modem with a file is exactly
-//! a modem with these keys.
-//!
-//! A key that an override has written goes before the file. So does one that the text writes beside
-//! the text's own `config`. A `config` that an override has written goes before the text.
-//!
-//! A file says all that there is to say of a service flow: what it leaves out has the default of the
-//! specification, whatever the scenario has. What no file can say stays the scenario's.
+//! Writes one modem's file into a document, unless something else goes before it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::overrides::is_inside;
-use super::queues::{FileQueue, Size};
-use super::{Document, Override, Place};
+use super::queue::{FileQueue, Size};
+use super::{Target, refuse_file};
 use crate::link::docsis::preset::Preset;
 use crate::scenario::cable::modem::modem_file::{FileError, FileFlow, ModemFile, TlvPlace};
 use crate::scenario::cable::{OneWay, ServiceFlow, Upstream, default_queue, modem_queue};
+use crate::scenario::document::{Document, Place};
 use crate::scenario::error::{Origin, Problem, ScenarioError};
-use crate::scenario::files::find_file;
+use crate::scenario::queue::Queue;
 use crate::scenario::span::Several;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate, parse_bytes, parse_duration, parse_rate};
 
-/// A modem, or all modems of a line, with a file to be read.
-#[derive(Debug, Clone)]
-struct Target {
-    /// The path of the line.
-    line: String,
-    /// The table with the key `config`: the line, or one of its modems.
-    table: String,
-    file: String,
-    /// An override names the file.
-    is_override: bool,
-    /// Tables that get its further service flows: a line does not give them to modems that have
-    /// a file of their own.
-    further: Vec<String>,
-}
-
-/// Sentences about files, each with the keys of the modems that it is about.
-type Notes = Vec<(String, Vec<String>)>;
-
-impl Document {
-    /// The keys that name a modem's file that is still to be read, with the file's name.
-    pub(in crate::scenario) fn modem_files(&self) -> Vec<(String, String)> {
-        let targets = self.targets().into_iter();
-        targets
-            .map(|target| (format!("{}.config", target.table), target.file))
-            .collect()
-    }
-
-    /// Puts what files say in place, and then the overrides `of_files`, whose names only a file can
-    /// have.
-    pub(super) fn read_modem_files(
-        &mut self,
-        files: &BTreeMap<String, Vec<u8>>,
-        of_files: &[Override],
-    ) -> Result<(), ScenarioError> {
-        let mut notes = Notes::new();
-        let mut queues = Vec::new();
-        for target in self.targets() {
-            let key = format!("{}.config", target.table);
-            let bytes = find_file(&key, &target.file, files).map_err(|error| self.locate(error))?;
-            let preset = self.preset(&target.line);
-            let file = ModemFile::read(bytes, preset)
-                .map_err(|error| refuse_file(&key, &target.file, error))?;
-            let mut writer = Writer {
-                document: self,
-                target: &target,
-                preset,
-                replaced: Vec::new(),
-                beside: Vec::new(),
-                notes: Vec::new(),
-                queues: &mut queues,
-            };
-            writer.write(file)?;
-            let read = format!("{}.config_read", target.table);
-            writer.document.set(&read, json!(true), None);
-            for sentence in writer.sentences() {
-                match notes.iter_mut().find(|(known, _)| *known == sentence) {
-                    Some((_, keys)) => keys.push(key.clone()),
-                    None => notes.push((sentence, vec![key.clone()])),
-                }
-            }
-        }
-        for (path, text) in of_files {
-            self.replace(path, text)?;
-        }
-        // An override that names another discipline leaves it the file's buffer.
-        for queue in queues {
-            if self.is_overridden(&queue.path) {
-                self.fill_queue(&queue);
-            }
-        }
-        self.notes = notes.into_iter().map(sentence_with_keys).collect();
-        Ok(())
-    }
-
-    /// Modems whose files are still to be read, lines before their modems.
-    fn targets(&self) -> Vec<Target> {
-        let mut found = Vec::new();
-        for line in self.cable_lines() {
-            let modems = self
-                .at(&line)
-                .and_then(|line| line.get("modem")?.as_object());
-            let modems: Vec<String> = (modems.into_iter().flat_map(Map::keys))
-                .map(|name| format!("{line}.modem.{name}"))
-                .collect();
-            let has_none = |modem: &&String| self.at(&format!("{modem}.config")).is_none();
-            let further = match modems.as_slice() {
-                [] => vec![line.clone()],
-                modems => modems.iter().filter(has_none).cloned().collect(),
-            };
-            found.extend(self.target(&line, &line, further));
-            for modem in &modems {
-                found.extend(self.target(&line, modem, vec![modem.clone()]));
-            }
-        }
-        found
-    }
-
-    fn target(&self, line: &str, table: &str, further: Vec<String>) -> Option<Target> {
-        let key = format!("{table}.config");
-        let file = self.at(&key)?.as_str()?.to_owned();
-        let is_override = self.is_overridden(&key);
-        let is_read = self.at(&format!("{table}.config_read")) == Some(&Value::Bool(true));
-        (is_override || !is_read).then(|| Target {
-            line: line.to_owned(),
-            table: table.to_owned(),
-            file,
-            is_override,
-            further,
-        })
-    }
-
-    /// The generation of a line; the default if it makes no sense, which is found later.
-    fn preset(&self, line: &str) -> Preset {
-        let written = self.at(&format!("{line}.preset")).cloned();
-        let preset = written.and_then(|preset| serde_json::from_value(preset).ok());
-        preset.unwrap_or_default()
-    }
-
-    /// Whether an override has written the value at `path`, or a table around it.
-    pub(super) fn is_set_whole(&self, path: &str) -> bool {
-        let holds = |other: &String| other == path || is_inside(path, other);
-        self.overridden.iter().any(holds)
-    }
-
-    /// Whether an override has written the value at `path`, a part of it, or a table around it.
-    pub(super) fn is_overridden(&self, path: &str) -> bool {
-        self.is_set_whole(path) || self.overridden.iter().any(|other| is_inside(other, path))
-    }
-
-    /// Sets a value that a file gives. Where something else than a table is in its way, nothing
-    /// happens: that is found later.
-    pub(super) fn set(&mut self, path: &str, value: Value, place: Option<Place>) {
-        let (around, key) = path.rsplit_once('.').unwrap_or(("", path));
-        let table = around.split('.').try_fold(&mut self.tree, |tree, key| {
-            let entries = tree.as_object_mut()?;
-            Some(entries.entry(key).or_insert_with(|| json!({})))
-        });
-        let Some(table) = table.and_then(Value::as_object_mut) else {
-            return;
-        };
-        table.insert(key.to_owned(), value);
-        self.places.retain(|other, _| !is_inside(other, path));
-        match place {
-            Some(place) => self.places.insert(path.to_owned(), place),
-            None => self.places.remove(path),
-        };
-    }
-
-    pub(super) fn remove(&mut self, path: &str) {
-        let (around, key) = path.rsplit_once('.').unwrap_or(("", path));
-        let pointer = format!("/{}", around.replace('.', "/"));
-        let table = self
-            .tree
-            .pointer_mut(&pointer)
-            .and_then(Value::as_object_mut);
-        if let Some(table) = table {
-            table.shift_remove(key);
-        }
-        self.places
-            .retain(|other, _| other != path && !is_inside(other, path));
-    }
-}
-
-/// The error of a file, with its place.
-fn refuse_file(key: &str, file: &str, error: FileError) -> ScenarioError {
-    let place = match error.place {
-        Some(place) => format!("{file}: {place}"),
-        None => file.to_owned(),
-    };
-    ScenarioError::invalid(key, error.why).with_origin(Some(Origin::File(place)))
-}
-
-/// Keys that are named in a warning.
-const MOST_NAMED: usize = 3;
-
-fn sentence_with_keys((sentence, keys): (String, Vec<String>)) -> String {
-    let named = keys[..keys.len().min(MOST_NAMED)].join(", ");
-    match keys.len() {
-        0..=MOST_NAMED => format!("{named}: {sentence}"),
-        many => format!("{named} and {} more: {sentence}", many - MOST_NAMED),
-    }
-}
-
 /// Writes one file's settings into the document.
-struct Writer<'a> {
+pub(super) struct Writer<'a> {
     document: &'a mut Document,
     target: &'a Target,
     preset: Preset,
@@ -241,8 +51,31 @@ fn defaults(direction: OneWay) -> Vec<(&'static str, Value)> {
 /// Keys that a service class may give besides, which no file has.
 const OF_CLASS: [&str; 4] = ["peak_burst", "dequeue_at", "ack_acceleration", "queue"];
 
+/// The values of a service flow by its keys, with their places in the file.
+type Keys = BTreeMap<String, (Value, Option<TlvPlace>)>;
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(
+        document: &'a mut Document,
+        target: &'a Target,
+        preset: Preset,
+        queues: &'a mut Vec<FileQueue>,
+    ) -> Self {
+        Self {
+            document,
+            target,
+            preset,
+            replaced: Vec::new(),
+            beside: Vec::new(),
+            notes: Vec::new(),
+            queues,
+        }
+    }
+}
+
 impl Writer<'_> {
-    fn write(&mut self, file: ModemFile) -> Result<(), ScenarioError> {
+    /// Writes all of it.
+    pub(super) fn write(&mut self, file: ModemFile) -> Result<(), ScenarioError> {
         self.notes = file.notes;
         if file.flows.iter().any(|flow| flow.direction == OneWay::Up) {
             let key = "upstream_aqm_disabled";
@@ -284,7 +117,7 @@ impl Writer<'_> {
     }
 
     /// The warnings about this file.
-    fn sentences(&self) -> Vec<String> {
+    pub(super) fn sentences(&self) -> Vec<String> {
         let file = &self.target.file;
         let mut found = Vec::new();
         if !self.replaced.is_empty() {
@@ -307,10 +140,7 @@ impl Writer<'_> {
 
     /// The values that a file gives a service flow by its keys, on those of its service class. Each
     /// has its place in the file, unless it is the class's.
-    fn keys_of(
-        &mut self,
-        flow: &FileFlow,
-    ) -> Result<BTreeMap<String, (Value, Option<TlvPlace>)>, ScenarioError> {
+    fn keys_of(&mut self, flow: &FileFlow) -> Result<Keys, ScenarioError> {
         let mut keys = BTreeMap::new();
         if let Some((name, place)) = &flow.class {
             for (key, value) in self.class(name, place, flow.direction)? {
@@ -369,7 +199,7 @@ impl Writer<'_> {
     fn write_primary(
         &mut self,
         flow: &FileFlow,
-        keys: &BTreeMap<String, (Value, Option<TlvPlace>)>,
+        keys: &Keys,
         default_buffer: Option<&(Duration, TlvPlace)>,
     ) {
         let table = format!("{}stream", flow.direction.name());
@@ -403,7 +233,7 @@ impl Writer<'_> {
         let written = class.flatten().or_else(of_line).cloned();
         written.unwrap_or_else(|| match table {
             "upstream" => json!(modem_queue(self.preset)),
-            _ => json!(crate::scenario::queue::Queue::default()),
+            _ => json!(Queue::default()),
         })
     }
 
@@ -411,7 +241,7 @@ impl Writer<'_> {
         &mut self,
         path: &str,
         flow: &FileFlow,
-        keys: &BTreeMap<String, (Value, Option<TlvPlace>)>,
+        keys: &Keys,
         default_buffer: Option<&(Duration, TlvPlace)>,
     ) {
         if self.document.at(path).is_none() {
@@ -524,7 +354,7 @@ impl Writer<'_> {
             return;
         }
         let tables = std::iter::once(&self.target.table).chain(&self.target.further);
-        let tables: std::collections::BTreeSet<String> = tables.cloned().collect();
+        let tables: BTreeSet<String> = tables.cloned().collect();
         for table in tables {
             let entries = self.document.at(&format!("{table}.{key}"));
             let entries = entries.and_then(Value::as_object).into_iter().flatten();
@@ -621,7 +451,7 @@ fn name_of(flow: &FileFlow, names: &[String]) -> String {
         return format!("{direction}_{reference}");
     }
     let free = |number: &usize| !names.contains(&format!("{direction}_{number}"));
-    let number = (2..).find(free).unwrap_or_default();
+    let number = (2..=usize::from(u16::MAX)).find(free).unwrap_or_default();
     format!("{direction}_{number}")
 }
 
@@ -650,12 +480,13 @@ fn is_same(one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_str(), other.as_str()) else {
         return false;
     };
-    fn agree<T: PartialEq>(parse: fn(&str) -> Option<T>, one: &str, other: &str) -> bool {
-        parse(one).is_some_and(|one| parse(other) == Some(one))
-    }
     agree(parse_rate, one, other)
         || agree(parse_bytes, one, other)
         || agree(parse_duration, one, other)
+}
+
+fn agree<T: PartialEq>(parse: fn(&str) -> Option<T>, one: &str, other: &str) -> bool {
+    parse(one).is_some_and(|one| parse(other) == Some(one))
 }
 
 /// A value of the scenario in a sentence.

@@ -1,0 +1,198 @@
+//! Files of modems in a document: what they say becomes keys, so that a modem with a file is exactly
+//! a modem with these keys.
+//!
+//! A key that an override has written goes before the file. So does one that the text writes beside
+//! the text's own `config`. A `config` that an override has written goes before the text.
+//!
+//! A file says all that there is to say of a service flow: what it leaves out has the default of the
+//! specification, whatever the scenario has. What no file can say stays the scenario's.
+
+mod queue;
+mod writer;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use self::writer::Writer;
+use super::overrides::is_inside;
+use super::{Document, Override, Place};
+use crate::link::docsis::preset::Preset;
+use crate::scenario::cable::modem::modem_file::{FileError, ModemFile};
+use crate::scenario::error::{Origin, ScenarioError};
+use crate::scenario::files::find_file;
+
+/// A modem, or all modems of a line, with a file to be read.
+#[derive(Debug, Clone)]
+struct Target {
+    /// The path of the line.
+    line: String,
+    /// The table with the key `config`: the line, or one of its modems.
+    table: String,
+    file: String,
+    /// An override names the file.
+    is_override: bool,
+    /// Tables that get its further service flows: a line does not give them to modems that have
+    /// a file of their own.
+    further: Vec<String>,
+}
+
+/// Sentences about files, each with the keys of the modems that it is about.
+type Notes = Vec<(String, Vec<String>)>;
+
+impl Document {
+    /// The keys that name a modem's file that is still to be read, with the file's name.
+    pub(in crate::scenario) fn modem_files(&self) -> Vec<(String, String)> {
+        let targets = self.targets().into_iter();
+        targets
+            .map(|target| (format!("{}.config", target.table), target.file))
+            .collect()
+    }
+
+    /// Puts what files say in place, and then the overrides `of_files`, whose names only a file can
+    /// have.
+    pub(super) fn read_modem_files(
+        &mut self,
+        files: &BTreeMap<String, Vec<u8>>,
+        of_files: &[Override],
+    ) -> Result<(), ScenarioError> {
+        let mut notes = Notes::new();
+        let mut queues = Vec::new();
+        for target in self.targets() {
+            let key = format!("{}.config", target.table);
+            let bytes = find_file(&key, &target.file, files).map_err(|error| self.locate(error))?;
+            let preset = self.preset(&target.line);
+            let file = ModemFile::read(bytes, preset)
+                .map_err(|error| refuse_file(&key, &target.file, error))?;
+            let mut writer = Writer::new(self, &target, preset, &mut queues);
+            writer.write(file)?;
+            let sentences = writer.sentences();
+            self.set(&format!("{}.config_read", target.table), json!(true), None);
+            for sentence in sentences {
+                match notes.iter_mut().find(|(known, _)| *known == sentence) {
+                    Some((_, keys)) => keys.push(key.clone()),
+                    None => notes.push((sentence, vec![key.clone()])),
+                }
+            }
+        }
+        for (path, text) in of_files {
+            self.replace(path, text)?;
+        }
+        // An override that names another discipline leaves it the file's buffer.
+        for queue in queues {
+            if self.is_overridden(&queue.path) {
+                self.fill_queue(&queue);
+            }
+        }
+        self.notes = notes.into_iter().map(sentence_with_keys).collect();
+        Ok(())
+    }
+
+    /// Modems whose files are still to be read, lines before their modems.
+    fn targets(&self) -> Vec<Target> {
+        let mut found = Vec::new();
+        for line in self.cable_lines() {
+            let modems = self
+                .at(&line)
+                .and_then(|line| line.get("modem")?.as_object());
+            let modems: Vec<String> = (modems.into_iter().flat_map(Map::keys))
+                .map(|name| format!("{line}.modem.{name}"))
+                .collect();
+            let has_none = |modem: &&String| self.at(&format!("{modem}.config")).is_none();
+            let further = match modems.as_slice() {
+                [] => vec![line.clone()],
+                modems => modems.iter().filter(has_none).cloned().collect(),
+            };
+            found.extend(self.target(&line, &line, further));
+            for modem in &modems {
+                found.extend(self.target(&line, modem, vec![modem.clone()]));
+            }
+        }
+        found
+    }
+
+    fn target(&self, line: &str, table: &str, further: Vec<String>) -> Option<Target> {
+        let key = format!("{table}.config");
+        let file = self.at(&key)?.as_str()?.to_owned();
+        let is_override = self.is_overridden(&key);
+        let is_read = self.at(&format!("{table}.config_read")) == Some(&Value::Bool(true));
+        (is_override || !is_read).then(|| Target {
+            line: line.to_owned(),
+            table: table.to_owned(),
+            file,
+            is_override,
+            further,
+        })
+    }
+
+    /// The generation of a line; the default if it makes no sense, which is found later.
+    fn preset(&self, line: &str) -> Preset {
+        let written = self.at(&format!("{line}.preset")).cloned();
+        let preset = written.and_then(|preset| serde_json::from_value(preset).ok());
+        preset.unwrap_or_default()
+    }
+
+    /// Whether an override has written the value at `path`, or a table around it.
+    pub(super) fn is_set_whole(&self, path: &str) -> bool {
+        let holds = |other: &String| other == path || is_inside(path, other);
+        self.overridden.iter().any(holds)
+    }
+
+    /// Whether an override has written the value at `path`, a part of it, or a table around it.
+    pub(super) fn is_overridden(&self, path: &str) -> bool {
+        self.is_set_whole(path) || self.overridden.iter().any(|other| is_inside(other, path))
+    }
+
+    /// Sets a value that a file gives. Where something else than a table is in its way, nothing
+    /// happens: that is found later.
+    pub(super) fn set(&mut self, path: &str, value: Value, place: Option<Place>) {
+        let (around, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let table = around.split('.').try_fold(&mut self.tree, |tree, key| {
+            let entries = tree.as_object_mut()?;
+            Some(entries.entry(key).or_insert_with(|| json!({})))
+        });
+        let Some(table) = table.and_then(Value::as_object_mut) else {
+            return;
+        };
+        table.insert(key.to_owned(), value);
+        self.places.retain(|other, _| !is_inside(other, path));
+        match place {
+            Some(place) => self.places.insert(path.to_owned(), place),
+            None => self.places.remove(path),
+        };
+    }
+
+    pub(super) fn remove(&mut self, path: &str) {
+        let (around, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let pointer = format!("/{}", around.replace('.', "/"));
+        let table = self
+            .tree
+            .pointer_mut(&pointer)
+            .and_then(Value::as_object_mut);
+        if let Some(table) = table {
+            table.shift_remove(key);
+        }
+        self.places
+            .retain(|other, _| other != path && !is_inside(other, path));
+    }
+}
+
+/// The error of a file, with its place.
+fn refuse_file(key: &str, file: &str, error: FileError) -> ScenarioError {
+    let place = match error.place {
+        Some(place) => format!("{file}: {place}"),
+        None => file.to_owned(),
+    };
+    ScenarioError::invalid(key, error.why).with_origin(Some(Origin::File(place)))
+}
+
+/// Keys that are named in a warning.
+const MOST_NAMED: usize = 3;
+
+fn sentence_with_keys((sentence, keys): (String, Vec<String>)) -> String {
+    let named = keys[..keys.len().min(MOST_NAMED)].join(", ");
+    match keys.len() {
+        0..=MOST_NAMED => format!("{named}: {sentence}"),
+        many => format!("{named} and {} more: {sentence}", many - MOST_NAMED),
+    }
+}
