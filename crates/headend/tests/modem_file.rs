@@ -299,3 +299,453 @@ fn a_resolved_scenario_needs_no_file() {
     let queues: Vec<String> = changed.queues().collect();
     assert_eq!(queues, ["cable.up", "cable.down"]);
 }
+
+/// A classifier with conditions on IPv4.
+fn classifier(kind: u8, place: u64, flow: u64, ipv4: Vec<Tlv>) -> Tlv {
+    let conditions = Tlv::nested(9, ipv4);
+    let tlvs = vec![
+        number(1, place, 1),
+        number(3, flow, 2),
+        number(5, place, 1),
+        conditions,
+    ];
+    Tlv::nested(kind, tlvs)
+}
+
+fn expedited() -> Tlv {
+    Tlv::new(1, [0xb8, 0xb8, 0xfc])
+}
+
+/// Primary service flows both ways.
+fn primary() -> [Tlv; 2] {
+    [
+        flow(24, 1, 5_000_000, vec![]),
+        flow(25, 2, 50_000_000, vec![]),
+    ]
+}
+
+const RATES: &str = "upstream.rate = \"5 Mbit/s\"\ndownstream.rate = \"50 Mbit/s\"\n";
+
+#[test]
+fn further_service_flows_take_what_their_classifiers_say() {
+    let grants = vec![
+        number(15, 6, 1),
+        number(16, 0x17f, 4),
+        number(19, 300, 2),
+        number(20, 10_000, 4),
+        number(21, 1_000, 4),
+        number(22, 2, 1),
+    ];
+    let [up, down] = primary();
+    let voice = flow(24, 3, 0, grants);
+    let conditions = vec![
+        expedited(),
+        number(2, 17, 2),
+        number(9, 1, 2),
+        number(10, 60_000, 2),
+    ];
+    let bytes = file(vec![up, voice, down, classifier(22, 1, 3, conditions)]);
+    let keys = r#"
+        [link.cable.docsis.service_flow.up_3]
+        direction = "up"
+        scheduling.ugs = { size = "300 B", interval = "10 ms", jitter = "1 ms", grants = 2 }
+        request_policy = { no_contention = true, no_piggyback = true, no_concatenation = true, no_fragmentation = true }
+        match = { priority = 1, ethertype = "ipv4", protocol = 17, destination_port = "1-60000", tos = { low = 0xb8, high = 0xb8, mask = 0xfc } }
+    "#;
+    assert_alike(bytes.clone(), &format!("{RATES}{keys}"));
+    let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+    assert_eq!(
+        scenario.warnings(),
+        [
+            "link.cable.docsis.config: of the file \"home.cm\": UsServiceFlow[2] RequestOrTxPolicy, TLV 24[2].16: of its bits, 1, 2, 3, 8 are not simulated"
+        ]
+    );
+}
+
+#[test]
+fn every_scheduling_type_has_its_key() {
+    let of_type = |kind: u64, more: Vec<Tlv>| {
+        let [up, down] = primary();
+        let flow = flow(24, 3, 0, [vec![number(15, kind, 1)], more].concat());
+        let take = classifier(22, 1, 3, vec![expedited()]);
+        file(vec![up, flow, down, take])
+    };
+    let scheduling = |bytes: Vec<u8>| {
+        let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+        let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+        json["link"]["cable"]["docsis"]["service_flow"]["up_3"]["scheduling"].to_string()
+    };
+    let polls = || vec![number(17, 5_000, 4), number(18, 800, 4)];
+    assert_eq!(scheduling(of_type(2, vec![])), "\"best_effort\"");
+    assert_eq!(
+        scheduling(of_type(3, polls())),
+        r#"{"nrtps":{"interval":"5 ms","jitter":"800 us"}}"#
+    );
+    assert_eq!(
+        scheduling(of_type(4, polls())),
+        r#"{"rtps":{"interval":"5 ms","jitter":"800 us"}}"#
+    );
+    let grants = vec![number(44, 2_500, 2), number(45, 500_000, 4)];
+    assert_eq!(
+        scheduling(of_type(7, grants)),
+        r#"{"pgs":{"rate":"500 kbit/s","interval":"2.5 ms"}}"#
+    );
+    let size = vec![number(19, 228, 2)];
+    let activity = of_type(5, size);
+    assert!(scheduling(activity.clone()).starts_with(r#"{"ugs":{"size":"228 B""#));
+    let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", activity)]);
+    assert!(
+        scenario.warnings()[0].contains("activity detection"),
+        "{:?}",
+        scenario.warnings()
+    );
+}
+
+#[test]
+fn classifiers_say_what_those_of_the_scenario_say() {
+    let address = |number: u8, text: [u8; 4]| Tlv::new(number, text);
+    let ipv4 = vec![
+        address(3, [10, 0, 0, 1]),
+        address(4, [255, 255, 255, 0]),
+        address(5, [10, 1, 0, 0]),
+        address(6, [255, 0, 0, 255]),
+        number(7, 5000, 2),
+        number(8, 5999, 2),
+    ];
+    let v6 = [vec![0x20, 1, 0xd, 0xb8], vec![0; 12]].concat();
+    let ipv6 = Tlv::nested(
+        12,
+        vec![
+            Tlv::new(1, [1, 1, 1]),
+            number(3, 6, 2),
+            Tlv::new(6, v6),
+            number(7, 32, 1),
+        ],
+    );
+    let of_drop = |place: u64, more: Tlv| Tlv::nested(60, vec![number(1, place, 1), more]);
+    let vlan = Tlv::nested(11, vec![number(2, 7 << 4, 2)]);
+    let arp = Tlv::nested(10, vec![Tlv::new(3, [1, 8, 6])]);
+    let mac = Tlv::nested(10, vec![Tlv::new(1, [0; 12])]);
+    let [up, down] = primary();
+    let bytes = file(vec![
+        up,
+        down,
+        of_drop(1, Tlv::nested(9, ipv4)),
+        of_drop(2, ipv6),
+        of_drop(3, vlan),
+        of_drop(4, arp),
+        of_drop(5, mac),
+    ]);
+    let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+    let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+    let drops = &json["link"]["cable"]["docsis"]["drop"];
+    let of = |name: &str| drops[name].to_string();
+    assert_eq!(
+        of("drop_1"),
+        r#"{"destination":"10.1.0.0/255.0.0.255","source":"10.0.0.1/24","source_port":"5000-5999","priority":0}"#
+    );
+    assert_eq!(
+        of("drop_2"),
+        r#"{"destination":"2001:db8::/32","protocol":6,"tos":{"low":1,"high":1,"mask":1},"priority":0}"#
+    );
+    assert_eq!(of("drop_3"), r#"{"vlan":7,"priority":0}"#);
+    assert_eq!(of("drop_4"), r#"{"ethertype":2054,"priority":0}"#);
+    assert_eq!(of("drop_5"), "null");
+    assert!(
+        scenario.warnings()[0].contains(
+            "TLV 60[5] is left out: its condition DstMacAddress (TLV 60.10.1) is not simulated"
+        ),
+        "{:?}",
+        scenario.warnings()
+    );
+}
+
+#[test]
+fn a_service_class_of_the_scenario_lies_beneath_the_file() {
+    let class = |name: &str| Tlv::new(4, [name.as_bytes(), &[0]].concat());
+    let up = Tlv::nested(
+        24,
+        vec![number(1, 1, 2), class("gold"), number(9, 9_000, 4)],
+    );
+    let down = Tlv::nested(25, vec![number(1, 2, 2), class("2 gold"), number(40, 0, 0)]);
+    let text = line_with(
+        "service_class.gold.upstream = { rate = \"5 Mbit/s\", burst = \"5 kB\", queue.codel.target = \"7 ms\" }\nservice_class.class_2_gold.downstream.rate = \"50 Mbit/s\"",
+    );
+    let scenario = parse(
+        &text,
+        &[("modem", "home.cm")],
+        &[("home.cm", file(vec![up.clone(), down]))],
+    );
+    let keys = "upstream = { rate = \"5 Mbit/s\", burst = \"9 kB\", queue.codel.target = \"7 ms\" }\ndownstream.rate = \"50 Mbit/s\"";
+    assert_eq!(run(&scenario), run(&parse(&line_with(keys), &[], &[])));
+    // An override of the class reaches the file's flow.
+    let faster = parse(
+        &text,
+        &[
+            ("modem", "home.cm"),
+            (
+                "link.cable.docsis.service_class.gold.upstream.rate",
+                "8 Mbit/s",
+            ),
+        ],
+        &[("home.cm", file(vec![up.clone(), flow(25, 2, 0, vec![])]))],
+    );
+    assert!(
+        faster
+            .to_json()
+            .contains("\"rate\": \"8 Mbit/s\",\n          \"burst\": \"9 kB\""),
+        "{}",
+        faster.to_json()
+    );
+    let missing = try_parse(
+        &text.replace("gold", "silver"),
+        &[("modem", "home.cm")],
+        &[("home.cm", file(vec![up]))],
+    );
+    assert_eq!(
+        missing.map(|_| ()),
+        Err("home.cm: UsServiceFlow ServiceClassName, TLV 24.4: no service class is called \"gold\"; expected one of \"silver\", \"class_2_silver\"; the file leaves its rates and buffer to the class, which stands in link.cable.docsis.service_class.gold (link.cable.docsis.config)".to_owned())
+    );
+}
+
+const STREET: &str = r#"
+duration = "2 s"
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "3 Mbit/s"
+downstream.rate = "30 Mbit/s"
+[link.cable.docsis.modem]
+gold.count = 2
+office.downstream.rate = "40 Mbit/s"
+[host]
+desk.via = ["cable.office"]
+family.via = ["cable.gold"]
+[flow.work]
+application = "voice"
+dscp = 46
+host = "desk"
+[flow.home]
+application = "voice"
+dscp = 46
+host = "family"
+"#;
+
+#[test]
+fn a_modem_has_its_own_file_or_that_of_its_line() {
+    let with_voice = |rate: u64| {
+        let voice = flow(24, 3, 1_000_000, vec![]);
+        let take = classifier(22, 1, 3, vec![expedited()]);
+        file(vec![
+            flow(24, 1, rate, vec![]),
+            voice,
+            take,
+            flow(25, 2, 9_000_000, vec![]),
+        ])
+    };
+    let files = [
+        ("street.cm", with_voice(5_000_000)),
+        (
+            "office.cm",
+            file(vec![flow(24, 1, 0, vec![]), flow(25, 2, 8_000_000, vec![])]),
+        ),
+    ];
+    let both = parse(
+        STREET,
+        &[
+            ("link.cable.docsis.config", "street.cm"),
+            ("modem.office", "office.cm"),
+        ],
+        &files,
+    );
+    let keys = r#"
+        upstream.rate = "5 Mbit/s"
+        downstream.rate = "9 Mbit/s"
+        [link.cable.docsis.modem.gold]
+        count = 2
+        [link.cable.docsis.modem.gold.service_flow.up_3]
+        direction = "up"
+        rate = "1 Mbit/s"
+        match = { priority = 1, ethertype = "ipv4", tos = { low = 0xb8, high = 0xb8, mask = 0xfc } }
+        [link.cable.docsis.modem.office]
+        upstream.rate = "unlimited"
+        downstream.rate = "8 Mbit/s"
+        [host]
+    "#;
+    let start = STREET.find("upstream.rate").expect("it is there");
+    let end = STREET.find("[host]").expect("it is there") + "[host]".len();
+    let by_hand = format!("{}{keys}{}", &STREET[..start], &STREET[end..]);
+    assert_eq!(run(&both), run(&parse(&by_hand, &[], &[])));
+    // A key of a flow that only the file has can be set.
+    let set = parse(
+        STREET,
+        &[
+            ("modem.gold", "street.cm"),
+            (
+                "link.cable.docsis.modem.gold.service_flow.up_3.rate",
+                "2 Mbit/s",
+            ),
+        ],
+        &files,
+    );
+    assert!(
+        set.to_json().contains("\"rate\": \"2 Mbit/s\""),
+        "{}",
+        set.to_json()
+    );
+    let unknown = try_parse(
+        STREET,
+        &[
+            ("modem.gold", "street.cm"),
+            (
+                "link.cable.docsis.modem.gold.service_flow.up_4.rate",
+                "2 Mbit/s",
+            ),
+        ],
+        &files,
+    );
+    assert!(unknown.is_err_and(|error| error.contains("no service flow is called \"up_4\"")));
+}
+
+#[test]
+fn the_short_name_of_a_file_is_refused_where_it_means_nothing() {
+    let refuse = |text: &str, path: &str| {
+        try_parse(text, &[(path, "home.cm")], &[]).expect_err("it is refused")
+    };
+    assert_eq!(
+        refuse(STREET, "modem"),
+        "modem: the line has several modems: expected modem.NAME, with one of the names gold, office; or link.cable.docsis.config, for all that have no file of their own (from --set modem=home.cm)"
+    );
+    assert_eq!(
+        refuse(STREET, "modem.ofice"),
+        "link.cable.docsis.modem.ofice.config: no modem is called \"ofice\"; did you mean \"office\"? (from --set modem.ofice=home.cm)"
+    );
+    assert_eq!(
+        refuse(LINE, "modem.home"),
+        "modem.home: the line has one modem, which has no name: expected `modem` alone (from --set modem.home=home.cm)"
+    );
+    let plain =
+        "[link.dsl.point_to_point]\nup.rate = \"1 Mbit/s\"\n[flow.call]\napplication = \"voice\"";
+    assert_eq!(
+        refuse(plain, "modem"),
+        "modem: a file configures a cable modem, and this scenario has no cable line (link.NAME.docsis) (from --set modem=home.cm)"
+    );
+    assert_eq!(
+        refuse(LINE, "modem"),
+        "link.cable.docsis.config: the file \"home.cm\" cannot be read (from --set modem=home.cm)"
+    );
+}
+
+#[test]
+fn an_error_of_a_file_names_the_file_and_the_place_in_it() {
+    let refuse = |bytes: Vec<u8>| {
+        let files = [("home.cm", bytes)];
+        try_parse(LINE, &[("modem", "home.cm")], &files).expect_err("it is refused")
+    };
+    let with = |more: Vec<Tlv>| {
+        let [up, down] = primary();
+        file([vec![up, down], more].concat())
+    };
+    let key = " (link.cable.docsis.config)";
+    let up = |more: Vec<Tlv>| file(vec![flow(24, 1, 5_000_000, more), flow(25, 2, 0, vec![])]);
+    for (bytes, expected) in [
+        (
+            b"NetworkAccess 1;".to_vec(),
+            "home.cm: expected a cable modem's configuration file, found one without a service flow (TLV 24 or 25) and without a class of service (TLV 4); it looks like text, of which `headend config encode` writes a modem's file (link.cable.docsis.config)".to_owned(),
+        ),
+        (
+            vec![254, 1, 1, 254, 1, 255],
+            format!("home.cm: the file is for a telephone adapter (an MTA), and a cable modem's file is expected: that with the service flows{key}"),
+        ),
+        (
+            with(vec![number(3, 0, 1)]),
+            format!("home.cm: NetworkAccess, TLV 3: found 0, no access: the modem would forward nothing for its customers; expected 1{key}"),
+        ),
+        (
+            up(vec![number(9, 100, 4)]),
+            "home.cm: UsServiceFlow MaxTrafficBurst, TLV 24.9: expected at least 1522 B, one Ethernet frame, found 100 B (link.cable.docsis.upstream.burst)".to_owned(),
+        ),
+        (
+            up(vec![number(7, 9, 1)]),
+            "home.cm: UsServiceFlow TrafficPriority, TLV 24.7: expected a traffic priority from 0 to 7, found 9 (link.cable.docsis.upstream.priority)".to_owned(),
+        ),
+        (
+            up(vec![number(27, 9, 2)]),
+            format!("home.cm: UsServiceFlow UpstreamPeakTrafficRate, TLV 24.27: expected 4 bytes, found 2{key}"),
+        ),
+        (
+            up(vec![Tlv::new(35, [2, 4, 0])]),
+            format!("home.cm: UsServiceFlow BufferControl, TLV 24.35: expected TLVs that fill it, found bytes that do not: a length in it is wrong{key}"),
+        ),
+        (
+            up(vec![buffer(1_000)]),
+            "home.cm: UsServiceFlow BufferControl, TLV 24.35: expected room for one packet of 1500 B at least (1518 B), found \"1 kB\" (link.cable.docsis.upstream.queue.docsis_pie.limit)".to_owned(),
+        ),
+        (
+            with(vec![flow(24, 1, 0, vec![])]),
+            format!("home.cm: UsServiceFlow[2] UsServiceFlowRef, TLV 24[2].1: 1 is the reference of another upstream service flow already{key}"),
+        ),
+        (
+            with(vec![classifier(22, 1, 9, vec![expedited()])]),
+            format!("home.cm: UsPacketClass ServiceFlowRef, TLV 22.3: no upstream service flow (TLV 24) of the file has the reference 9{key}"),
+        ),
+    ] {
+        assert_eq!(refuse(bytes), expected);
+    }
+}
+
+#[test]
+fn what_a_file_has_beyond_the_model_is_said_once() {
+    let [up, _] = primary();
+    let inactive = Tlv::nested(24, vec![number(1, 5, 2), number(6, 1, 1)]);
+    let bytes = file(vec![
+        number(3, 1, 1),
+        number(18, 4, 1),
+        up,
+        inactive,
+        flow(
+            24,
+            6,
+            0,
+            vec![number(14, 1522, 2), Tlv::nested(40, vec![number(3, 2, 1)])],
+        ),
+        Tlv::nested(70, vec![number(1, 1, 2)]),
+        Tlv::new(213, [1]),
+    ]);
+    let scenario = parse(
+        LINE,
+        &[("modem", "home.cm")],
+        &[("home.cm", [bytes, vec![24, 9]].concat())],
+    );
+    assert_eq!(scenario.warnings().len(), 1, "{:?}", scenario.warnings());
+    assert_eq!(
+        scenario.warnings()[0],
+        "link.cable.docsis.config: of the file \"home.cm\": the last 2 B are no TLV, and are not read; \
+         UsServiceFlow[2], TLV 24[2] is not active after registration (UsServiceFlow[2] QosParamSetType, TLV 24[2].6): left out; \
+         UsServiceFlow[3] AQMEncodings SFAQMAlgorithm, TLV 24[3].40.3 asks for immediate AQM, which is not simulated: the queue stays the scenario's; \
+         UsServiceFlow[3], TLV 24[3] has no classifier, so that no packet would take it: left out; \
+         the file has no downstream service flow (TLV 25): the downstream stays the scenario's; \
+         not simulated: UsServiceFlow MaxConcatenatedBurst (TLV 24.14), UpstreamAggregateServiceFlow (TLV 70)"
+    );
+}
+
+#[test]
+fn a_class_of_service_gives_a_line_of_docsis_1_0_its_rates() {
+    let class = Tlv::nested(
+        4,
+        vec![
+            number(1, 1, 1),
+            number(2, 8_000_000, 4),
+            number(3, 1_000_000, 4),
+            number(4, 3, 1),
+            number(6, 1600, 2),
+        ],
+    );
+    let bytes = file(vec![class]);
+    let old = LINE.replace("docsis31", "docsis10");
+    let with_file = parse(&old, &[("modem", "home.cm")], &[("home.cm", bytes.clone())]);
+    let keys =
+        "upstream.rate = \"1 Mbit/s\"\nupstream.burst = \"1600 B\"\ndownstream.rate = \"8 Mbit/s\"";
+    let by_hand = parse(&line_with(keys).replace("docsis31", "docsis10"), &[], &[]);
+    assert_eq!(run(&with_file), run(&by_hand));
+    assert_alike(bytes, &format!("{keys}\nupstream.priority = 3"));
+}

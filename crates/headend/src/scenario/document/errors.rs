@@ -22,7 +22,9 @@ impl Document {
         let Some(found) = found.filter(|_| is_bare) else {
             return error;
         };
-        let is_written = self.places.is_empty() || self.places.contains_key(path);
+        let is_of_file = (self.innermost(path))
+            .is_some_and(|(_, place)| matches!(place.value, Origin::File(_)));
+        let is_written = self.places.is_empty() || self.places.contains_key(path) || is_of_file;
         let note = if is_written {
             ""
         } else {
@@ -125,12 +127,14 @@ impl Document {
     /// A key, or a name in place of a table, that is not among `known`.
     fn unknown(&self, path: &str, key: String, mut known: Vec<String>) -> ScenarioError {
         let is_overriding = |place: &Place| matches!(place.key, Origin::Override(_));
-        if path == key
-            && self.places.get(path).is_some_and(is_overriding)
-            && self.bottleneck_queue().is_some()
-        {
-            // An override may also begin with `queue`: see `spelled_out`.
-            known.push("queue".to_owned());
+        if path == key && self.places.get(path).is_some_and(is_overriding) {
+            // An override may also begin with short names: see `spelled_out`.
+            let short = [
+                ("modem", self.cable_lines().next().is_some()),
+                ("queue", self.bottleneck_queue().is_some()),
+            ];
+            let short = short.into_iter().filter(|(_, has_meaning)| *has_meaning);
+            known.extend(short.map(|(name, _)| name.to_owned()));
         }
         let is_last = path == key || path.ends_with(&format!(".{key}"));
         let below = if path.is_empty() {

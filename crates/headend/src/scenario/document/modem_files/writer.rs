@@ -410,6 +410,17 @@ impl Writer<'_> {
 
     /// Writes a value, unless something else goes before it.
     fn put(&mut self, path: &str, value: Value, is_explicit: bool, place: Option<&TlvPlace>) {
+        if let (Some(Value::Object(found)), Value::Object(parts)) = (self.document.at(path), &value)
+            && self.document.is_overridden(path)
+            && !self.document.is_set_whole(path)
+            && found.keys().all(|key| parts.contains_key(key))
+        {
+            // An override has written a part of it only.
+            for (key, part) in parts.clone() {
+                self.put(&format!("{path}.{key}"), part, is_explicit, place);
+            }
+            return;
+        }
         if let Some(found) = self.document.at(path) {
             if is_same(found, &value) || self.document.is_overridden(path) {
                 return;
