@@ -84,6 +84,14 @@ impl LinkConfig {
 }
 
 impl LinkPlan {
+    /// The plan of a cable line.
+    pub(super) fn cable(&self) -> Option<&CablePlan> {
+        match &self.plan {
+            KindPlan::Docsis(line) => Some(line),
+            KindPlan::Dot11b(_) | KindPlan::PointToPoint(_) => None,
+        }
+    }
+
     /// The plan, whatever its kind.
     pub(super) fn medium(&self) -> &dyn Medium {
         match &self.plan {

@@ -37,6 +37,7 @@ mod host;
 mod link;
 mod medium;
 mod memory;
+mod modem_export;
 mod names;
 mod plain;
 mod plan;

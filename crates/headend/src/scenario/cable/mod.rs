@@ -22,6 +22,7 @@ mod written;
 pub use change::Change;
 pub use classifier::{Classifier, EcnField, TypeOfService};
 pub use modem::{Modem, ServiceClass};
+pub(super) use modem::{ModemOf, file_of};
 pub use neighbours::NeighbourLoad;
 pub(super) use overrides::{CableTables, is_from_files};
 pub(super) use plan::{CablePlan, plan};

@@ -29,7 +29,7 @@ pub(in crate::scenario) struct CablePlan {
     /// Share by which the upstream's varies from MAP to MAP.
     pub(super) capacity_variation: f64,
     pub(super) neighbours: Option<NeighbourLoad>,
-    pub(super) modems: Modems,
+    pub(in crate::scenario) modems: Modems,
     /// In order of time.
     pub(super) changes: Vec<ChangePlan>,
 }

@@ -1,11 +1,13 @@
-//! Modems and service classes: how they are [written], their [layers], the modems' plan, and what a
-//! [modem's file](modem_file) says.
+//! Modems and service classes: how they are [written], their [layers], the modems' plan, what a
+//! [modem's file](modem_file) says, and the file that a plan [gives](export).
 
+mod export;
 mod layers;
 pub(in crate::scenario) mod modem_file;
 mod plan;
 mod written;
 
+pub(in crate::scenario) use export::{ModemOf, file_of};
 pub(super) use plan::plan;
 pub(in crate::scenario) use plan::{ModemPlan, Modems, Profile};
 pub use written::{Modem, ServiceClass};

@@ -120,7 +120,7 @@ impl<T> Setting<T> {
     }
 
     /// The value with the path of its key, if there is one.
-    pub(super) fn given(&self) -> Option<(&T, &str)> {
+    pub(in crate::scenario::cable) fn given(&self) -> Option<(&T, &str)> {
         Some((self.value.as_ref()?, &self.path))
     }
 }
@@ -143,6 +143,28 @@ impl Settings {
             queue: Setting::new(path, "queue", keys.queue),
             path: path.to_owned(),
         }
+    }
+
+    /// The paths of all keys that some place gives.
+    pub(in crate::scenario::cable) fn given_paths(&self) -> Vec<&str> {
+        fn path<T>(setting: &Setting<T>) -> Option<&str> {
+            setting.given().map(|(_, path)| path)
+        }
+        let paths = [
+            path(&self.rate),
+            path(&self.peak),
+            path(&self.burst),
+            path(&self.peak_burst),
+            path(&self.minimum_reserved),
+            path(&self.priority),
+            path(&self.scheduling),
+            path(&self.request_policy),
+            path(&self.dequeue_at),
+            path(&self.ack_acceleration),
+            path(&self.aqm_disabled),
+            path(&self.queue),
+        ];
+        paths.into_iter().flatten().collect()
     }
 
     /// The same with the keys of a place further in, at `path`: a value that it gives goes before.

@@ -6,9 +6,9 @@ mod scheduling;
 mod written;
 
 pub use keys::Keys;
-pub(in crate::scenario) use keys::Settings;
 pub(super) use keys::layer;
+pub(in crate::scenario) use keys::{Setting, Settings};
 pub(in crate::scenario) use plan::FlowPlan;
-pub(super) use plan::{Channel, DefaultBuffer, plan, plan_further};
+pub(super) use plan::{Channel, DefaultBuffer, has_aqm, plan, plan_further};
 pub(in crate::scenario) use plan::{default_queue, modem_queue};
 pub use written::{Downstream, OneWay, OwnDownstream, ServiceFlow, Upstream};

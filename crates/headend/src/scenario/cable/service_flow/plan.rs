@@ -261,15 +261,28 @@ fn check_reserved(
 /// that are as elastic as the primary one. (The specification has AQM on best-effort and nrtPS
 /// flows.)
 pub(in crate::scenario) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
-    let is_elastic = matches!(
-        flow.scheduling.0,
-        Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::Pgs(_)
-    );
-    if flow.direction == OneWay::Up && is_elastic {
+    if is_elastic(flow.direction, &flow.scheduling.0) {
         modem_queue(preset)
     } else {
         Queue::default()
     }
+}
+
+/// Whether modems of this generation run AQM on such a service flow unless it is disabled.
+pub(in crate::scenario::cable) fn has_aqm(
+    preset: Preset,
+    direction: OneWay,
+    scheduling: &Scheduling,
+) -> bool {
+    preset.supports(Feature::ModemAqm) && is_elastic(direction, scheduling)
+}
+
+fn is_elastic(direction: OneWay, scheduling: &Scheduling) -> bool {
+    let is_elastic = matches!(
+        scheduling,
+        Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::Pgs(_)
+    );
+    direction == OneWay::Up && is_elastic
 }
 
 /// The default queue of a generation's modems.

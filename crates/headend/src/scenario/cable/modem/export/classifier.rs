@@ -1,0 +1,419 @@
+//! Classifiers as TLVs 22, 23 and 60 (MULPI Annex C.2.1).
+//!
+//! A TLV holds one condition for each field. A scenario's classifier can ask for more: a host or a
+//! port at either end, a name of a host, a field of whichever IP version. It becomes as many TLVs
+//! as it has alternatives, all of the same priority. A host is written as its address.
+
+use docsis_config::Tlv;
+
+use super::note::Notes;
+use super::{ModemOf, u16_tlv};
+use crate::link::docsis::classifier::{ICMP, ICMPV6, IPV4, IPV6, TCP, UDP};
+use crate::scenario::cable::classifier::{Classifier, EcnField, RulePlan, TypeOfService};
+use crate::scenario::cable::service_flow::OneWay;
+use crate::scenario::header_fields::{EtherType, IpProtocol, Network};
+use crate::scenario::host::{HostPlan, find_host};
+use crate::scenario::span::Span;
+
+const REFERENCE: u8 = 1;
+const FLOW_REFERENCE: u8 = 3;
+const PRIORITY: u8 = 5;
+const IPV4_FIELDS: u8 = 9;
+const ETHERNET_FIELDS: u8 = 10;
+const VLAN_FIELDS: u8 = 11;
+const IPV6_FIELDS: u8 = 12;
+
+/// What the type field of an Ethernet frame holds: an Ethernet type.
+const OF_ETHERNET: u8 = 1;
+
+/// The classifiers of a file.
+pub(super) struct Rules<'a> {
+    of: &'a ModemOf<'a>,
+    has_ipv6: bool,
+    pub(super) tlvs: Vec<Tlv>,
+}
+
+/// One alternative of a classifier.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Fields {
+    source: Option<Network>,
+    destination: Option<Network>,
+    source_port: Option<Span<u16>>,
+    destination_port: Option<Span<u16>>,
+    tos: Option<TypeOfService>,
+    protocol: Option<IpProtocol>,
+    ethertype: Option<u16>,
+    vlan: Option<u16>,
+    /// The IP version, as an Ethernet type.
+    version: Option<u16>,
+}
+
+impl<'a> Rules<'a> {
+    pub(super) fn new(of: &'a ModemOf<'a>) -> Self {
+        Self {
+            has_ipv6: of.hosts.values().any(|host| host.ipv6.is_some()),
+            tlvs: Vec::new(),
+            of,
+        }
+    }
+
+    /// Adds the TLVs of a classifier: of the service flow with this reference, or a drop
+    /// classifier.
+    pub(super) fn add(
+        &mut self,
+        number: u8,
+        flow: Option<u16>,
+        direction: OneWay,
+        rule: &RulePlan,
+        notes: &mut Notes,
+    ) {
+        let alternatives = self.alternatives(&rule.classifier, direction);
+        if alternatives.is_empty() {
+            notes.line(format!(
+                "{}: no packet matches it, and the file leaves it out.",
+                rule.path
+            ));
+        }
+        for fields in alternatives {
+            let Ok(reference) = u8::try_from(self.tlvs.len() + 1) else {
+                notes.line(format!(
+                    "{}: a file has at most {} classifiers, and leaves this one out.",
+                    rule.path,
+                    u8::MAX
+                ));
+                return;
+            };
+            let mut tlvs = vec![Tlv::new(REFERENCE, [reference])];
+            tlvs.extend(flow.map(|flow| u16_tlv(FLOW_REFERENCE, flow)));
+            tlvs.push(Tlv::new(PRIORITY, [rule.classifier.priority]));
+            tlvs.extend(fields.tlvs());
+            self.tlvs.push(Tlv::nested(number, tlvs));
+        }
+    }
+
+    /// All combinations of what the conditions ask for.
+    fn alternatives(&self, rule: &Classifier, direction: OneWay) -> Vec<Fields> {
+        let mut all = vec![Fields {
+            source_port: rule.source_port,
+            destination_port: rule.destination_port,
+            protocol: rule.protocol,
+            ethertype: rule.ethertype.map(|EtherType(number)| number),
+            vlan: rule.vlan,
+            version: (rule.ethertype)
+                .and_then(|EtherType(number)| [IPV4, IPV6].contains(&number).then_some(number)),
+            ..Fields::default()
+        }];
+        if let Some(source) = &rule.source {
+            all = each(&all, &self.networks(source), Fields::from_source);
+        }
+        if let Some(destination) = &rule.destination {
+            all = each(&all, &self.networks(destination), Fields::to_destination);
+        }
+        if let Some(name) = &rule.host {
+            let host = find_host(self.of.hosts, name).expect("the check has found it");
+            let is_near = self.place(&host).is_some();
+            let networks = self.networks(&Network::Host(name.clone()));
+            // The customer's host is the source of what goes up, and the network's of what goes
+            // down.
+            let is_source = is_near == (direction == OneWay::Up);
+            let put = if is_source {
+                Fields::from_source
+            } else {
+                Fields::to_destination
+            };
+            all = each(&all, &networks, put);
+        }
+        if let Some(port) = rule.port {
+            let from = each(&all, &[port], Fields::from_port);
+            let to = each(&all, &[port], Fields::to_port);
+            all = from.into_iter().chain(to).collect();
+        }
+        if let Some(all_tos) = type_of_service(rule) {
+            all = each(&all, &all_tos, |fields, tos| {
+                fields.tos = Some(tos.clone());
+                true
+            });
+        }
+        all.iter()
+            .flat_map(|fields| self.of_versions(fields))
+            .collect()
+    }
+
+    /// One for each IP version whose fields it has to name.
+    fn of_versions(&self, fields: &Fields) -> Vec<Fields> {
+        let names_fields = fields.tos.is_some() || fields.protocol.is_some();
+        let versions = match fields.version {
+            Some(version) => vec![Some(version)],
+            None if !names_fields => vec![None],
+            None if self.has_ipv6 => vec![Some(IPV4), Some(IPV6)],
+            None => vec![Some(IPV4)],
+        };
+        let of_version = |version| Fields {
+            version,
+            ..fields.clone()
+        };
+        versions.into_iter().map(of_version).collect()
+    }
+
+    /// The addresses of a condition; several where a host stands for a range of them.
+    fn networks(&self, network: &Network) -> Vec<Network> {
+        let Network::Host(name) = network else {
+            return vec![network.clone()];
+        };
+        let host = find_host(self.of.hosts, name).expect("the check has found it");
+        let (first, count) = match self.place(&host) {
+            Some(Some(place)) => (place, 1),
+            Some(None) | None => (0, host.count.unwrap_or(1)),
+        };
+        match host.ipv6 {
+            Some(address) => (0..count)
+                .map(|place| Network::V6 {
+                    address: address + u128::from(first + place),
+                    prefix: 128,
+                })
+                .collect(),
+            None => blocks(host.address + first, count),
+        }
+    }
+
+    /// Whether the host is behind this modem, and which of its row if there is one behind each of
+    /// several modems.
+    fn place(&self, host: &HostPlan) -> Option<Option<u32>> {
+        let modem = self.of.modem as u32;
+        let mut places = host.via.iter().filter(|place| place.link == self.of.link);
+        places.find_map(|place| {
+            let first = u32::from(place.first);
+            match place.count {
+                Some(count) => (first..first + count)
+                    .contains(&modem)
+                    .then(|| Some(modem - first)),
+                None => (first == modem).then_some(None),
+            }
+        })
+    }
+}
+
+/// Each of `all` with each of `values` put into it, where that can be.
+fn each<T>(all: &[Fields], values: &[T], put: impl Fn(&mut Fields, &T) -> bool) -> Vec<Fields> {
+    let mut found = Vec::new();
+    for fields in all {
+        for value in values {
+            let mut fields = fields.clone();
+            if put(&mut fields, value) {
+                found.push(fields);
+            }
+        }
+    }
+    found
+}
+
+/// The IPv4 addresses of a row of hosts, in as few blocks as there can be.
+fn blocks(first: u32, count: u32) -> Vec<Network> {
+    let mut found = Vec::new();
+    let (mut next, mut left) = (first, count);
+    while left > 0 {
+        let aligned = next.trailing_zeros().min(31);
+        let size = 1 << aligned.min(left.ilog2());
+        found.push(Network::V4 {
+            address: next,
+            mask: !(size - 1),
+        });
+        next += size;
+        left -= size;
+    }
+    found
+}
+
+/// The conditions on the type-of-service byte, as one condition, or as one for each byte that meets
+/// several of them.
+fn type_of_service(rule: &Classifier) -> Option<Vec<TypeOfService>> {
+    let of_dscp = |dscp: Span<u8>| TypeOfService {
+        low: dscp.from << 2,
+        high: dscp.to << 2,
+        mask: 0xfc,
+    };
+    let of_ecn = |field: EcnField| {
+        let bits = match field {
+            EcnField::NotEct => 0,
+            EcnField::Ect1 => 1,
+            EcnField::Ect0 => 2,
+            EcnField::Ce => 3,
+        };
+        TypeOfService {
+            low: bits,
+            high: bits,
+            mask: 3,
+        }
+    };
+    let given = [
+        rule.dscp.map(of_dscp),
+        rule.ecn.map(of_ecn),
+        rule.tos.clone(),
+    ];
+    let given: Vec<TypeOfService> = given.into_iter().flatten().collect();
+    if given.len() <= 1 {
+        return (!given.is_empty()).then_some(given);
+    }
+    let meets = |byte: u8, tos: &TypeOfService| (tos.low..=tos.high).contains(&(byte & tos.mask));
+    let bytes = (0..=u8::MAX).filter(|byte| given.iter().all(|tos| meets(*byte, tos)));
+    Some(
+        bytes
+            .map(|byte| TypeOfService {
+                low: byte,
+                high: byte,
+                mask: u8::MAX,
+            })
+            .collect(),
+    )
+}
+
+impl Fields {
+    fn from_source(&mut self, network: &Network) -> bool {
+        let is_free = self.source.is_none() || self.source.as_ref() == Some(network);
+        self.source = Some(network.clone());
+        is_free && self.is_of(network)
+    }
+
+    fn to_destination(&mut self, network: &Network) -> bool {
+        let is_free = self.destination.is_none() || self.destination.as_ref() == Some(network);
+        self.destination = Some(network.clone());
+        is_free && self.is_of(network)
+    }
+
+    fn from_port(&mut self, port: &Span<u16>) -> bool {
+        self.source_port = meet(self.source_port, *port);
+        self.source_port.is_some()
+    }
+
+    fn to_port(&mut self, port: &Span<u16>) -> bool {
+        self.destination_port = meet(self.destination_port, *port);
+        self.destination_port.is_some()
+    }
+
+    /// Takes the IP version of a network, unless it has another one.
+    fn is_of(&mut self, network: &Network) -> bool {
+        let version = match network {
+            Network::V6 { .. } => IPV6,
+            Network::Host(_) | Network::V4 { .. } => IPV4,
+        };
+        *self.version.get_or_insert(version) == version
+    }
+
+    fn tlvs(&self) -> Vec<Tlv> {
+        let is_ipv6 = self.version == Some(IPV6);
+        let mut ipv4 = Vec::new();
+        let mut ipv6 = Vec::new();
+        if let Some(TypeOfService { low, high, mask }) = self.tos {
+            let tlv = Tlv::new(1, [low, high, mask]);
+            if is_ipv6 {
+                ipv6.push(tlv)
+            } else {
+                ipv4.push(tlv)
+            }
+        }
+        if let Some(protocol) = self.protocol {
+            let protocol = number(protocol, is_ipv6);
+            if is_ipv6 {
+                ipv6.push(u16_tlv(3, protocol))
+            } else {
+                ipv4.push(u16_tlv(2, protocol))
+            }
+        }
+        for (network, at) in [(&self.source, 0), (&self.destination, 2)] {
+            match network {
+                Some(Network::V4 { address, mask }) => {
+                    ipv4.push(Tlv::new(3 + at, address.to_be_bytes()));
+                    ipv4.push(Tlv::new(4 + at, mask.to_be_bytes()));
+                }
+                Some(Network::V6 { address, prefix }) => {
+                    ipv6.push(Tlv::new(4 + at, address.to_be_bytes()));
+                    ipv6.push(Tlv::new(5 + at, [*prefix]));
+                }
+                Some(Network::Host(_)) | None => {}
+            }
+        }
+        // The ports of IPv6 packets stand here too: the IPv6 fields have none.
+        for (port, at) in [(self.source_port, 7), (self.destination_port, 9)] {
+            if let Some(Span { from, to }) = port {
+                ipv4.push(u16_tlv(at, from));
+                ipv4.push(u16_tlv(at + 1, to));
+            }
+        }
+        let ethertype = self.ethertype.map(|ethertype| {
+            let [high, low] = ethertype.to_be_bytes();
+            Tlv::new(3, [OF_ETHERNET, high, low])
+        });
+        // The identifier has the upper twelve bits.
+        let vlan = self.vlan.map(|vlan| u16_tlv(2, vlan << 4));
+        let groups = [
+            (IPV4_FIELDS, ipv4),
+            (ETHERNET_FIELDS, ethertype.into_iter().collect()),
+            (VLAN_FIELDS, vlan.into_iter().collect()),
+            (IPV6_FIELDS, ipv6),
+        ];
+        let given = groups.into_iter().filter(|(_, tlvs)| !tlvs.is_empty());
+        given
+            .map(|(number, tlvs)| Tlv::nested(number, tlvs))
+            .collect()
+    }
+}
+
+/// The ports that are in both.
+fn meet(one: Option<Span<u16>>, other: Span<u16>) -> Option<Span<u16>> {
+    let Some(one) = one else {
+        return Some(other);
+    };
+    one.meets(other).then(|| Span {
+        from: one.from.max(other.from),
+        to: one.to.min(other.to),
+    })
+}
+
+/// The number of an IP protocol, or of a next header.
+fn number(protocol: IpProtocol, is_ipv6: bool) -> u16 {
+    match protocol {
+        IpProtocol::Icmp => u16::from(if is_ipv6 { ICMPV6 } else { ICMP }),
+        IpProtocol::Tcp => u16::from(TCP),
+        IpProtocol::Udp => u16::from(UDP),
+        IpProtocol::Number(number) => number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_addresses_is_a_few_blocks() {
+        let of = |first, count| -> Vec<String> {
+            let blocks = blocks(first, count);
+            blocks.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(of(0x0a00_0001, 1), ["10.0.0.1"]);
+        assert_eq!(
+            of(0x0a00_0001, 6),
+            ["10.0.0.1", "10.0.0.2/31", "10.0.0.4/31", "10.0.0.6"]
+        );
+        assert_eq!(of(0x0a00_0000, 256), ["10.0.0.0/24"]);
+    }
+
+    #[test]
+    fn conditions_on_one_byte_are_one_or_one_for_each_byte() {
+        let of = |text: &str| {
+            let rule: Classifier = toml::from_str(text).expect("a classifier");
+            let all = type_of_service(&rule).unwrap_or_default();
+            all.iter()
+                .map(|tos| [tos.low, tos.high, tos.mask])
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("port = 5"), [[0; 3]; 0]);
+        assert_eq!(of("dscp = 46"), [[0xb8, 0xb8, 0xfc]]);
+        assert_eq!(of("dscp = '40-47'"), [[0xa0, 0xbc, 0xfc]]);
+        assert_eq!(of("ecn = 'ect1'"), [[1, 1, 3]]);
+        assert_eq!(of("dscp = 46\necn = 'ce'"), [[0xbb, 0xbb, 0xff]]);
+        assert_eq!(
+            of("dscp = '0-1'\necn = 'ect0'"),
+            [[2, 2, 0xff], [6, 6, 0xff]]
+        );
+    }
+}

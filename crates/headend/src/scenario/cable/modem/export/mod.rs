@@ -1,0 +1,175 @@
+//! The configuration file of a modem, made from its plan: the way back from keys to TLVs.
+//!
+//! [`service_flow`] writes TLVs 24 and 25, [`queue`] their Buffer Control and AQM encodings,
+//! [`classifier`] TLVs 22, 23 and 60. A DOCSIS 1.0 modem gets a [`class_of_service`] in place of
+//! service flows. The message integrity checks and the end marker are for
+//! [`docsis_config`] to add.
+//!
+//! What no TLV says becomes a note. The file says what the modem has at the start of the run.
+
+mod class_of_service;
+mod classifier;
+mod note;
+mod queue;
+mod service_flow;
+
+use std::collections::BTreeMap;
+
+use docsis_config::{File, Kind, Tlv};
+
+use self::classifier::Rules;
+use self::note::Notes;
+use crate::link::docsis::preset::{Feature, Preset};
+use crate::scenario::cable::plan::CablePlan;
+use crate::scenario::cable::service_flow::{FlowPlan, OneWay};
+use crate::scenario::cable::written::Docsis;
+use crate::scenario::host::HostPlan;
+
+const NETWORK_ACCESS: u8 = 3;
+const MAX_CPE: u8 = 18;
+const UPSTREAM_CLASSIFIER: u8 = 22;
+const DOWNSTREAM_CLASSIFIER: u8 = 23;
+const DROP_CLASSIFIER: u8 = 60;
+const UPSTREAM_AQM_DISABLE: u8 = 76;
+
+/// How many devices of the customer the modem serves. The model has no such limit; this one leaves
+/// room for a home network without a router.
+const DEVICES: u8 = 16;
+
+/// A modem of a line.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::scenario) struct ModemOf<'a> {
+    /// Number of the link.
+    pub(in crate::scenario) link: u16,
+    /// Path of the line.
+    pub(in crate::scenario) path: &'a str,
+    pub(in crate::scenario) written: &'a Docsis,
+    pub(in crate::scenario) plan: &'a CablePlan,
+    /// Which of its modems.
+    pub(in crate::scenario) modem: usize,
+    pub(in crate::scenario) hosts: &'a BTreeMap<String, HostPlan>,
+    /// Service class names stand in place of the values of their classes.
+    pub(in crate::scenario) is_by_class: bool,
+}
+
+/// A service flow with its number in the file.
+struct Referred<'a> {
+    reference: u16,
+    direction: OneWay,
+    flow: &'a FlowPlan,
+}
+
+/// The file of a modem without its checks and its end, and what it does not say.
+pub(in crate::scenario) fn file_of(of: ModemOf<'_>) -> (File, Vec<String>) {
+    let mut notes = Notes::default();
+    let profile = of.plan.modems.profile_of(of.modem);
+    let mut tlvs = vec![Tlv::new(NETWORK_ACCESS, [1]), Tlv::new(MAX_CPE, [DEVICES])];
+    if of.written.preset.supports(Feature::Classifiers) {
+        let flows = referred(&profile.flows);
+        tlvs.extend(rules(&of, &flows, &mut notes));
+        for flow in &flows {
+            tlvs.push(service_flow::tlv(&of, flow, &mut notes));
+        }
+        if profile.flows[0][0].is_modem_aqm_disabled {
+            tlvs.push(Tlv::new(UPSTREAM_AQM_DISABLE, [1]));
+        }
+    } else {
+        tlvs.push(class_of_service::tlv(&of, &profile.flows, &mut notes));
+    }
+    note_line(&of, &mut notes);
+    let file = File {
+        kind: Kind::CableModem,
+        tlvs,
+        rest: Vec::new(),
+    };
+    (file, notes.into_lines())
+}
+
+/// The classifiers of its service flows and its drop classifiers.
+fn rules(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) -> Vec<Tlv> {
+    let mut rules = Rules::new(of);
+    for one in flows {
+        let number = match one.direction {
+            OneWay::Up => UPSTREAM_CLASSIFIER,
+            OneWay::Down => DOWNSTREAM_CLASSIFIER,
+        };
+        for rule in &one.flow.rules {
+            rules.add(number, Some(one.reference), one.direction, rule, notes);
+        }
+    }
+    for rule in &of.plan.modems.profile_of(of.modem).drops {
+        rules.add(DROP_CLASSIFIER, None, OneWay::Up, rule, notes);
+    }
+    rules.tlvs
+}
+
+/// The service flows that are there at the start, with their references: 1 and 2 for the primary
+/// ones. A further one called `up_7` or `down_7` has the reference 7, as it would have had in the
+/// file that gave it this name. The others take what is left.
+fn referred(flows: &[Vec<FlowPlan>; 2]) -> Vec<Referred<'_>> {
+    let ways = [OneWay::Up, OneWay::Down];
+    let primary = |way: OneWay| (way, &flows[way.index()][0]);
+    let further = |way: OneWay| {
+        let flows = flows[way.index()].iter().skip(1);
+        flows
+            .filter(|flow| flow.exists_at_start)
+            .map(move |flow| (way, flow))
+    };
+    let all: Vec<_> = (ways.map(primary).into_iter())
+        .chain(ways.into_iter().flat_map(further))
+        .collect();
+    let wanted = |way: OneWay, flow: &FlowPlan| {
+        let number = flow.name.strip_prefix(way.name())?.strip_prefix('_')?;
+        number.parse().ok().filter(|number: &u16| *number > 2)
+    };
+    let mut references: Vec<Option<u16>> = vec![Some(1), Some(2)];
+    for &(way, flow) in &all[2..] {
+        let wanted = wanted(way, flow).filter(|number| !references.contains(&Some(*number)));
+        references.push(wanted);
+    }
+    for place in 0..references.len() {
+        let is_free = |number: &u16| !references.contains(&Some(*number));
+        let free = (1..=u16::MAX).find(is_free);
+        references[place] = references[place].or(free);
+    }
+    let referred = |((direction, flow), reference): (_, Option<u16>)| {
+        let reference = reference?;
+        Some(Referred {
+            reference,
+            direction,
+            flow,
+        })
+    };
+    all.into_iter()
+        .zip(references)
+        .filter_map(referred)
+        .collect()
+}
+
+/// Notes what is the line's, and what happens during the run.
+fn note_line(of: &ModemOf<'_>, notes: &mut Notes) {
+    for (direction, capacity) in ["upstream", "downstream"].iter().zip(&of.plan.capacity) {
+        if capacity.is_some() {
+            notes.is_unsaid(format!("{}.{direction}.capacity", of.path));
+        }
+    }
+    for change in &of.plan.changes {
+        if change.modem == of.modem {
+            notes.is_unsaid(format!("{}.change.{}", of.path, change.name));
+        }
+    }
+}
+
+/// Whether modems of this generation run AQM on this service flow by themselves.
+fn has_aqm(preset: Preset, one: &Referred<'_>) -> bool {
+    let scheduling = &one.flow.qos.scheduling;
+    crate::scenario::cable::service_flow::has_aqm(preset, one.direction, scheduling)
+}
+
+fn u16_tlv(number: u8, value: u16) -> Tlv {
+    Tlv::new(number, value.to_be_bytes())
+}
+
+fn u32_tlv(number: u8, value: u32) -> Tlv {
+    Tlv::new(number, value.to_be_bytes())
+}

@@ -1,0 +1,140 @@
+//! A service flow's queue as its Buffer Control (24/25.35) and AQM encodings (24/25.40).
+//!
+//! TLVs name one discipline, DOCSIS-PIE, and a size of the buffer in bytes. A drop-tail queue with
+//! the default limit is not written: it is what a flow has whose file says nothing of its buffer.
+
+use docsis_config::Tlv;
+
+use super::note::Notes;
+use super::service_flow::Written;
+use super::{ModemOf, Referred, has_aqm, u32_tlv};
+use crate::aqm::docsis_pie;
+use crate::named::Named;
+use crate::qdisc::{QueueConfig, buffer_control};
+use crate::time::Duration;
+use crate::units::{ByteCount, Rate};
+
+const BUFFER_CONTROL: u8 = 35;
+const MINIMUM: u8 = 1;
+const TARGET: u8 = 2;
+const MAXIMUM: u8 = 3;
+
+const AQM: u8 = 40;
+const AQM_DISABLE: u8 = 1;
+const LATENCY_TARGET: u8 = 2;
+const ALGORITHM: u8 = 3;
+
+/// The algorithm DOCSIS-PIE.
+const PIE: u8 = 1;
+
+pub(super) fn tlvs(
+    of: &ModemOf<'_>,
+    one: &Referred<'_>,
+    written: Written<'_>,
+    notes: &mut Notes,
+) -> Vec<Tlv> {
+    let settings = &one.flow.settings;
+    let is_disabled = settings.aqm_disabled.value.unwrap_or_default();
+    let has_aqm = has_aqm(of.written.preset, one);
+    let mut tlvs = Vec::new();
+    let mut aqm = Vec::new();
+    if let Some((Named(queue), path)) = written.given(&settings.queue) {
+        tlvs.extend(buffer(queue, path, one.flow.rate, notes));
+        aqm = algorithm(queue, path, notes);
+        // Without AQM, the queue of a modem that has AQM drops at its tail.
+        let is_off = is_disabled || has_aqm && drops_at_tail(queue);
+        if is_off || !aqm.is_empty() {
+            aqm.insert(0, Tlv::new(AQM_DISABLE, [u8::from(is_off)]));
+        }
+    } else if written.given(&settings.aqm_disabled).is_some() {
+        aqm.push(Tlv::new(AQM_DISABLE, [u8::from(is_disabled)]));
+    }
+    if !aqm.is_empty() {
+        tlvs.push(Tlv::nested(AQM, aqm));
+    }
+    tlvs
+}
+
+/// Whether it is a buffer alone, without a control law.
+fn drops_at_tail(queue: &QueueConfig) -> bool {
+    matches!(
+        queue,
+        QueueConfig::BufferControl(_) | QueueConfig::DropTail(_)
+    )
+}
+
+/// The size of the buffer.
+fn buffer(queue: &QueueConfig, path: &str, rate: Rate, notes: &mut Notes) -> Option<Tlv> {
+    if *queue == QueueConfig::default() {
+        return None;
+    }
+    let sizes = match queue {
+        QueueConfig::BufferControl(config) => {
+            note_device(config, path, notes);
+            [
+                (MINIMUM, config.minimum),
+                (TARGET, config.target),
+                (MAXIMUM, config.maximum),
+            ]
+        }
+        other => {
+            let limit = other.limit_bytes(rate).map(ByteCount);
+            if limit.is_none() && other.written_limit().is_some() {
+                notes.is_unsaid(format!("{path}.{}.limit", other.name()));
+            }
+            [(MINIMUM, None), (TARGET, limit), (MAXIMUM, None)]
+        }
+    };
+    let sizes = sizes.into_iter().filter_map(|(number, size)| {
+        let size = notes.at_most(path, size?.0, u64::from(u32::MAX));
+        Some(u32_tlv(number, size as u32))
+    });
+    let sizes: Vec<Tlv> = sizes.collect();
+    (!sizes.is_empty()).then(|| Tlv::nested(BUFFER_CONTROL, sizes))
+}
+
+/// Which sizes a device offers, and how it counts, is not the file's.
+fn note_device(config: &buffer_control::Config, path: &str, notes: &mut Notes) {
+    let default = buffer_control::Config::default();
+    let differing = [
+        ("block", config.block != default.block),
+        ("counts", config.counts != default.counts),
+        ("device_minimum", config.device_minimum.is_some()),
+        ("device_maximum", config.device_maximum.is_some()),
+    ];
+    for (key, _) in differing.into_iter().filter(|(_, differs)| *differs) {
+        notes.is_unsaid(format!("{path}.buffer_control.{key}"));
+    }
+}
+
+/// The algorithm and its target, of the one that TLVs name.
+fn algorithm(queue: &QueueConfig, path: &str, notes: &mut Notes) -> Vec<Tlv> {
+    let QueueConfig::DocsisPie(config) = queue else {
+        if !drops_at_tail(queue) {
+            notes.line(format!(
+                "{path}: no TLV names the discipline {}.",
+                queue.name()
+            ));
+        }
+        return Vec::new();
+    };
+    let path = format!("{path}.docsis_pie");
+    let usual = docsis_pie::Config {
+        limit: config.limit,
+        target: config.target,
+        ..docsis_pie::Config::default()
+    };
+    if *config != usual {
+        notes.line(format!(
+            "{path}: of DOCSIS-PIE's parameters, TLVs say only the limit and the target."
+        ));
+    }
+    let most = u32::from(u8::MAX);
+    let path = format!("{path}.target");
+    // 0 stands for the default.
+    let target = (notes.steps(&path, config.target, Duration::from_millis(1), most)).max(1);
+    vec![
+        Tlv::new(LATENCY_TARGET, [target as u8]),
+        Tlv::new(ALGORITHM, [PIE]),
+    ]
+}

@@ -1,0 +1,258 @@
+//! A service flow as TLV 24 or 25 (MULPI Annex C).
+
+use docsis_config::Tlv;
+
+use super::note::Notes;
+use super::{ModemOf, Referred, queue, u16_tlv, u32_tlv};
+use crate::link::docsis::qos::{ProactiveGrants, RequestPolicy, Scheduling, UnsolicitedGrants};
+use crate::link::docsis::service_flow::DequeueAt;
+use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::qdisc::AckAcceleration;
+use crate::scenario::cable::service_flow::{OneWay, Setting, Settings};
+use crate::time::Duration;
+use crate::units::{ByteCount, Rate};
+
+const UPSTREAM: u8 = 24;
+const DOWNSTREAM: u8 = 25;
+
+const REFERENCE: u8 = 1;
+const CLASS_NAME: u8 = 4;
+const SET_TYPE: u8 = 6;
+const PRIORITY: u8 = 7;
+const SUSTAINED_RATE: u8 = 8;
+const BURST: u8 = 9;
+const RESERVED_RATE: u8 = 10;
+const SCHEDULING_TYPE: u8 = 15;
+const REQUEST_POLICY: u8 = 16;
+const POLLING_INTERVAL: u8 = 17;
+const POLL_JITTER: u8 = 18;
+const GRANT_SIZE: u8 = 19;
+const GRANT_INTERVAL: u8 = 20;
+const GRANT_JITTER: u8 = 21;
+const GRANTS: u8 = 22;
+const PEAK_RATE: u8 = 27;
+const RATE_UNIT: u8 = 41;
+const GUARANTEED_INTERVAL: u8 = 44;
+const GUARANTEED_RATE: u8 = 45;
+
+/// Provisioned, admitted and active.
+const ALL_SETS: u8 = 7;
+
+const MICROSECOND: Duration = Duration::from_micros(1);
+
+/// The longest name of a service class: 16 B with the zero at its end.
+const LONGEST_NAME: usize = 15;
+
+/// The units of rates, in bit/s: what TLV 41 numbers from 0 on.
+const RATE_UNITS: [u64; 4] = [1, 1_000, 1_000_000, 1_000_000_000];
+
+pub(super) fn tlv(of: &ModemOf<'_>, one: &Referred<'_>, notes: &mut Notes) -> Tlv {
+    let settings = &one.flow.settings;
+    let class = class_of(of, settings, notes);
+    let mut tlvs = vec![
+        u16_tlv(REFERENCE, one.reference),
+        Tlv::new(SET_TYPE, [ALL_SETS]),
+    ];
+    if let Some(class) = class {
+        tlvs.push(Tlv::new(CLASS_NAME, [class.as_bytes(), &[0]].concat()));
+    }
+    let written = Written { class };
+    tlvs.extend(rates(settings, written, notes));
+    if let Some((ByteCount(burst), path)) = written.given(&settings.burst) {
+        let burst = notes.at_most(path, *burst, u64::from(u32::MAX));
+        tlvs.push(u32_tlv(BURST, burst as u32));
+    }
+    let priority = written.given(&settings.priority);
+    if let Some((&priority, _)) =
+        priority.filter(|(priority, _)| is_worth_saying(**priority, class))
+    {
+        tlvs.push(Tlv::new(PRIORITY, [priority]));
+    }
+    if one.direction == OneWay::Up {
+        tlvs.extend(scheduling(one, written, notes));
+    }
+    tlvs.extend(queue::tlvs(of, one, written, notes));
+    note_device(settings, notes);
+    tlvs.sort_by_key(|tlv| tlv.number);
+    let number = match one.direction {
+        OneWay::Up => UPSTREAM,
+        OneWay::Down => DOWNSTREAM,
+    };
+    Tlv::nested(number, tlvs)
+}
+
+/// Which settings the file writes: all, or those that a class of this name does not give.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written<'a> {
+    class: Option<&'a str>,
+}
+
+impl Written<'_> {
+    /// The value with the path of its key, if the file has to write it.
+    pub(super) fn given<'b, T>(self, setting: &'b Setting<T>) -> Option<(&'b T, &'b str)> {
+        setting.given().filter(|(_, path)| !self.is_of_class(path))
+    }
+
+    /// Whether the class gives the key at `path`.
+    pub(super) fn is_of_class(self, path: &str) -> bool {
+        self.class.is_some() && class_in(path) == self.class
+    }
+}
+
+/// The service class of which some keys of a service flow are, if names are to be written.
+fn class_of<'a>(of: &ModemOf<'_>, settings: &'a Settings, notes: &mut Notes) -> Option<&'a str> {
+    if !of.is_by_class {
+        return None;
+    }
+    let class = settings.given_paths().into_iter().find_map(class_in)?;
+    if class.len() <= LONGEST_NAME {
+        return Some(class);
+    }
+    notes.line(format!(
+        "The name of the service class \"{class}\" is longer than {LONGEST_NAME} bytes: its values are written out."
+    ));
+    None
+}
+
+/// The service class in whose table the key at `path` is.
+fn class_in(path: &str) -> Option<&str> {
+    let (_, rest) = path.split_once(".docsis.service_class.")?;
+    rest.split('.').next()
+}
+
+/// A value of zero is the default, which need not be said, unless a class may say otherwise.
+fn is_worth_saying(value: impl Into<u64>, class: Option<&str>) -> bool {
+    value.into() > 0 || class.is_some()
+}
+
+/// The sustained, reserved and peak rate, in the smallest unit in which they fit into 32 bits.
+fn rates(settings: &Settings, written: Written<'_>, notes: &mut Notes) -> Vec<Tlv> {
+    let given = [
+        (SUSTAINED_RATE, &settings.rate),
+        (RESERVED_RATE, &settings.minimum_reserved),
+        (PEAK_RATE, &settings.peak),
+    ];
+    let given: Vec<(u8, Rate, &str)> = (given.into_iter())
+        .filter_map(|(number, setting)| {
+            let (&rate, path) = written.given(setting)?;
+            (is_worth_saying(rate.0, written.class)).then_some((number, rate, path))
+        })
+        .collect();
+    let most = u64::from(u32::MAX);
+    let fits = |unit: &u64| {
+        given
+            .iter()
+            .all(|(_, rate, _)| rate.0.div_ceil(*unit) <= most)
+    };
+    let place = RATE_UNITS
+        .iter()
+        .position(fits)
+        .unwrap_or(RATE_UNITS.len() - 1);
+    let unit = RATE_UNITS[place];
+    let mut tlvs = Vec::new();
+    for (number, rate, path) in given {
+        let steps = ((rate.0 + unit / 2) / unit).min(most);
+        if steps * unit != rate.0 {
+            let said = Rate(steps * unit);
+            notes.line(format!("{path}: the file says {said} in place of {rate}."));
+        }
+        tlvs.push(u32_tlv(number, steps as u32));
+    }
+    if place > 0 {
+        tlvs.push(Tlv::new(RATE_UNIT, [place as u8]));
+    }
+    tlvs
+}
+
+/// The scheduling type with its parameters, and the request policy.
+fn scheduling(one: &Referred<'_>, written: Written<'_>, notes: &mut Notes) -> Vec<Tlv> {
+    let settings = &one.flow.settings;
+    let mut tlvs = Vec::new();
+    let mut micros = |number: u8, path: &str, time: Duration| {
+        u32_tlv(number, notes.steps(path, time, MICROSECOND, u32::MAX))
+    };
+    if let Some((named, path)) = written.given(&settings.scheduling) {
+        match &named.0 {
+            Scheduling::BestEffort if written.class.is_none() => {}
+            Scheduling::BestEffort => tlvs.push(Tlv::new(SCHEDULING_TYPE, [2])),
+            Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => {
+                let number = if matches!(named.0, Scheduling::NrtPs(_)) {
+                    3
+                } else {
+                    4
+                };
+                tlvs.push(Tlv::new(SCHEDULING_TYPE, [number]));
+                tlvs.push(micros(POLLING_INTERVAL, path, polling.interval));
+                tlvs.push(micros(POLL_JITTER, path, polling.jitter));
+            }
+            Scheduling::Ugs(grants) => {
+                let UnsolicitedGrants {
+                    size,
+                    interval,
+                    jitter,
+                    grants,
+                } = grants;
+                tlvs.push(Tlv::new(SCHEDULING_TYPE, [6]));
+                tlvs.push(micros(GRANT_INTERVAL, path, *interval));
+                tlvs.push(micros(GRANT_JITTER, path, *jitter));
+                let size = notes.at_most(path, size.0, u64::from(u16::MAX));
+                tlvs.push(u16_tlv(GRANT_SIZE, size as u16));
+                tlvs.push(Tlv::new(GRANTS, [*grants]));
+            }
+            Scheduling::Pgs(grants) => {
+                let ProactiveGrants { rate, interval } = grants;
+                tlvs.push(Tlv::new(SCHEDULING_TYPE, [7]));
+                let most = u32::from(u16::MAX);
+                let interval = notes.steps(path, *interval, MICROSECOND, most);
+                tlvs.push(u16_tlv(GUARANTEED_INTERVAL, interval as u16));
+                let rate = notes.at_most(path, rate.0, u64::from(u32::MAX));
+                tlvs.push(u32_tlv(GUARANTEED_RATE, rate as u32));
+            }
+        }
+    }
+    if let Some((policy, _)) = written.given(&settings.request_policy) {
+        let bits = policy_bits(*policy);
+        if is_worth_saying(bits, written.class) {
+            tlvs.push(u32_tlv(REQUEST_POLICY, bits));
+        }
+    }
+    tlvs
+}
+
+/// The request policy as bits, the lowest of which is bit 0.
+fn policy_bits(policy: RequestPolicy) -> u32 {
+    let RequestPolicy {
+        no_contention,
+        no_piggyback,
+        no_concatenation,
+        no_fragmentation,
+        no_contention_while_outstanding,
+    } = policy;
+    let bits = [
+        (0, no_contention),
+        (4, no_piggyback),
+        (5, no_concatenation),
+        (6, no_fragmentation),
+        (10, no_contention_while_outstanding),
+    ];
+    bits.into_iter()
+        .map(|(bit, is_set)| u32::from(is_set) << bit)
+        .sum()
+}
+
+/// Notes what the device does that no file says.
+fn note_device(settings: &Settings, notes: &mut Notes) {
+    if let Some((_, path)) =
+        (settings.peak_burst.given()).filter(|(burst, _)| burst.0 != PEAK_BURST)
+    {
+        notes.is_unsaid(path);
+    }
+    let dequeue_at = settings.dequeue_at.given();
+    if let Some((_, path)) = dequeue_at.filter(|(at, _)| **at != DequeueAt::default()) {
+        notes.is_unsaid(path);
+    }
+    let acceleration = settings.ack_acceleration.given();
+    if let Some((_, path)) = acceleration.filter(|(mode, _)| **mode != AckAcceleration::default()) {
+        notes.is_unsaid(path);
+    }
+}

@@ -1,0 +1,146 @@
+//! The configuration file of a modem of a scenario: which modem is meant, and its file.
+
+use docsis_config::File;
+
+use super::cable::{CablePlan, Docsis, ModemOf, file_of};
+use super::error::ScenarioError;
+use super::link::{LinkConfig, LinkPlan};
+use super::names::unknown;
+use super::plan::Scenario;
+
+/// The key that errors name: the modem is no key of the scenario.
+const PATH: &str = "modem";
+
+/// A cable line of the scenario.
+struct Line<'a> {
+    number: u16,
+    link: &'a LinkPlan,
+    plan: &'a CablePlan,
+    written: &'a Docsis,
+}
+
+impl Scenario {
+    /// The configuration file of a modem, without its message integrity checks and its end, and
+    /// what it does not say of the scenario.
+    ///
+    /// `modem` is called as in the scenario: `home`, or `home.3` of several. Where there are
+    /// several lines, the link's name may go before: `cable.home`. The only modem of a line is
+    /// called as its link. Without `modem`, it is the only one there is. With `is_by_class`, the
+    /// file names service classes in place of their values.
+    ///
+    /// # Errors
+    ///
+    /// There is no such modem, or the name stands for several that differ.
+    pub fn modem_file(
+        &self,
+        modem: Option<&str>,
+        is_by_class: bool,
+    ) -> Result<(File, Vec<String>), ScenarioError> {
+        let lines = self.lines();
+        if lines.is_empty() {
+            let why = "the scenario has no cable line, and so no modem";
+            return Err(ScenarioError::invalid(PATH, why));
+        }
+        let (line, modem) = find(&lines, modem)?;
+        let of = ModemOf {
+            link: line.number,
+            path: &format!("link.{}.docsis", line.link.name),
+            written: line.written,
+            plan: line.plan,
+            modem,
+            hosts: &self.hosts,
+            is_by_class,
+        };
+        Ok(file_of(of))
+    }
+
+    fn lines(&self) -> Vec<Line<'_>> {
+        let links = (0..).zip(&self.links);
+        let lines = links.filter_map(|(number, link)| {
+            let plan = link.cable()?;
+            let LinkConfig::Docsis(written) = &self.raw().link.get(&link.name)?.0 else {
+                return None;
+            };
+            Some(Line {
+                number,
+                link,
+                plan,
+                written,
+            })
+        });
+        lines.collect()
+    }
+}
+
+/// The line and the number of the modem that is called `name`.
+fn find<'a>(
+    lines: &'a [Line<'a>],
+    name: Option<&str>,
+) -> Result<(&'a Line<'a>, usize), ScenarioError> {
+    let mut found: Vec<(&Line<'_>, usize)> = Vec::new();
+    for line in lines {
+        let link = &line.link.name;
+        for (index, modem) in line.plan.modems.all.iter().enumerate() {
+            let group = line.plan.modems.groups[modem.group].name.as_deref();
+            let is_called = |own: Option<&str>, name: &str| match own {
+                Some(own) => {
+                    name == own || name.strip_prefix(link.as_str()) == Some(&format!(".{own}"))
+                }
+                None => name == link,
+            };
+            let is_it = name.is_none_or(|name| {
+                is_called(modem.name.as_deref(), name) || is_called(group, name)
+            });
+            if is_it {
+                found.push((line, index));
+            }
+        }
+    }
+    let Some(&(line, modem)) = found.first() else {
+        return Err(unknown(PATH, PATH, name.unwrap_or_default(), names(lines)));
+    };
+    let profile = |(line, modem): &(&Line<'_>, usize)| line.plan.modems.all[*modem].profile;
+    let first = profile(&found[0]);
+    let are_alike = (found.iter()).all(|one| one.0.number == line.number && profile(one) == first);
+    if are_alike {
+        return Ok((line, modem));
+    }
+    let several = match name {
+        Some(name) => format!("\"{name}\" stands for {} modems that differ", found.len()),
+        None => format!("the scenario has {} modems that differ", found.len()),
+    };
+    let why = format!("{several}: expected one of {}", examples(lines, &found));
+    Err(ScenarioError::invalid(PATH, why))
+}
+
+/// What modems are called: the groups, and single ones where a group's differ.
+fn names(lines: &[Line<'_>]) -> Vec<String> {
+    let mut names = Vec::new();
+    for line in lines {
+        let groups = line.plan.modems.groups.iter();
+        names.extend(groups.map(|group| qualified(lines, line, group.name.as_deref())));
+    }
+    names
+}
+
+/// Some names of single modems among those found.
+fn examples(lines: &[Line<'_>], found: &[(&Line<'_>, usize)]) -> String {
+    const SHOWN: usize = 4;
+    let names = found.iter().map(|(line, modem)| {
+        let name = line.plan.modems.all[*modem].name.as_deref();
+        format!("\"{}\"", qualified(lines, line, name))
+    });
+    let shown: Vec<String> = names.take(SHOWN).collect();
+    let more = if found.len() > SHOWN { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// A modem's or group's name, with its link where there are several lines.
+fn qualified(lines: &[Line<'_>], line: &Line<'_>, name: Option<&str>) -> String {
+    let link = &line.link.name;
+    match name {
+        Some(name) if lines.len() > 1 => format!("{link}.{name}"),
+        Some(name) => name.to_owned(),
+        None => link.clone(),
+    }
+}
