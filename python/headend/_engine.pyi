@@ -75,6 +75,11 @@ class Scenario:
     @property
     def queue_path(self) -> str | None: ...
     def resolved_json(self) -> str: ...
+    # The configuration file of a modem, and a sentence for each thing that it does not say of the scenario. Without a secret
+    # it has no CMTS MIC. `by_class`: it names the modem's service class in place of the values that the class gives.
+    def modem_file(
+        self, modem: str | None = None, secret: bytes | None = None, *, by_class: bool = False
+    ) -> tuple[bytes, list[str]]: ...
 
 @final
 class Columns:

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use docsis_config::mic::{self, Which};
 use headend::scenario::{self, Format, Override};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -104,6 +105,27 @@ impl Scenario {
     #[getter]
     fn queue_path(&self) -> Option<String> {
         self.0.queue_path()
+    }
+
+    /// The configuration file of a modem, and what it does not say of the scenario. With a secret it
+    /// has all message integrity checks, without one only the CM MIC.
+    #[pyo3(signature = (modem = None, secret = None, *, by_class = false))]
+    fn modem_file(
+        &self,
+        py: Python<'_>,
+        modem: Option<&str>,
+        secret: Option<&[u8]>,
+        by_class: bool,
+    ) -> PyResult<(Vec<u8>, Vec<String>)> {
+        let (file, mut notes) = catch_panic(|| self.0.modem_file(modem, by_class))?
+            .map_err(|error| scenario_error(py, &error))?;
+        if secret.is_none() {
+            let note = "Without a secret the file has no CMTS MIC (TLV 7), and a CMTS refuses it.";
+            notes.push(note.to_owned());
+        }
+        let signed = catch_panic(|| mic::sign(&file, secret.map_or(Which::Cm, Which::All)))?;
+        let signed = signed.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((signed.encode(), notes))
     }
 
     fn __repr__(&self) -> String {

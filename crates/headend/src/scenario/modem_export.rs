@@ -109,11 +109,11 @@ fn find<'a>(
         Some(name) => format!("\"{name}\" stands for {} modems that differ", found.len()),
         None => format!("the scenario has {} modems that differ", found.len()),
     };
-    let why = format!("{several}: expected one of {}", examples(lines, &found));
+    let why = format!("{several}: expected one of {}", shown(lines, &found));
     Err(ScenarioError::invalid(PATH, why))
 }
 
-/// What modems are called: the groups, and single ones where a group's differ.
+/// What the modems' groups are called.
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let mut names = Vec::new();
     for line in lines {
@@ -123,16 +123,28 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
     names
 }
 
-/// Some names of single modems among those found.
-fn examples(lines: &[Line<'_>], found: &[(&Line<'_>, usize)]) -> String {
+/// Names of those found, the first few: a group's if its modems are alike, else the modems' own.
+fn shown(lines: &[Line<'_>], found: &[(&Line<'_>, usize)]) -> String {
     const SHOWN: usize = 4;
-    let names = found.iter().map(|(line, modem)| {
-        let name = line.plan.modems.all[*modem].name.as_deref();
-        format!("\"{}\"", qualified(lines, line, name))
-    });
-    let shown: Vec<String> = names.take(SHOWN).collect();
-    let more = if found.len() > SHOWN { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
+    let mut names: Vec<String> = Vec::new();
+    for (line, modem) in found {
+        let modems = &line.plan.modems;
+        let modem = &modems.all[*modem];
+        let mut group = modems.all.iter().filter(|other| other.group == modem.group);
+        let are_alike = group.all(|other| other.profile == modem.profile);
+        let name = if are_alike {
+            modems.groups[modem.group].name.as_deref()
+        } else {
+            modem.name.as_deref()
+        };
+        let name = format!("\"{}\"", qualified(lines, line, name));
+        if names.last() != Some(&name) {
+            names.push(name);
+        }
+    }
+    let more = if names.len() > SHOWN { ", …" } else { "" };
+    names.truncate(SHOWN);
+    format!("{}{more}", names.join(", "))
 }
 
 /// A modem's or group's name, with its link where there are several lines.

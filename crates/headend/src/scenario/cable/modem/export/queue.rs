@@ -1,7 +1,7 @@
 //! A service flow's queue as its Buffer Control (24/25.35) and AQM encodings (24/25.40).
 //!
-//! TLVs name one discipline, DOCSIS-PIE, and a size of the buffer in bytes. A drop-tail queue with
-//! the default limit is not written: it is what a flow has whose file says nothing of its buffer.
+//! TLVs name one discipline, DOCSIS-PIE, and a size of the buffer in bytes. A downstream drop-tail
+//! queue with the default limit is not written: the CMTS has it if the file says nothing.
 
 use docsis_config::Tlv;
 
@@ -11,6 +11,7 @@ use super::{ModemOf, Referred, has_aqm, u32_tlv};
 use crate::aqm::docsis_pie;
 use crate::named::Named;
 use crate::qdisc::{QueueConfig, buffer_control};
+use crate::scenario::cable::service_flow::OneWay;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
@@ -39,7 +40,9 @@ pub(super) fn tlvs(
     let mut tlvs = Vec::new();
     let mut aqm = Vec::new();
     if let Some((Named(queue), path)) = written.given(&settings.queue) {
-        tlvs.extend(buffer(queue, path, one.flow.rate, notes));
+        let is_default = one.direction == OneWay::Down && *queue == QueueConfig::default();
+        let buffer = (!is_default).then(|| buffer(queue, path, one.flow.rate, notes));
+        tlvs.extend(buffer.flatten());
         aqm = algorithm(queue, path, notes);
         // Without AQM, the queue of a modem that has AQM drops at its tail.
         let is_off = is_disabled || has_aqm && drops_at_tail(queue);
@@ -65,9 +68,6 @@ fn drops_at_tail(queue: &QueueConfig) -> bool {
 
 /// The size of the buffer.
 fn buffer(queue: &QueueConfig, path: &str, rate: Rate, notes: &mut Notes) -> Option<Tlv> {
-    if *queue == QueueConfig::default() {
-        return None;
-    }
     let sizes = match queue {
         QueueConfig::BufferControl(config) => {
             note_device(config, path, notes);

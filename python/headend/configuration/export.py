@@ -1,0 +1,72 @@
+"""The configuration file of a modem of a scenario, with its message integrity checks.
+
+The engine makes the file from what it has planned for the modem; nothing here reads a scenario's keys.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from headend.errors import InputError
+
+if TYPE_CHECKING:
+    from headend._engine import Scenario
+
+
+class HasScenario(Protocol):
+    """A scenario that was read, and what it is called; such as a loaded file."""
+
+    @property
+    def name(self) -> str:
+        """What the scenario is called."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The engine's scenario."""
+
+
+def write_for(
+    loaded: HasScenario,
+    modem: str | None = None,
+    secret: bytes | None = None,
+    *,
+    by_class: bool = False,
+) -> tuple[bytes, list[str]]:
+    """Make the configuration file of a modem of a scenario.
+
+    Parameters
+    ----------
+    loaded
+        The scenario.
+    modem
+        The modem's name: ``home``, or ``home.3`` of several, or ``cable.home`` where there are several lines; the only
+        modem of a line is called as its link. None is the only modem there is.
+    secret
+        What the CMTS shares with its provisioning, for the CMTS MIC; it may be empty. Without it the file has no CMTS MIC.
+    by_class
+        Name the modem's service class in place of the values that the class gives.
+
+    Returns
+    -------
+    tuple of bytes and list of str
+        The file, and one sentence for each thing that the file does not say of the scenario.
+
+    Raises
+    ------
+    InputError
+        When there is no such modem, or the name stands for several that differ.
+
+    Examples
+    --------
+    >>> from headend.configuration.export import write_for
+    >>> from headend.scenario.source import load_scenario
+    >>> content, notes = write_for(load_scenario("upload-and-call"), secret=b"DOCSIS")
+    >>> content[:3].hex(), len(content) % 4, notes
+    ('030101', 0, [])
+    """
+    from headend._engine import ScenarioError
+
+    try:
+        return loaded.scenario.modem_file(modem, secret, by_class=by_class)
+    except ScenarioError as error:
+        raise InputError(f"{loaded.name}: {error}") from error
