@@ -1,310 +1,378 @@
-//! Modems' configuration files in scenarios: a file is exactly the keys that it stands for.
-
-mod from_text;
+//! The configuration file of a modem of a scenario: what each key becomes, and what no TLV says.
 
 use std::collections::BTreeMap;
 
-use docsis_config::{File, Kind, Tlv};
-use from_text::Tables;
-use headend::scenario::{Format, Override, RequiredFile, Scenario, required_files};
-use headend::time::Instant;
+use docsis_config::{File, Tlv};
+use headend::scenario::{Format, Scenario};
 
-const LINE: &str = r#"
-duration = "3 s"
-[link.cable.docsis]
-preset = "docsis31"
-[flow.call]
-application = "voice"
-dscp = 46
-[flow.upload]
-application = "bulk"
-direction = "up"
-[flow.download]
-application = "bulk"
-direction = "down"
-"#;
-
-/// A modem's file of these settings.
-fn file(tlvs: Vec<Tlv>) -> Vec<u8> {
-    let kind = Kind::CableModem;
-    let rest = Vec::new();
-    File { kind, tlvs, rest }.encode()
+/// A scenario with these keys of the cable line.
+fn scenario(line: &str) -> Result<Scenario, String> {
+    let text = format!(
+        "duration = '5 s'\n[link.cable.docsis]\n{line}\n[flow.call]\napplication = 'voice'\n"
+    );
+    whole(&text)
 }
 
-/// A setting of a number with so many bytes.
-fn number(number: u8, value: u64, width: usize) -> Tlv {
-    Tlv::new(number, &value.to_be_bytes()[8 - width..])
+fn whole(text: &str) -> Result<Scenario, String> {
+    Scenario::parse(text, Format::Toml, &[], &BTreeMap::new()).map_err(|error| error.to_string())
 }
 
-/// A service flow with a reference, a rate, and more.
-fn flow(kind: u8, reference: u64, rate: u64, more: Vec<Tlv>) -> Tlv {
-    let start = [number(1, reference, 2), number(6, 7, 1), number(8, rate, 4)];
-    Tlv::nested(kind, start.into_iter().chain(more).collect())
-}
-
-/// Buffer Control.
-fn buffer(target: u64) -> Tlv {
-    Tlv::nested(35, vec![number(2, target, 4)])
-}
-
-fn set(overrides: &[(&str, &str)]) -> Vec<Override> {
-    let owned = |&(path, value): &(&str, &str)| (path.to_owned(), value.to_owned());
-    overrides.iter().map(owned).collect()
-}
-
-fn try_parse(
-    text: &str,
-    overrides: &[(&str, &str)],
-    files: &[(&str, Vec<u8>)],
-) -> Result<Scenario, String> {
-    let files: BTreeMap<String, Vec<u8>> = (files.iter())
-        .map(|(name, bytes)| ((*name).to_owned(), bytes.clone()))
-        .collect();
-    Scenario::parse(text, Format::Toml, &set(overrides), &files).map_err(|error| error.to_string())
-}
-
+/// The file of the only modem of a line with these keys, and its notes.
 #[track_caller]
-fn parse(text: &str, overrides: &[(&str, &str)], files: &[(&str, Vec<u8>)]) -> Scenario {
-    try_parse(text, overrides, files)
-        .unwrap_or_else(|error| panic!("the scenario is right: {error}"))
+fn file(line: &str) -> (File, Vec<String>) {
+    let scenario = scenario(line).expect("a right scenario");
+    scenario.modem_file(None, false).expect("its only modem")
 }
 
-/// `LINE` with more keys of the cable line.
-fn line_with(keys: &str) -> String {
-    LINE.replace("[flow.call]", &format!("{keys}\n[flow.call]"))
+/// The service flow with this reference.
+#[track_caller]
+fn flow(file: &File, number: u8, reference: u64) -> &Tlv {
+    let is_it = |tlv: &&Tlv| tlv.get(1).and_then(Tlv::uint) == Some(reference);
+    file.all(number).find(is_it).expect("a service flow")
 }
 
-/// All tables of a run.
-fn run(scenario: &Scenario) -> Vec<String> {
-    let mut simulation = scenario.build(1);
-    assert!(simulation.run_until(Instant::FAR_FUTURE));
-    let tables = Tables(simulation.tables());
-    (tables.0.iter())
-        .map(|(name, table)| format!("{name} {table:?}"))
+/// The numbers at `path` below a TLV, `None` where there is none.
+fn number(tlv: &Tlv, path: &[u8]) -> Option<u64> {
+    let (&first, rest) = path.split_first()?;
+    let inner = tlv.get(first)?;
+    if rest.is_empty() {
+        inner.uint()
+    } else {
+        number(inner, rest)
+    }
+}
+
+/// The value of a TLV in hexadecimal, as it stands in a file.
+fn hex(tlv: &Tlv) -> String {
+    let file = File {
+        kind: docsis_config::Kind::CableModem,
+        tlvs: vec![tlv.clone()],
+        rest: Vec::new(),
+    };
+    let bytes = file.encode();
+    bytes[2..]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
         .collect()
 }
 
-/// The modem of `LINE` with a file, and with keys in its place, has the same results.
-#[track_caller]
-fn assert_alike(bytes: Vec<u8>, keys: &str) {
-    let with_file = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
-    let with_keys = parse(&line_with(keys), &[], &[]);
+#[test]
+fn a_service_flow_has_its_rates_bursts_and_priority() {
+    let (file, notes) = file(
+        "preset = 'docsis31'
+         upstream = { rate = '10 Mbit/s', peak = '20 Mbit/s', burst = '125000 B', priority = 3, minimum_reserved = '1 Mbit/s' }
+         downstream.rate = '100 Mbit/s'",
+    );
+    assert_eq!(notes, [""; 0]);
+    let (up, down) = (flow(&file, 24, 1), flow(&file, 25, 2));
+    let found = [6, 7, 8, 9, 10, 27, 41].map(|tlv| number(up, &[tlv]));
+    let expected = [7, 3, 10_000_000, 125_000, 1_000_000, 20_000_000].map(Some);
+    assert_eq!(found[..6], expected);
+    assert_eq!(found[6], None);
+    let found = [6, 7, 8, 9, 10, 27].map(|tlv| number(down, &[tlv]));
+    let expected = [Some(7), None, Some(100_000_000), Some(3044), None, None];
+    assert_eq!(found, expected);
+    assert_eq!(file.get(3).and_then(Tlv::uint), Some(1));
+    assert!(file.get(18).and_then(Tlv::uint) >= Some(1));
+}
+
+#[test]
+fn a_flow_without_a_rate_has_no_limit_in_its_file() {
+    let (file, _) = file("downstream.rate = '100 Mbit/s'");
+    assert_eq!(number(flow(&file, 24, 1), &[8]), None);
+}
+
+#[test]
+fn rates_beyond_32_bits_are_in_the_smallest_unit_that_holds_them() {
+    let up = |rate: &str, peak: &str| {
+        let (file, notes) = file(&format!(
+            "downstream = {{ rate = '{rate}', peak = '{peak}' }}"
+        ));
+        let flow = flow(&file, 25, 2);
+        ([8, 27, 41].map(|tlv| number(flow, &[tlv])), notes)
+    };
+    let (found, notes) = up("4 Gbit/s", "4.2 Gbit/s");
+    assert_eq!(found, [Some(4_000_000_000), Some(4_200_000_000), None]);
+    assert_eq!(notes, [""; 0]);
+    let (found, notes) = up("1 Gbit/s", "5 Gbit/s");
+    assert_eq!(found, [1_000_000, 5_000_000, 1].map(Some));
+    assert_eq!(notes, [""; 0]);
+    let (found, notes) = up("1000000400 bit/s", "5 Gbit/s");
+    assert_eq!(found, [1_000_000, 5_000_000, 1].map(Some));
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("downstream.rate"), "{notes:?}");
+}
+
+#[test]
+fn a_queue_becomes_a_buffer_and_an_algorithm() {
+    let of = |preset: &str, upstream: &str| {
+        let (file, notes) = file(&format!(
+            "preset = '{preset}'\nupstream = {{ rate = '10 Mbit/s', {upstream} }}"
+        ));
+        let flow = flow(&file, 24, 1).clone();
+        let part = |tlv: u8| flow.get(tlv).map(hex).unwrap_or_default();
+        (part(35), part(40), notes.len())
+    };
+    let bytes = |number: u8, size: u32| format!("{number:02x}04{size:08x}");
+    // What the generation has by itself: AQM with a target of 10 ms, and 250 ms of buffer.
+    let pie = (bytes(2, 312_500), "01010002010a030101".to_owned(), 0);
+    assert_eq!(of("docsis31", "priority = 0"), pie);
     assert_eq!(
-        run(&with_file),
-        run(&with_keys),
-        "{keys}\n{}",
-        with_file.to_json()
-    );
-}
-
-#[test]
-fn rates_and_bursts_are_those_of_the_file() {
-    let up = flow(
-        24,
-        1,
-        5_000_000,
-        vec![
-            number(7, 3, 1),
-            number(9, 125_000, 4),
-            number(10, 1_000_000, 4),
-            number(27, 20_000_000, 4),
-        ],
-    );
-    let down = flow(25, 2, 50, vec![number(41, 2, 1), number(27, 100, 4)]);
-    assert_alike(
-        file(vec![number(3, 1, 1), up, down]),
-        r#"
-        upstream = { rate = "5 Mbit/s", peak = "20 Mbit/s", burst = "125000 B", minimum_reserved = "1 Mbit/s", priority = 3 }
-        downstream = { rate = "50 Mbit/s", peak = "100 Mbit/s" }
-        "#,
-    );
-}
-
-#[test]
-fn buffers_and_aqm_are_those_of_the_file() {
-    let up = |more| flow(24, 1, 5_000_000, more);
-    let down = |more| flow(25, 2, 50_000_000, more);
-    let aqm = |tlvs| Tlv::nested(40, tlvs);
-    let both = |up, down| file(vec![up, down]);
-    let rates = "upstream.rate = \"5 Mbit/s\"\ndownstream.rate = \"50 Mbit/s\"\n";
-    let keys = |more: &str| format!("{rates}{more}");
-    // DOCSIS-PIE is the modem's queue, drop-tail the CMTS's.
-    assert_alike(
-        both(up(vec![buffer(40_000)]), down(vec![buffer(300_000)])),
-        &keys(
-            "upstream.queue.docsis_pie.limit = \"40000 B\"\ndownstream.queue.buffer_control.target = \"300000 B\"",
-        ),
-    );
-    let target = vec![aqm(vec![number(2, 20, 1)])];
-    assert_alike(
-        both(up(target.clone()), down(target)),
-        &keys(
-            "upstream.queue.docsis_pie.target = \"20 ms\"\ndownstream.queue.docsis_pie.target = \"20 ms\"",
-        ),
-    );
-    let off = vec![aqm(vec![number(1, 1, 1)]), buffer(40_000)];
-    assert_alike(
-        both(up(off), down(vec![])),
-        &keys("upstream.queue.docsis_pie.limit = \"40000 B\"\nupstream.aqm_disabled = true"),
-    );
-    let all_off = vec![up(vec![]), down(vec![]), number(76, 1, 1)];
-    assert_alike(file(all_off), &keys("upstream_aqm_disabled = true"));
-    // 100 ms at the peak rate.
-    let default = vec![
-        up(vec![number(27, 8_000_000, 4)]),
-        down(vec![]),
-        number(68, 100, 2),
-    ];
-    assert_alike(
-        file(default),
-        &keys("upstream.peak = \"8 Mbit/s\"\nupstream.queue.docsis_pie.limit = \"100000 B\""),
-    );
-}
-
-#[test]
-fn a_drop_tail_queue_gets_the_sizes_of_buffer_control() {
-    let sizes = Tlv::nested(
-        35,
-        vec![
-            number(1, 24_576, 4),
-            number(2, 50_000, 4),
-            number(3, 60_000, 4),
-        ],
-    );
-    let bytes = file(vec![
-        flow(24, 1, 5_000_000, vec![sizes]),
-        flow(25, 2, 0, vec![]),
-    ]);
-    let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
-    let scenario = parse(&text, &[("modem", "home.cm")], &[("home.cm", bytes)]);
-    let keys = "upstream = { rate = \"5 Mbit/s\", queue.buffer_control = { minimum = \"24 KiB\", target = \"50000 B\", maximum = \"60000 B\" } }";
-    assert_eq!(run(&scenario), run(&parse(&line_with(keys), &[], &[])));
-    assert_eq!(
-<<<<<<<< HEAD:crates/headend/tests/modem_file.rs
-        scenario.warnings()[0],
-        "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail of 250 ms → buffer_control)"
-========
         of("docsis30", "priority = 0"),
         (bytes(2, 312_500), String::new(), 0)
->>>>>>>> 14ac5187 (feat(python): the configuration file of a scenario's modem, with its integrity checks):crates/headend/tests/modem_export.rs
     );
+    // A modem with AQM drops at the tail only if its file disables AQM.
+    let limit = "queue.drop_tail.limit = '32 KiB'";
+    assert_eq!(
+        of("docsis31", limit),
+        (bytes(2, 32_768), "010101".to_owned(), 0)
+    );
+    assert_eq!(of("docsis30", limit), (bytes(2, 32_768), String::new(), 0));
+    let buffer =
+        "queue.buffer_control = { minimum = '24 KiB', target = '125000 B', maximum = '250000 B' }";
+    let sizes = [bytes(1, 24_576), bytes(2, 125_000), bytes(3, 250_000)].concat();
+    assert_eq!(of("docsis30", buffer), (sizes, String::new(), 0));
+    let target = "queue.docsis_pie = { target = '20 ms', limit = '50 ms' }";
+    let pie = (bytes(2, 62_500), "010100020114030101".to_owned(), 0);
+    assert_eq!(of("docsis30", target), pie);
+    let disabled = "aqm_disabled = true";
+    let pie = (bytes(2, 312_500), "01010102010a030101".to_owned(), 0);
+    assert_eq!(of("docsis31", disabled), pie);
+    // What no TLV says.
+    let (_, aqm, notes) = of("docsis31", "queue = 'codel'");
+    assert_eq!((aqm.as_str(), notes), ("", 2));
+    let (buffer, _, notes) = of(
+        "docsis31",
+        "queue.docsis_pie = { limit = '60 packets', max_burst = '0 s' }",
+    );
+    assert_eq!((buffer.as_str(), notes), ("", 2));
+    let (_, _, notes) = of(
+        "docsis30",
+        "queue.buffer_control = { target = '32 KiB', block = '1 B', counts = 'blocks' }",
+    );
+    assert_eq!(notes, 1);
 }
 
 #[test]
-fn a_key_of_an_override_goes_before_the_file_and_the_file_before_the_text() {
-    let bytes = file(vec![
-        flow(24, 1, 5_000_000, vec![buffer(40_000)]),
-        flow(25, 2, 50_000_000, vec![]),
-    ]);
-    let files = [("home.cm", bytes)];
-    let text = line_with(
-        "upstream = { rate = \"9 Mbit/s\", burst = \"9 kB\", queue.docsis_pie.target = \"30 ms\" }",
-    );
-    let by_override = parse(&text, &[("modem", "home.cm")], &files);
-    assert_eq!(
-        run(&by_override),
-        run(&parse(
-            &line_with(
-                "upstream = { rate = \"5 Mbit/s\", queue.docsis_pie = { target = \"30 ms\", limit = \"40000 B\" } }\ndownstream.rate = \"50 Mbit/s\""
-            ),
-            &[],
-            &[]
-        ))
-    );
-    assert_eq!(
-        by_override.warnings(),
-        [
-            "link.cable.docsis.config: the file \"home.cm\" replaces upstream.rate (9 Mbit/s → 5 Mbit/s), upstream.burst (9 kB → 3044 B)"
-        ]
-    );
-    let set = parse(
-        &text,
-        &[
-            ("link.cable.docsis.upstream.rate", "7 Mbit/s"),
-            ("modem", "home.cm"),
-            ("queue", "codel"),
-        ],
-        &files,
-    );
-    assert_eq!(
-        run(&set),
-        run(&parse(
-            &line_with(
-                "upstream = { rate = \"7 Mbit/s\", queue.codel.limit = \"40000 B\" }\ndownstream.rate = \"50 Mbit/s\""
-            ),
-            &[],
-            &[]
-        ))
-    );
-    let by_text = parse(
-        &format!("{text}\nlink.cable.docsis.config = \"home.cm\"")
-            .replace("\nlink.cable.docsis.config = \"home.cm\"", "")
-            .replace("preset =", "config = \"home.cm\"\npreset ="),
-        &[],
-        &files,
-    );
-    assert_eq!(
-        run(&by_text),
-        run(&parse(
-            &text
-                .replace("30 ms\"", "30 ms\", queue.docsis_pie.limit = \"40000 B\"")
-                .replace(
-                    "[flow.call]",
-                    "downstream.rate = \"50 Mbit/s\"\n[flow.call]"
-                ),
-            &[],
-            &[]
-        ))
-    );
-    assert_eq!(
-        by_text.warnings(),
-        [
-            "link.cable.docsis.config: keys of the scenario go before the file \"home.cm\": upstream.rate (9 Mbit/s, not 5 Mbit/s)"
-        ]
-    );
+fn aqm_disabled_on_all_upstream_flows_is_the_modems_tlv() {
+    let (on, _) = file("upstream.rate = '5 Mbit/s'");
+    assert_eq!(on.get(76), None);
+    let (off, _) = file("upstream_aqm_disabled = true");
+    assert_eq!(off.get(76).and_then(Tlv::uint), Some(1));
+    assert_eq!(number(flow(&off, 24, 1), &[40, 1]), Some(0));
 }
 
 #[test]
-fn a_resolved_scenario_needs_no_file() {
-    let voice = Tlv::nested(
-        22,
-        vec![
-            number(1, 1, 1),
-            number(3, 3, 2),
-            Tlv::nested(9, vec![Tlv::new(1, [0xb8, 0xb8, 0xfc])]),
-        ],
-    );
-    let bytes = file(vec![
-        voice,
-        flow(24, 1, 5_000_000, vec![buffer(40_000)]),
-        flow(24, 3, 1_000_000, vec![number(7, 5, 1)]),
-        flow(25, 2, 50_000_000, vec![]),
-    ]);
-    let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes.clone())]);
-    let json = scenario.to_json();
-    assert!(json.contains("\"config\": \"home.cm\""), "{json}");
-    assert_eq!(required_files(&json, Format::Json, &[]), Ok(Vec::new()));
-    let again = Scenario::parse(&json, Format::Json, &[], &BTreeMap::new()).expect("it is right");
-    assert_eq!(again.raw(), scenario.raw());
-    assert_eq!(run(&again), run(&scenario));
-    // Another file takes the place of the first.
-    let other = file(vec![
-        flow(24, 1, 2_000_000, vec![]),
-        flow(25, 2, 9_000_000, vec![]),
-    ]);
-    let files = BTreeMap::from([("other.cm".to_owned(), other)]);
-    let overrides = set(&[("modem", "other.cm")]);
-    let named = required_files(&json, Format::Json, &overrides);
-    let expected = RequiredFile {
-        name: "other.cm".to_owned(),
-        set_by: Some("modem=other.cm".to_owned()),
+fn scheduling_types_have_their_parameters() {
+    let of = |scheduling: &str| {
+        let (file, notes) = file(&format!(
+            "[link.cable.docsis.service_flow.voice]\ndirection = 'up'\nmatch.dscp = 46\nscheduling{scheduling}"
+        ));
+        assert_eq!(notes, [""; 0], "{scheduling}");
+        let flow = flow(&file, 24, 3).clone();
+        let numbers = (15..=22).chain([44, 45]);
+        let found = numbers.filter_map(|tlv| Some((tlv, number(&flow, &[tlv])?)));
+        found.collect::<Vec<_>>()
     };
-<<<<<<<< HEAD:crates/headend/tests/modem_file.rs
-    assert_eq!(named, Ok(vec![expected]));
-    let changed = Scenario::parse(&json, Format::Json, &overrides, &files).expect("it is right");
-    let queues: Vec<String> = changed.queues().collect();
-    assert_eq!(queues, ["cable.up", "cable.down"]);
-========
+    assert_eq!(of(" = 'best_effort'"), []);
+    assert_eq!(
+        of(".ugs = { size = '250 B', grants = 3 }"),
+        [(15, 6), (19, 250), (20, 20_000), (21, 2000), (22, 3)]
+    );
+    assert_eq!(
+        of(".rtps.interval = '10 ms'"),
+        [(15, 4), (17, 10_000), (18, 2000)]
+    );
+    assert_eq!(of(" = 'nrtps'"), [(15, 3), (17, 20_000), (18, 2000)]);
+    assert_eq!(
+        of(".pgs = { rate = '5 Mbit/s', interval = '1 ms' }"),
+        [(15, 7), (44, 1000), (45, 5_000_000)]
+    );
+    let policy = " = 'nrtps'\nrequest_policy = { no_contention = true, no_piggyback = true, no_contention_while_outstanding = true }";
+    assert_eq!(of(policy), [(15, 3), (16, 0x411), (17, 20_000), (18, 2000)]);
+}
+
+/// The classifiers of a file in hexadecimal, by type and without their references.
+fn classifiers(rules: &str) -> Vec<(u8, String)> {
+    let text = format!(
+        "duration = '5 s'
+         [link.cable.docsis.modem]
+         home.count = 2
+         [link.cable.docsis.service_flow]
+         {rules}
+         [host]
+         desk = {{ via = ['cable.home'], address = '192.168.0.10' }}
+         server.address = '203.0.113.7'
+         [flow.call]
+         application = 'voice'
+         host = 'desk'
+         [flow.game]
+         application = 'ping'
+         host = 'desk'
+         peer = 'server'"
+    );
+    let scenario = whole(&text).expect("a right scenario");
+    let (file, notes) = scenario.modem_file(Some("home.2"), false).expect("a modem");
+    assert_eq!(notes, [""; 0]);
+    let rules = file
+        .tlvs
+        .iter()
+        .filter(|tlv| [22, 23, 60].contains(&tlv.number));
+    let rules = rules.enumerate().map(|(place, tlv)| {
+        let reference = format!("0101{:02x}", place + 1);
+        let hex = hex(tlv);
+        (
+            tlv.number,
+            hex.strip_prefix(&reference).expect(&hex).to_owned(),
+        )
+    });
+    rules.collect()
+}
+
+#[test]
+fn classifiers_say_the_fields_of_their_packets() {
+    let of = |direction: &str, rule: &str| {
+        let found = classifiers(&format!(
+            "game = {{ direction = '{direction}', match = {rule} }}"
+        ));
+        let expected = if direction == "up" { 22 } else { 23 };
+        let one = |(number, hex): &(u8, String)| {
+            assert_eq!(*number, expected);
+            let rest = hex.strip_prefix("03020003").expect("the flow's reference");
+            rest.to_owned()
+        };
+        found.iter().map(one).collect::<Vec<_>>()
+    };
+    // The worked classifiers of low-latency DOCSIS: expedited forwarding, and ECT(1).
+    assert_eq!(
+        of("up", "{ dscp = 46, priority = 9 }"),
+        ["05010909050103b8b8fc"]
+    );
+    assert_eq!(
+        of("down", "{ ecn = 'ect1' }"),
+        ["0501000905010301 0103".replace(' ', "")]
+    );
+    assert_eq!(
+        of("up", "{ protocol = 'udp', destination_port = '5000-5999' }"),
+        ["050100090c02020011090213880a02176f"]
+    );
+    // A port at either end is two classifiers.
+    assert_eq!(
+        of("up", "{ port = 5060 }"),
+        ["0501000908070213c4080213c4", "0501000908090213c40a0213c4"]
+    );
+    // A customer's host sends what goes up; of several, the one behind this modem.
+    assert_eq!(
+        of("up", "{ host = 'desk' }"),
+        ["050100090c0304c0a8000b0404ffffffff"]
+    );
+    assert_eq!(
+        of("down", "{ host = 'desk' }"),
+        ["050100090c0504c0a8000b0604ffffffff"]
+    );
+    assert_eq!(
+        of("up", "{ host = 'server' }"),
+        ["050100090c0504cb0071070604ffffffff"]
+    );
+    assert_eq!(
+        of("up", "{ source = '10.0.0.0/8' }"),
+        ["050100090c03040a0000000404ff000000"]
+    );
+    assert_eq!(of("up", "{ ethertype = 'ipv4' }"), ["0501000a050303010800"]);
+}
+
+#[test]
+fn ipv6_and_vlans_have_fields_of_their_own() {
+    let text = "duration = '5 s'
+         [link.cable.docsis.service_flow.six]
+         direction = 'up'
+         match = { destination = '2001:db8::/32', protocol = 'tcp', destination_port = 443, dscp = 46, vlan = 7 }
+         [link.cable.docsis.service_flow.both]
+         direction = 'up'
+         match = { protocol = 'icmp' }
+         [link.cable.docsis.drop.leak]
+         port = 139
+         [host]
+         desk = { via = ['cable'], address = '2001:db8:1::10', vlan = 7 }
+         server.address = '2001:db8::7'
+         [flow.call]
+         application = 'voice'
+         host = 'desk'
+         peer = 'server'";
+    let scenario = whole(text).expect("a right scenario");
+    let (file, _) = scenario.modem_file(Some("cable"), false).expect("a modem");
+    let rules: Vec<&Tlv> = file.all(22).collect();
+    assert_eq!(rules.len(), 3);
+    // The names of flows are in order: `both` is the first.
+    assert_eq!(number(rules[0], &[9, 2]), Some(1));
+    assert_eq!(number(rules[1], &[12, 3]), Some(58));
+    let six = rules[2];
+    assert_eq!(number(six, &[3]), Some(4));
+    assert_eq!(number(six, &[9, 9]), Some(443));
+    assert_eq!(number(six, &[12, 1]), Some(0xb8_b8fc));
+    assert_eq!(number(six, &[12, 3]), Some(6));
+    assert_eq!(number(six, &[12, 7]), Some(32));
+    assert_eq!(number(six, &[11, 2]), Some(7 << 4));
+    let drops: Vec<String> = file.all(60).map(hex).collect();
+    assert_eq!(
+        drops,
+        [
+            "0101040501000908070200 8b0802008b".replace(' ', ""),
+            "010105050100090809 02008b0a02008b".replace(' ', "")
+        ]
+    );
+}
+
+#[test]
+fn a_further_flow_keeps_the_reference_that_its_name_says() {
+    let line = "[link.cable.docsis.service_flow]
+        aaa = { direction = 'up', match.dscp = 1 }
+        down_4 = { direction = 'down', match.dscp = 2 }
+        up_3 = { direction = 'up', match.dscp = 3 }
+        up_2 = { direction = 'up', match.dscp = 4 }";
+    let (file, _) = file(line);
+    let of = |tlv: &Tlv| (tlv.number, tlv.get(1).and_then(Tlv::uint));
+    let flows = file
+        .tlvs
+        .iter()
+        .filter(|tlv| [24, 25].contains(&tlv.number));
+    let found: Vec<_> = flows.map(of).collect();
+    let expected = [(24, 1), (25, 2), (24, 5), (24, 6), (24, 3), (25, 4)];
+    assert_eq!(
+        found,
+        expected.map(|(number, reference)| (number, Some(reference)))
+    );
+    let rule = file.get(22).and_then(|rule| rule.get(3)?.uint());
+    assert_eq!(rule, Some(5));
+}
+
+#[test]
+fn a_docsis_10_modem_has_a_class_of_service() {
+    let (file, notes) =
+        file("preset = 'docsis10'\nupstream.rate = '1 Mbit/s'\ndownstream.rate = '5 Mbit/s'");
+    assert_eq!((file.get(24), file.get(25)), (None, None));
+    let class = file.get(4).expect("a class of service");
+    let found = [1, 2, 3, 6].map(|tlv| number(class, &[tlv]));
+    assert_eq!(found, [1, 5_000_000, 1_000_000, 3044].map(Some));
+    assert!(
+        notes.iter().any(|note| note.contains("DOCSIS 1.0")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn keys_that_no_tlv_says_are_noted_in_one_line() {
+    let (_, notes) = file(
+        "upstream = { capacity = '20 Mbit/s', dequeue_at = 'burst', ack_acceleration = 'apart' }
+         downstream.peak_burst = '3000 B'
+         [link.cable.docsis.change.later]
+         at = '1 s'
+         service_flow = 'up'
+         rate = '1 Mbit/s'",
+    );
+    let [note] = &notes[..] else {
+        panic!("one line: {notes:?}")
+    };
     for key in [
         "upstream.dequeue_at",
         "upstream.ack_acceleration",
@@ -384,5 +452,4 @@ fn a_modem_is_found_by_its_name_and_its_links() {
     let plain = whole(plain).expect("a right scenario");
     let error = plain.modem_file(None, false).expect_err("it has no modem");
     assert!(error.to_string().contains("no cable line"), "{error}");
->>>>>>>> 14ac5187 (feat(python): the configuration file of a scenario's modem, with its integrity checks):crates/headend/tests/modem_export.rs
 }

@@ -9,6 +9,6 @@ pub use keys::Keys;
 pub(super) use keys::layer;
 pub(in crate::scenario) use keys::{Setting, Settings};
 pub(in crate::scenario) use plan::FlowPlan;
-pub(super) use plan::{Channel, DefaultBuffer, has_aqm, plan, plan_further};
+pub(super) use plan::{Channel, DefaultBuffer, is_elastic, plan, plan_further};
 pub(in crate::scenario) use plan::{default_queue, modem_queue};
 pub use written::{Downstream, OneWay, OwnDownstream, ServiceFlow, Upstream};

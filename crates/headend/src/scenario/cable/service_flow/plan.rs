@@ -258,8 +258,7 @@ fn check_reserved(
 }
 
 /// The default queue of a further service flow: that of the generation's modems, for upstream flows
-/// that are as elastic as the primary one. (The specification has AQM on best-effort and nrtPS
-/// flows.)
+/// that are as elastic as the primary one.
 pub(in crate::scenario) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
     if is_elastic(flow.direction, &flow.scheduling.0) {
         modem_queue(preset)
@@ -268,16 +267,8 @@ pub(in crate::scenario) fn default_queue(preset: Preset, flow: &ServiceFlow) -> 
     }
 }
 
-/// Whether modems of this generation run AQM on such a service flow unless it is disabled.
-pub(in crate::scenario::cable) fn has_aqm(
-    preset: Preset,
-    direction: OneWay,
-    scheduling: &Scheduling,
-) -> bool {
-    preset.supports(Feature::ModemAqm) && is_elastic(direction, scheduling)
-}
-
-fn is_elastic(direction: OneWay, scheduling: &Scheduling) -> bool {
+/// Whether such a service flow asks for its grants. The specification has AQM on these.
+pub(in crate::scenario::cable) fn is_elastic(direction: OneWay, scheduling: &Scheduling) -> bool {
     let is_elastic = matches!(
         scheduling,
         Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::Pgs(_)

@@ -141,10 +141,9 @@ impl<'a> Rules<'a> {
 
     /// One for each IP version whose fields it has to name.
     fn of_versions(&self, fields: &Fields) -> Vec<Fields> {
-        let names_fields = fields.tos.is_some() || fields.protocol.is_some();
         let versions = match fields.version {
             Some(version) => vec![Some(version)],
-            None if !names_fields => vec![None],
+            None if !fields.names_version_fields() => vec![None],
             None if self.has_ipv6 => vec![Some(IPV4), Some(IPV6)],
             None => vec![Some(IPV4)],
         };
@@ -299,6 +298,12 @@ impl Fields {
         *self.version.get_or_insert(version) == version
     }
 
+    /// Whether it has a field that IPv4 and IPv6 have in different places.
+    fn names_version_fields(&self) -> bool {
+        let has_address = self.source.is_some() || self.destination.is_some();
+        has_address || self.tos.is_some() || self.protocol.is_some()
+    }
+
     fn tlvs(&self) -> Vec<Tlv> {
         let is_ipv6 = self.version == Some(IPV6);
         let mut ipv4 = Vec::new();
@@ -339,7 +344,9 @@ impl Fields {
                 ipv4.push(u16_tlv(at + 1, to));
             }
         }
-        let ethertype = self.ethertype.map(|ethertype| {
+        // Fields of a version hold for packets of that version only.
+        let is_said = self.names_version_fields() && self.ethertype == self.version;
+        let ethertype = self.ethertype.filter(|_| !is_said).map(|ethertype| {
             let [high, low] = ethertype.to_be_bytes();
             Tlv::new(3, [OF_ETHERNET, high, low])
         });

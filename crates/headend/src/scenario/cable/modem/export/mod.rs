@@ -19,9 +19,9 @@ use docsis_config::{File, Kind, Tlv};
 
 use self::classifier::Rules;
 use self::note::Notes;
-use crate::link::docsis::preset::{Feature, Preset};
+use crate::link::docsis::preset::Feature;
 use crate::scenario::cable::plan::CablePlan;
-use crate::scenario::cable::service_flow::{FlowPlan, OneWay};
+use crate::scenario::cable::service_flow::{self as service_flow_plan, FlowPlan, OneWay};
 use crate::scenario::cable::written::Docsis;
 use crate::scenario::host::HostPlan;
 
@@ -160,10 +160,9 @@ fn note_line(of: &ModemOf<'_>, notes: &mut Notes) {
     }
 }
 
-/// Whether modems of this generation run AQM on this service flow by themselves.
-fn has_aqm(preset: Preset, one: &Referred<'_>) -> bool {
-    let scheduling = &one.flow.qos.scheduling;
-    crate::scenario::cable::service_flow::has_aqm(preset, one.direction, scheduling)
+/// Whether it is a flow that asks for its grants, which fills its buffer and is managed by AQM.
+fn is_elastic(one: &Referred<'_>) -> bool {
+    service_flow_plan::is_elastic(one.direction, &one.flow.qos.scheduling)
 }
 
 fn u16_tlv(number: u8, value: u16) -> Tlv {

@@ -54,7 +54,7 @@ impl Notes {
         let mut lines = self.lines;
         if !self.unsaid.is_empty() {
             lines.push(format!(
-                "No TLV says what stands at: {}.",
+                "The file does not say, because no TLV does: {}.",
                 self.unsaid.join(", ")
             ));
         }
@@ -78,7 +78,7 @@ mod tests {
         let expected = [
             "b: the file says 6 ms in place of 5.5 ms.",
             "c: the file says 255 ms in place of 1 s.",
-            "No TLV says what stands at: d.",
+            "The file does not say, because no TLV does: d.",
         ];
         assert_eq!(notes.into_lines(), expected);
     }

@@ -1,17 +1,18 @@
 //! A service flow's queue as its Buffer Control (24/25.35) and AQM encodings (24/25.40).
 //!
-//! TLVs name one discipline, DOCSIS-PIE, and a size of the buffer in bytes. A downstream drop-tail
-//! queue with the default limit is not written: the CMTS has it if the file says nothing.
+//! TLVs name one discipline, DOCSIS-PIE, and a size of the buffer in bytes. Downstream, and of flows
+//! that get their grants unasked, a drop-tail queue with the default limit is not written: buffers
+//! matter where a sender fills them.
 
 use docsis_config::Tlv;
 
 use super::note::Notes;
 use super::service_flow::Written;
-use super::{ModemOf, Referred, has_aqm, u32_tlv};
+use super::{ModemOf, Referred, is_elastic, u32_tlv};
 use crate::aqm::docsis_pie;
+use crate::link::docsis::preset::Feature;
 use crate::named::Named;
 use crate::qdisc::{QueueConfig, buffer_control};
-use crate::scenario::cable::service_flow::OneWay;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
@@ -36,11 +37,11 @@ pub(super) fn tlvs(
 ) -> Vec<Tlv> {
     let settings = &one.flow.settings;
     let is_disabled = settings.aqm_disabled.value.unwrap_or_default();
-    let has_aqm = has_aqm(of.written.preset, one);
+    let has_aqm = of.written.preset.supports(Feature::ModemAqm) && is_elastic(one);
     let mut tlvs = Vec::new();
     let mut aqm = Vec::new();
     if let Some((Named(queue), path)) = written.given(&settings.queue) {
-        let is_default = one.direction == OneWay::Down && *queue == QueueConfig::default();
+        let is_default = !is_elastic(one) && *queue == QueueConfig::default();
         let buffer = (!is_default).then(|| buffer(queue, path, one.flow.rate, notes));
         tlvs.extend(buffer.flatten());
         aqm = algorithm(queue, path, notes);

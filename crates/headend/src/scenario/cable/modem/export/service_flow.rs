@@ -134,7 +134,14 @@ fn rates(settings: &Settings, written: Written<'_>, notes: &mut Notes) -> Vec<Tl
     ];
     let given: Vec<(u8, Rate, &str)> = (given.into_iter())
         .filter_map(|(number, setting)| {
-            let (&rate, path) = written.given(setting)?;
+            let (rate, path) = match written.given(setting) {
+                Some((&rate, path)) => (rate, path),
+                // No limit goes before that of the class.
+                None if setting.value.is_none() && !written.is_of_class(&setting.path) => {
+                    (Rate(0), setting.path.as_str())
+                }
+                None => return None,
+            };
             (is_worth_saying(rate.0, written.class)).then_some((number, rate, path))
         })
         .collect();
