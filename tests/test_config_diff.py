@@ -165,6 +165,14 @@ def test_other_settings_are_told() -> None:
     assert "is new" in only(build(), build(tlv(213, b"\x01"))).text
 
 
+def test_an_snmp_object_is_told_by_its_place_and_value() -> None:
+    def snmp(value: int) -> bytes:
+        return tlv(11, bytes.fromhex("300d06082b060102010101000201") + bytes([value]))
+
+    change = only(build(snmp(1)), build(snmp(2)))
+    assert change.text == "SNMP MIB object 1.3.6.1.2.1.1.1.0: Integer 1 → Integer 2 (TLV 11)."
+
+
 def test_of_many_settings_of_one_type_the_changed_one_is_told() -> None:
     old = [tlv(213, bytes([number])) for number in range(9)]
     new = [*old[:4], tlv(213, b"\xaa"), *old[5:]]

@@ -375,8 +375,12 @@ def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
         text = f"AQM of every upstream service flow {old} → {new} (TLV {now.path})."
         yield Change("aqm", now.path, text, old, new)
     else:
-        text = f"{capitalise(_name_tlv(now))} {old} → {new} (TLV {now.path})."
-        yield Change("setting", now.path, text, old, new)
+        name = capitalise(_name_tlv(now))
+        # Of an SNMP object the value changed; its place in the tree of objects is part of its name.
+        (was_at, _, before), (now_at, is_object, after) = old.partition(" = "), new.partition(" = ")
+        if is_object and was_at == now_at:
+            name, old, new = f"{name} {now_at}:", before, after
+        yield Change("setting", now.path, f"{name} {old} → {new} (TLV {now.path}).", old, new)
 
 
 def _compare_inner(name: str, was: Tlv, now: Tlv, kind: Kind) -> Iterator[Change]:

@@ -11,10 +11,13 @@ _RATES = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
 # fmt: off
 _CAPITALS = frozenset((
     "aqm", "cm", "cmim", "cmts", "cpe", "dhcp", "dpd", "dscp", "dut", "emta", "icmp", "id", "ip",
-    "ipv4", "ipv6", "l2vpn", "llc", "lldp", "mac", "mesp", "mic", "mpls", "pcp", "pgs", "phs",
+    "ipv4", "ipv6", "l2vpn", "llc", "lldp", "mac", "mesp", "mib", "mic", "mpls", "pcp", "pgs", "phs",
     "qos", "sid", "snmp", "snmpv1v2c", "snmpv3", "tcp", "tos", "tpid", "ugs", "udp", "vlan",
 ))
 # fmt: on
+
+#: Letters of a value that are written.
+LONGEST = 120
 
 #: What a direction is called.
 DIRECTIONS = {"up": "upstream", "down": "downstream"}
@@ -90,7 +93,7 @@ def write_value(shown: str | None, hexadecimal: str) -> str:
     '0xabababababababababababab… (40 B)'
     """
     if shown:
-        return shown
+        return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
     if not hexadecimal:
         return "no bytes"
     size = len(hexadecimal) // 2
