@@ -126,6 +126,10 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
     "buffer of less than two packets": (
         "buffer_short", "error", "24.35.2", build(up=flow(24, buffer(3000), rate=1_000_000)),
     ),
+    "buffer of 6 ms at the peak rate": (
+        "buffer_short_at_peak", "note", "24.35.2",
+        build(up=flow(24, u32(27, 80_000_000), u32(9, 500_000), buffer(62_500))),
+    ),
     "68 without use": (
         "default_buffer_unused", "note", "68", build(u16(68, 50)),
     ),

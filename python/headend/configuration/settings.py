@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from headend.configuration.classifying import CLASSIFIERS, Classifier
 from headend.configuration.document import Document, Tlv
-from headend.configuration.words import DIRECTIONS
+from headend.configuration.words import DIRECTIONS, write_value
 
 #: Service flows and aggregate service flows by their TLV.
 FLOWS = {24: "up", 25: "down"}
@@ -93,9 +93,9 @@ class Bundle:
 
     @cached_property
     def service_class(self) -> str | None:
-        """The name of a service class that the CMTS defines (.4)."""
+        """The name of a service class that the CMTS defines (.4); its bytes where they are no text."""
         found = self.tlv.get(4)
-        return found.text if found else None
+        return (found.text or write_value(found.shown, found.hex)) if found else None
 
     @cached_property
     def priority(self) -> Setting | None:

@@ -152,6 +152,29 @@ def buffer_is_short(settings: Settings) -> Iterator[Finding]:
             )
 
 
+def buffer_is_short_at_the_peak(settings: Settings) -> Iterator[Finding]:
+    """Find a buffer that suits the sustained rate and is short while the burst lasts."""
+    for flow in settings.flows:
+        buffer = find_buffer(flow, settings)
+        if buffer is None or buffer.path is None or flow.is_unsolicited or not buffer.peak:
+            continue
+        if (buffer.delay or 0) < TOO_SHORT or (buffer.peak_delay or 0) >= TOO_SHORT:
+            continue
+        size = find_size(TOO_SHORT, buffer.peak)
+        at_rate = write_time(find_delay(size, buffer.rate or buffer.peak))
+        yield Finding(
+            "note",
+            "buffer_short_at_peak",
+            buffer.path,
+            f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is {write_time(buffer.peak_delay or 0)} at the peak"
+            f" rate of {write_rate(buffer.peak)}: while the burst lasts, one connection reaches that rate only up to a round-trip"
+            " time of about that.",
+            f"Nothing, if calls matter more than bursts; {write_size(size)} is 20 ms at the peak rate, and {at_rate} at the"
+            " sustained rate.",
+            f"{_GUIDELINE} Table 2; bound of 20 ms: headend",
+        )
+
+
 def default_has_no_use(settings: Settings) -> Iterator[Finding]:
     """Find a TLV 68 that counts for no flow, since each has a target of its own."""
     default = settings.default_buffer
@@ -245,5 +268,6 @@ RULES: tuple[Rule, ...] = (
     minimum_is_not_offered,
     buffer_is_long,
     buffer_is_short,
+    buffer_is_short_at_the_peak,
     default_has_no_use,
 )
