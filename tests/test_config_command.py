@@ -327,6 +327,39 @@ def test_show_fits_the_terminal(columns: str) -> None:
     assert max(map(len, lines)) <= int(columns)
 
 
+# From a scenario
+
+
+def test_the_file_of_a_scenario_s_modem_is_written() -> None:
+    answer = call("from", "upload-and-call", "-o", "made.cm", "--secret", "DOCSIS")
+    assert answer.exit_code == 0, answer.output
+    assert answer.stderr.endswith("made.cm written\n")
+    shown = json.loads(call("show", "made.cm", "--secret", "DOCSIS", "--json").stdout)
+    assert [mic["state"] for mic in shown[0]["mics"][:2]] == ["right", "right"]
+    assert shown[0]["flows"][0]["delay_ns"] == 250e6
+    faster = call("from", "upload-and-call", "--set", "link.cable.docsis.upstream.rate=20 Mbit/s")
+    assert faster.stdout_bytes[:3] == FILE[:3]
+    assert faster.stdout_bytes != Path("made.cm").read_bytes()
+
+
+def test_what_a_file_cannot_say_is_a_note() -> None:
+    words = ("from", "upload-and-call", "--set", "queue=codel", "-o", "made.cm")
+    answer = call(*words)
+    assert answer.exit_code == 0, answer.output
+    assert "note: " in answer.stderr
+    as_json = json.loads(call(*words, "--force", "--json").stdout)
+    assert as_json["file"] == "made.cm"
+    assert as_json["size"] == Path("made.cm").stat().st_size
+    assert any("codel" in note for note in as_json["notes"])
+
+
+def test_an_unknown_modem_of_a_scenario_is_refused() -> None:
+    answer = call("from", "office", "--modem", "offic", "-o", "made.cm")
+    assert answer.exit_code == 2
+    assert "office" in answer.stderr
+    assert not Path("made.cm").exists()
+
+
 # Hostile files
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
+import polars as pl
 import pytest
+from click.testing import CliRunner, Result
 
+import headend
+from headend.cli.main import app
 from headend.errors import InputError
 from headend.scenario.modems import (
     Configured,
@@ -19,6 +24,7 @@ from headend.scenario.modems import (
     write_modems,
 )
 from headend.scenario.reach import Reach
+from modem_files import flow, make_file
 
 
 @pytest.mark.parametrize(
@@ -86,3 +92,218 @@ def test_the_files_of_a_resolved_scenario_are_listed() -> None:
         Configured("cable.home", "own.cm"),
     ]
     assert tell_configured(scenario) == "modems' files: all.cm, own.cm (cable.home)"
+
+
+# Runs with a file
+
+LINE = """
+duration = "12 s"
+warmup = "1 s"
+bottleneck = "cable.up"
+[link.cable.docsis]
+upstream.rate = "5 Mbit/s"
+[flow.ping]
+application = "ping"
+[flow.upload]
+application = "bulk"
+direction = "up"
+rtt = "40 ms"
+"""
+
+STREET = """
+duration = "3 s"
+warmup = "1 s"
+bottleneck = "cable.office.up"
+[link.cable.docsis]
+upstream.rate = "5 Mbit/s"
+[link.cable.docsis.modem.home]
+[link.cable.docsis.modem.office]
+[host]
+desk.via = ["cable.office"]
+family.via = ["cable.home"]
+[flow.ping]
+host = "family"
+application = "ping"
+[flow.upload]
+host = "desk"
+application = "bulk"
+direction = "up"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder where headend runs, with a line; the files of modems are in another."""
+    here = tmp_path / "here"
+    here.mkdir()
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "short.cm").write_bytes(make_file(buffer=62_500))
+    (files / "long.cm").write_bytes(make_file(buffer=250_000))
+    monkeypatch.chdir(here)
+    Path("line.toml").write_text(LINE)
+    return files
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def run(*words: str) -> dict[str, object]:
+    """Run the line as the command line does."""
+    answer = call("run", "line.toml", "--json", "--no-report", "--out", "out", "--force", *words)
+    assert answer.exit_code == 0, answer.output
+    document: dict[str, object] = json.loads(answer.stdout)
+    return document
+
+
+def refuse(*words: str) -> str:
+    answer = call("run", "line.toml", "-q", "--out", "out", "--force", *words)
+    assert answer.exit_code == 2, answer.output
+    (line,) = answer.stderr.splitlines()
+    return line.removeprefix("error: ")
+
+
+def find_up(document: dict[str, object], queue: str = "cable.up") -> dict[str, float]:
+    queues = document["queues"]
+    assert isinstance(queues, list)
+    (up,) = [row for row in queues if row["queue"] == queue]
+    return up  # type: ignore[no-any-return]
+
+
+def test_a_run_shows_the_limit_of_its_file_and_says_which_file(folder: Path) -> None:
+    short, long = (run("--modem", str(folder / name)) for name in ("short.cm", "long.cm"))
+    assert short["modem_files"] == [{"modem": "cable", "file": str(folder / "short.cm")}]
+    assert find_up(short)["rate_bps"] == 10e6
+    # Buffers are chosen in steps of 1 KiB.
+    assert 61_000 < find_up(short)["limit_bytes"] <= 62_500
+    assert 248_000 < find_up(long)["limit_bytes"] <= 250_000
+    # A full buffer delays by its size over the rate: 50 ms and 200 ms.
+    assert 40e6 < find_up(short)["delay_max_ns"] < 60e6
+    assert 160e6 < find_up(long)["delay_max_ns"] < 220e6
+
+
+def test_the_terminal_and_the_page_name_the_file(folder: Path) -> None:
+    file = os.path.relpath(folder / "short.cm")
+    answer = call("run", "line.toml", "--modem", file, "--out", "out")
+    assert f"modem's file: {file}" in answer.stdout
+    assert f"Modem&#39;s file: {file}" in Path("out/report.html").read_text(encoding="utf-8")
+    without = call("run", "line.toml", "--out", "without")
+    assert "file" not in without.stdout
+    assert "s file:" not in Path("without/report.html").read_text(encoding="utf-8")
+
+
+def test_python_runs_with_a_file_too(folder: Path) -> None:
+    result = headend.run("line.toml", modem=folder / "long.cm")
+    up = result.queues.row(by_predicate=pl.col("queue") == "cable.up", named=True)
+    assert 248_000 < up["limit_bytes"] <= 250_000
+    same = headend.run("line.toml", set={"modem": str(folder / "long.cm")})
+    assert same.queues.equals(result.queues)
+
+
+def test_set_of_a_key_wins_over_the_file(folder: Path) -> None:
+    rate = "link.cable.docsis.upstream.rate=7 Mbit/s"
+    for words in (
+        ["--set", rate, "--modem", str(folder / "short.cm")],
+        ["--modem", str(folder / "short.cm"), "--set", rate],
+    ):
+        up = find_up(run(*words))
+        assert (up["rate_bps"], 61_000 < up["limit_bytes"] <= 62_500) == (7e6, True)
+
+
+def test_one_of_several_modems_is_named(folder: Path) -> None:
+    Path("line.toml").write_text(STREET)
+    file = str(folder / "long.cm")
+    assert refuse("--modem", file) == (
+        "line.toml: modem: the line has several modems: expected --modem NAME=FILE, with one of the names home, office; or"
+        f" link.cable.docsis.config, for all that have no file of their own (from --modem {file})"
+    )
+    office = run("--modem", f"office={file}")
+    assert office["modem_files"] == [{"modem": "cable.office", "file": file}]
+    assert 248_000 < find_up(office, "cable.office.up")["limit_bytes"] <= 250_000
+    assert find_up(office, "cable.home.up")["rate_bps"] == 5e6
+    assert (
+        f'no modem is called "ofice"; did you mean "office"? (from --modem ofice={file})'
+        in refuse("--modem", f"ofice={file}")
+    )
+
+
+def test_a_file_that_cannot_be_read_is_told_in_words_of_the_command_line(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.cm")
+    (folder / "two.cm").write_bytes(bytes(2**21))
+    (folder / "text.cm").write_text("max_cpe = 16\n")
+    refusals = {
+        "none.cm": "no such file or directory",
+        "pipe.cm": "expected a file, found a pipe or a device",
+        ".": "expected a file, found a directory",
+        "two.cm": "2 MiB is too large for a configuration file (at most 1 MiB)",
+    }
+    for name, why in refusals.items():
+        file = str(folder / name)
+        told = refuse("--modem", file)
+        assert told.startswith("line.toml: link.cable.docsis.config: ")
+        assert told.endswith(f"(from --modem {file}): {folder / name}: {why}")
+    file = str(folder / "short.cm")
+    assert "found one without a service flow" in refuse("--modem", str(folder / "text.cm"))
+    assert refuse("--modem", file, "--modem", file) == "--modem: set twice; leave out one of them"
+
+
+def test_only_a_file_that_a_person_types_is_read_elsewhere(folder: Path) -> None:
+    file = str(folder / "short.cm")
+    assert "--allow-files" in refuse("--set", f"link.cable.docsis.config={file}")
+    Path("line.toml").write_text(
+        LINE.replace("upstream.rate", f"config = {json.dumps(file)}\nupstream.rate")
+    )
+    assert "--allow-files" in refuse()
+    assert run("--allow-files", str(folder))
+    assert run("--modem", str(folder / "long.cm"))
+
+
+def test_files_are_compared(folder: Path) -> None:
+    files = ",".join(str(folder / name) for name in ("short.cm", "long.cm"))
+    answer = call(
+        *("compare", "line.toml", "--vary", f"modem={files}", "--json"),
+        *("--out", "out", "--no-report"),
+    )
+    assert answer.exit_code == 0, answer.output
+    short, long = json.loads(answer.stdout)["runs"]
+    assert find_up(short)["limit_bytes"] < 62_501 < find_up(long)["limit_bytes"]
+    answer = call("compare", "line.toml", "--vary", f"modem={files}", "--modem", "other.cm")
+    assert answer.stderr == (
+        "error: --modem: has no effect, since --vary modem sets it in every run; leave out one of them\n"
+    )
+
+
+SWEEP = """
+scenario = "line.toml"
+[grid]
+%s
+[measures]
+rtt = "ping.rtt.p95"
+"""
+
+
+def test_a_sweep_has_files_too(folder: Path) -> None:
+    Path("sweep.toml").write_text(SWEEP % '"flow.ping.rtt" = ["10 ms", "20 ms"]')
+    words = ("sweep", "sweep.toml", "--modem", str(folder / "short.cm"), "--json", "--no-report")
+    answer = call(*words, "--out", "out")
+    assert answer.exit_code == 0, answer.output
+    # What the file of a sweep names is read from its own folder only.
+    Path("short.cm").write_bytes((folder / "short.cm").read_bytes())
+    Path("sweep.toml").write_text(
+        SWEEP % f'modem = ["short.cm", {json.dumps(str(folder / "long.cm"))}]'
+    )
+    answer = call("sweep", "sweep.toml", "--json", "--no-report", "--out", "grid")
+    assert answer.exit_code == 1
+    (failure,) = json.loads(answer.stdout)["failures"]
+    assert "--allow-files" in failure["error"]
+
+
+def test_a_damaged_file_is_an_error_or_runs_with_what_is_whole(folder: Path) -> None:
+    whole = make_file(flow(24, 1, 10_000_000, buffer=62_500), flow(25, 2, 100_000_000))
+    for size in range(3, len(whole), 7):
+        (folder / "cut.cm").write_bytes(whole[:size])
+        words = ("run", "line.toml", "-q", "--out", "out", "--force", "--no-report")
+        answer = call(*words, "--modem", str(folder / "cut.cm"))
+        assert answer.exit_code in (0, 2), answer.output
+        assert len(answer.stderr.splitlines()) == (1 if answer.exit_code else 0)

@@ -12,12 +12,16 @@ from click.exceptions import Exit
 from headend.cli.commands import Commands, argument
 from headend.cli.completers import complete_any_file
 from headend.cli.options import (
+    allow_option,
     json_option,
     read_path,
+    scenario_argument,
+    set_option,
 )
 from headend.cli.target import Target
 from headend.cli.terminal import (
     ExitCode,
+    announce_reading,
     print_json,
     print_note,
     print_text,
@@ -272,6 +276,61 @@ def diff(old: str, new: str, as_json: bool) -> None:
         print_changes(changes)
     if changes:
         raise Exit(ExitCode.MISSED)
+
+
+@app.command("from")
+@scenario_argument
+@click.option(
+    "--modem",
+    metavar="NAME",
+    help="Write the file of this modem. Needed where the scenario has several.",
+)
+@click.option(
+    "--by-class",
+    help="Write the name of the modem's service class in place of the values that the class gives.",
+    is_flag=True,
+)
+@set_option
+@output_option("the modem's file")
+@secret_option
+@secret_file_option
+@allow_option
+@replace_option
+@json_option
+def write_from(
+    scenario: str,
+    modem: str | None,
+    by_class: bool,
+    settings: tuple[str, ...],
+    output: Path | None,
+    secret: str | None,
+    secret_file: str | None,
+    allow_files: tuple[Path, ...],
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write the file of a modem of a scenario: its rates, buffers, AQM and classifiers as TLVs.
+
+    The check of the modem (TLV 6) is computed; that of the CMTS (TLV 7) with the secret, where there is one. A note says
+    what the scenario has and no TLV can say.
+
+        headend config from upload-and-call -o modem.cm
+        headend config from upload-and-call --set queue=docsis_pie -o pie.cm
+    """
+    from headend.configuration.export import write_for
+    from headend.scenario.reach import Reach, read_allowed
+    from headend.scenario.source import parse_override, read_scenario
+
+    target = _take_target(output, force=force, as_json=as_json)
+    key = _read_secret(secret, secret_file, (scenario,))
+    announce_reading(scenario)
+    text = read_scenario(scenario, Reach(allowed=read_allowed(allow_files)))
+    overrides = [parse_override(one) for one in settings]
+    loaded = text.allow_named(overrides).load(overrides)
+    content, notes = write_for(loaded, modem, key, by_class=by_class)
+    for note in notes:
+        print_note(note)
+    _write_binary(content, target, as_json=as_json, notes=notes)
 
 
 def _note_stale(content: bytes) -> None:

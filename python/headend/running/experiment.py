@@ -198,7 +198,10 @@ def plan_run(
     queue_path = loaded.scenario.queue_path or ""
     _check_varied([path for path, _ in varied], queue_path)
     by = "--vary {} sets it in every run"
-    check_shared([(path, path) for path, _ in varied], shared, queue_path, "--set {}", by)
+    by_path = [(path, path) for path, _ in varied]
+    files = [one for one in shared if is_modem(one[0])]
+    check_shared(by_path, files, queue_path, "--modem", by)
+    check_shared(by_path, [one for one in shared if one not in files], queue_path, "--set {}", by)
     shown = {path: show_option(path) for path, _ in shared if is_modem(path)}
     shown |= {path: f"--vary {path}" for path, _ in varied}
     check_settings(text, overrides, queue_path, shown=shown)

@@ -23,6 +23,9 @@ _NAMED = re.compile(r"([\w-]+)\s*=(.*)", re.DOTALL)
 #: How the engine says that a value comes from an option ``--modem``, whose file is written in quotes.
 _ORIGIN = re.compile(rf'\(from --set {MODEM_ALIAS}(?:\.([\w-]+))?=("(?:[^"\\]|\\.)*")\)')
 
+#: What the engine writes of the paths of such overrides, and what is typed in their place.
+_PATHS = {"modem.NAME": "--modem NAME=FILE", "`modem` alone": "--modem FILE"}
+
 
 def parse_modem(text: str) -> tuple[str, str]:
     """Give the override that ``[NAME=]FILE`` stands for.
@@ -85,13 +88,18 @@ def echo_option(message: str) -> str:
     --------
     >>> echo_option('no such file (from --set modem.home="old.cm")')
     'no such file (from --modem home=old.cm)'
+    >>> echo_option('expected modem.NAME, with one of the names a, b (from --set modem="old.cm")')
+    'expected --modem NAME=FILE, with one of the names a, b (from --modem old.cm)'
     """
 
     def write(found: re.Match[str]) -> str:
         name = f"{found[1]}=" if found[1] else ""
         return f"(from --modem {name}{json.loads(found[2])})"
 
-    return _ORIGIN.sub(write, message)
+    told, count = _ORIGIN.subn(write, message)
+    for path, option in _PATHS.items() if count else ():
+        told = told.replace(f"expected {path}", f"expected {option}")
+    return told
 
 
 def show_option(path: str) -> str:

@@ -107,7 +107,8 @@ class Text:
         try:
             scenario = self._parse(overrides, files)
         except _engine.ScenarioError as error:
-            raise InputError(f"{self.shown_as}: {_explain_unknown(error)}") from error
+            told = echo_option(_explain_unknown(error))
+            raise InputError(f"{self.shown_as}: {told}") from error
         return Loaded(self.name, scenario)
 
     def allow_named(self, overrides: Overrides) -> Text:
