@@ -52,6 +52,11 @@ def test_the_documented_columns_are_those_of_the_tables() -> None:
         assert columns == set(TABLES[table]), table
 
 
+def test_the_documented_columns_of_the_mib_are_those_of_its_table() -> None:
+    before, _, _ = _sections()["mib"].partition("```")
+    assert set(OPTIONAL_TABLES["mib"]) <= _code(before)
+
+
 def test_the_documented_columns_of_a_packets_life_are_those_of_its_table() -> None:
     before, _, _ = _sections()["steps"].partition("| step |")
     columns = set(OPTIONAL_TABLES["steps"])

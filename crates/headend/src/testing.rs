@@ -171,6 +171,7 @@ fn recorder() -> Recorder {
         limit_bytes: None,
         overhead_bytes: 0,
         map_interval: None,
+        service_flow: None,
     };
     let second = Duration::from_secs(1);
     Recorder::new(vec![group], vec![queue], second, second)

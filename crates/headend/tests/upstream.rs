@@ -229,6 +229,7 @@ impl Street {
             limit_bytes: None,
             overhead_bytes: 18,
             map_interval: None,
+            service_flow: None,
         });
         let recorder = Recorder::new(groups.collect(), queues.collect(), second, duration);
         let mut simulation = Simulation::new(Parts {

@@ -83,6 +83,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
 
 #: Tables that only some runs have.
 OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
+    "mib": _define("link modem service_flow direction mib_table object", "value"),
     "steps": _define("step queue detail", "at_ns when_ns until_ns", "bytes opportunity window"),
 }
 

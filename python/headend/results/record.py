@@ -88,6 +88,16 @@ class Record:
         return self.tables["collisions"]
 
     @property
+    def mib(self) -> pl.DataFrame:
+        """Settings and counters of a cable line's service flows as DOCS-QOS3-MIB names them; no rows without such a line."""
+        import polars as pl
+
+        from headend.engine.columns import OPTIONAL_TABLES
+
+        found = self.tables.get("mib")
+        return pl.DataFrame(schema=OPTIONAL_TABLES["mib"]) if found is None else found
+
+    @property
     def measures(self) -> pl.DataFrame:
         """A row per flow and measure its application reports."""
         return self.tables["measures"]

@@ -6,6 +6,7 @@ pub(crate) mod frames;
 mod histogram;
 pub mod life;
 pub mod measure;
+pub mod mib;
 pub(crate) mod periods;
 pub mod recorder;
 pub mod sample;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::flow::Hop;
 use crate::line::{Harm, Line};
+use crate::metrics::mib::ServiceFlowInfo;
 use crate::metrics::recorder::QueueInfo;
 use crate::qdisc::{AckAcceleration, Queue, QueueConfig, QueueDiscipline};
 use crate::queue::Framing;
@@ -25,6 +26,8 @@ pub(super) struct QueuePlace<'a> {
     pub(super) acceleration: AckAcceleration,
     /// Of a DOCSIS upstream: time between two MAPs.
     pub(super) map_interval: Option<Duration>,
+    /// Of a cable line: its service flow.
+    pub(super) service_flow: Option<Box<ServiceFlowInfo>>,
 }
 
 /// The components of a simulation that links and flows have in common, as far as they are built.
@@ -59,7 +62,7 @@ impl Builder {
     /// A queue in its place, entered in the list of queues; `token` is the link's for its updates.
     pub(super) fn queue(
         &mut self,
-        place: &QueuePlace<'_>,
+        place: QueuePlace<'_>,
         config: &QueueConfig,
         token: u64,
     ) -> Queue {
@@ -71,7 +74,8 @@ impl Builder {
             framing,
             acceleration,
             map_interval,
-        } = *place;
+            service_flow,
+        } = place;
         let id = QueueId(self.queue_infos.len() as u32);
         self.queue_infos.push(QueueInfo {
             name: name.to_owned(),
@@ -82,6 +86,7 @@ impl Builder {
             limit_bytes: config.limit_bytes(rate),
             overhead_bytes: u64::from(framing.overhead),
             map_interval,
+            service_flow,
         });
         let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
         Queue::new(id, acceleration.before(discipline), token)

@@ -258,6 +258,7 @@ fn queue_info(direction: &'static str) -> QueueInfo {
         limit_bytes: None,
         overhead_bytes: 0,
         map_interval: None,
+        service_flow: None,
     }
 }
 

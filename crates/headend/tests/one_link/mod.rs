@@ -129,6 +129,7 @@ impl Setup {
             limit_bytes: None,
             overhead_bytes: 0,
             map_interval: None,
+            service_flow: None,
         }
     }
 }

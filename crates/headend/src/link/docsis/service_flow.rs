@@ -237,6 +237,10 @@ impl ServiceFlow {
         let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
         supply.queue.enqueue(packet, &line, cx);
         self.account(before, cx.now);
+        let supply = &self.supply;
+        if supply.queued() > before && supply.buckets.waiting() > 0 {
+            cx.recorder().mac(supply.queue.id()).packets_delayed += 1;
+        }
     }
 
     /// Adjusts the token buckets. There were `before` bytes in the queue: additional bytes need

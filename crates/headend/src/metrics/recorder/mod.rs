@@ -6,6 +6,8 @@
 //! default interval it does not grow with simulated time either. [`tables`] makes the result
 //! tables; docs/reference/results.md defines every column.
 
+mod latency;
+mod mib;
 mod series;
 mod stats;
 mod tables;
@@ -18,6 +20,7 @@ pub use self::tables::{columns, jain_index};
 use crate::flow::{GroupId, Surroundings};
 use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::measure::Measure;
+use crate::metrics::mib::ServiceFlowInfo;
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
@@ -58,9 +61,12 @@ pub struct QueueInfo {
     pub overhead_bytes: u64,
     /// For a DOCSIS upstream: the time between two MAPs.
     pub map_interval: Option<Duration>,
+    /// For a cable line: its service flow.
+    pub service_flow: Option<Box<ServiceFlowInfo>>,
 }
 
-/// The counters of a DOCSIS upstream MAC; for a node of an 802.11b cell, its collisions.
+/// The counters of a DOCSIS upstream MAC; for a DOCSIS downstream, its delayed packets; for a node
+/// of an 802.11b cell, its collisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MacCounters {
     /// Requests sent in contention regions.
@@ -81,6 +87,8 @@ pub struct MacCounters {
     pub unused_grant_bytes: u64,
     /// MAPs that carried a grant.
     pub maps: u64,
+    /// Packets that waited for tokens of their service flow.
+    pub packets_delayed: u64,
 }
 
 /// The number of columns in a flow direction's row of the series.
@@ -174,7 +182,9 @@ impl Recorder {
         Self {
             measuring_since: Instant::ZERO,
             flows: repeat(2 * groups.len(), || FlowStats::one_of(histograms)),
-            queues: repeat(queues.len(), || QueueStats::one_of(histograms)),
+            queues: (queues.iter())
+                .map(|info| QueueStats::new(info, histograms))
+                .collect(),
             macs: vec![MacCounters::default(); queues.len()],
             channels: Channels::default(),
             meetings: BTreeMap::new(),

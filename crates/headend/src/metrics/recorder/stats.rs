@@ -4,7 +4,10 @@
 //! readings. Longest delays and largest backlogs are not counters: they start again with each
 //! interval.
 
+use super::QueueInfo;
+use super::latency::LatencyHistogram;
 use crate::metrics::histogram::Histogram;
+use crate::metrics::mib;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 
@@ -168,6 +171,8 @@ pub(super) struct QueueCounters {
     pub(super) packets_moved: u64,
     pub(super) packets_dequeued: u64,
     pub(super) bytes_dequeued: u64,
+    /// The bytes that Ethernet adds to packets that are too short for it.
+    pub(super) bytes_padded: u64,
     /// The sum of the sojourn times of the packets dequeued, in nanoseconds.
     pub(super) delay_sum: u64,
 }
@@ -179,6 +184,7 @@ impl QueueCounters {
             packets_moved: self.packets_moved - earlier.packets_moved,
             packets_dequeued: self.packets_dequeued - earlier.packets_dequeued,
             bytes_dequeued: self.bytes_dequeued - earlier.bytes_dequeued,
+            bytes_padded: self.bytes_padded - earlier.bytes_padded,
             delay_sum: self.delay_sum - earlier.delay_sum,
         }
     }
@@ -211,11 +217,21 @@ pub(super) struct QueueStats {
     pub(super) stood_ns: u64,
     stood_until: Instant,
     pub(super) ends: Ends,
+    /// The latency histogram of a service flow that has one.
+    pub(super) latency: Option<Box<LatencyHistogram>>,
 }
 
 impl QueueStats {
-    /// The statistics of a queue, in a run with so many histograms.
-    pub(super) fn one_of(histograms: usize) -> Self {
+    /// The statistics of this queue, in a run with so many histograms.
+    pub(super) fn new(info: &QueueInfo, histograms: usize) -> Self {
+        let edges = info.service_flow.as_ref().map(|flow| &flow.latency_edges);
+        Self {
+            latency: edges.and_then(|edges| LatencyHistogram::new(edges)),
+            ..Self::one_of(histograms)
+        }
+    }
+
+    fn one_of(histograms: usize) -> Self {
         Self {
             total: QueueCounters::default(),
             at_warmup: QueueCounters::default(),
@@ -230,6 +246,7 @@ impl QueueStats {
             stood_ns: 0,
             stood_until: Instant::ZERO,
             ends: Ends::default(),
+            latency: None,
         }
     }
 
@@ -253,6 +270,12 @@ impl QueueStats {
         self.total.delay_sum += nanos;
         self.delays.record(sojourn);
         self.delay_max = self.delay_max.max(nanos);
+        if size < mib::SHORTEST_PAYLOAD {
+            self.total.bytes_padded += u64::from(mib::SHORTEST_PAYLOAD - size);
+        }
+        if let Some(latency) = &mut self.latency {
+            latency.record(sojourn);
+        }
         if sojourn > STANDING {
             self.stood(at, sojourn - STANDING);
         }
@@ -277,6 +300,9 @@ impl QueueStats {
         self.backlog_max = self.backlog;
         (self.stood_ns, self.stood_until) = (0, at);
         self.ends.start_measuring();
+        if let Some(latency) = &mut self.latency {
+            latency.reset();
+        }
     }
 
     /// The counts of the measured part.

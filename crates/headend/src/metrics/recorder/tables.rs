@@ -57,6 +57,7 @@ pub fn columns() -> Vec<(&'static str, Vec<String>)> {
         limit_bytes: None,
         overhead_bytes: 0,
         map_interval: None,
+        service_flow: None,
     };
     let second = Duration::from_secs(1);
     // Some tables have their columns only with a row.
@@ -68,13 +69,14 @@ pub fn columns() -> Vec<(&'static str, Vec<String>)> {
 }
 
 impl Recorder {
-    /// The tables of docs/reference/results.md, at `now`.
+    /// The tables of docs/reference/results.md, at `now`. The table `mib` is there if the run has a
+    /// cable line.
     pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
         let measured = now.since(self.measuring_since).as_secs_f64();
         for stats in &mut self.queues {
             stats.holds(now, stats.backlog);
         }
-        vec![
+        let mut tables = vec![
             ("flows", self.flows_table(measured)),
             ("queues", self.queues_table(measured)),
             ("channels", self.channels.table(measured)),
@@ -86,7 +88,9 @@ impl Recorder {
             ("connection_series", self.connection_series_table()),
             ("histograms", self.histograms_table()),
             ("summary", self.summary_table(now, events)),
-        ]
+        ];
+        tables.extend(self.mib_table(now).map(|table| ("mib", table)));
+        tables
     }
 
     fn collisions_table(&self) -> Table {

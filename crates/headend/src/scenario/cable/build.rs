@@ -2,9 +2,11 @@
 //! changes, in the order of modems.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::change::{ChangeKind, ChangePlan};
 use super::classifier::{RulePlan, rule};
+use super::mib;
 use super::modem::{ModemPlan, Profile};
 use super::neighbours::NeighbourLoad;
 use super::plan::CablePlan;
@@ -18,6 +20,7 @@ use crate::link::docsis::setup::{
     DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
 };
 use crate::link::docsis::upstream::{self, Upstream};
+use crate::metrics::mib::{ServiceFlowInfo, Setting};
 use crate::qdisc::Queue;
 use crate::queue::Framing;
 use crate::scenario::builder::{Builder, QueuePlace};
@@ -33,6 +36,8 @@ struct Line<'a> {
     entrances: Vec<Entrance>,
     /// By profile: the classifiers of each direction, where there are any.
     classifiers: Vec<[Option<u32>; 2]>,
+    /// By profile and direction: the settings of its service flows at the start.
+    settings: Vec<[Vec<Arc<[Setting]>>; 2]>,
 }
 
 pub(super) fn build(
@@ -50,6 +55,7 @@ pub(super) fn build(
         down: Vec::with_capacity(count),
         entrances: Vec::with_capacity(2 * count),
         classifiers: by_profile,
+        settings: plan.modems.profiles.iter().map(settings).collect(),
     };
     for (index, modem) in plan.modems.all.iter().enumerate() {
         line.add_modem(index as u32, modem, builder);
@@ -81,10 +87,10 @@ impl Line<'_> {
     fn add_modem(&mut self, index: u32, modem: &ModemPlan, builder: &mut Builder) {
         let profile = &self.plan.modems.profiles[modem.profile];
         let primary = [self.up.len() as u32, self.down.len() as u32];
-        for flow in &profile.flows[0] {
+        for place in 0..profile.flows[0].len() {
             let token = upstream::Wake::Update(self.up.len()).token();
-            let name = modem.queue_name(self.name, &flow.name);
-            let queue = self.queue(&name, OneWay::Up, flow, token, builder);
+            let (name, queue) = self.queue(modem, OneWay::Up, place, token, builder);
+            let flow = &profile.flows[0][place];
             self.up.push(UpstreamFlow {
                 modem: index,
                 queue,
@@ -96,10 +102,10 @@ impl Line<'_> {
                 rng: builder.rng(format_args!("link.{name}.modem")),
             });
         }
-        for flow in &profile.flows[1] {
+        for place in 0..profile.flows[1].len() {
             let token = downstream::Wake::Update(self.down.len()).token();
-            let name = modem.queue_name(self.name, &flow.name);
-            let queue = self.queue(&name, OneWay::Down, flow, token, builder);
+            let (_, queue) = self.queue(modem, OneWay::Down, place, token, builder);
+            let flow = &profile.flows[1][place];
             self.down.push(DownstreamFlow {
                 modem: index,
                 queue,
@@ -116,37 +122,57 @@ impl Line<'_> {
         }
     }
 
+    /// The queue of a modem's service flow, and its name.
     fn queue(
         &self,
-        name: &str,
+        modem: &ModemPlan,
         direction: OneWay,
-        flow: &FlowPlan,
+        place: usize,
         token: u64,
         builder: &mut Builder,
-    ) -> Queue {
+    ) -> (String, Queue) {
+        let flow = &self.plan.modems.profiles[modem.profile].flows[direction.index()][place];
+        let settings = &self.settings[modem.profile][direction.index()][place];
         let is_upstream = direction == OneWay::Up;
+        let timing = self.plan.plant.upstream_timing();
+        let name = modem.queue_name(self.name, &flow.name);
         builder.note_rate(flow.rate);
+        let at_start = (Instant::ZERO, Some(Arc::clone(settings)));
+        let service_flow = ServiceFlowInfo {
+            modem: modem.name.clone().unwrap_or_default(),
+            name: flow.name.clone(),
+            settings: flow
+                .exists_at_start
+                .then_some(at_start)
+                .into_iter()
+                .collect(),
+            latency_edges: flow.latency_histogram.clone(),
+            minislot_bytes: is_upstream.then_some(timing.minislot_bytes),
+        };
         let place = QueuePlace {
             link: self.name,
-            name,
+            name: &name,
             direction: direction.name(),
             rate: flow.rate,
             framing: Framing::ETHERNET,
             acceleration: flow.ack_acceleration,
-            map_interval: is_upstream.then(|| self.plan.plant.upstream_timing().map_interval()),
+            map_interval: is_upstream.then(|| timing.map_interval()),
+            service_flow: Some(Box::new(service_flow)),
         };
-        builder.queue(&place, &flow.queue, token)
+        let queue = builder.queue(place, &flow.queue, token);
+        (name, queue)
     }
 
     fn change(
         &self,
         plan: &ChangePlan,
         hosts: &BTreeMap<String, HostPlan>,
-        builder: &Builder,
+        builder: &mut Builder,
     ) -> FlowChange {
         let modem = &self.plan.modems.all[plan.modem];
         let (direction, place) = plan.flow;
         let flow = &plan.plan;
+        self.note_change(plan, builder);
         let queue = plan.queue.as_ref().map(|queue| {
             let name = modem.queue_name(self.name, &flow.name);
             let path = format!("link.{name}.queue.{}", plan.name);
@@ -176,6 +202,33 @@ impl Line<'_> {
             }),
         }
     }
+
+    /// Enters what a service flow is from a change on.
+    fn note_change(&self, plan: &ChangePlan, builder: &mut Builder) {
+        let (direction, place) = plan.flow;
+        let index = self.entrances[2 * plan.modem + direction].primary as usize + place;
+        let (queue, direction) = if direction == OneWay::Up.index() {
+            (self.up[index].queue.id(), OneWay::Up)
+        } else {
+            (self.down[index].queue.id(), OneWay::Down)
+        };
+        let is_there = plan.kind != ChangeKind::Delete;
+        let settings = is_there.then(|| mib::settings(&plan.plan, direction).into());
+        let info = &mut builder.queue_infos[queue.0 as usize];
+        if let Some(flow) = &mut info.service_flow {
+            flow.settings.push((Instant::ZERO + plan.at, settings));
+        }
+    }
+}
+
+/// The settings of a profile's service flows, upstream and downstream.
+fn settings(profile: &Profile) -> [Vec<Arc<[Setting]>>; 2] {
+    [OneWay::Up, OneWay::Down].map(|direction| {
+        let flows = profile.flows[direction.index()].iter();
+        flows
+            .map(|flow| mib::settings(flow, direction).into())
+            .collect()
+    })
 }
 
 fn neighbours(link: &str, load: &NeighbourLoad, builder: &Builder) -> Neighbours {

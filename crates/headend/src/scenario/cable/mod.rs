@@ -11,6 +11,7 @@ mod classifier;
 mod line;
 mod matching;
 mod medium;
+mod mib;
 pub(in crate::scenario) mod modem;
 mod neighbours;
 mod overrides;

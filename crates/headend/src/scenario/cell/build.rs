@@ -12,7 +12,7 @@ pub(super) fn build(plan: &CellPlan, link: &str, builder: &mut Builder) -> Cell 
     let name = format!("{link}.down");
     let down = place(link, &name, "down", plan.fastest);
     let access_point = AccessPointSetup {
-        queue: builder.queue(&down, &plan.access_point, Cell::update_token(0)),
+        queue: builder.queue(down, &plan.access_point, Cell::update_token(0)),
         rate: plan.fastest,
         rng: builder.rng(format_args!("link.{name}.mac")),
     };
@@ -20,7 +20,7 @@ pub(super) fn build(plan: &CellPlan, link: &str, builder: &mut Builder) -> Cell 
         let name = format!("{link}.{}.up", station.name);
         let up = place(link, &name, "up", station.rate);
         StationSetup {
-            queue: builder.queue(&up, &station.queue, Cell::update_token(index + 1)),
+            queue: builder.queue(up, &station.queue, Cell::update_token(index + 1)),
             rate: station.rate,
             frame_errors: station.frame_errors,
             rng: builder.rng(format_args!("link.{name}.mac")),
@@ -40,5 +40,6 @@ fn place<'a>(link: &'a str, name: &'a str, direction: &'static str, rate: Rate) 
         framing: Framing::IP,
         acceleration: AckAcceleration::Off,
         map_interval: None,
+        service_flow: None,
     }
 }

@@ -31,11 +31,12 @@ fn direction(
         framing: Framing::IP,
         acceleration: AckAcceleration::Off,
         map_interval: None,
+        service_flow: None,
     };
     let token = PointToPoint::update_token(port);
     builder.note_rate(rate);
     DirectionSetup {
-        queue: builder.queue(&place, &plan.queue, token),
+        queue: builder.queue(place, &plan.queue, token),
         transmitter: Transmitter::new(plan.schedule.clone()),
         delay: plan.delay,
         framing: Framing::IP,

@@ -241,6 +241,7 @@ fn recorder(interval: Duration, duration: Duration) -> Recorder {
         limit_bytes: None,
         overhead_bytes: 0,
         map_interval: None,
+        service_flow: None,
     });
     Recorder::new(vec![group], queues.into(), interval, duration)
 }

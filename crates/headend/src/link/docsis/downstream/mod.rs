@@ -321,6 +321,7 @@ impl ServiceFlow {
         if self.admitted <= cx.now {
             return Some(packet);
         }
+        cx.recorder().mac(self.queue.id()).packets_delayed += 1;
         self.dequeued = Some(packet);
         self.awaits_tokens = true;
         cx.wake_at(self.admitted, Wake::Admitted(flow).token());

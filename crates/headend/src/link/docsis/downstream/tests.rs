@@ -206,6 +206,7 @@ fn recorder(queues: usize) -> Recorder {
         limit_bytes: None,
         overhead_bytes: 18,
         map_interval: None,
+        service_flow: None,
     };
     let queues = (0..queues).map(queue).collect();
     Recorder::new(vec![group], queues, SECOND, SECOND)

@@ -14,6 +14,7 @@ use crate::link::docsis::service_flow::DequeueAt;
 use crate::named::Named;
 use crate::qdisc::AckAcceleration;
 use crate::scenario::queue::Queue;
+use crate::time::Duration;
 use crate::units::{ByteCount, MaximumRate, Rate};
 
 /// All keys that a service flow has. None of them must be given: each table, and each other source
@@ -60,6 +61,9 @@ pub struct Keys {
     /// AQM disabled for this service flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aqm_disabled: Option<bool>,
+    /// Upper edges of its latency histogram's bins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_histogram: Option<Vec<Duration>>,
     /// The modem's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -105,6 +109,7 @@ pub(in crate::scenario) struct Settings {
     pub(in crate::scenario) dequeue_at: Setting<DequeueAt>,
     pub(in crate::scenario) ack_acceleration: Setting<AckAcceleration>,
     pub(in crate::scenario) aqm_disabled: Setting<bool>,
+    pub(in crate::scenario) latency_histogram: Setting<Vec<Duration>>,
     pub(in crate::scenario) queue: Setting<Queue>,
 }
 
@@ -140,6 +145,7 @@ impl Settings {
             dequeue_at: Setting::new(path, "dequeue_at", keys.dequeue_at),
             ack_acceleration: Setting::new(path, "ack_acceleration", keys.ack_acceleration),
             aqm_disabled: Setting::new(path, "aqm_disabled", keys.aqm_disabled),
+            latency_histogram: Setting::new(path, "latency_histogram", keys.latency_histogram),
             queue: Setting::new(path, "queue", keys.queue),
             path: path.to_owned(),
         }
@@ -185,6 +191,7 @@ impl Settings {
             dequeue_at: inner.dequeue_at.or(self.dequeue_at),
             ack_acceleration: inner.ack_acceleration.or(self.ack_acceleration),
             aqm_disabled: inner.aqm_disabled.or(self.aqm_disabled),
+            latency_histogram: inner.latency_histogram.or(self.latency_histogram),
             queue: inner.queue.or(self.queue),
         }
     }

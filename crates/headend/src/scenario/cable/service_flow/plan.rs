@@ -9,6 +9,7 @@ use crate::link::docsis::qos::{Qos, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
+use crate::metrics::mib::MOST_BINS;
 use crate::named::Named;
 use crate::qdisc::{AckAcceleration, QueueConfig};
 use crate::queue::Framing;
@@ -16,6 +17,7 @@ use crate::scenario::cable::classifier::{RulePlan, rule_plans};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::queue::{Queue, check_room, plan_queue};
 use crate::scenario::rate::check_rate;
+use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// A service flow of a modem, ready to be built.
@@ -32,10 +34,14 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario) dequeue_at: DequeueAt,
     pub(in crate::scenario) ack_acceleration: AckAcceleration,
     pub(in crate::scenario) queue: QueueConfig,
+    /// The upper edges of its latency histogram's bins; empty if it has no histogram.
+    pub(in crate::scenario) latency_histogram: Vec<Duration>,
     /// It is there from the start; else a change creates it.
     pub(in crate::scenario) exists_at_start: bool,
     /// AQM is disabled on all of the modem's service flows in its direction.
     pub(in crate::scenario::cable) is_modem_aqm_disabled: bool,
+    /// The CMTS drops what is written of its buffer.
+    pub(in crate::scenario::cable) is_buffer_dropped: bool,
     /// Which packets it takes; the flow for what no other claims has none.
     pub(in crate::scenario) rules: Vec<RulePlan>,
 }
@@ -81,7 +87,9 @@ pub(in crate::scenario::cable) fn plan(
         dequeue_at: settings.dequeue_at.value.unwrap_or_default(),
         queue: queue(&settings, channel, rate, is_aqm_disabled)?,
         ack_acceleration: ack_acceleration(&settings, channel)?,
+        latency_histogram: latency_histogram(&settings)?,
         exists_at_start: true,
+        is_buffer_dropped: channel.default_buffer.is_some(),
         is_modem_aqm_disabled: channel.is_aqm_disabled,
         rules: Vec::new(),
         settings,
@@ -195,6 +203,39 @@ fn queue(
     }
     Ok(queue)
 }
+
+/// The upper edges of the latency histogram's bins.
+fn latency_histogram(settings: &Settings) -> Result<Vec<Duration>, ScenarioError> {
+    let Some((edges, path)) = settings.latency_histogram.given() else {
+        return Ok(Vec::new());
+    };
+    let refuse = |why| Err(ScenarioError::invalid(path, why));
+    let most = MOST_BINS - 1;
+    if edges.is_empty() || edges.len() > most {
+        let found = edges.len();
+        return refuse(format!("expected 1 to {most} upper edges, found {found}"));
+    }
+    let is_coded = |edge: &Duration| {
+        let (nanos, unit) = (edge.as_nanos(), EDGE_UNIT.as_nanos());
+        nanos.is_multiple_of(unit) && (1..=u64::from(u16::MAX)).contains(&(nanos / unit))
+    };
+    if let Some(edge) = edges.iter().find(|edge| !is_coded(edge)) {
+        let most = EDGE_UNIT * u64::from(u16::MAX);
+        return refuse(format!(
+            "expected multiples of {EDGE_UNIT} from {EDGE_UNIT} to {most}, found {edge}"
+        ));
+    }
+    if let Some(pair) = edges.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let [before, after] = [pair[0], pair[1]];
+        return refuse(format!(
+            "expected ascending upper edges, found {after} after {before}"
+        ));
+    }
+    Ok(edges.clone())
+}
+
+/// The unit of an edge in the configuration file (TLV 24.40.6), where it has 16 bits.
+const EDGE_UNIT: Duration = Duration::from_micros(10);
 
 /// What becomes of TCP acknowledgements: a modem has only those that it sends.
 fn ack_acceleration(

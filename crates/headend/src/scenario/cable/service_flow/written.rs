@@ -13,6 +13,7 @@ use crate::scenario::cable::classifier::Classifier;
 use crate::scenario::queue::Queue;
 use crate::scenario::rate::VaryingRate;
 use crate::scenario::span::Several;
+use crate::time::Duration;
 use crate::units::{ByteCount, MaximumRate, Probability, Rate};
 
 /// The upstream service flow for what no other claims. Its rates count MAC PDU bytes: IP packet (46
@@ -60,6 +61,11 @@ pub struct Upstream {
     /// AQM disabled for this service flow (TLV 24.40.1): its queue drops at its tail, and keeps the
     /// buffer that it has. A modem's `upstream_aqm_disabled` says it of all.
     pub aqm_disabled: bool,
+    /// Latency histogram (TLV 24.40.6): upper edges of its bins, 1 to 15 of them, ascending, in
+    /// multiples of 10 us, such as `["1 ms", "5 ms", "20 ms"]`. A last bin takes what is above.
+    /// The bins are in the results' table `mib`. Default: no histogram.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_histogram: Option<Vec<Duration>>,
     /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1
     /// on and `drop_tail` before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,6 +88,7 @@ impl Default for Upstream {
             dequeue_at: DequeueAt::default(),
             ack_acceleration: AckAcceleration::default(),
             aqm_disabled: false,
+            latency_histogram: None,
             queue: None,
         }
     }
@@ -115,6 +122,9 @@ pub struct Downstream {
     /// AQM disabled for this service flow (TLV 25.40.1): its queue drops at its tail, and keeps the
     /// buffer that it has.
     pub aqm_disabled: bool,
+    /// Latency histogram (TLV 25.40.6): upper edges of its bins, as upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_histogram: Option<Vec<Duration>>,
     /// The CMTS's queue.
     pub queue: Queue,
 }
@@ -130,6 +140,7 @@ impl Default for Downstream {
             priority: 0,
             capacity: None,
             aqm_disabled: false,
+            latency_histogram: None,
             queue: Queue::default(),
         }
     }
@@ -164,6 +175,9 @@ pub struct OwnDownstream {
     /// AQM disabled for this service flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aqm_disabled: Option<bool>,
+    /// Upper edges of its latency histogram's bins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_histogram: Option<Vec<Duration>>,
     /// The CMTS's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -215,6 +229,10 @@ pub struct ServiceFlow {
     /// and keeps the buffer that it has.
     #[serde(default)]
     pub aqm_disabled: bool,
+    /// Latency histogram (TLVs 24.40.6 and 25.40.6): upper edges of its bins, as those of
+    /// `upstream`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_histogram: Option<Vec<Duration>>,
     /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants;
     /// else `drop_tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -259,18 +277,22 @@ impl OneWay {
 
 layer!(Upstream {
     rate, peak, burst, peak_burst, minimum_reserved, priority, scheduling, request_policy,
-    dequeue_at, ack_acceleration, aqm_disabled, queue
+    dequeue_at, ack_acceleration, aqm_disabled, latency_histogram,
+    queue
 } besides { capacity, capacity_variation });
 
 layer!(Downstream {
-    rate, peak, burst, peak_burst, minimum_reserved, priority, aqm_disabled, queue
+    rate, peak, burst, peak_burst, minimum_reserved, priority, aqm_disabled, latency_histogram,
+    queue
 } besides { capacity });
 
 layer!(OwnDownstream {
-    rate, peak, burst, peak_burst, minimum_reserved, priority, aqm_disabled, queue
+    rate, peak, burst, peak_burst, minimum_reserved, priority, aqm_disabled, latency_histogram,
+    queue
 } besides {});
 
 layer!(ServiceFlow {
     rate, peak, burst, peak_burst, minimum_reserved, priority, scheduling, request_policy,
-    dequeue_at, ack_acceleration, aqm_disabled, queue
+    dequeue_at, ack_acceleration, aqm_disabled, latency_histogram,
+    queue
 } besides { direction, classifiers });

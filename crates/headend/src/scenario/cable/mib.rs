@@ -1,0 +1,222 @@
+//! A service flow's settings as objects of DOCS-QOS3-MIB.
+//!
+//! Upstream they are what the modem shows, downstream what the CMTS shows. A scenario's file of a
+//! modem has become keys before, so it needs no case of its own.
+
+use super::service_flow::{FlowPlan, OneWay};
+use crate::aqm::Governor;
+use crate::link::docsis::qos::{RequestPolicy, Scheduling};
+use crate::metrics::mib::{Setting, parameter_set, system, truth};
+use crate::qdisc::QueueConfig;
+use crate::time::Duration;
+use crate::units::{Limit, Rate};
+
+/// Buffer Control's maximum of a service flow that has none.
+const NO_LIMIT: u64 = u32::MAX as u64;
+/// The largest latency target that the MIB can show, in ms.
+const LARGEST_TARGET: u64 = 256;
+
+/// The settings of a service flow, and those of its modem before its primary upstream one.
+pub(super) fn settings(flow: &FlowPlan, direction: OneWay) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    if direction == OneWay::Up && flow.name == direction.name() {
+        settings.extend(of_modem(flow));
+    }
+    settings.extend(rates(flow));
+    settings.extend(scheduling(flow, direction));
+    settings.extend(buffer(flow));
+    settings.extend(aqm(flow));
+    if let Some(bytes) = flow.queue.limit_bytes(flow.rate) {
+        settings.push((system::BUFFER_SIZE, bytes));
+    }
+    settings
+}
+
+/// What holds for all upstream service flows of a modem, of which this is the primary one. A buffer
+/// that is given as a time is the modem's default; one in bytes is the service flow's own.
+fn of_modem(flow: &FlowPlan) -> Vec<Setting> {
+    let enabled = (system::AQM_US_ENABLE, truth(!flow.is_modem_aqm_disabled));
+    let mut settings = vec![enabled];
+    if let Some(Limit::Time(buffer)) = flow.queue.written_limit() {
+        settings.push((system::DEFAULT_US_TARGET_BUFFER, millis(buffer)));
+    }
+    settings
+}
+
+fn rates(flow: &FlowPlan) -> [Setting; 8] {
+    use parameter_set::{
+        HC_MAX_TRAFFIC_RATE, HC_MIN_RESERVED_RATE, HC_PEAK_TRAFFIC_RATE, MAX_TRAFFIC_BURST,
+        MAX_TRAFFIC_RATE, MIN_RESERVED_RATE, PEAK_TRAFFIC_RATE, PRIORITY,
+    };
+    let limits = &flow.limits;
+    let rate = |rate: Option<Rate>| rate.map_or(0, |rate| rate.0);
+    let [sustained, peak] = [limits.sustained, limits.peak].map(rate);
+    let reserved = flow.qos.minimum_reserved.0;
+    // A rate that does not fit into 32 bits is reported as zero.
+    let narrow = |rate: u64| u32::try_from(rate).map_or(0, u64::from);
+    // Service flows with grants of a fixed size have no burst.
+    let has_burst = !matches!(flow.qos.scheduling, Scheduling::Ugs(_));
+    let burst = if has_burst { limits.burst } else { 0 };
+    [
+        (PRIORITY, u64::from(flow.qos.priority)),
+        (MAX_TRAFFIC_RATE, narrow(sustained)),
+        (HC_MAX_TRAFFIC_RATE, sustained),
+        (MAX_TRAFFIC_BURST, burst.min(NO_LIMIT)),
+        (MIN_RESERVED_RATE, narrow(reserved)),
+        (HC_MIN_RESERVED_RATE, reserved),
+        (PEAK_TRAFFIC_RATE, narrow(peak)),
+        (HC_PEAK_TRAFFIC_RATE, peak),
+    ]
+}
+
+/// The scheduling type with the parameters that it has, and the request policy.
+fn scheduling(flow: &FlowPlan, direction: OneWay) -> Vec<Setting> {
+    use parameter_set::{
+        GRANTS_PER_INTERVAL, GUARANTEED_GRANT_INTERVAL, GUARANTEED_GRANT_RATE, NOM_GRANT_INTERVAL,
+        NOM_POLL_INTERVAL, REQUEST_POLICY, SCHEDULING_TYPE, TOL_GRANT_JITTER, TOL_POLL_JITTER,
+        UNSOLICIT_GRANT_SIZE,
+    };
+    let (kind, own) = match &flow.qos.scheduling {
+        _ if direction == OneWay::Down => (1, vec![]),
+        Scheduling::BestEffort => (2, vec![]),
+        Scheduling::NrtPs(polls) | Scheduling::RtPs(polls) => (
+            if matches!(flow.qos.scheduling, Scheduling::NrtPs(_)) {
+                3
+            } else {
+                4
+            },
+            vec![
+                (NOM_POLL_INTERVAL, micros(polls.interval)),
+                (TOL_POLL_JITTER, micros(polls.jitter)),
+            ],
+        ),
+        Scheduling::Ugs(grants) => (
+            6,
+            vec![
+                (UNSOLICIT_GRANT_SIZE, grants.size.0),
+                (NOM_GRANT_INTERVAL, micros(grants.interval)),
+                (TOL_GRANT_JITTER, micros(grants.jitter)),
+                (GRANTS_PER_INTERVAL, u64::from(grants.grants)),
+            ],
+        ),
+        Scheduling::Pgs(grants) => (
+            7,
+            vec![
+                (GUARANTEED_GRANT_INTERVAL, micros(grants.interval)),
+                (GUARANTEED_GRANT_RATE, grants.rate.0),
+            ],
+        ),
+    };
+    let mut settings = vec![(SCHEDULING_TYPE, kind)];
+    settings.extend(own);
+    settings.push((REQUEST_POLICY, policy(flow.qos.policy)));
+    settings
+}
+
+/// The bits of TLV 24.16, of which bit 0 is the least significant one.
+fn policy(policy: RequestPolicy) -> u64 {
+    let bits = [
+        (0, policy.no_contention),
+        (4, policy.no_piggyback),
+        (5, policy.no_concatenation),
+        (6, policy.no_fragmentation),
+        (10, policy.no_contention_while_outstanding),
+    ];
+    bits.into_iter()
+        .map(|(bit, is_set)| u64::from(is_set) << bit)
+        .sum()
+}
+
+/// What is configured of the buffer.
+fn buffer(flow: &FlowPlan) -> [Setting; 3] {
+    use parameter_set::{MAXIMUM_BUFFER, MINIMUM_BUFFER, TARGET_BUFFER};
+    let [minimum, target, maximum] = match &flow.queue {
+        _ if flow.is_buffer_dropped => [0, 0, NO_LIMIT],
+        QueueConfig::BufferControl(config) => [
+            config.minimum.map_or(0, |bytes| bytes.0),
+            config.target.map_or(0, |bytes| bytes.0),
+            config.maximum.map_or(NO_LIMIT, |bytes| bytes.0),
+        ],
+        queue => match queue.written_limit() {
+            Some(Limit::Bytes(bytes)) => [0, bytes.0, NO_LIMIT],
+            _ => [0, 0, NO_LIMIT],
+        },
+    };
+    [
+        (MINIMUM_BUFFER, minimum),
+        (TARGET_BUFFER, target),
+        (MAXIMUM_BUFFER, maximum),
+    ]
+}
+
+/// What is configured of AQM, and what runs.
+fn aqm(flow: &FlowPlan) -> Vec<Setting> {
+    use parameter_set::{AQM_ALG_IN_USE, AQM_DISABLED, AQM_LATENCY_TARGET};
+    let is_running = match flow.queue.governor() {
+        Governor::Law => true,
+        Governor::ChosenLaw(_) => flow.queue != flow.queue.without_aqm(),
+        Governor::Bound(_) | Governor::Nothing => false,
+    };
+    let algorithm = match &flow.queue {
+        _ if !is_running => 1,
+        QueueConfig::DocsisPie(_) => 3,
+        _ => 2,
+    };
+    let mut settings = vec![(AQM_DISABLED, truth(!is_running))];
+    // The target stays configured where AQM is disabled.
+    let written = flow.settings.queue.value.as_ref();
+    if let Some(target) = written.and_then(|queue| latency_target(&queue.0)) {
+        let millis = millis(target).clamp(1, LARGEST_TARGET);
+        settings.push((AQM_LATENCY_TARGET, millis));
+    }
+    settings.push((AQM_ALG_IN_USE, algorithm));
+    settings
+}
+
+/// The latency target of a control law that has one.
+fn latency_target(queue: &QueueConfig) -> Option<Duration> {
+    match queue {
+        QueueConfig::DocsisPie(config) => Some(config.target),
+        QueueConfig::Pie(config) => Some(config.target),
+        QueueConfig::Codel(config) => Some(config.target),
+        QueueConfig::CodelDt(config) => Some(config.target),
+        QueueConfig::CodelDtNs2(config) => Some(config.target),
+        QueueConfig::Cobalt(config) => Some(config.target),
+        _ => None,
+    }
+}
+
+/// Whole milliseconds, rounded.
+fn millis(span: Duration) -> u64 {
+    (span.as_nanos() + 500_000) / 1_000_000
+}
+
+/// Whole microseconds, rounded.
+fn micros(span: Duration) -> u64 {
+    (span.as_nanos() + 500) / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_policy_is_the_number_of_its_tlv() {
+        let bits = RequestPolicy {
+            no_contention: true,
+            no_piggyback: true,
+            no_concatenation: true,
+            no_fragmentation: true,
+            no_contention_while_outstanding: true,
+        };
+        assert_eq!(policy(bits), 0x0471);
+        assert_eq!(policy(RequestPolicy::default()), 0);
+    }
+
+    #[test]
+    fn times_are_rounded_to_the_units_of_the_mib() {
+        assert_eq!(millis(Duration::from_micros(10_499)), 10);
+        assert_eq!(millis(Duration::from_micros(10_500)), 11);
+        assert_eq!(micros(Duration::from_nanos(1500)), 2);
+    }
+}
