@@ -371,8 +371,19 @@ fn read_number(
                         });
                     }
                 },
-                (None, None) => return Err(Refused::new(value, expected())),
+                (None, None) => {
+                    return Err(Refused {
+                        meant: alike(definition, text),
+                        ..Refused::new(value, expected())
+                    });
+                }
             }
+        }
+        Json::Bool(value_of) if definition.range == Some((0, 1)) => {
+            return Err(Refused {
+                meant: Some(u8::from(*value_of).to_string()),
+                ..Refused::new(value, expected())
+            });
         }
         _ => return Err(Refused::new(value, expected())),
     };
@@ -393,6 +404,19 @@ fn read_number(
     Err(Refused::new(value, expected + &bytes))
 }
 
+/// The meaning that may be meant by a text.
+fn alike(definition: &Definition, text: &str) -> Option<String> {
+    let likeness = |words: &&String| {
+        let words = words.to_lowercase();
+        (strsim::jaro_winkler(&words, &text.to_lowercase()) * 1e6) as u64
+    };
+    let meanings = definition.meanings.values();
+    let meant = meanings
+        .max_by_key(likeness)
+        .filter(|words| likeness(words) > 850_000)?;
+    Some(format!("{meant:?}"))
+}
+
 /// What a value of the definition looks like.
 fn expected(definition: &Definition, unit: Option<Unit>) -> String {
     let numbers = || {
@@ -406,9 +430,16 @@ fn expected(definition: &Definition, unit: Option<Unit>) -> String {
                 range(definition, unit, least, most)
             );
         }
-        match unit {
-            Some(unit) => unit.expected().to_owned(),
-            None => format!("a whole number {}", range(definition, unit, least, most)),
+        if let Some(unit) = unit {
+            return unit.expected().to_owned();
+        }
+        let range = range(definition, unit, least, most);
+        let meaning = |(number, words): (&u64, &String)| format!("{number} {words:?}");
+        let meanings: Vec<String> = definition.meanings.iter().map(meaning).collect();
+        if meanings.is_empty() {
+            format!("a whole number {range}")
+        } else {
+            format!("a whole number {range} ({})", meanings.join(", "))
         }
     };
     match definition.form {
@@ -609,6 +640,12 @@ mod tests {
             refused.expected,
             "from 0 to 7; \"0x09\" writes it nevertheless"
         );
+        let refused = read(&definition, &json!("best-effort")).expect_err("it is spelled so");
+        assert_eq!(
+            refused.expected,
+            "a whole number from 0 to 7 (2 \"best effort\")"
+        );
+        assert_eq!(refused.meant.as_deref(), Some("\"best effort\""));
         assert_eq!(read(&definition, &json!("0x09")).as_deref(), Ok(&[9][..]));
         assert_eq!(read(&definition, &json!("0x")).as_deref(), Ok(&[][..]));
     }
@@ -736,6 +773,12 @@ mod tests {
             let refused = read(&definition(form, unit, None), &value).expect_err("it is wrong");
             assert_eq!(refused.expected, expected, "{value}");
         }
+        let switch = definition(U8, "", Some((0, 1)));
+        let refused = read(&switch, &json!(true)).expect_err("it is no number");
+        assert_eq!(
+            (refused.found.as_str(), refused.meant.as_deref()),
+            ("true", Some("1"))
+        );
         let rate = definition(U32, "bit/s", None);
         let refused = read(&rate, &json!("10 mbit/s")).expect_err("the unit is wrong");
         assert_eq!(refused.meant.as_deref(), Some("\"10 Mbit/s\""));

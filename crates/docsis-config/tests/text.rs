@@ -266,8 +266,18 @@ fn a_file_that_cannot_be_is_one_error_with_its_place() {
         ),
         (
             "max_cpe = 1\nmax_cpe = 2",
-            "line 2: max_cpe: found the key a second time, expected one list for TLVs beside each \
-             other (max_cpe = [1, 2]), or a table [[then]] before it",
+            "line 2: max_cpe: found the key a second time, expected its values in one \
+             list: max_cpe = [first, second]",
+        ),
+        (
+            "[upstream_service_flow]\n[upstream_service_flow]",
+            "line 2: upstream_service_flow: found the key a second time, expected \
+             [[upstream_service_flow]] for each of several",
+        ),
+        (" \n", "found an empty text, expected TOML or JSON"),
+        (
+            "Main {\n}",
+            "found the text of another encoder, expected TOML or JSON: make",
         ),
         (
             "\n\nmax_cpe 1",

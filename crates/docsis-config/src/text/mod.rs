@@ -25,13 +25,22 @@ use crate::file::File;
 ///
 /// If the text is neither, has a name that is not in the table, or a value that does not fit.
 pub fn from_text(text: &str) -> Result<File, TextError> {
-    if text
-        .trim_start_matches('\u{feff}')
-        .trim_start()
-        .starts_with('{')
-    {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    if start.is_empty() {
+        Err(TextError::new("", "an empty text", "TOML or JSON"))
+    } else if is_of_docsis(start) {
+        let expected = "TOML or JSON: make the binary file of it with the encoder that it is for, \
+                        and decode that";
+        Err(TextError::new("", "the text of another encoder", expected))
+    } else if start.starts_with('{') {
         from_json(text)
     } else {
         from_toml(text)
     }
+}
+
+/// Whether a text begins as those of the encoder `docsis` do.
+fn is_of_docsis(text: &str) -> bool {
+    let behind = text.strip_prefix("Main");
+    behind.is_some_and(|behind| behind.trim_start().starts_with('{'))
 }

@@ -40,10 +40,13 @@ fn unreadable(text: &str, error: &toml::de::Error) -> TextError {
         return TextError::new("", message, "");
     };
     let key = text.get(span.clone()).unwrap_or_default();
+    let is_header = text[..span.start].ends_with('[');
     let wrong = if message == "duplicate key" {
-        let expected = format!(
-            "one list for TLVs beside each other ({key} = [1, 2]), or a table [[{THEN}]] before it"
-        );
+        let expected = if is_header {
+            format!("[[{key}]] for each of several")
+        } else {
+            format!("its values in one list: {key} = [first, second]")
+        };
         TextError::new(key, "the key a second time", expected)
     } else {
         TextError::new("", message, "")
