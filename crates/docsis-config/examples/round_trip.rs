@@ -1,23 +1,17 @@
 //! Says of each file whether it comes back from its TOML and from its JSON with the same bytes.
 //!
 //! `cargo run -p docsis-config --example round_trip -- FOLDER…` takes every file below the folders
-//! whose name ends like that of a configuration file.
+//! whose name ends like that of a configuration file, and leaves out those that are text: the
+//! sources of encoders have such names as well.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use docsis_config::{File, from_text, to_json, to_toml};
 
 /// How the names of files of the public collections end.
-const ENDS: &[&str] = &[
-    ".cm",
-    ".bin",
-    ".cmbroken",
-    ".zero",
-    ".non_zero",
-    ".cfg",
-    ".failed",
-];
+const ENDS: &[&str] = &[".cm", ".bin", ".cmbroken", ".zero", ".non_zero", ".cfg"];
 
 fn main() -> ExitCode {
     let mut paths = Vec::new();
@@ -28,8 +22,18 @@ fn main() -> ExitCode {
     let mut exact = 0;
     let mut raw = 0;
     let mut report = Vec::new();
+    let mut count = 0;
+    let mut different = BTreeSet::new();
     for path in &paths {
         let bytes = std::fs::read(path).expect("the file can be read");
+        if bytes
+            .iter()
+            .all(|byte| matches!(byte, 9 | 10 | 13 | 32..127))
+        {
+            continue;
+        }
+        count += 1;
+        different.insert(bytes.clone());
         let file = File::decode(&bytes);
         raw += usize::from(!file.rest.is_empty());
         let mut faults = Vec::new();
@@ -47,12 +51,13 @@ fn main() -> ExitCode {
         }
     }
     report.push(format!(
-        "{exact} of {} files are exact; {raw} end in bytes that are no TLV\n",
-        paths.len()
+        "{exact} of {count} files ({} different) are exact; {raw} end in bytes that are no TLV
+",
+        different.len()
     ));
     std::io::Write::write_all(&mut std::io::stdout(), report.concat().as_bytes())
         .expect("it is written");
-    ExitCode::from(u8::from(exact < paths.len()))
+    ExitCode::from(u8::from(exact < count))
 }
 
 fn find(path: &Path, paths: &mut Vec<PathBuf>) {

@@ -22,8 +22,8 @@ impl Document {
         let Some(found) = found.filter(|_| is_bare) else {
             return error;
         };
-        let is_of_file = (self.innermost(path))
-            .is_some_and(|(_, place)| matches!(place.value, Origin::File(_)));
+        let is_of_file =
+            (self.innermost(path)).is_some_and(|(_, place)| matches!(place.value, Origin::File(_)));
         let is_written = self.places.is_empty() || self.places.contains_key(path) || is_of_file;
         let note = if is_written {
             ""
