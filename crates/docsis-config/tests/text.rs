@@ -171,6 +171,12 @@ fn a_wrong_name_or_value_is_one_error_with_its_place() {
              number such as tlv_213; did you mean maximum_sustained_rate?",
         ),
         (
+            "[[upstream_service_flow]]\nbuffer_contol.target = 1",
+            "line 2: upstream_service_flow[1].buffer_contol: found the name \"buffer_contol\", \
+             expected the name of a TLV of upstream_service_flow, or its number such as tlv_213; \
+             did you mean buffer_control?",
+        ),
+        (
             "[[upstream_service_flow]]\nMaxCPE = 1",
             "line 2: upstream_service_flow[1].MaxCPE: found the name \"MaxCPE\", expected the name \
              of a TLV of upstream_service_flow, or its number such as tlv_213: this one is of the \

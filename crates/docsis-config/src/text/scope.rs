@@ -1,6 +1,8 @@
 //! The TLVs beside each other in a file or in another TLV: what each of them is called and how its
 //! value is shown and read.
 
+use std::cmp::Reverse;
+
 use serde_json::Value as Json;
 
 use super::error::TextError;
@@ -111,7 +113,8 @@ impl Scope {
         let likeness = |name: &&str| (strsim::jaro_winkler(&plain(name), &asked) * 1e6) as u64;
         let meant = names(&self.path)
             .chain(further.iter().copied())
-            .max_by_key(likeness)
+            // The first of those that are equally alike: a name stands before its aliases.
+            .min_by_key(|name| Reverse(likeness(name)))
             .filter(|name| likeness(name) > LEAST_LIKENESS);
         let around = match self.path.split_last() {
             None => "a configuration file".to_owned(),
