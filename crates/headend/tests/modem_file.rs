@@ -504,7 +504,7 @@ fn a_service_class_of_the_scenario_lies_beneath_the_file() {
     );
     assert_eq!(
         missing.map(|_| ()),
-        Err("home.cm: UsServiceFlow ServiceClassName, TLV 24.4: no service class is called \"gold\"; expected one of \"silver\", \"class_2_silver\"; the file leaves its rates and buffer to the class, which stands in link.cable.docsis.service_class.gold (link.cable.docsis.config)".to_owned())
+        Err("home.cm: UsServiceFlow ServiceClassName, TLV 24.4: no service class is called \"gold\"; expected one of \"silver\", \"class_2_silver\"; the file leaves this service flow to the class: expected its keys in [link.cable.docsis.service_class.gold] (link.cable.docsis.config)".to_owned())
     );
 }
 
@@ -748,4 +748,101 @@ fn a_class_of_service_gives_a_line_of_docsis_1_0_its_rates() {
     let by_hand = parse(&line_with(keys).replace("docsis31", "docsis10"), &[], &[]);
     assert_eq!(run(&with_file), run(&by_hand));
     assert_alike(bytes, &format!("{keys}\nupstream.priority = 3"));
+}
+
+#[test]
+fn an_override_of_a_part_leaves_the_rest_to_the_file() {
+    let polls = vec![
+        number(15, 4, 1),
+        number(16, 1 << 5 | 1 << 6, 4),
+        number(17, 5_000, 4),
+        number(18, 800, 4),
+    ];
+    let [up, down] = primary();
+    let take = classifier(22, 1, 3, vec![expedited()]);
+    let files = [(
+        "home.cm",
+        file(vec![up, flow(24, 3, 0, polls.clone()), take, down]),
+    )];
+    let policy = "link.cable.docsis.service_flow.up_3.request_policy.no_piggyback";
+    let overrides = [("modem", "home.cm"), (policy, "true")];
+    let json = parse(LINE, &overrides, &files).to_json();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let found = &json["link"]["cable"]["docsis"]["service_flow"]["up_3"]["request_policy"];
+    for key in ["no_piggyback", "no_concatenation", "no_fragmentation"] {
+        assert_eq!(found[key], true, "{key}: {found}");
+    }
+    // What the file names besides is asked for, although only the file has the service flow.
+    let needed = required_files(LINE, Format::Toml, &set(&overrides)).expect("it can be read");
+    assert_eq!(needed.len(), 1);
+    let jitter = "link.cable.docsis.upstream.scheduling.rtps.jitter";
+    let [_, down] = primary();
+    let files = [("home.cm", file(vec![flow(24, 1, 0, polls), down]))];
+    let json = parse(LINE, &[("modem", "home.cm"), (jitter, "900 us")], &files).to_json();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let found = &json["link"]["cable"]["docsis"]["upstream"];
+    assert_eq!(
+        found["scheduling"].to_string(),
+        r#"{"rtps":{"jitter":"900 us","interval":"5 ms"}}"#
+    );
+}
+
+#[test]
+fn the_text_names_the_file_of_one_modem() {
+    let text = STREET.replace(
+        "office.downstream",
+        "office.config = \"office.cm\"\noffice.downstream",
+    );
+    let files = [(
+        "office.cm",
+        file(vec![
+            flow(24, 1, 4_000_000, vec![]),
+            flow(25, 2, 8_000_000, vec![]),
+        ]),
+    )];
+    let needed = required_files(&text, Format::Toml, &[]);
+    let expected = RequiredFile {
+        name: "office.cm".to_owned(),
+        set_by: None,
+    };
+    assert_eq!(needed, Ok(vec![expected]));
+    let scenario = parse(&text, &[], &files);
+    assert_eq!(
+        scenario.warnings(),
+        [
+            "link.cable.docsis.modem.office.config: keys of the scenario go before the file \"office.cm\": modem.office.downstream.rate (40 Mbit/s, not 8 Mbit/s)"
+        ]
+    );
+    let by_hand = STREET.replace(
+        "office.downstream",
+        "office.upstream.rate = \"4 Mbit/s\"\noffice.downstream",
+    );
+    assert_eq!(run(&scenario), run(&parse(&by_hand, &[], &[])));
+}
+
+#[test]
+fn a_file_takes_the_place_of_the_further_flows_that_the_text_has() {
+    let text = line_with(
+        "[link.cable.docsis.service_flow.voice]\ndirection = \"up\"\nscheduling = \"ugs\"\nmatch.dscp = 46\n[link.cable.docsis.drop.junk]\nport = 9",
+    );
+    let bytes = file(primary().to_vec());
+    let scenario = parse(&text, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+    let queues: Vec<String> = scenario.queues().collect();
+    assert_eq!(queues, ["cable.up", "cable.down"]);
+    assert_eq!(
+        scenario.warnings(),
+        ["link.cable.docsis.config: the file \"home.cm\" replaces service_flow.voice (left out), drop.junk (left out)"]
+    );
+}
+
+#[test]
+fn a_file_of_many_service_flows_is_refused_at_once() {
+    let flows: Vec<Tlv> = (1..=2000)
+        .map(|reference| flow(24, reference, 0, vec![]))
+        .collect();
+    let refused = try_parse(LINE, &[("modem", "home.cm")], &[("home.cm", file(flows))]);
+    assert_eq!(
+        refused.map(|_| ()),
+        Err("home.cm: 2000 service flows are more than 1000 (link.cable.docsis.config)".to_owned())
+    );
 }

@@ -155,7 +155,7 @@ impl Document {
             return;
         };
         table.insert(key.to_owned(), value);
-        self.places.retain(|other, _| !is_inside(other, path));
+        self.forget_inside(path);
         match place {
             Some(place) => self.places.insert(path.to_owned(), place),
             None => self.places.remove(path),
@@ -172,8 +172,23 @@ impl Document {
         if let Some(table) = table {
             table.shift_remove(key);
         }
-        self.places
-            .retain(|other, _| other != path && !is_inside(other, path));
+        self.forget_inside(path);
+        self.places.remove(path);
+    }
+
+    /// Forgets the places of what stood in the value at `path`.
+    fn forget_inside(&mut self, path: &str) {
+        let from = self.places.range(path.to_owned()..);
+        let alike = from
+            .map(|(other, _)| other)
+            .take_while(|other| other.starts_with(path));
+        let inside: Vec<String> = alike
+            .filter(|other| is_inside(other, path))
+            .cloned()
+            .collect();
+        for other in inside {
+            self.places.remove(&other);
+        }
     }
 }
 

@@ -123,17 +123,20 @@ impl Writer<'_> {
         if !self.replaced.is_empty() {
             found.push(format!(
                 "the file \"{file}\" replaces {}",
-                self.replaced.join(", ")
+                join(&self.replaced, ", ")
             ));
         }
         if !self.beside.is_empty() {
             found.push(format!(
                 "keys of the scenario go before the file \"{file}\": {}",
-                self.beside.join(", ")
+                join(&self.beside, ", ")
             ));
         }
         if !self.notes.is_empty() {
-            found.push(format!("of the file \"{file}\": {}", self.notes.join("; ")));
+            found.push(format!(
+                "of the file \"{file}\": {}",
+                join(&self.notes, "; ")
+            ));
         }
         found
     }
@@ -176,7 +179,7 @@ impl Writer<'_> {
                 known,
             };
             let why = format!(
-                "{problem}; the file leaves its rates and buffer to the class, which stands in {path}.{wanted}"
+                "{problem}; the file leaves this service flow to the class: expected its keys in [{path}.{wanted}]"
             );
             let key = format!("{}.config", self.target.table);
             return Err(refuse_file(
@@ -372,7 +375,7 @@ impl Writer<'_> {
                 .collect();
             for path in paths {
                 self.document.remove(&path);
-                self.replaced.push(self.short(&path));
+                self.replaced.push(format!("{} (left out)", self.short(&path)));
             }
         }
     }
@@ -481,6 +484,17 @@ fn scenario_name(name: &str) -> String {
         return name;
     }
     format!("class_{name}")
+}
+
+/// More than these no one reads in a warning.
+const MOST_SAID: usize = 12;
+
+fn join(parts: &[String], between: &str) -> String {
+    let said = parts[..parts.len().min(MOST_SAID)].join(between);
+    match parts.len() {
+        0..=MOST_SAID => said,
+        many => format!("{said}{between}and {} more", many - MOST_SAID),
+    }
 }
 
 /// Whether two values of the scenario are the same: `"10 Mbit/s"` is `"10000 kbit/s"`.

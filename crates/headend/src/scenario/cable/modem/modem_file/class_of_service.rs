@@ -1,6 +1,6 @@
 //! The class of service of a file for DOCSIS 1.0 (TLV 4): rates both ways and a priority.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::flow::FileFlow;
 use super::place::{FileError, Node, first};
@@ -75,6 +75,7 @@ pub(super) fn read(
         drops: Vec::new(),
         upstream_aqm_disabled: None,
         default_buffer: None,
+        inactive: BTreeSet::new(),
         notes,
     })
 }

@@ -66,14 +66,13 @@ pub(super) fn read_classifiers(top: &[Node<'_>], read: &mut ModemFile) -> Result
             read.drops.push((name, classifier, node.place()));
             continue;
         };
-        claim(top, read, (node, &parts), (direction, number), classifier)?;
+        claim(read, (node, &parts), (direction, number), classifier)?;
     }
     Ok(())
 }
 
 /// Gives a classifier to the service flow that it refers to.
 fn claim(
-    top: &[Node<'_>],
     read: &mut ModemFile,
     (node, parts): (&Node<'_>, &[Node<'_>]),
     (direction, number): (OneWay, u8),
@@ -91,11 +90,7 @@ fn claim(
     let is_wanted =
         |flow: &super::FileFlow| flow.direction == direction && flow.reference == Some(wanted);
     let Some(found) = read.flows.iter().position(is_wanted) else {
-        let is_left_out = top.iter().any(|flow| {
-            let reference = flow.children().into_iter().find(|part| part.number() == 1);
-            let reference = reference.and_then(|part| part.uint(2).ok());
-            flow.number() == number && reference == Some(u64::from(wanted))
-        });
+        let is_left_out = read.inactive.contains(&(direction.index(), wanted));
         if is_left_out {
             return Ok(());
         }

@@ -58,14 +58,24 @@ const RATE_UNIT: u8 = 41;
 /// The bit of the set type for a service flow that is active once the modem has registered.
 const ACTIVE: u64 = 4;
 
+/// Service flows of a file: many times what a modem has.
+const MOST_FLOWS: usize = 1000;
+
 /// A maximum buffer without a bound.
 const NO_MAXIMUM: u64 = 0xffff_ffff;
 
 /// Reads the service flows that are active from the start.
 pub(super) fn read_flows(
     top: &[Node<'_>],
+    inactive: &mut BTreeSet<(usize, u16)>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<FileFlow>, FileError> {
+    let is_flow = |node: &&Node<'_>| [UPSTREAM_FLOW, DOWNSTREAM_FLOW].contains(&node.number());
+    let count = top.iter().filter(is_flow).count();
+    if count > MOST_FLOWS {
+        let why = format!("{count} service flows are more than {MOST_FLOWS}");
+        return Err(FileError::of_file(why));
+    }
     let mut flows = Vec::new();
     let mut references = BTreeSet::new();
     for node in top {
@@ -97,6 +107,7 @@ pub(super) fn read_flows(
                 node.place(),
                 set.place()
             ));
+            inactive.extend(reference.map(|reference| (direction.index(), reference)));
             continue;
         }
         flows.push(read_flow(node, &parts, direction, reference, notes)?);

@@ -14,6 +14,8 @@ mod place;
 mod scheduling;
 mod unused;
 
+use std::collections::BTreeSet;
+
 use docsis_config::{File, Kind};
 
 pub(in crate::scenario) use flow::{Buffer, FileFlow, LatencyControl};
@@ -37,6 +39,8 @@ pub(in crate::scenario) struct ModemFile {
     pub(in crate::scenario) upstream_aqm_disabled: Option<(bool, TlvPlace)>,
     /// The buffer of upstream service flows that give none (TLV 68).
     pub(in crate::scenario) default_buffer: Option<(Duration, TlvPlace)>,
+    /// Directions and references of service flows that are left out.
+    inactive: BTreeSet<(usize, u16)>,
     /// Sentences about what is not run as it stands in the file.
     pub(in crate::scenario) notes: Vec<String>,
 }
@@ -100,12 +104,14 @@ impl ModemFile {
 
     /// What service flows and classifiers say.
     fn of_flows(top: &[Node<'_>], mut notes: Vec<String>) -> Result<Self, FileError> {
-        let flows = flow::read_flows(top, &mut notes)?;
+        let mut inactive = BTreeSet::new();
+        let flows = flow::read_flows(top, &mut inactive, &mut notes)?;
         let mut read = Self {
             flows,
             drops: Vec::new(),
             upstream_aqm_disabled: None,
             default_buffer: None,
+            inactive,
             notes,
         };
         read_classifiers(top, &mut read)?;
