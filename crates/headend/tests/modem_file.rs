@@ -135,6 +135,11 @@ fn buffers_and_aqm_are_those_of_the_file() {
             "upstream.queue.docsis_pie.limit = \"40000 B\"\ndownstream.queue.buffer_control.target = \"300000 B\"",
         ),
     );
+    let edges = aqm(vec![Tlv::new(6, [0, 100, 1, 0x90])]);
+    assert_alike(
+        both(up(vec![edges]), down(vec![])),
+        &keys("upstream.latency_histogram = [\"1 ms\", \"4 ms\"]"),
+    );
     let target = vec![aqm(vec![number(2, 20, 1)])];
     assert_alike(
         both(up(target.clone()), down(target)),
@@ -149,6 +154,11 @@ fn buffers_and_aqm_are_those_of_the_file() {
     );
     let all_off = vec![up(vec![]), down(vec![]), number(76, 1, 1)];
     assert_alike(file(all_off), &keys("upstream_aqm_disabled = true"));
+    let at_rate = vec![up(vec![]), down(vec![]), number(68, 50, 2)];
+    assert_alike(
+        file(at_rate),
+        &keys("upstream.queue.docsis_pie.limit = \"50 ms\""),
+    );
     // 100 ms at the peak rate.
     let default = vec![
         up(vec![number(27, 8_000_000, 4)]),
@@ -688,6 +698,14 @@ fn an_error_of_a_file_names_the_file_and_the_place_in_it() {
             with(vec![classifier(22, 1, 9, vec![expedited()])]),
             format!("home.cm: UsPacketClass ServiceFlowRef, TLV 22.3: no upstream service flow (TLV 24) of the file has the reference 9{key}"),
         ),
+        (
+            up(vec![Tlv::nested(40, vec![Tlv::new(6, [0, 2, 0, 1])])]),
+            "home.cm: UsServiceFlow AQMEncodings latency_histogram_bin_edges, TLV 24.40.6: expected ascending upper edges, found 10 us after 20 us (link.cable.docsis.upstream.latency_histogram)".to_owned(),
+        ),
+        (
+            up(vec![Tlv::nested(40, vec![Tlv::new(6, [0, 2, 0])])]),
+            format!("home.cm: UsServiceFlow AQMEncodings latency_histogram_bin_edges, TLV 24.40.6: expected 2 bytes for each edge, found 3 bytes{key}"),
+        ),
     ] {
         assert_eq!(refuse(bytes), expected);
     }
@@ -783,7 +801,7 @@ fn an_override_of_a_part_leaves_the_rest_to_the_file() {
     let found = &json["link"]["cable"]["docsis"]["upstream"];
     assert_eq!(
         found["scheduling"].to_string(),
-        r#"{"rtps":{"jitter":"900 us","interval":"5 ms"}}"#
+        r#"{"rtps":{"interval":"5 ms","jitter":"900 us"}}"#
     );
 }
 
@@ -831,7 +849,9 @@ fn a_file_takes_the_place_of_the_further_flows_that_the_text_has() {
     assert_eq!(queues, ["cable.up", "cable.down"]);
     assert_eq!(
         scenario.warnings(),
-        ["link.cable.docsis.config: the file \"home.cm\" replaces service_flow.voice (left out), drop.junk (left out)"]
+        [
+            "link.cable.docsis.config: the file \"home.cm\" replaces service_flow.voice (left out), drop.junk (left out)"
+        ]
     );
 }
 

@@ -10,6 +10,7 @@ use super::writer::show;
 use crate::qdisc::QueueConfig;
 use crate::scenario::cable::modem::modem_file::{Buffer, LatencyControl};
 use crate::scenario::document::{Document, Place};
+use crate::time::Duration;
 use crate::units::{ByteCount, Limit};
 
 /// A queue, and what a file says of it.
@@ -30,8 +31,14 @@ pub(super) struct FileQueue {
 pub(super) enum Size {
     /// Least, target and most.
     Control(Buffer),
-    /// A size, or a time where the rate is not known.
-    Limit(Limit),
+    /// A time at the faster of the sustained and the peak rate (TLV 68). The bytes are missing
+    /// without a rate.
+    Default {
+        span: Duration,
+        bytes: Option<ByteCount>,
+        /// The peak rate is the faster.
+        is_at_peak: bool,
+    },
 }
 
 /// What has become of a queue, as ends of sentences that begin with the path of its key.
@@ -176,7 +183,12 @@ fn parameters(
                 found.push((key, size.map(|size| json!(size)), place.clone()));
             }
         }
-        Some((Size::Limit(Limit::Bytes(size)), place)) if kind == BUFFER_CONTROL => {
+        Some((
+            Size::Default {
+                bytes: Some(size), ..
+            },
+            place,
+        )) if kind == BUFFER_CONTROL => {
             found.push(("target", Some(json!(size)), place.clone()));
         }
         Some(_) if !has_limit || kind == BUFFER_CONTROL => {
@@ -184,7 +196,16 @@ fn parameters(
                 ": {kind} keeps its own buffer, not that of the file"
             ));
         }
-        Some((Size::Limit(limit), place)) => {
+        Some((
+            Size::Default {
+                span,
+                bytes,
+                is_at_peak,
+            },
+            place,
+        )) => {
+            let of_peak = bytes.filter(|_| *is_at_peak).map(Limit::Bytes);
+            let limit = of_peak.unwrap_or(Limit::Time(*span));
             found.push(("limit", Some(json!(limit)), place.clone()));
         }
         Some((Size::Control(buffer), place)) => match within(*buffer) {

@@ -14,7 +14,7 @@ use crate::scenario::error::{Origin, Problem, ScenarioError};
 use crate::scenario::queue::Queue;
 use crate::scenario::span::Several;
 use crate::time::Duration;
-use crate::units::{ByteCount, Limit, Rate, parse_bytes, parse_duration, parse_rate};
+use crate::units::{ByteCount, Rate, parse_bytes, parse_duration, parse_rate};
 
 /// Writes one file's settings into the document.
 pub(super) struct Writer<'a> {
@@ -48,8 +48,15 @@ fn defaults(direction: OneWay) -> Vec<(&'static str, Value)> {
     all.into_iter().filter(|(key, _)| is_known(key)).collect()
 }
 
-/// Keys that a service class may give besides, which no file has.
-const OF_CLASS: [&str; 4] = ["peak_burst", "dequeue_at", "ack_acceleration", "queue"];
+/// Further keys of a primary service flow. They stay the scenario's unless the file or its service
+/// class gives them.
+const FURTHER_KEYS: [&str; 5] = [
+    "peak_burst",
+    "dequeue_at",
+    "ack_acceleration",
+    "latency_histogram",
+    "queue",
+];
 
 /// The values of a service flow by its keys, with their places in the file.
 type Keys = BTreeMap<String, (Value, Option<TlvPlace>)>;
@@ -214,9 +221,14 @@ impl Writer<'_> {
             self.primary(&format!("{table}.{key}"), value, &default, place);
         }
         let path = format!("{}.{table}", self.target.table);
-        for key in OF_CLASS {
-            if let Some((value, _)) = keys.get(key) {
-                self.put(&format!("{path}.{key}"), value.clone(), true, None);
+        for key in FURTHER_KEYS {
+            if let Some((value, place)) = keys.get(key) {
+                self.put(
+                    &format!("{path}.{key}"),
+                    value.clone(),
+                    true,
+                    place.as_ref(),
+                );
             }
         }
         let base = self.queue_around(&table);
@@ -302,13 +314,18 @@ impl Writer<'_> {
             (Some((buffer, place)), default) => {
                 let mut buffer = *buffer;
                 if let (None, Some((span, _))) = (buffer.target, default) {
-                    buffer.target = self.bytes_in(path, *span);
+                    buffer.target = self.default_bytes(path, *span).0;
                 }
                 Some((Size::Control(buffer), self.place(place)))
             }
             (None, Some((span, place))) => {
-                let limit = (self.bytes_in(path, *span)).map_or(Limit::Time(*span), Limit::Bytes);
-                Some((Size::Limit(limit), self.place(place)))
+                let (bytes, is_at_peak) = self.default_bytes(path, *span);
+                let size = Size::Default {
+                    span: *span,
+                    bytes,
+                    is_at_peak,
+                };
+                Some((size, self.place(place)))
             }
             (None, None) => None,
         };
@@ -340,14 +357,18 @@ impl Writer<'_> {
         self.queues.push(queue);
     }
 
-    /// What the faster of the two rates of the service flow at `path` carries in a time.
-    fn bytes_in(&self, path: &str, span: Duration) -> Option<ByteCount> {
+    /// What the faster of the two rates of the service flow at `path` carries in a time, and whether
+    /// that is the peak rate.
+    fn default_bytes(&self, path: &str, span: Duration) -> (Option<ByteCount>, bool) {
         let rate = |key: &str| {
             let value = self.document.at(&format!("{path}.{key}"))?;
             parse_rate(value.as_str()?)
         };
-        let fastest = rate("rate").into_iter().chain(rate("peak")).max()?;
-        Some(ByteCount(fastest.bytes_in(span)))
+        let [sustained, peak] = ["rate", "peak"].map(rate);
+        let bytes = sustained
+            .max(peak)
+            .map(|rate| ByteCount(rate.bytes_in(span)));
+        (bytes, peak > sustained)
     }
 
     /// Leaves out what the text has of further service flows or drop classifiers in a direction, if
@@ -375,7 +396,8 @@ impl Writer<'_> {
                 .collect();
             for path in paths {
                 self.document.remove(&path);
-                self.replaced.push(format!("{} (left out)", self.short(&path)));
+                self.replaced
+                    .push(format!("{} (left out)", self.short(&path)));
             }
         }
     }

@@ -213,7 +213,8 @@ fn read_buffer(node: &Node<'_>) -> Result<Buffer, FileError> {
     Ok(buffer)
 }
 
-/// Which algorithm is used (sub-TLV 3), and with which target (2).
+/// Which algorithm is used (sub-TLV 3), with which target (2), and the edges of the latency histogram
+/// (6).
 fn read_aqm(
     node: &Node<'_>,
     keys: &mut Keys,
@@ -249,6 +250,10 @@ fn read_aqm(
                     }
                 }
             }
+            6 => {
+                keys.latency_histogram = Some(read_edges(&part)?);
+                places.insert("latency_histogram", part.place());
+            }
             _ => {}
         }
     }
@@ -257,4 +262,19 @@ fn read_aqm(
         *law = Some((LatencyControl { target }, place));
     }
     Ok(())
+}
+
+/// Upper edges of a latency histogram's bins, in units of 10 µs.
+fn read_edges(node: &Node<'_>) -> Result<Vec<Duration>, FileError> {
+    let bytes = node.all_bytes();
+    let (edges, rest) = bytes.as_chunks::<2>();
+    if !rest.is_empty() {
+        let why = format!(
+            "expected 2 bytes for each edge, found {} bytes",
+            bytes.len()
+        );
+        return Err(node.refuse(why));
+    }
+    let edge = |&edge: &[u8; 2]| Duration::from_micros(10 * u64::from(u16::from_be_bytes(edge)));
+    Ok(edges.iter().map(edge).collect())
 }
