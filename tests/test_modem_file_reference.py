@@ -33,12 +33,12 @@ def test_the_page_has_every_row_of_the_table() -> None:
         assert all(f"`{name}`" in page for name in row["aliases"]), row["number"]
     target = next(line for line in page.splitlines() if line.startswith("| 24/25.35.2 |"))
     assert target == (
-        "| 24/25.35.2 | `target` | `TargetBuffer` | number, 4 B, in B, default 0"
+        "| 24/25.35.2 | `target` | `TargetBuffer` | 4-byte number, in B, default 0"
         " | Size that the device should choose, or one near it. 0: the device decides."
         " | runs | CANN, samples, RLA, ODCI, MIB |"
     )
     assert (
-        "| 70/71.42.5 | `aqm_coupling_factor` |  | number, 1 B, tenths, 0.1 to 25.5, default 2.0 |"
+        "| 70/71.42.5 | `aqm_coupling_factor` |  | 1-byte number, tenths, 0.1 to 25.5, default 2.0 |"
         in page
     )
     assert "22, 23, 24, 25, 26, 60, 70, 71, 93 and 94 may have a sub-TLV 43" in page
@@ -74,6 +74,7 @@ def test_one_schema_serves_all_tlvs_of_a_row() -> None:
 
 FILE = """
 MaxCPE = 16
+SnmpMibObject = "1.3.6.1.2.1.69.1.6.3.0 = Integer 1"
 network_access_control = 1
 
 [[UsServiceFlow]]
@@ -127,6 +128,7 @@ def test_the_schema_accepts_what_people_and_the_engine_write(schema: Any) -> Non
         "[[downstream_service_flow]]\nscheduling_type = 2",
         "[[upstream_aggregate_service_flow]]\nlow_latency_encodings.aqm_coupling_factor = 26.0",
         "end = false",
+        'snmp_mib_object = "1.3.6.1.2.1.69.1.6.3.0"',
         'kind = "modem"',
         "upstream_service_flow = 24",
         "[[then]]\nmaximum_number_of_cpes = 256",

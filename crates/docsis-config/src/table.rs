@@ -49,6 +49,14 @@ impl Definition {
         let is_whole = self.form != Form::U16List || length.is_multiple_of(2);
         is_whole && (least..=most).contains(&length)
     }
+
+    /// Whether a value is the number that an absent TLV stands for.
+    pub fn is_default(&self, value: &[u8]) -> bool {
+        let number = value.iter().try_fold(0_u64, |sum, &byte| {
+            Some(sum.checked_mul(256)? + u64::from(byte))
+        });
+        self.fits(value.len()) && number.is_some() && number == self.default
+    }
 }
 
 /// What a value holds.

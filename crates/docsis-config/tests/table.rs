@@ -314,6 +314,15 @@ fn a_length_fits_or_does_not() {
 }
 
 #[test]
+fn a_value_is_the_default_or_not() {
+    let burst = definition(&[24, 14]).unwrap();
+    assert!(burst.is_default(&[5, 0xf2]));
+    assert!(!burst.is_default(&[5, 0xf3]) && !burst.is_default(&[0, 0, 5, 0xf2]));
+    assert!(!definition(&[24, 11]).unwrap().is_default(&[0, 0]));
+    assert!(!definition(&[9]).unwrap().is_default(&[0xff; 100]));
+}
+
+#[test]
 fn the_table_is_json_too() {
     let rows: Vec<serde_json::Value> = serde_json::from_str(&table_json()).unwrap();
     let row = |number: &str| {

@@ -63,20 +63,20 @@ SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
 #: What a value holds, by its form.
 FORMS = {
     "nested": "TLVs",
-    "u8": "number, 1 B",
-    "u16": "number, 2 B",
-    "u24": "number, 3 B",
-    "u32": "number, 4 B",
-    "u8_or_u16": "number, 1 B or 2 B",
-    "text": "text with a zero at its end",
+    "u8": "1-byte number",
+    "u16": "2-byte number",
+    "u24": "3-byte number",
+    "u32": "4-byte number",
+    "u8_or_u16": "1-byte or 2-byte number",
+    "text": "text ending with a zero byte",
     "string": "text",
     "bytes": "bytes",
     "ipv4": "IPv4 address",
     "ipv6": "IPv6 address",
     "mac": "Ethernet address",
-    "u8_list": "numbers of 1 B",
-    "u16_list": "numbers of 2 B",
-    "varbind": "SNMP object in BER",
+    "u8_list": "1-byte numbers",
+    "u16_list": "2-byte numbers",
+    "varbind": "SNMP object",
 }
 
 #: The most that a number may be, by its form.
@@ -153,9 +153,13 @@ maximum_sustained_rate = "100 Mbit/s"
 
 ## How to read the tables
 
-**TLV** is the number: "24/25.35.2" is 24.35.2 and 25.35.2. **Model** says what `headend run` does with it: *runs* it sets
-something of the simulated line; *said* it would change the line, the model does not have it, and the run says so; nothing: it is not
-about what is simulated. **Source** says where number, width and unit were read:
+**TLV** is the number: "24/25.35.2" is 24.35.2 and 25.35.2. **Model** says what `headend run` does with it:
+
+- *runs*: it sets something of the simulated line.
+- *said*: it would change the line, and the model does not have it. The run says so, unless the value is the default.
+- nothing: it is not about what is simulated.
+
+**Source** says where number, width and unit were read:
 
 | source | what it is |
 |---|---|
@@ -350,16 +354,16 @@ def _write_value(row: Row) -> str:
         )
     length = row["length"]
     if isinstance(length, int):
-        parts.append(f"{length} B")
+        parts.append(f"{length} bytes")
     elif length:
         least, most = length
-        parts.append(f"{least} B to {most} B" if least else f"at most {most} B")
+        parts.append(f"{least} to {most} bytes" if least else f"at most {most} bytes")
     if row["range"]:
         least, most = row["range"]
         parts.append(f"{_say(row, least)} to {_say(row, most)}")
     if row["default"] is not None:
         parts.append(f"default {_say(row, row['default'])}")
-    return ", ".join(parts)
+    return ", ".join(parts).removeprefix("bytes, ")
 
 
 def _say(row: Row, number: int) -> str:
@@ -376,7 +380,19 @@ def _write_about(row: Row) -> str:
         f"{f'0x{number:0{digits}x}' if digits else number}: {meaning}"
         for number, meaning in _meanings(row)
     )
-    return f"{row['about']} {meanings}." if meanings else str(row["about"])
+    bits = "; ".join(
+        f"{number}: {meaning}"
+        for number, meaning in sorted(
+            (int(bit), meaning) for bit, meaning in row.get("bits", {}).items()
+        )
+    )
+    return " ".join(
+        (
+            row["about"],
+            *([f"{meanings}."] if meanings else []),
+            *([f"Bits from the lowest: {bits}."] if bits else []),
+        )
+    )
 
 
 def _meanings(row: Row) -> list[tuple[int, str]]:
