@@ -310,6 +310,7 @@ fn a_resolved_scenario_needs_no_file() {
     assert_eq!(queues, ["cable.up", "cable.down"]);
 }
 
+<<<<<<< ours
 /// A classifier with conditions on IPv4.
 fn classifier(kind: u8, place: u64, flow: u64, ipv4: Vec<Tlv>) -> Tlv {
     let conditions = Tlv::nested(9, ipv4);
@@ -766,6 +767,31 @@ fn a_class_of_service_gives_a_line_of_docsis_1_0_its_rates() {
     let by_hand = parse(&line_with(keys).replace("docsis31", "docsis10"), &[], &[]);
     assert_eq!(run(&with_file), run(&by_hand));
     assert_alike(bytes, &format!("{keys}\nupstream.priority = 3"));
+=======
+#[test]
+fn what_the_model_does_not_have_is_said_unless_it_is_as_without_it() {
+    let with = |burst: u64| {
+        let more = vec![number(12, 0, 2), number(14, burst, 2)];
+        let bytes = file(vec![
+            flow(24, 1, 5_000_000, more),
+            flow(25, 2, 50_000_000, vec![]),
+        ]);
+        parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)])
+    };
+    let is_said = |scenario: &Scenario| {
+        let mut warnings = scenario.warnings().iter();
+        warnings.any(|warning| warning.to_string().contains("not simulated"))
+    };
+    assert!(!is_said(&with(1522)));
+    let other = with(3000);
+    assert!(is_said(&other));
+    let warnings: Vec<String> = other.warnings().iter().map(ToString::to_string).collect();
+    let warnings = warnings.join("\n");
+    assert!(
+        warnings.contains("not simulated: UsServiceFlow MaxConcatenatedBurst (TLV 24.14)"),
+        "{warnings}"
+    );
+>>>>>>> theirs
 }
 
 #[test]

@@ -18,7 +18,8 @@ const OF_FLOWS: [u8; 4] = [24, 25, 70, 71];
 /// a modem must have.
 const SAID_ELSEWHERE: [u8; 4] = [NETWORK_ACCESS, 22, 23, 60];
 
-/// A sentence about the TLVs that would change the line and are not simulated.
+/// A sentence about the TLVs that would change the line and are not simulated. One that says what
+/// would be without it changes nothing.
 pub(super) fn list(top: &[Node<'_>]) -> Option<String> {
     let mut found = BTreeSet::new();
     for node in top {
@@ -42,7 +43,7 @@ fn collect(node: &Node<'_>, found: &mut BTreeSet<Vec<u8>>) {
         return;
     }
     let is_said = match definition(types) {
-        Some(known) => known.model == Model::Said,
+        Some(known) => known.model == Model::Said && !known.is_default(node.all_bytes()),
         None => OF_FLOWS.contains(&types[0]),
     };
     if is_said {
