@@ -1,4 +1,4 @@
-"""The table `mib`: its objects are documented, its counters are those of the queues, and it is there where a cable line is."""
+"""The table `mib`: its objects are documented, its counters are those of the queues, and pages and figures show it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 import headend
 from headend.comparing.pooling import pool_runs
 from headend.engine.columns import OPTIONAL_TABLES
+from headend.figures.catalogue import draw_figures
+from headend.judging.mib import find_histograms, gather_modem
 from headend.reading.tables import export_tables
 
 PAGE = Path(__file__).parent.parent / "docs/reference/results.md"
@@ -142,3 +144,58 @@ def test_over_several_seeds_settings_stay_and_counters_are_means() -> None:
     assert pooled["docsQosSfLatencyBin3UpperEdge"] == 16_000
     own = [read(one, "up")["docsQosSfLatencyNumHistUpdates"] for one in runs]
     assert min(own) <= pooled["docsQosSfLatencyNumHistUpdates"] <= max(own)
+
+
+def test_a_modem_is_shown_with_a_column_for_each_service_flow() -> None:
+    modem = gather_modem(run(LINE), "cable.up")
+    assert modem is not None
+    assert modem.label == "cable"
+    assert modem.service_flows == ("up", "pgs", "rtps", "ugs", "call", "down")
+    rows = {row.name.removeprefix("docsQos"): row for row in modem.rows}
+    up, down = 0, 5
+    rate = rows["ParamSetMaxTrafficRate"]
+    assert (rate.unit, rate.values[up], rate.values[down]) == ("bit/s", "4,000,000", "50,000,000")
+    algorithm = rows["ParamSetAqmAlgInUse"]
+    assert (algorithm.values[up], algorithm.values[down]) == ("docsisPIE(3)", "other(2)")
+    enabled = rows["CmSystemCfgStateAqmUsEnable"]
+    assert (enabled.values[up], enabled.values[down]) == ("true(1)", "")
+    assert rows["SfLatencyBin2UpperEdge"].values[up] == "4,000"
+    assert rows["ServiceFlowLogPkts"].values == ("", "", "", "", "0", "")
+    tables = [row.table for row in modem.rows]
+    assert tables == sorted(tables, key=tables.index)
+    assert gather_modem(run(PLAIN), "line.up") is None
+
+
+def test_the_report_shows_what_the_mib_counts_of_a_cable_line_alone(tmp_path: Path) -> None:
+    pages = {}
+    for name, text in (("cable", LINE), ("plain", PLAIN)):
+        result = run(text)
+        pages[name] = result.report(tmp_path / f"{name}.html").read_text(encoding="utf-8")
+    heading = "As the modem's MIB counts it"
+    assert heading in pages["cable"]
+    assert heading not in pages["plain"]
+    assert "<code>docsQosServiceFlowAqmDroppedPkts</code>" in pages["cable"]
+
+
+def test_a_latency_histogram_is_drawn_in_its_own_bins() -> None:
+    result = run(LINE)
+    (histogram,) = find_histograms(result)
+    assert (histogram.queue, histogram.direction) == ("cable.up", "up")
+    assert histogram.edges_us == (1000, 4000, 16_000)
+    assert sum(histogram.packets) == read(result, "up")["docsQosServiceFlowPkts"]
+    (figure,) = draw_figures([result], only=["latency-histogram"])
+    (panel,) = figure.panels
+    chart = panel.specify()
+    (rows,) = chart["datasets"].values()
+    assert [row["bin"] for row in rows] == ["0–1", "1–4", "4–16", ">16"]
+    assert [row["count"] for row in rows] == list(histogram.packets)
+    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    assert chart["encoding"]["x"]["scale"]["domain"] == ["0–1", "1–4", "4–16", ">16"]
+    assert draw_figures([run(PLAIN)], only=["latency-histogram"]) == []
+
+
+def test_of_several_bins_those_without_an_upper_edge_come_last() -> None:
+    text = LINE.replace('queue = "codel"', 'queue = "codel", latency_histogram = ["2 ms"]')
+    (figure,) = draw_figures([run(text)], only=["latency-histogram"])
+    domain = figure.panels[0].specify()["encoding"]["x"]["scale"]["domain"]
+    assert domain == ["0–1", "0–2", "1–4", "4–16", ">2", ">16"]

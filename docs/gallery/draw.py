@@ -63,6 +63,13 @@ SOURCES = (
         "results/upload-and-call",
         ("mos", "pages", "ping", "delay", "queue", "queue-delay", "rates", "line-rate", "loss", "cwnd", "life"),
     ),
+    Source(
+        "A latency histogram, as a modem shows it by SNMP",
+        "headend run upload-and-call --set 'link.cable.docsis.upstream.latency_histogram=[\"10 ms\", \"25 ms\", \"50 ms\","
+        " \"100 ms\", \"150 ms\", \"200 ms\", \"250 ms\"]' --out results/histogram",
+        "results/histogram",
+        ("latency-histogram",),
+    ),
     Source("Calls that are set up", "headend run ten-calls", "results/ten-calls", ("set-up",)),
     Source(
         "Live video",

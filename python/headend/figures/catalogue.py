@@ -70,6 +70,7 @@ def _list_of(variants: Sequence[Variant]) -> dict[str, Draw]:
         "delay": partial(delay.draw_flow_delay, pooled),
         "queue": partial(over_time.draw_queue_over_time, pooled),
         "queue-delay": partial(delay.draw_queue_delay, pooled),
+        "latency-histogram": partial(delay.draw_latency_histogram, pooled),
         "rates": partial(over_time.draw_rates, pooled),
         "class-rates": partial(over_time.draw_class_rates, pooled),
         "line-rate": partial(over_time.draw_line_rate, pooled),

@@ -1,4 +1,4 @@
-"""How long packets take: distributions of one-way delay and of queue delay."""
+"""How long packets take: distributions of one-way delay and of queue delay, and latency histograms of service flows."""
 
 from __future__ import annotations
 
@@ -21,9 +21,19 @@ from headend.figures.selection import (
     order_flows,
 )
 from headend.figures.spread import NOTE
-from headend.figures.theme import colour, dash, fade, highlight, log_axis, make_chart, mark_along
+from headend.figures.theme import (
+    colour,
+    dash,
+    fade,
+    highlight,
+    list_series,
+    log_axis,
+    make_chart,
+    mark_along,
+)
 from headend.figures.thinning import merge_distributions, thin_distributions
 from headend.judging.bottleneck import find_shared_bottleneck
+from headend.judging.mib import find_histograms
 from headend.scenario.groups import label_member
 
 if TYPE_CHECKING:
@@ -79,6 +89,92 @@ def draw_queue_delay(results: Sequence[Record]) -> Figure | None:
         f" A curve that stays near 100 % and falls late is a standing queue.{_note_groups(frames)}{note}",
         panels,
         note,
+    )
+
+
+def draw_latency_histogram(results: Sequence[Record]) -> Figure | None:
+    """Draw the latency histograms of service flows that have one, in their own bins."""
+    frames = {result.label: _gather_bins(result) for result in results}
+    panels, note = lay_out(frames, _draw_bins, number_queues)
+    if not panels:
+        return None
+    return Figure(
+        "latency-histogram",
+        "Latency histograms of service flows",
+        "The share of packets by their time in the queue, in the bins that the service flow is configured with: what a modem and a"
+        " CMTS show by SNMP (DOCS-QOS3-MIB), but of every packet. Bars further left are better; the last bin has no upper edge."
+        f"{note}",
+        panels,
+        note,
+    )
+
+
+#: The columns of the rows that a latency histogram is drawn from.
+_BINS = {
+    "key": pl.String(),
+    "bin": pl.String(),
+    "lower": pl.Int64(),
+    "is_last": pl.Boolean(),
+    "count": pl.Int64(),
+    "share": pl.Float64(),
+}
+
+
+def _gather_bins(result: Record) -> pl.DataFrame:
+    """Give each bin of each service flow: its label, its place among all bins, its packets and their share."""
+    rows = [
+        {
+            "key": histogram.queue,
+            "bin": _name_bin(lower, upper),
+            "lower": lower,
+            "is_last": upper is None,
+            "count": packets,
+            "share": packets / max(sum(histogram.packets), 1),
+        }
+        for histogram in find_histograms(result)
+        for lower, upper, packets in histogram.list_bins()
+    ]
+    return pl.DataFrame(rows, schema=_BINS)
+
+
+def _name_bin(lower_us: int, upper_us: int | None) -> str:
+    """Name a bin by its edges in ms.
+
+    Examples
+    --------
+    >>> _name_bin(0, 1000), _name_bin(1000, 2500), _name_bin(2500, None)
+    ('0–1', '1–2.5', '>2.5')
+    """
+    if upper_us is None:
+        return f">{lower_us / 1e3:g}"
+    return f"{lower_us / 1e3:g}–{upper_us / 1e3:g}"
+
+
+def _draw_bins(rows: pl.DataFrame) -> vl.Chart:
+    ordered = rows.sort("is_last", "lower", maintain_order=True)
+    names = ordered["bin"].unique(maintain_order=True).to_list()
+    series = [name for name, _ in list_series(rows)]
+    return (
+        make_chart(rows.select("bin", "count", "share", "series", "slot", "place"))
+        .mark_bar()
+        .encode(
+            x=vl.X(
+                "bin:N",
+                title="time in the queue (ms)",
+                sort=names,
+                scale=vl.Scale(domain=names),
+                axis=vl.Axis(labelAngle=-40),
+            ),
+            xOffset={"field": "series", "type": "nominal", "sort": series},
+            y=vl.Y("share:Q", title="share of packets", axis=vl.Axis(format="~%")),
+            color=colour(rows, None),
+            tooltip=[
+                vl.Tooltip("series:N", title=" "),
+                vl.Tooltip("bin:N", title="ms"),
+                vl.Tooltip("count:Q", title="packets", format=","),
+                vl.Tooltip("share:Q", format=".3~%"),
+            ],
+        )
     )
 
 

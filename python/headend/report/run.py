@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
 from headend.judging.marks import tell_marks
+from headend.judging.mib import gather_modem
 from headend.judging.run_answer import answer_run
 from headend.judging.verdict import judge
 from headend.scenario.groups import MOST_LISTED
@@ -31,5 +32,6 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
         "warnings": list(dict.fromkeys(result.warnings)),
         "channels": gather_channels(result),
         "parties_of_queues": gather_queues(result),
+        "managed": gather_modem(result, verdict.queue.queue) if verdict.queue else None,
         "most_listed": MOST_LISTED,
     }
