@@ -149,7 +149,9 @@ fn call(node: &Node<'_>) -> String {
 /// Conditions on IPv4 and what it carries.
 fn ipv4(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileError> {
     let mut addresses = [(None, u32::MAX); 2];
+    let mut has_ports_alone = true;
     for part in node.nested()? {
+        has_ports_alone &= part.number() >= 7;
         match part.number() {
             1 => found.tos = Some(tos(&part)?),
             2 => found.protocol = Some(protocol(&part)?),
@@ -165,7 +167,8 @@ fn ipv4(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileE
     let names_version = source.is_some() || destination.is_some();
     found.source = source.or(found.source.take());
     found.destination = destination.or(found.destination.take());
-    of_version(names_version, IPV4, found);
+    // The ports of IPv6 packets stand here too: the IPv6 fields have none.
+    of_version(names_version || has_ports_alone, IPV4, found);
     Ok(None)
 }
 
