@@ -138,6 +138,9 @@ fn a_queue_becomes_a_buffer_and_an_algorithm() {
     let disabled = "aqm_disabled = true";
     let pie = (bytes(2, 312_500), "01010102010a030101".to_owned(), 0);
     assert_eq!(of("docsis31", disabled), pie);
+    let edges = "latency_histogram = ['1 ms', '2 ms', '64 ms']";
+    let pie = "01010002010a03010106060064 00c8 1900".replace(' ', "");
+    assert_eq!(of("docsis31", edges), (bytes(2, 312_500), pie, 0));
     // What no TLV says.
     let (_, aqm, notes) = of("docsis31", "queue = 'codel'");
     assert_eq!((aqm.as_str(), notes), ("", 2));

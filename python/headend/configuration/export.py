@@ -59,8 +59,8 @@ def write_for(
     Examples
     --------
     >>> from headend.configuration.export import write_for
-    >>> from headend.scenario.source import load_scenario
-    >>> content, notes = write_for(load_scenario("upload-and-call"), secret=b"DOCSIS")
+    >>> from headend.scenario.source import read_scenario
+    >>> content, notes = write_for(read_scenario("upload-and-call").load(), secret=b"DOCSIS")
     >>> content[:3].hex(), len(content) % 4, notes
     ('030101', 0, [])
     """

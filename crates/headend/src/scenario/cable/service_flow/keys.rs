@@ -168,6 +168,7 @@ impl Settings {
             path(&self.dequeue_at),
             path(&self.ack_acceleration),
             path(&self.aqm_disabled),
+            path(&self.latency_histogram),
             path(&self.queue),
         ];
         paths.into_iter().flatten().collect()

@@ -147,7 +147,7 @@ impl Default for Downstream {
 }
 
 /// DOCS-QOS3-MIB's default of the maximum traffic burst.
-pub(super) const DEFAULT_BURST: ByteCount = ByteCount(3044);
+pub(in crate::scenario::cable) const DEFAULT_BURST: ByteCount = ByteCount(3044);
 
 /// What is a class's or modem's own of its downstream service flow. The keys are those of the
 /// line's `downstream`.

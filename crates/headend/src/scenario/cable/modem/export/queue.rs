@@ -25,6 +25,10 @@ const AQM: u8 = 40;
 const AQM_DISABLE: u8 = 1;
 const LATENCY_TARGET: u8 = 2;
 const ALGORITHM: u8 = 3;
+const HISTOGRAM_EDGES: u8 = 6;
+
+/// The unit of edges, which have 16 bits; the check has refused others.
+const EDGE_UNIT: Duration = Duration::from_micros(10);
 
 /// The algorithm DOCSIS-PIE.
 const PIE: u8 = 1;
@@ -50,13 +54,24 @@ pub(super) fn tlvs(
         if is_off || !aqm.is_empty() {
             aqm.insert(0, Tlv::new(AQM_DISABLE, [u8::from(is_off)]));
         }
-    } else if written.given(&settings.aqm_disabled).is_some() {
+    } else if let Some((_, path)) = written.given(&settings.aqm_disabled)
+        && written.says(path, !is_disabled)
+    {
         aqm.push(Tlv::new(AQM_DISABLE, [u8::from(is_disabled)]));
+    }
+    if let Some((edges, _)) = written.given(&settings.latency_histogram) {
+        aqm.push(Tlv::new(HISTOGRAM_EDGES, histogram(edges)));
     }
     if !aqm.is_empty() {
         tlvs.push(Tlv::nested(AQM, aqm));
     }
     tlvs
+}
+
+/// The edges of a latency histogram's bins.
+fn histogram(edges: &[Duration]) -> Vec<u8> {
+    let edge = |edge: &Duration| (edge.as_nanos() / EDGE_UNIT.as_nanos()) as u16;
+    edges.iter().map(edge).flat_map(u16::to_be_bytes).collect()
 }
 
 /// Whether it is a buffer alone, without a control law.

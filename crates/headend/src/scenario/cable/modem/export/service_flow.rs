@@ -8,7 +8,7 @@ use crate::link::docsis::qos::{ProactiveGrants, RequestPolicy, Scheduling, Unsol
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
 use crate::qdisc::AckAcceleration;
-use crate::scenario::cable::service_flow::{OneWay, Setting, Settings};
+use crate::scenario::cable::service_flow::{DEFAULT_BURST, OneWay, Setting, Settings};
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
@@ -48,7 +48,7 @@ const RATE_UNITS: [u64; 4] = [1, 1_000, 1_000_000, 1_000_000_000];
 
 pub(super) fn tlv(of: &ModemOf<'_>, one: &Referred<'_>, notes: &mut Notes) -> Tlv {
     let settings = &one.flow.settings;
-    let class = class_of(of, settings, notes);
+    let class = class_of(of, one, notes);
     let mut tlvs = vec![
         u16_tlv(REFERENCE, one.reference),
         Tlv::new(SET_TYPE, [ALL_SETS]),
@@ -58,13 +58,17 @@ pub(super) fn tlv(of: &ModemOf<'_>, one: &Referred<'_>, notes: &mut Notes) -> Tl
     }
     let written = Written { class };
     tlvs.extend(rates(settings, written, notes));
-    if let Some((ByteCount(burst), path)) = written.given(&settings.burst) {
+    let burst = written.given(&settings.burst);
+    let is_usual = |burst: &ByteCount| class.is_some() && *burst == DEFAULT_BURST;
+    if let Some((ByteCount(burst), path)) =
+        burst.filter(|(burst, path)| written.says(path, is_usual(burst)))
+    {
         let burst = notes.at_most(path, *burst, u64::from(u32::MAX));
         tlvs.push(u32_tlv(BURST, burst as u32));
     }
     let priority = written.given(&settings.priority);
     if let Some((&priority, _)) =
-        priority.filter(|(priority, _)| is_worth_saying(**priority, class))
+        priority.filter(|(priority, path)| written.says(path, **priority == 0))
     {
         tlvs.push(Tlv::new(PRIORITY, [priority]));
     }
@@ -93,17 +97,25 @@ impl Written<'_> {
         setting.given().filter(|(_, path)| !self.is_of_class(path))
     }
 
+    /// Whether the file has to write a value at `path` that may be the default: if the modem's own
+    /// keys give it, the class may give another.
+    pub(super) fn says(self, path: &str, is_default: bool) -> bool {
+        !is_default || self.class.is_some() && path.contains(".docsis.modem.")
+    }
+
     /// Whether the class gives the key at `path`.
     pub(super) fn is_of_class(self, path: &str) -> bool {
         self.class.is_some() && class_in(path) == self.class
     }
 }
 
-/// The service class of which some keys of a service flow are, if names are to be written.
-fn class_of<'a>(of: &ModemOf<'_>, settings: &'a Settings, notes: &mut Notes) -> Option<&'a str> {
-    if !of.is_by_class {
+/// The service class of which some keys of a primary service flow are, if names are to be written.
+/// A class has its further ones in tables that no file refers to.
+fn class_of<'a>(of: &ModemOf<'_>, one: &Referred<'a>, notes: &mut Notes) -> Option<&'a str> {
+    if !of.is_by_class || !one.flow.rules.is_empty() {
         return None;
     }
+    let settings = &one.flow.settings;
     let class = settings.given_paths().into_iter().find_map(class_in)?;
     if class.len() <= LONGEST_NAME {
         return Some(class);
@@ -118,11 +130,6 @@ fn class_of<'a>(of: &ModemOf<'_>, settings: &'a Settings, notes: &mut Notes) -> 
 fn class_in(path: &str) -> Option<&str> {
     let (_, rest) = path.split_once(".docsis.service_class.")?;
     rest.split('.').next()
-}
-
-/// A value of zero is the default, which need not be said, unless a class may say otherwise.
-fn is_worth_saying(value: impl Into<u64>, class: Option<&str>) -> bool {
-    value.into() > 0 || class.is_some()
 }
 
 /// The sustained, reserved and peak rate, in the smallest unit in which they fit into 32 bits.
@@ -142,7 +149,7 @@ fn rates(settings: &Settings, written: Written<'_>, notes: &mut Notes) -> Vec<Tl
                 }
                 None => return None,
             };
-            (is_worth_saying(rate.0, written.class)).then_some((number, rate, path))
+            (written.says(path, rate.0 == 0)).then_some((number, rate, path))
         })
         .collect();
     let most = u64::from(u32::MAX);
@@ -180,8 +187,10 @@ fn scheduling(one: &Referred<'_>, written: Written<'_>, notes: &mut Notes) -> Ve
     };
     if let Some((named, path)) = written.given(&settings.scheduling) {
         match &named.0 {
-            Scheduling::BestEffort if written.class.is_none() => {}
-            Scheduling::BestEffort => tlvs.push(Tlv::new(SCHEDULING_TYPE, [2])),
+            Scheduling::BestEffort if written.says(path, true) => {
+                tlvs.push(Tlv::new(SCHEDULING_TYPE, [2]));
+            }
+            Scheduling::BestEffort => {}
             Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => {
                 let number = if matches!(named.0, Scheduling::NrtPs(_)) {
                     3
@@ -217,9 +226,9 @@ fn scheduling(one: &Referred<'_>, written: Written<'_>, notes: &mut Notes) -> Ve
             }
         }
     }
-    if let Some((policy, _)) = written.given(&settings.request_policy) {
+    if let Some((policy, path)) = written.given(&settings.request_policy) {
         let bits = policy_bits(*policy);
-        if is_worth_saying(bits, written.class) {
+        if written.says(path, bits == 0) {
             tlvs.push(u32_tlv(REQUEST_POLICY, bits));
         }
     }
