@@ -210,6 +210,14 @@ def test_set_of_a_key_wins_over_the_file(folder: Path) -> None:
         assert (up["rate_bps"], 61_000 < up["limit_bytes"] <= 62_500) == (7e6, True)
 
 
+@pytest.mark.parametrize("command", ["run", "compare", "sweep"])
+def test_another_name_of_the_option_leads_to_it(command: str) -> None:
+    told = call(command, "line.toml", "--config", "x.cm").stderr
+    assert told == (
+        f"error: headend {command}: no such option: --config; --modem FILE sets a modem by its configuration file\n"
+    )
+
+
 def test_one_of_several_modems_is_named(folder: Path) -> None:
     Path("line.toml").write_text(STREET)
     file = str(folder / "long.cm")

@@ -33,14 +33,22 @@ COMPLETE = "_HEADEND_COMPLETE"
 #: What to type in place of several words where a command takes one.
 SEVERAL = {"headend run": "headend compare puts several runs side by side"}
 
+#: What is said of an option that would name a modem's file.
+MODEM_FILE = "--modem FILE sets a modem by its configuration file"
+
 #: What to type in place of an option that another command has.
 ELSEWHERE = {
     "headend run": {
+        "--config": MODEM_FILE,
         "--label": "headend compare takes it",
         "--seeds": "headend compare SCENARIO --seeds N runs it with several seeds, and with --vary PATH=A,B each value",
         "--vary": "headend compare SCENARIO --vary PATH=A,B runs it once with each value",
     },
-    "headend sweep": {"--vary": "what varies is in [grid] of the sweep's file"},
+    "headend compare": {"--config": MODEM_FILE},
+    "headend sweep": {
+        "--config": MODEM_FILE,
+        "--vary": "what varies is in [grid] of the sweep's file",
+    },
 }
 
 #: Keys of a scenario that somebody takes for options.

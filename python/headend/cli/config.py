@@ -96,6 +96,7 @@ def app() -> None:
         headend config decode modem.cm -o modem.toml
         headend config encode modem.toml -o new.cm --secret-file secret.txt
         headend config diff modem.cm new.cm
+        headend config from upload-and-call -o made.cm
     """
 
 
