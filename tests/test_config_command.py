@@ -327,6 +327,13 @@ def test_show_fits_the_terminal(columns: str) -> None:
     assert max(map(len, lines)) <= int(columns)
 
 
+def test_a_file_in_place_of_a_command_leads_to_show() -> None:
+    fail_with(
+        'no command "headend config modem.cm"; did you mean headend config show modem.cm?',
+        "modem.cm",
+    )
+
+
 # From a scenario
 
 

@@ -25,6 +25,7 @@ from headend.cli.terminal import (
     print_json,
     print_note,
     print_text,
+    quote_path,
 )
 from headend.errors import InputError
 from headend.files import STANDARD_INPUT
@@ -84,7 +85,15 @@ secret_file_option = click.option(
 )
 
 
-@click.group("config", cls=Commands)
+class _Config(Commands):
+    """The group, in which the path of a file stands for showing it."""
+
+    def guess(self, name: str) -> str:
+        """Guess that a file is to be shown."""
+        return f"show {quote_path(name)}" if Path(name).is_file() else ""
+
+
+@click.group("config", cls=_Config)
 def app() -> None:
     """Read, check, compare and write the configuration file of a modem.
 
