@@ -310,7 +310,6 @@ fn a_resolved_scenario_needs_no_file() {
     assert_eq!(queues, ["cable.up", "cable.down"]);
 }
 
-<<<<<<< ours
 /// A classifier with conditions on IPv4.
 fn classifier(kind: u8, place: u64, flow: u64, ipv4: Vec<Tlv>) -> Tlv {
     let conditions = Tlv::nested(9, ipv4);
@@ -767,7 +766,8 @@ fn a_class_of_service_gives_a_line_of_docsis_1_0_its_rates() {
     let by_hand = parse(&line_with(keys).replace("docsis31", "docsis10"), &[], &[]);
     assert_eq!(run(&with_file), run(&by_hand));
     assert_alike(bytes, &format!("{keys}\nupstream.priority = 3"));
-=======
+}
+
 #[test]
 fn what_the_model_does_not_have_is_said_unless_it_is_as_without_it() {
     let with = |burst: u64| {
@@ -791,7 +791,6 @@ fn what_the_model_does_not_have_is_said_unless_it_is_as_without_it() {
         warnings.contains("not simulated: UsServiceFlow MaxConcatenatedBurst (TLV 24.14)"),
         "{warnings}"
     );
->>>>>>> theirs
 }
 
 #[test]
