@@ -159,6 +159,12 @@ fn buffers_and_aqm_are_those_of_the_file() {
         file(at_rate),
         &keys("upstream.queue.docsis_pie.limit = \"50 ms\""),
     );
+    // A target of zero leaves the buffer to the modem.
+    let zeros = Tlv::nested(
+        35,
+        vec![number(1, 0, 4), number(2, 0, 4), number(3, 0xffff_ffff, 4)],
+    );
+    assert_alike(both(up(vec![zeros.clone()]), down(vec![zeros])), rates);
     // 100 ms at the peak rate.
     let default = vec![
         up(vec![number(27, 8_000_000, 4)]),
@@ -191,7 +197,7 @@ fn a_drop_tail_queue_gets_the_sizes_of_buffer_control() {
     assert_eq!(run(&scenario), run(&parse(&line_with(keys), &[], &[])));
     assert_eq!(
         scenario.warnings()[0],
-        "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail of 250 ms → buffer_control)"
+        "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail of 250 ms → buffer_control of 50 kB)"
     );
 }
 
@@ -286,6 +292,7 @@ fn a_resolved_scenario_needs_no_file() {
         flow(25, 2, 50_000_000, vec![]),
     ]);
     let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes.clone())]);
+    assert_eq!(scenario.warnings(), [""; 0]);
     let json = scenario.to_json();
     assert!(json.contains("\"config\": \"home.cm\""), "{json}");
     assert_eq!(required_files(&json, Format::Json, &[]), Ok(Vec::new()));

@@ -64,7 +64,8 @@ impl Document {
         let Some(known) = QueueConfig::named(&kind) else {
             return outcome;
         };
-        let is_text = own.is_some() && !queue.is_override;
+        let is_own = own.is_some();
+        let is_text = is_own && !queue.is_override;
         let keeps_kind = is_text || self.is_overridden(&queue.path);
         let mut wanted = kind.clone();
         let mut place = None;
@@ -99,9 +100,20 @@ impl Document {
                 let limit = table
                     .get("limit")
                     .map_or(String::new(), |limit| format!(" of {}", show(limit)));
+                let target = match &queue.buffer {
+                    Some((
+                        Size::Control(Buffer {
+                            target: Some(size), ..
+                        }),
+                        _,
+                    )) if wanted == BUFFER_CONTROL => {
+                        format!(" of {size}")
+                    }
+                    _ => String::new(),
+                };
                 outcome
                     .replaced
-                    .push(format!(" ({kind}{limit} → {wanted})"));
+                    .push(format!(" ({kind}{limit} → {wanted}{target})"));
             }
             self.set(&queue.path, json!({ &wanted: {} }), place);
         }
@@ -115,6 +127,10 @@ impl Document {
                 is_text,
                 &mut outcome,
             );
+        }
+        if !is_own {
+            // It has taken the place of a default, or of what the modem's line has.
+            outcome.replaced.clear();
         }
         outcome
     }

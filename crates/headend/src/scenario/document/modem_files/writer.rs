@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::queue::{FileQueue, Size};
 use super::{Target, refuse_file};
 use crate::link::docsis::preset::Preset;
-use crate::scenario::cable::modem::modem_file::{FileError, FileFlow, ModemFile, TlvPlace};
+use crate::scenario::cable::modem::modem_file::{Buffer, FileError, FileFlow, ModemFile, TlvPlace};
 use crate::scenario::cable::{OneWay, ServiceFlow, Upstream, default_queue, modem_queue};
 use crate::scenario::document::{Document, Place};
 use crate::scenario::error::{Origin, Problem, ScenarioError};
@@ -316,7 +316,8 @@ impl Writer<'_> {
                 if let (None, Some((span, _))) = (buffer.target, default) {
                     buffer.target = self.default_bytes(path, *span).0;
                 }
-                Some((Size::Control(buffer), self.place(place)))
+                let says_something = buffer != Buffer::default();
+                says_something.then(|| (Size::Control(buffer), self.place(place)))
             }
             (None, Some((span, place))) => {
                 let (bytes, is_at_peak) = self.default_bytes(path, *span);
