@@ -731,7 +731,7 @@ fn what_a_file_has_beyond_the_model_is_said_once() {
             24,
             6,
             0,
-            vec![number(14, 1522, 2), Tlv::nested(40, vec![number(3, 2, 1)])],
+            vec![number(14, 3000, 2), Tlv::nested(40, vec![number(3, 2, 1)])],
         ),
         Tlv::nested(70, vec![number(1, 1, 2)]),
         Tlv::new(213, [1]),
