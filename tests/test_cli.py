@@ -1069,5 +1069,5 @@ def test_errors_name_a_name_in_another_order_and_the_units() -> None:
     assert (answer.exit_code, 'did you mean "docsis_pie"?' in answer.stderr) == (2, True)
     rate = "link.cable.docsis.upstream.rate=100 Tbit/s"
     answer = call("run", "upload-and-call", "--set", rate, "--out", "out")
-    told = 'expected a rate such as "10 Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s), found "100 Tbit/s"'
+    told = 'expected a rate or "unlimited", such as "10 Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s), found "100 Tbit/s"'
     assert (answer.exit_code, told in answer.stderr) == (2, True)

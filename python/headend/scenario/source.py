@@ -43,7 +43,7 @@ _LIST = re.compile(r'; expected (one of (\d+ names: )?)?"[^()]*(?= \(|$)')
 
 #: What the engine's errors say where a quantity was expected, and the units that the engine reads for each kind.
 _QUANTITY = re.compile(
-    r'expected an? (?P<kind>duration|rate|size) such as "[^"]*"(?=, found "[\d.])'
+    r'expected an? (?P<kind>duration|rate|size)(?: or "\w+",)? such as "[^"]*"(?=, found "[\d.])'
 )
 _UNITS = {
     "duration": ("ns", "us", "ms", "s", "min", "h"),
