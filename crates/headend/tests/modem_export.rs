@@ -52,8 +52,7 @@ fn hex(tlv: &Tlv) -> String {
     let bytes = file.encode();
     bytes[2..]
         .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+        .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 #[test]

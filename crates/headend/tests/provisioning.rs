@@ -309,7 +309,7 @@ fn every_provisioning_path_gives_the_same_line() {
         change("a", "up", UP, "upstream"),
         change("b", "down", DOWN, "downstream"),
     ];
-    let changed = parse(
+    let dynamic = parse(
         &line(&format!("{OTHERS}\n{}", changes.join("\n")), ""),
         &[],
         &none,
@@ -322,7 +322,7 @@ fn every_provisioning_path_gives_the_same_line() {
         "queues.utilisation",
         "summary.events",
     ];
-    let mut differing = differences(&reference, &run(&changed));
+    let mut differing = differences(&reference, &run(&dynamic));
     differing.retain(|column| !of_start.iter().any(|start| column.starts_with(start)));
     assert_eq!(differing, [""; 0], "a change at the start");
 }

@@ -55,8 +55,8 @@ impl Scenario {
     }
 
     fn lines(&self) -> Vec<Line<'_>> {
-        let links = (0..).zip(&self.links);
-        let lines = links.filter_map(|(number, link)| {
+        let numbered = (0..).zip(&self.links);
+        let lines = numbered.filter_map(|(number, link)| {
             let plan = link.cable()?;
             let LinkConfig::Docsis(written) = &self.raw().link.get(&link.name)?.0 else {
                 return None;
@@ -148,8 +148,8 @@ fn shown(lines: &[Line<'_>], found: &[(&Line<'_>, usize)]) -> String {
 }
 
 /// A modem's or group's name, with its link where there are several lines.
-fn qualified(lines: &[Line<'_>], line: &Line<'_>, name: Option<&str>) -> String {
-    let link = &line.link.name;
+fn qualified(lines: &[Line<'_>], of: &Line<'_>, name: Option<&str>) -> String {
+    let link = &of.link.name;
     match name {
         Some(name) if lines.len() > 1 => format!("{link}.{name}"),
         Some(name) => name.to_owned(),

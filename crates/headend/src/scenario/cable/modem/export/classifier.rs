@@ -104,10 +104,10 @@ impl<'a> Rules<'a> {
             ..Fields::default()
         }];
         if let Some(source) = &rule.source {
-            all = each(&all, &self.networks(source), Fields::from_source);
+            all = each(&all, &self.networks(source), Fields::set_source);
         }
         if let Some(destination) = &rule.destination {
-            all = each(&all, &self.networks(destination), Fields::to_destination);
+            all = each(&all, &self.networks(destination), Fields::set_destination);
         }
         if let Some(name) = &rule.host {
             let host = find_host(self.of.hosts, name).expect("the check has found it");
@@ -117,15 +117,17 @@ impl<'a> Rules<'a> {
             // down.
             let is_source = is_near == (direction == OneWay::Up);
             let put = if is_source {
-                Fields::from_source
+                Fields::set_source
             } else {
-                Fields::to_destination
+                Fields::set_destination
             };
             all = each(&all, &networks, put);
         }
         if let Some(port) = rule.port {
-            let from = each(&all, &[port], Fields::from_port);
-            let to = each(&all, &[port], Fields::to_port);
+            let from = each(&all, &[port], |fields, port| fields.set_source_port(*port));
+            let to = each(&all, &[port], |fields, port| {
+                fields.set_destination_port(*port)
+            });
             all = from.into_iter().chain(to).collect();
         }
         if let Some(all_tos) = type_of_service(rule) {
@@ -160,10 +162,7 @@ impl<'a> Rules<'a> {
             return vec![network.clone()];
         };
         let host = find_host(self.of.hosts, name).expect("the check has found it");
-        let (first, count) = match self.place(&host) {
-            Some(Some(place)) => (place, 1),
-            Some(None) | None => (0, host.count.unwrap_or(1)),
-        };
+        let (first, count) = self.place(&host).unwrap_or((0, host.count.unwrap_or(1)));
         match host.ipv6 {
             Some(address) => (0..count)
                 .map(|place| Network::V6 {
@@ -175,9 +174,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Whether the host is behind this modem, and which of its row if there is one behind each of
-    /// several modems.
-    fn place(&self, host: &HostPlan) -> Option<Option<u32>> {
+    /// Which hosts of a row are behind this modem: the first, and how many. None if none is.
+    fn place(&self, host: &HostPlan) -> Option<(u32, u32)> {
         let modem = self.of.modem as u32;
         let mut places = host.via.iter().filter(|place| place.link == self.of.link);
         places.find_map(|place| {
@@ -185,8 +183,8 @@ impl<'a> Rules<'a> {
             match place.count {
                 Some(count) => (first..first + count)
                     .contains(&modem)
-                    .then(|| Some(modem - first)),
-                None => (first == modem).then_some(None),
+                    .then(|| (modem - first, 1)),
+                None => (first == modem).then(|| (0, host.count.unwrap_or(1))),
             }
         })
     }
@@ -267,25 +265,25 @@ fn type_of_service(rule: &Classifier) -> Option<Vec<TypeOfService>> {
 }
 
 impl Fields {
-    fn from_source(&mut self, network: &Network) -> bool {
+    fn set_source(&mut self, network: &Network) -> bool {
         let is_free = self.source.is_none() || self.source.as_ref() == Some(network);
         self.source = Some(network.clone());
         is_free && self.is_of(network)
     }
 
-    fn to_destination(&mut self, network: &Network) -> bool {
+    fn set_destination(&mut self, network: &Network) -> bool {
         let is_free = self.destination.is_none() || self.destination.as_ref() == Some(network);
         self.destination = Some(network.clone());
         is_free && self.is_of(network)
     }
 
-    fn from_port(&mut self, port: &Span<u16>) -> bool {
-        self.source_port = meet(self.source_port, *port);
+    fn set_source_port(&mut self, port: Span<u16>) -> bool {
+        self.source_port = meet(self.source_port, port);
         self.source_port.is_some()
     }
 
-    fn to_port(&mut self, port: &Span<u16>) -> bool {
-        self.destination_port = meet(self.destination_port, *port);
+    fn set_destination_port(&mut self, port: Span<u16>) -> bool {
+        self.destination_port = meet(self.destination_port, port);
         self.destination_port.is_some()
     }
 
@@ -311,17 +309,17 @@ impl Fields {
         if let Some(TypeOfService { low, high, mask }) = self.tos {
             let tlv = Tlv::new(1, [low, high, mask]);
             if is_ipv6 {
-                ipv6.push(tlv)
+                ipv6.push(tlv);
             } else {
-                ipv4.push(tlv)
+                ipv4.push(tlv);
             }
         }
         if let Some(protocol) = self.protocol {
             let protocol = number(protocol, is_ipv6);
             if is_ipv6 {
-                ipv6.push(u16_tlv(3, protocol))
+                ipv6.push(u16_tlv(3, protocol));
             } else {
-                ipv4.push(u16_tlv(2, protocol))
+                ipv4.push(u16_tlv(2, protocol));
             }
         }
         for (network, at) in [(&self.source, 0), (&self.destination, 2)] {

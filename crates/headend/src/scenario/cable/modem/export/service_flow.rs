@@ -93,7 +93,7 @@ pub(super) struct Written<'a> {
 
 impl Written<'_> {
     /// The value with the path of its key, if the file has to write it.
-    pub(super) fn given<'b, T>(self, setting: &'b Setting<T>) -> Option<(&'b T, &'b str)> {
+    pub(super) fn given<T>(self, setting: &Setting<T>) -> Option<(&T, &str)> {
         setting.given().filter(|(_, path)| !self.is_of_class(path))
     }
 
