@@ -888,7 +888,7 @@ fn a_file_takes_the_place_of_the_further_flows_that_the_text_has() {
 }
 
 #[test]
-fn a_file_of_many_service_flows_is_refused_at_once() {
+fn a_file_of_many_service_flows_or_classifiers_is_refused_at_once() {
     let flows: Vec<Tlv> = (1..=2000)
         .map(|reference| flow(24, reference, 0, vec![]))
         .collect();
@@ -896,5 +896,12 @@ fn a_file_of_many_service_flows_is_refused_at_once() {
     assert_eq!(
         refused.map(|_| ()),
         Err("home.cm: 2000 service flows are more than 1000 (link.cable.docsis.config)".to_owned())
+    );
+    let drop = Tlv::nested(60, vec![number(5, 1, 1)]);
+    let drops = [primary().to_vec(), vec![drop; 2000]].concat();
+    let refused = try_parse(LINE, &[("modem", "home.cm")], &[("home.cm", file(drops))]);
+    assert_eq!(
+        refused.map(|_| ()),
+        Err("home.cm: 2000 classifiers are more than 1000 (link.cable.docsis.config)".to_owned())
     );
 }

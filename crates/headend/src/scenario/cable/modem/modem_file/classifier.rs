@@ -27,8 +27,17 @@ const IPV6_CONDITIONS: u8 = 12;
 /// Interfaces of the modem: all customers' packets come in by one.
 const INTERFACE_MASK: u8 = 13;
 
+/// Classifiers of a file: many times what a modem has.
+const MOST_CLASSIFIERS: usize = 1000;
+
 /// Reads all classifiers into the service flows that they belong to, and into the drop rules.
 pub(super) fn read_classifiers(top: &[Node<'_>], read: &mut ModemFile) -> Result<(), FileError> {
+    let is_one = |node: &&Node<'_>| [UPSTREAM, DOWNSTREAM, DROP].contains(&node.number());
+    let count = top.iter().filter(is_one).count();
+    if count > MOST_CLASSIFIERS {
+        let why = format!("{count} classifiers are more than {MOST_CLASSIFIERS}");
+        return Err(FileError::of_file(why));
+    }
     for node in top {
         let flow = match node.number() {
             UPSTREAM => Some((OneWay::Up, UPSTREAM_FLOW)),
