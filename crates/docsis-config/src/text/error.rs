@@ -1,6 +1,6 @@
 //! What is wrong with a text: where, what was found, and what is expected.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::value::Refused;
 
@@ -50,22 +50,50 @@ impl TextError {
 
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The message quotes what was written, which may contain control characters.
+        for c in self.sentence().chars() {
+            if c.is_control() {
+                write!(f, "{}", c.escape_default())?;
+            } else {
+                f.write_char(c)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TextError {
+    fn sentence(&self) -> String {
+        let mut text = String::new();
         if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
+            text += &format!("line {line}: ");
         }
         if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
+            text += &format!("{}: ", self.path);
         }
-        if self.expected.is_empty() {
-            write!(f, "not readable: {}", self.found)?;
+        text += &if self.expected.is_empty() {
+            format!("not readable: {}", self.found)
         } else {
-            write!(f, "found {}, expected {}", self.found, self.expected)?;
+            format!("found {}, expected {}", self.found, self.expected)
+        };
+        if let Some(meant) = &self.meant {
+            text += &format!("; did you mean {meant}?");
         }
-        match &self.meant {
-            Some(meant) => write!(f, "; did you mean {meant}?"),
-            None => Ok(()),
-        }
+        text
     }
 }
 
 impl std::error::Error for TextError {}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::from_text;
+
+    #[test]
+    fn a_control_character_that_is_quoted_is_escaped() {
+        let error = from_text("{\"tlvs\": [{\"c\u{7f}unt\": 1}]}").expect_err("no key of a TLV");
+        let text = error.to_string();
+        assert!(text.contains("c\\u{7f}unt"), "{text:?}");
+        assert!(!text.contains(char::is_control), "{text:?}");
+    }
+}
