@@ -392,11 +392,17 @@ fn try_trace(input: &[u8]) -> Tried {
 /// The secret of the CMTS MICs of these targets.
 pub const SECRET: &[u8] = b"DOCSIS";
 
+/// One in this many files is also put together again by way of its texts.
+const TEXTS_IN: u64 = 4;
+
 /// Takes a file apart and puts it together again, as it is and by way of both texts, and signs it.
 fn try_modem_file(input: &[u8]) -> Tried {
     let file = File::decode(input);
     assert!(file.encode() == input, "put together it is the same file");
-    check_texts(&file, input);
+    // Texts take most of the time, and the target for texts tries them too.
+    if input.iter().map(|&byte| u64::from(byte)).sum::<u64>() % TEXTS_IN == 0 {
+        check_texts(&file, input);
+    }
     let is_signed = check_mics(&file);
     Tried {
         parses: 1,

@@ -35,7 +35,9 @@ use hmac::{Hmac, Mac};
 use md5::{Digest, Md5};
 use serde_json::{Value as Json, json};
 
-use crate::file::{END, File, GENERAL, Kind, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value};
+use crate::file::{
+    END, File, GENERAL, Kind, MTA_FILE, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value,
+};
 
 /// Type of the CM MIC.
 pub const CM_MIC: u8 = 6;
@@ -237,6 +239,10 @@ pub fn sign(file: &File, which: Which<'_>) -> Result<File, MicError> {
         return Err(MicError::Rest(file.rest.len()));
     }
     let mut signed = placed(file, which);
+    // Without the digests in front of them, its settings can begin as an MTA's do.
+    if signed.tlvs.first() == Some(&Tlv::new(MTA_FILE, [1])) {
+        return Err(MicError::Mta);
+    }
     let settings = Settings::of(&signed);
     if let (Which::All(secret), Some(settings)) = (which, &settings) {
         if let Some(fault) = settings.fault() {
@@ -906,6 +912,8 @@ mod tests {
         let mta = file(&["fe0101", "fe01ff"]);
         assert_eq!(verify(&mta, None), Err(MicError::Mta));
         assert_eq!(sign(&mta, Which::Cm), Err(MicError::Mta));
+        let hidden = file(&["0600", "fe0101", SETTINGS]);
+        assert_eq!(sign(&hidden, Which::Cm), Err(MicError::Mta));
         let cut = file(&[SETTINGS, "0bff01"]);
         assert_eq!(sign(&cut, Which::Cm), Err(MicError::Rest(3)));
         let behind = file(&[SETTINGS, "ff 0102"]);

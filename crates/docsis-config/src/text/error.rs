@@ -64,22 +64,17 @@ impl fmt::Display for TextError {
 
 impl TextError {
     fn sentence(&self) -> String {
-        let mut text = String::new();
-        if let Some(line) = self.line {
-            text += &format!("line {line}: ");
-        }
-        if !self.path.is_empty() {
-            text += &format!("{}: ", self.path);
-        }
-        text += &if self.expected.is_empty() {
+        let line = self.line.map(|line| format!("line {line}: "));
+        let path = Some(format!("{}: ", self.path)).filter(|_| !self.path.is_empty());
+        let what = if self.expected.is_empty() {
             format!("not readable: {}", self.found)
         } else {
             format!("found {}, expected {}", self.found, self.expected)
         };
-        if let Some(meant) = &self.meant {
-            text += &format!("; did you mean {meant}?");
-        }
-        text
+        let meant = self.meant.as_ref();
+        let meant = meant.map(|meant| format!("; did you mean {meant}?"));
+        let parts = [line, path, Some(what), meant];
+        parts.into_iter().flatten().collect()
     }
 }
 
