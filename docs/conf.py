@@ -28,6 +28,7 @@ CONTENTS: dict[str, list[str]] = {
     "Start": ["docs/installing", "docs/tutorial", "docs/lessons/README"],
     "How to": [
         "docs/howto/tier-buffer",
+        "docs/howto/modem-file",
         "docs/howto/paper-comparison",
         "docs/howto/application-in-ci",
         "docs/howto/class-of-90-minutes",
