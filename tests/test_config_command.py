@@ -309,6 +309,26 @@ def test_show_tells_the_delay_of_each_flow() -> None:
     assert both[0]["flows"][0]["delay_ns"] == 50e6
 
 
+def test_show_tells_the_grants_and_polls_of_a_flow() -> None:
+    grants = number(15, 6, 1) + number(19, 232, 2) + number(20, 20_000) + number(22, 1, 1)
+    polls = number(15, 4, 1) + number(17, 5_000)
+    Path("voice.cm").write_bytes(
+        make_file(flow(24, 1, 0), flow(24, 3, 0, further=grants), flow(24, 4, 0, further=polls))
+    )
+    (shown,) = json.loads(call("show", "voice.cm", "--json").stdout)
+    words = [row["scheduling"] for row in shown["flows"]]
+    assert words == ["–", "UGS, 232 B each 20 ms, 92.8 kbit/s", "rtPS, polled each 5 ms"]
+
+
+def test_show_says_nothing_of_a_modems_aqm_downstream() -> None:
+    up, down = (flow(kind, kind, 10_000_000, buffer=62_500) for kind in (24, 25))
+    Path("both.cm").write_bytes(make_file(up, down))
+    (shown,) = json.loads(call("show", "both.cm", "--json").stdout)
+    told = [sentence.partition("; ")[2] for sentence in shown["delays"]]
+    assert told[0].startswith("a modem with DOCSIS-PIE")
+    assert told[1] == ""
+
+
 def test_the_text_of_a_file_is_checked_shown_and_compared_too() -> None:
     call("decode", "modem.cm", "-o", "modem.toml")
     assert call("diff", "modem.toml", "modem.cm").exit_code == 0

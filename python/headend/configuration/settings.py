@@ -33,6 +33,9 @@ SCHEDULING = {
 #: Scheduling types whose grants do not follow the backlog: a buffer says little about their delay.
 UNSOLICITED = (5, 6)
 
+#: Scheduling types whose requests have opportunities of their own.
+POLLED = (3, 4, 5)
+
 #: AQM algorithms (TLV 40.3).
 PIE, IMMEDIATE = 1, 2
 
@@ -158,7 +161,7 @@ class ServiceFlow(Bundle):
     @cached_property
     def scheduling(self) -> Setting | None:
         """Scheduling type (24.15)."""
-        return read_setting(self.tlv.get(15)) if self.direction == "up" else None
+        return self._read_upstream(15)
 
     @cached_property
     def is_unsolicited(self) -> bool:
@@ -166,9 +169,34 @@ class ServiceFlow(Bundle):
         return bool(self.scheduling and self.scheduling.value in UNSOLICITED)
 
     @cached_property
+    def is_polled(self) -> bool:
+        """Whether the CMTS gives it opportunities to request."""
+        return bool(self.scheduling and self.scheduling.value in POLLED)
+
+    @cached_property
+    def polling_interval(self) -> Setting | None:
+        """Nominal polling interval (24.17), µs."""
+        return self._read_upstream(17)
+
+    @cached_property
+    def grant_size(self) -> Setting | None:
+        """Unsolicited grant size (24.19), B."""
+        return self._read_upstream(19)
+
+    @cached_property
+    def grant_interval(self) -> Setting | None:
+        """Nominal grant interval (24.20), µs."""
+        return self._read_upstream(20)
+
+    @cached_property
+    def grants_per_interval(self) -> Setting | None:
+        """Grants per interval (24.22)."""
+        return self._read_upstream(22)
+
+    @cached_property
     def guaranteed_rate(self) -> Setting | None:
         """Guaranteed grant rate (24.45), bit/s."""
-        return read_setting(self.tlv.get(45)) if self.direction == "up" else None
+        return self._read_upstream(45)
 
     @cached_property
     def minimum_buffer(self) -> Setting | None:
@@ -215,6 +243,10 @@ class ServiceFlow(Bundle):
     def ramp_exponent(self) -> Setting | None:
         """Ramp range exponent of the immediate AQM (.40.5), log2 ns."""
         return read_setting(self.tlv.get(40, 5))
+
+    def _read_upstream(self, number: int) -> Setting | None:
+        """Read a number that only upstream service flows have."""
+        return read_setting(self.tlv.get(number)) if self.direction == "up" else None
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,11 @@ def tell_delay(flow: ServiceFlow, settings: Settings) -> str | None:
     )
     if buffer.peak and buffer.peak_delay:
         told += f", by {write_time(buffer.peak_delay)} at {write_rate(buffer.peak)} while the burst lasts"
-    return f"{told}; {_tell_aqm(find_aqm(flow, settings))}."
+    aqm = find_aqm(flow, settings)
+    # The queue of a downstream flow is in the CMTS, of which the file says nothing more.
+    if aqm.state == "unsaid" and flow.direction == "down":
+        return f"{told}."
+    return f"{told}; {_tell_aqm(aqm)}."
 
 
 def _tell_aqm(aqm: Aqm) -> str:
@@ -285,12 +289,31 @@ def _limit(rate: Setting | None) -> str:
 
 
 def _scheduling(flow: ServiceFlow) -> str:
-    """Give the scheduling type, and the rate of guaranteed grants."""
+    """Give the scheduling type, with the size and the interval of its grants, its polls, and the rate of guaranteed grants."""
     own, granted = flow.scheduling, flow.guaranteed_rate
     told = [SCHEDULING.get(own.value, f"{own.value}")] if own else []
+    if flow.is_unsolicited:
+        told.extend(_grants(flow))
+    if flow.is_polled and (polls := flow.polling_interval):
+        told.append(f"polled each {write_time(1e3 * polls.value)}")
     if granted and granted.value:
         told.append(f"grants of {write_rate(granted.value)}")
     return ", ".join(told) or "–"
+
+
+def _grants(flow: ServiceFlow) -> Iterator[str]:
+    """Give the size of unsolicited grants and their interval, and the rate that both make."""
+    size, interval = flow.grant_size, flow.grant_interval
+    count = flow.grants_per_interval.value if flow.grants_per_interval else 1
+    parts = []
+    if size:
+        parts.append(f"{count} × {write_size(size.value)}" if count > 1 else write_size(size.value))
+    if interval:
+        parts.append(f"each {write_time(1e3 * interval.value)}")
+    if parts:
+        yield " ".join(parts)
+    if size and interval and interval.value:
+        yield write_rate(round(count * size.value * 8e6 / interval.value))
 
 
 def _size(size: Setting | None) -> str:

@@ -18,6 +18,7 @@ _UNITS = (
     (r"UsTargetBuffer$", "ms"),
     (r"(Burst|Buffer|BufferSize|Octets|GrantSize)$", "B"),
     (r"LatencyTarget$", "ms"),
+    (r"GrantsPerInterval$", "grants"),
     (r"(Interval|Jitter|UpperEdge|MaxLatency)$", "µs"),
     (r"Pkts$", "packets"),
     (r"TxSlots\w+$", "minislots"),
@@ -205,6 +206,8 @@ def _find_unit(name: str) -> str:
     ('bit/s', 'B')
     >>> _find_unit("docsQosCmSystemCfgStateDefaultUsTargetBuffer"), _find_unit("docsQosParamSetPriority")
     ('ms', '')
+    >>> _find_unit("docsQosParamSetGrantsPerInterval"), _find_unit("docsQosParamSetNomGrantInterval")
+    ('grants', 'µs')
     """
     return next((unit for end, unit in _UNITS if re.search(end, name)), "")
 
@@ -216,8 +219,12 @@ def _write_value(name: str, value: int | None) -> str:
     --------
     >>> _write_value("docsQosParamSetAqmAlgInUse", 3), _write_value("docsQosServiceFlowPkts", 1234)
     ('docsisPIE(3)', '1,234')
+    >>> _write_value("docsQosParamSetRequestPolicyOct", 113)
+    '0x71'
     """
     if value is None:
         return ""
+    if name.endswith("RequestPolicyOct"):
+        return f"{value:#04x}"
     meanings = next((own for end, own in _MEANINGS.items() if name.endswith(end)), {})
     return f"{meanings[value]}({value})" if value in meanings else f"{value:,}"
