@@ -93,6 +93,17 @@ MOST = {
 #: What a simulation does with a TLV, in a word.
 MODEL = {"yes": "runs", "said": "said", "no": ""}
 
+#: Sources, with the mark of each and what it is.
+SOURCES: dict[str, tuple[str, str]] = {
+    "CANN": ("C", "the registry of numbers, CL-SP-CANN-I22"),
+    "samples": ("S", "public sample files that are there as bytes and as text"),
+    "RLA": ("R", "the manual and the behaviour of rlaager/docsis, an encoder"),
+    "ODCI": ("O", "the digest of MULPIv4.0-I11 and CANN-I24 by OpenDCI"),
+    "MIB": ("M", "DOCS-QOS3-MIB of 2019-05-02"),
+    "NS3": ("N", "the documentation of docsis-ns3"),
+    "RFC 4323": ("Q", "the QoS MIB of DOCSIS 1.1, RFC 4323"),
+}
+
 #: How values with units are written, by unit: the word for the definition in the schema, the units, an example.
 _RATE = ("rate", "([kMG]?bit/s|[kMG]?bps|[kMG]?b/s)", "10 Mbit/s")
 _DURATION = ("duration", "(ns|us|µs|μs|ms|s|min|h)", "10 ms")
@@ -135,12 +146,22 @@ qos_parameter_set_type = 7
 maximum_sustained_rate = "100 Mbit/s"
 ```
 
-- The order of the text is the order of the file. What TOML cannot write in that order follows in tables called `then`.
+- The order of the text is the order of the file. In TOML, a key that stands after a table is one of that table. A TLV that
+  comes after a service flow in the file is therefore written in a table called `then`:
+
+  ```toml
+  [[downstream_service_flow]]
+  service_flow_reference = 2
+
+  [[then]]
+  maximum_number_of_cpes = 16                 # TLV 18, behind TLV 25
+  ```
+
 - A TLV that holds TLVs is a table. A TLV that occurs several times in a row is a list.
 - A key is the name below, one of the operators' names, or the number (`tlv_24`). Upper and lower case and underscores do not
   matter.
 - A number may have a unit (`"10 Mbit/s"`, `"125000 B"`, `"24 KiB"`, `"10 ms"`) or none. The number alone counts the unit that the table says.
-  A number with a meaning may be written as it (`scheduling_type = "best effort"`). Tenths have a decimal point
+  Where a number has a meaning, the meaning may be written in its place (`scheduling_type = "best effort"`, or `"BE"`). Tenths have a decimal point
   (`aqm_coupling_factor = 2.0`). Where a service flow has a `data_rate_unit`, `maximum_sustained_rate`, `minimum_reserved_rate` and
   `peak_traffic_rate` count it.
 - An SNMP object is its id, a type and the value: `"1.3.6.1.2.1.69.1.6.3.0 = Integer 1"`. The types are Integer, Gauge32,
@@ -153,24 +174,17 @@ maximum_sustained_rate = "100 Mbit/s"
 
 ## How to read the tables
 
-**TLV** is the number: "24/25.35.2" is 24.35.2 and 25.35.2. **Model** says what `headend run` does with it:
+The first column has the number of the TLV, its key, and below it the names that operators use. "24/25.35.2" is 24.35.2 and
+25.35.2. The last column ends with what `headend run` does with the TLV:
 
 - *runs*: it sets something of the simulated line.
 - *said*: it would change the line, and the model does not have it. The run says so, unless the value is the default.
-- nothing: it is not about what is simulated.
+- neither: it is not about what is simulated.
 
-**Source** says where number, width and unit were read:
+Letters in square brackets say where number, width and unit were read:
 
-| source | what it is |
-|---|---|
-| CANN | the registry of numbers, CL-SP-CANN-I22 |
-| samples | public sample files that are there as bytes and as text |
-| RLA | the manual and the behaviour of rlaager/docsis, an encoder |
-| ODCI | the digest of MULPIv4.0-I11 and CANN-I24 by OpenDCI |
-| MIB | DOCS-QOS3-MIB of 2019-05-02 |
-| NS3 | the documentation of docsis-ns3 |
-| RFC 4323 | the QoS MIB of DOCSIS 1.1 |
-| memory | nobody has read it in a source: check it before you rely on it |
+SOURCE_MARKS
+- "from memory": nobody has read it in a source. Check it before you rely on it.
 
 Two TLVs have no row: 0 is a pad and 255 the end of a modem's file, a byte each.
 """
@@ -195,19 +209,22 @@ def write_page(rows: Iterable[Row]) -> str:
     left = list(rows)
     alike = [row for row in left if row.get("like")]
     left = [row for row in left if not row.get("like")]
-    parts = [_HEAD]
+    marks = "\n".join(f"- {mark}: {what}." for mark, what in SOURCES.values())
+    parts = [_HEAD.replace("SOURCE_MARKS", marks)]
     for heading, introduction, types in SECTIONS:
         here = [row for row in left if set(_outermost(row)) <= types]
         left = [row for row in left if row not in here]
         families = _families(here)
         table = sorted(here, key=lambda row: _order(row, families))
         lines = [
-            "| TLV | key | operators' name | value | what it does | model | source |",
-            "|---|---|---|---|---|---|---|",
+            "| TLV and key | value | what it does |",
+            "|---|---|---|",
             *(_write_row(row) for row in table),
             *(_write_like(row) for row in alike if set(_outermost(row)) <= types),
         ]
-        parts.append(f"\n## {heading}\n\n{introduction}\n\n" + "\n".join(lines) + "\n")
+        # The site's style makes a list of such a table on a narrow screen.
+        table_of_lines = '<div class="tlvs">\n\n' + "\n".join(lines) + "\n\n</div>\n"
+        parts.append(f"\n## {heading}\n\n{introduction}\n\n{table_of_lines}")
     if left:
         numbers = ", ".join(row["number"] for row in left)
         raise ValueError(f"rows that no section of the page has: {numbers}")
@@ -321,20 +338,20 @@ def _write_number(number: str) -> str:
 
 
 def _write_row(row: Row) -> str:
+    number = _write_number(row["number"]) + (" (MTA)" if row["mta"] else "")
+    aliases = ", ".join(f"`{name}`" for name in row["aliases"])
+    names = "<br>".join(filter(None, (f"`{row['name']}`", aliases)))
+    remarks = (f"*{MODEL[row['model']]}*" if MODEL[row["model"]] else "", _write_source(row))
     cells = (
-        _write_number(row["number"]) + (" (MTA)" if row["mta"] else ""),
-        f"`{row['name']}`",
-        ", ".join(f"`{name}`" for name in row["aliases"]),
+        f"{number}<br>{names}",
         _write_value(row),
-        _write_about(row),
-        MODEL[row["model"]],
-        row["source"],
+        " ".join(filter(None, (_write_about(row), *remarks))),
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _write_like(row: Row) -> str:
-    return f"| {_write_number(row['number'])} | | | | What {row['like']} holds. | | |"
+    return f"| {_write_number(row['number'])} | | What {row['like']} holds. |"
 
 
 def _say_like(row: Row) -> str:
@@ -342,6 +359,18 @@ def _say_like(row: Row) -> str:
     around = row["number"].rsplit(".", 1)[0].split("|")
     others = ", ".join(around[:-1]) + f" and {around[-1]}" if len(around) > 1 else around[0]
     return f"{others} may have a sub-TLV {last} that holds what TLV {row['like']} does."
+
+
+def _write_source(row: Row) -> str:
+    """Give the marks of the sources of a row, and what is said of them."""
+    named, *said = row["source"].split("; ")
+    marks = ""
+    for name in named.split(", "):
+        mark, _ = SOURCES.get(name, ("", ""))
+        marks += mark
+        if not mark and name:
+            said.insert(0, "from memory" if name == "memory" else name)
+    return f"[{'; '.join(filter(None, (marks, *said)))}]" if marks or said else ""
 
 
 def _write_value(row: Row) -> str:
@@ -376,8 +405,10 @@ def _say(row: Row, number: int) -> str:
 
 def _write_about(row: Row) -> str:
     digits = 2 * row["length"] if row["form"] == "bytes" and isinstance(row["length"], int) else 0
+    short = row.get("short", {})
     meanings = "; ".join(
         f"{f'0x{number:0{digits}x}' if digits else number}: {meaning}"
+        + (f" ({short[str(number)]})" if str(number) in short else "")
         for number, meaning in _meanings(row)
     )
     bits = "; ".join(
@@ -472,7 +503,7 @@ def _values(row: Row) -> list[dict[str, Any]]:
         pattern = f"^[0-9]+(\\.[0-9]+)? *{units}$"
         values.append({"type": "string", "pattern": pattern, "examples": [example]})
     if meanings:
-        values.append({"enum": meanings})
+        values.append({"enum": [*meanings, *row.get("short", {}).values()]})
     if form.endswith("_list"):
         values.append({"type": "array", "items": {"anyOf": list(values)}})
     return values
