@@ -281,16 +281,16 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "low_latency_off", "warning", "91", pair(u8(91, 1)),
     ),
     "no network access": (
-        "mandatory", "warning", "3", sign(UP + DOWN),
+        "mandatory", "error", "3", sign(UP + DOWN),
     ),
     "network access off": (
         "network_access", "note", "3", sign(u8(3, 0) + UP + DOWN),
     ),
     "no downstream flow": (
-        "mandatory", "warning", "25", build(down=b""),
+        "mandatory", "error", "25", build(down=b""),
     ),
     "no MIC": (
-        "mandatory", "warning", "6", b"".join((u8(3, 1), UP, DOWN, tlv(7, bytes(16)), b"\xff")),
+        "mandatory", "error", "6", b"".join((u8(3, 1), UP, DOWN, tlv(7, bytes(16)), b"\xff")),
     ),
     "no end marker": (
         "mandatory", "warning", "255", build().rstrip(b"\x00").removesuffix(b"\xff"),

@@ -221,6 +221,24 @@ def test_without_a_secret_the_check_of_the_modem_alone_is_made_anew() -> None:
     )
 
 
+def test_a_file_that_a_cmts_refuses_is_said_when_it_is_written_and_checked() -> None:
+    text = "network_access_control = 1\nUsServiceFlow.UsServiceFlowRef = 1\nDsServiceFlow.DsServiceFlowRef = 2\n"
+    Path("tier.toml").write_text(text)
+    made = call("encode", "tier.toml", "--mic", "-o", "ci.cm")
+    assert made.exit_code == 0
+    assert "the CMTS MIC (TLV 7) is not in the file, because there is no secret" in made.stderr
+    checked = call("check", "ci.cm")
+    assert checked.exit_code == 1
+    assert "error  TLV 7" in checked.stdout
+    assert "--secret-file" in checked.stdout
+    assert call("check", "ci.cm", "--unsigned").exit_code == 0
+    assert (
+        call("encode", "tier.toml", "--secret", "x", "-o", "signed.cm").stderr
+        == "signed.cm written\n"
+    )
+    assert call("check", "signed.cm", "--secret", "x").exit_code == 0
+
+
 def test_secrets_that_contradict_each_other_are_refused() -> None:
     edit()
     fail_with(
@@ -275,7 +293,7 @@ def test_warnings_count_with_strict_only(monkeypatch: pytest.MonkeyPatch) -> Non
     from headend.configuration.finding import Finding
 
     one = Finding("warning", "some_rule", None, "Something is odd.", "Look at it.", "headend")
-    monkeypatch.setattr(check, "check", lambda content, secret: [one])
+    monkeypatch.setattr(check, "check", lambda content, secret, **_: [one])
     assert call("check", "modem.cm").exit_code == 0
     assert call("check", "modem.cm", "--strict").exit_code == 1
     assert "Something is odd." in call("check", "modem.cm").stdout

@@ -150,7 +150,7 @@ def show(
 @click.option("--json", "as_json", help="Write JSON in place of TOML.", is_flag=True)
 @replace_option
 def decode(file: str, output: Path | None, as_json: bool, force: bool) -> None:
-    """Write a modem's file as TOML, or with --json as JSON; headend config encode makes the same bytes of either.
+    """Write a modem's file as TOML, or with --json as JSON. headend config encode turns both back into the same file.
 
     TLVs that headend does not know and values whose length does not fit are written as bytes, in their place.
 
@@ -210,7 +210,7 @@ def encode(
     if mic or secret is not None or secret_file is not None:
         content = _sign(content, key, shown_as)
         if key is None:
-            _note_stale(content)
+            _note_unsigned(content)
     _write_binary(content, target, as_json=as_json)
 
 
@@ -224,12 +224,18 @@ def encode(
 )
 @secret_option
 @secret_file_option
+@click.option(
+    "--unsigned",
+    help="Accept a file without MICs (TLVs 6 and 7), which the provisioning server signs later.",
+    is_flag=True,
+)
 @click.option("--strict", help="Exit with 1 for warnings too.", is_flag=True)
 @json_option
 def check(
     files: tuple[str, ...],
     secret: str | None,
     secret_file: str | None,
+    unsigned: bool,
     strict: bool,
     as_json: bool,
 ) -> None:
@@ -245,7 +251,10 @@ def check(
     from headend.configuration.check import check as find_faults
 
     key = _read_secret(secret, secret_file, files)
-    found = [(one.shown_as, find_faults(one.content, key)) for one in _read_all(files)]
+    found = [
+        (one.shown_as, find_faults(one.content, key, is_unsigned=unsigned))
+        for one in _read_all(files)
+    ]
     if as_json:
         print_json(
             [
@@ -343,11 +352,15 @@ def write_from(
     _write_binary(content, target, as_json=as_json, notes=notes)
 
 
-def _note_stale(content: bytes) -> None:
-    """Say that a check covers the one that was made anew, and was not made anew itself."""
+def _note_unsigned(content: bytes) -> None:
+    """Say what became of the CMTS MIC, which was not computed because there is no secret."""
     from headend import _engine
 
-    if json.loads(_engine.config_mics(content, None))["cmts_mic"]["state"] != "missing":
+    if json.loads(_engine.config_mics(content, None))["cmts_mic"]["state"] == "missing":
+        print_note(
+            "the CMTS MIC (TLV 7) is not in the file, because there is no secret: a CMTS refuses the file; --secret-file computes it"
+        )
+    else:
         print_note("the CMTS MIC (TLV 7) stays as it is in the text; a secret computes it anew")
 
 

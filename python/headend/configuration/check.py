@@ -35,7 +35,7 @@ RULES = (
 MOST_TOLD = 100
 
 
-def check(data: bytes, secret: bytes | None = None) -> list[Finding]:
+def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False) -> list[Finding]:
     """Check a file.
 
     Parameters
@@ -44,6 +44,8 @@ def check(data: bytes, secret: bytes | None = None) -> list[Finding]:
         The bytes of the file. Any bytes are one.
     secret
         The secret that the CMTS has; without it the CMTS MIC is not verified.
+    is_unsigned
+        Whether the file is signed later, so that absent MICs are no fault.
 
     Returns
     -------
@@ -55,7 +57,8 @@ def check(data: bytes, secret: bytes | None = None) -> list[Finding]:
     found = [finding for rule in structure.ANY_FILE for finding in _apply(rule, settings)]
     if document.is_modem:
         found += check_mics(verify(data, secret))
-        found += [finding for rule in RULES for finding in _apply(rule, settings)]
+        rules = RULES if is_unsigned else (*structure.SIGNED, *RULES)
+        found += [finding for rule in rules for finding in _apply(rule, settings)]
     named = [
         replace(finding, name=document.name(finding.path)) if finding.path else finding
         for finding in found

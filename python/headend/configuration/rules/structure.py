@@ -19,9 +19,10 @@ MANDATORY = {
     3: "network access control",
     24: "an upstream service flow",
     25: "a downstream service flow",
-    6: "the CM MIC",
-    7: "the CMTS MIC",
 }
+
+#: The message integrity checks that a file must have.
+MICS = {6: "the CM MIC", 7: "the CMTS MIC"}
 
 #: Sub-TLVs of a flow that occur once.
 ONCE = (1, 4, 6, 7, 8, 9, 10, 15, 27, 35, 36, 40, 41, 44, 45)
@@ -35,25 +36,12 @@ _SOURCE = "MULPI C.1 and D.1.2"
 
 
 def mandatory_is_absent(settings: Settings) -> Iterator[Finding]:
-    """Find what is absent of network access, both MICs, a flow in each direction, and the end marker."""
+    """Find what is absent of network access, a flow in each direction, and the end marker."""
     document = settings.document
     has_classes = document.get(4) is not None
     for number, what in MANDATORY.items():
-        if document.get(number) or (has_classes and number in FLOWS):
-            continue
-        advice = (
-            "Let `headend config encode` compute it, or leave it to what signs the file later."
-            if number in (CM_MIC, CMTS_MIC)
-            else f"Add TLV {number}."
-        )
-        yield Finding(
-            "warning",
-            "mandatory",
-            f"{number}",
-            f"TLV {number} ({what}) is not in the file: a modem or its CMTS refuses a file without it.",
-            advice,
-            _SOURCE,
-        )
+        if not document.get(number) and not (has_classes and number in FLOWS):
+            yield _find_absent(number, what, f"Add TLV {number}.")
     if not document.get(END) and not document.rest:
         yield Finding(
             "warning",
@@ -63,6 +51,29 @@ def mandatory_is_absent(settings: Settings) -> Iterator[Finding]:
             "Add the byte 0xff after the MICs, and zeros to a multiple of four bytes.",
             _SOURCE,
         )
+
+
+def mic_is_absent(settings: Settings) -> Iterator[Finding]:
+    """Find which of both MICs is absent."""
+    for number, what in MICS.items():
+        if not settings.document.get(number):
+            yield _find_absent(
+                number,
+                what,
+                "Compute both MICs: `headend config decode FILE | headend config encode - --secret-file SECRET -o NEW`. If the"
+                " provisioning server signs the file later, check it with `--unsigned`.",
+            )
+
+
+def _find_absent(number: int, what: str, advice: str) -> Finding:
+    return Finding(
+        "error",
+        "mandatory",
+        f"{number}",
+        f"TLV {number} ({what}) is not in the file: a modem or its CMTS refuses a file without it.",
+        advice,
+        _SOURCE,
+    )
 
 
 def network_access_is_off(settings: Settings) -> Iterator[Finding]:
@@ -271,7 +282,7 @@ def _name(tlv: Tlv) -> str:
     return write_name(tlv.name) if tlv.name else "unknown"
 
 
-#: Rules for the files of modems, and those for any file.
+#: Rules for the files of modems, for those that are signed, and for any file.
 RULES: tuple[Rule, ...] = (
     mandatory_is_absent,
     network_access_is_off,
@@ -283,4 +294,5 @@ RULES: tuple[Rule, ...] = (
     flows_are_too_many,
     file_is_large,
 )
+SIGNED: tuple[Rule, ...] = (mic_is_absent,)
 ANY_FILE: tuple[Rule, ...] = (value_does_not_fit, rest_is_no_tlv)
