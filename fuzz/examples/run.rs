@@ -28,7 +28,7 @@ struct Options {
 const fn longest(target: Target) -> usize {
     match target {
         Target::Capture => 8 * 1024,
-        Target::ModemFile => 512,
+        Target::ModemFile | Target::ModemFileRun => 512,
         Target::ModemFileText => 4 * 1024,
         Target::ScenarioRun | Target::ScenarioText => 16 * 1024,
         Target::Trace => 2 * 1024,

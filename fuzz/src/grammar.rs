@@ -42,7 +42,7 @@ impl Draw {
 }
 
 /// Names that are common in scenarios.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "cable",
     "cable.up",
     "cable.down",
@@ -51,6 +51,7 @@ const NAMES: [&str; 12] = [
     "home",
     "line",
     "line.up",
+    "modem",
     "upload",
     "wifi",
     "wifi.laptop",

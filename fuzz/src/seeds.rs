@@ -16,7 +16,7 @@ use headend::units::parse_duration;
 use headend::wire::read;
 use serde_json::Value;
 
-use crate::targets::{FILE, SECRET, Target};
+use crate::targets::{FILE, MODEM_FILE, SECRET, Target, modem_file};
 
 /// The folders of the repository that contain scenarios.
 const FOLDERS: [&str; 6] = [
@@ -37,7 +37,7 @@ pub fn of(target: Target, repository: &Path) -> io::Result<Vec<Vec<u8>>> {
     let bytes = |texts: BTreeSet<String>| texts.into_iter().map(String::into_bytes).collect();
     match target {
         Target::Capture => Ok(captures()),
-        Target::ModemFile => Ok(modem_files()),
+        Target::ModemFile | Target::ModemFileRun => Ok(modem_files()),
         Target::ModemFileText => Ok(modem_file_texts()),
         Target::ScenarioRun => Ok(bytes(shortened(&scenarios(repository)?))),
         Target::ScenarioText => scenarios(repository).map(bytes),
@@ -45,9 +45,23 @@ pub fn of(target: Target, repository: &Path) -> io::Result<Vec<Vec<u8>>> {
     }
 }
 
-/// Every scenario in a file of its own or in the source of a test.
+/// A scenario whose modem has a file, and a key beside it.
+const WITH_MODEM_FILE: &str = "
+duration = \"2 s\"
+[link.cable.docsis]
+preset = \"docsis31\"
+config = \"modem\"
+upstream.rate = \"5 Mbit/s\"
+[flow.call]
+application = \"voice\"
+dscp = 46
+[flow.upload]
+application = \"bulk\"
+";
+
+/// Every scenario in a file of its own or in the source of a test, and one with a modem's file.
 fn scenarios(repository: &Path) -> io::Result<BTreeSet<String>> {
-    let mut found = BTreeSet::new();
+    let mut found = BTreeSet::from([WITH_MODEM_FILE.to_owned()]);
     for folder in FOLDERS {
         visit(&repository.join(folder), &mut |text| {
             // In a source file, the texts between quotes.
@@ -203,9 +217,9 @@ fn pcap(file: &[u8], magic: u32, number: fn(u32) -> [u8; 4]) -> Vec<u8> {
     pcap
 }
 
-/// Modems' files: one for each outermost TLV of the table with all that it can hold; some with an
-/// extended MIC, a chain of certificates, pads, settings of a vendor, and what does not fit; and an
-/// MTA's.
+/// Modems' files: one with several service flows; one for each outermost TLV of the table with all
+/// that it can hold; some with an extended MIC, a chain of certificates, pads, settings of a vendor,
+/// and what does not fit; and an MTA's.
 fn modem_files() -> Vec<Vec<u8>> {
     let outermost = |definition: &&Definition| definition.path.len() == 1;
     let of = |tlvs: Vec<Tlv>| File {
@@ -213,7 +227,7 @@ fn modem_files() -> Vec<Vec<u8>> {
         tlvs,
         rest: Vec::new(),
     };
-    let mut files = Vec::new();
+    let mut files = vec![modem_file()];
     for definition in definitions().filter(outermost) {
         let file = of(vec![Tlv::new(3, [1]), example(definition)]);
         files.push(
@@ -362,7 +376,9 @@ pub fn dictionary() -> String {
         "18446744073709551615",
         "-1",
         "\\x00queue=",
+        "\\x00modem=",
         FILE,
+        MODEM_FILE,
     ];
     words.extend(units.map(str::to_owned));
     words.extend(definitions().map(|definition| definition.name.clone()));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use headend_fuzz::mutate::{Mutator, mutate_in_place};
 use headend_fuzz::mutate_file::{mutate_file, mutate_file_text};
 use headend_fuzz::seeds;
-use headend_fuzz::targets::{Target, Tried, split};
+use headend_fuzz::targets::{Target, Tried, modem_file, split};
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -76,6 +76,17 @@ fn modems_files_that_are_mutated_first_are_signed_and_their_texts_are_read() {
     assert!(
         texts > 2 * count && tried.accepted >= 2 * count as u64,
         "{texts} {tried:?}"
+    );
+}
+
+#[test]
+fn a_scenario_whose_modem_has_a_file_is_run() {
+    let tried = Target::ModemFileRun.attempt(&modem_file());
+    assert_eq!((tried.accepted, tried.runs), (2, 2));
+    let (count, tried) = sow(Target::ModemFileRun);
+    assert!(
+        tried.parses == 2 * count as u64 && tried.runs > 9,
+        "{count} {tried:?}"
     );
 }
 
