@@ -905,3 +905,19 @@ fn a_file_of_many_service_flows_or_classifiers_is_refused_at_once() {
         Err("home.cm: 2000 classifiers are more than 1000 (link.cable.docsis.config)".to_owned())
     );
 }
+
+#[test]
+fn overrides_stand_in_any_order() {
+    let bytes = file(vec![
+        flow(24, 1, 5_000_000, vec![]),
+        flow(24, 3, 1_000_000, vec![]),
+        classifier(22, 1, 3, vec![expedited()]),
+        flow(25, 2, 9_000_000, vec![]),
+    ]);
+    let rate = ("link.cable.docsis.service_flow.up_3.rate", "2 Mbit/s");
+    let named = ("modem", "home.cm");
+    let files = [("home.cm", bytes)];
+    let before = parse(LINE, &[rate, named], &files);
+    let after = parse(LINE, &[named, rate], &files);
+    assert_eq!(before.raw(), after.raw());
+}

@@ -17,8 +17,14 @@ impl Document {
     ) -> Result<Vec<Override>, ScenarioError> {
         let short = self.short_links();
         let mut of_files = Vec::new();
+        // The file may be named further on.
+        let named = overrides.iter();
+        let named: Vec<String> = named
+            .filter_map(|(path, _)| self.spelled_out(path).ok())
+            .filter(|path| path.ends_with(".config"))
+            .collect();
         for (path, text) in overrides {
-            if self.is_of_file(&self.spelled_out(path)?) {
+            if self.is_of_file(&self.spelled_out(path)?, &named) {
                 of_files.push((path.clone(), text.clone()));
             } else {
                 self.replace(path, text)?;
@@ -174,8 +180,9 @@ impl Document {
         links.into_iter().flatten().filter_map(cable)
     }
 
-    /// Whether a path leads into a table, not there yet, that a modem's file may add.
-    fn is_of_file(&self, path: &str) -> bool {
+    /// Whether a path leads into a table, not there yet, that a modem's file may add. `named` are
+    /// the keys of files that overrides name.
+    fn is_of_file(&self, path: &str, named: &[String]) -> bool {
         let keys: Vec<&str> = path.split('.').collect();
         let ["link", _, "docsis", below @ ..] = keys.as_slice() else {
             return false;
@@ -196,7 +203,9 @@ impl Document {
             _ => return false,
         };
         let of_line = format!("{line}.config");
-        self.at(&file_key).is_some() || self.at(&of_line).is_some()
+        [file_key, of_line]
+            .iter()
+            .any(|key| self.at(key).is_some() || named.contains(key))
     }
 
     /// The path of the queue that the scenario is about: the one it names, or that of the only
