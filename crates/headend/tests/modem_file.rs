@@ -921,3 +921,88 @@ fn overrides_stand_in_any_order() {
     let after = parse(LINE, &[named, rate], &files);
     assert_eq!(before.raw(), after.raw());
 }
+
+#[test]
+fn a_value_that_a_scheduling_type_needs_and_the_file_has_not_is_said() {
+    let warnings = |kind: u64, more: Vec<Tlv>| {
+        let [up, down] = primary();
+        let flow = flow(24, 3, 0, [vec![number(15, kind, 1)], more].concat());
+        let take = classifier(22, 1, 3, vec![expedited()]);
+        let bytes = file(vec![up, flow, down, take]);
+        let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+        scenario.warnings().join("\n")
+    };
+    let start = "link.cable.docsis.config: of the file \"home.cm\": UsServiceFlow[2] SchedulingType, TLV 24[2].15 is without a value that it needs: the model assumes ";
+    assert_eq!(
+        warnings(6, vec![]),
+        format!(
+            "{start}a grant size of 228 B (TLV 24.19) and a grant interval of 20 ms (TLV 24.20)"
+        )
+    );
+    let interval = number(20, 20_000, 4);
+    assert_eq!(
+        warnings(6, vec![interval]),
+        format!("{start}a grant size of 228 B (TLV 24.19)")
+    );
+    assert_eq!(
+        warnings(4, vec![]),
+        format!("{start}a polling interval of 20 ms (TLV 24.17)")
+    );
+    assert_eq!(warnings(4, vec![number(17, 9_000, 4)]), "");
+}
+
+#[test]
+fn a_mask_of_other_interfaces_takes_no_packets_of_customers() {
+    let match_of = |mask: [u8; 4], more: Vec<Tlv>| {
+        let start = vec![number(1, 1, 1), number(3, 3, 2), Tlv::new(13, mask)];
+        let take = Tlv::nested(22, [start, more].concat());
+        let [up, down] = primary();
+        let bytes = file(vec![up, flow(24, 3, 0, vec![]), down, take]);
+        let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+        let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+        let found = &json["link"]["cable"]["docsis"]["service_flow"]["up_3"]["match"];
+        (found.to_string(), scenario.warnings().join("\n"))
+    };
+    // Bit 1 is the customers' interface, bit 16 a telephone adapter in the modem.
+    let customers = match_of([0x40, 0, 0, 0], vec![]);
+    assert_eq!(customers, (r#"{"priority":0}"#.to_owned(), String::new()));
+    let (found, warnings) = match_of([0, 0, 0x80, 0], vec![]);
+    assert_eq!(found, "null");
+    assert!(
+        warnings.contains(
+            "TLV 22 is left out: its condition CMInterfaceMaskEncoding (TLV 22.13) is not simulated"
+        ),
+        "{warnings}"
+    );
+    // The scenario's call may be that of the adapter.
+    let (found, _) = match_of([0, 0, 0x80, 0], vec![Tlv::nested(9, vec![expedited()])]);
+    assert!(found.contains("\"tos\""), "{found}");
+}
+
+#[test]
+fn a_classifier_of_the_primary_service_flow_that_goes_before_another_is_said() {
+    let warnings = |of_primary: u64, of_voice: u64| {
+        let [up, down] = primary();
+        let take = |place: u64, flow: u64| classifier(22, place, flow, vec![expedited()]);
+        let bytes = file(vec![
+            take(of_primary, 1),
+            take(of_voice, 3),
+            up,
+            flow(24, 3, 0, vec![]),
+            down,
+        ]);
+        let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+        scenario.warnings().join("\n")
+    };
+    let start = "link.cable.docsis.config: of the file \"home.cm\": UsPacketClass[1], TLV 22[1] is left out: it sends packets to the primary service flow, ";
+    assert_eq!(
+        warnings(1, 2),
+        format!("{start}which has what no other claims")
+    );
+    assert_eq!(
+        warnings(2, 1),
+        format!(
+            "{start}whose classifiers are not simulated; packets that UsPacketClass[2], TLV 22[2] claims too leave the primary service flow"
+        )
+    );
+}

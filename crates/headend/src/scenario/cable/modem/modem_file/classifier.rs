@@ -3,7 +3,7 @@
 //! A classifier with a condition that the model does not have is left out: without the condition it
 //! would take packets that it does not take.
 
-use super::place::{FileError, Node, first, name_of};
+use super::place::{FileError, Node, TlvPlace, first, name_of};
 use super::{DOWNSTREAM_FLOW, ModemFile, UPSTREAM_FLOW};
 use crate::link::docsis::classifier::{IPV4, IPV6};
 use crate::scenario::cable::classifier::{Classifier, TypeOfService};
@@ -24,8 +24,12 @@ const IPV4_CONDITIONS: u8 = 9;
 const ETHERNET_CONDITIONS: u8 = 10;
 const VLAN_CONDITIONS: u8 = 11;
 const IPV6_CONDITIONS: u8 = 12;
-/// Interfaces of the modem: all customers' packets come in by one.
+/// Interfaces of the modem that packets come from. All customers' packets come in by one.
 const INTERFACE_MASK: u8 = 13;
+/// The modem itself (bit 0), its cable interface (bit 2) and devices built into it (bits 16 and
+/// further, such as a telephone adapter) as bits of the first bytes of the mask. The most
+/// significant bit is bit 0; all other bits of the first two bytes are interfaces of customers.
+const NOT_OF_CUSTOMERS: [u8; 2] = [0b1010_0000, 0];
 
 /// Classifiers of a file: many times what a modem has.
 const MOST_CLASSIFIERS: usize = 1000;
@@ -38,6 +42,7 @@ pub(super) fn read_classifiers(top: &[Node<'_>], read: &mut ModemFile) -> Result
         let why = format!("{count} classifiers are more than {MOST_CLASSIFIERS}");
         return Err(FileError::of_file(why));
     }
+    let mut of_primary = Vec::new();
     for node in top {
         let flow = match node.number() {
             UPSTREAM => Some((OneWay::Up, UPSTREAM_FLOW)),
@@ -75,9 +80,50 @@ pub(super) fn read_classifiers(top: &[Node<'_>], read: &mut ModemFile) -> Result
             read.drops.push((name, classifier, node.place()));
             continue;
         };
-        claim(read, (node, &parts), (direction, number), classifier)?;
+        let priority = classifier.priority;
+        if claim(read, (node, &parts), (direction, number), classifier)? == Claim::OfPrimary {
+            of_primary.push((direction, priority, node.place()));
+        }
+    }
+    for classifier in &of_primary {
+        let note = primary_note(read, classifier);
+        read.notes.push(note);
     }
     Ok(())
+}
+
+/// What becomes of a classifier that sends packets to the primary service flow. The model's primary
+/// service flow has no classifiers.
+fn primary_note(read: &ModemFile, (direction, priority, place): &(OneWay, u8, TlvPlace)) -> String {
+    let further = read
+        .flows
+        .iter()
+        .filter(|flow| flow.direction == *direction);
+    let others = further.flat_map(|flow| &flow.classifiers);
+    let beaten = others.filter(|(other, _)| other.priority <= *priority);
+    let beaten: Vec<String> = beaten.map(|(_, place)| place.to_string()).collect();
+    let start = format!("{place} is left out: it sends packets to the primary service flow");
+    match beaten.as_slice() {
+        [] => format!("{start}, which has what no other claims"),
+        [first, more @ ..] => {
+            let more = match more.len() {
+                0 => String::new(),
+                count => format!(" (or one of {count} more)"),
+            };
+            format!(
+                "{start}, whose classifiers are not simulated; packets that {first}{more} claims too leave the primary service flow"
+            )
+        }
+    }
+}
+
+/// What has become of a classifier.
+#[derive(Debug, PartialEq, Eq)]
+enum Claim {
+    /// It sends packets to the primary service flow.
+    OfPrimary,
+    /// A further service flow has it, or its service flow is left out.
+    Settled,
 }
 
 /// Gives a classifier to the service flow that it refers to.
@@ -86,7 +132,7 @@ fn claim(
     (node, parts): (&Node<'_>, &[Node<'_>]),
     (direction, number): (OneWay, u8),
     classifier: Classifier,
-) -> Result<(), FileError> {
+) -> Result<Claim, FileError> {
     let Some(reference) = first(parts, FLOW_REFERENCE) else {
         let why = "expected the reference of a service flow (sub-TLV 3), found none";
         return Err(node.refuse(why));
@@ -101,7 +147,7 @@ fn claim(
     let Some(found) = read.flows.iter().position(is_wanted) else {
         let is_left_out = read.inactive.contains(&(direction.index(), wanted));
         if is_left_out {
-            return Ok(());
+            return Ok(Claim::Settled);
         }
         let why = format!(
             "no {}stream service flow (TLV {number}) of the file has the reference {wanted}",
@@ -110,21 +156,25 @@ fn claim(
         return Err(reference.refuse(why));
     };
     if Some(found) == primary {
-        read.notes.push(format!(
-            "{} is left out: it sends packets to the primary service flow, which has what no other claims",
-            node.place()
-        ));
-        return Ok(());
+        return Ok(Claim::OfPrimary);
     }
     read.flows[found]
         .classifiers
         .push((classifier, node.place()));
-    Ok(())
+    Ok(Claim::Settled)
 }
 
 /// A classifier, or the name of a condition that the model does not have.
 fn read_one(parts: &[Node<'_>]) -> Result<Result<Classifier, String>, FileError> {
     let mut found = Classifier::default();
+    // Without another condition, a mask of other interfaces takes none of the customers' packets.
+    let is_condition = |part: &&Node<'_>| part.number() > 8 && part.number() != INTERFACE_MASK;
+    if let Some(mask) = first(parts, INTERFACE_MASK)
+        && !has_customers(mask.all_bytes())
+        && !parts.iter().any(|part| is_condition(&part))
+    {
+        return Ok(Err(call(mask)));
+    }
     for part in parts {
         let missing = match part.number() {
             PRIORITY => {
@@ -144,6 +194,12 @@ fn read_one(parts: &[Node<'_>]) -> Result<Result<Classifier, String>, FileError>
         }
     }
     Ok(Ok(found))
+}
+
+/// Whether an interface mask has an interface of customers.
+fn has_customers(mask: &[u8]) -> bool {
+    let mut bytes = mask.iter().zip(NOT_OF_CUSTOMERS);
+    bytes.any(|(&byte, others)| byte & !others != 0)
 }
 
 fn call(node: &Node<'_>) -> String {

@@ -57,7 +57,9 @@ pub(super) fn read(
         return Ok(());
     };
     let values = Values { parts };
-    let scheduling = match kind.uint(1)? {
+    let type_number = kind.uint(1)?;
+    note_assumed(kind, &values, type_number, notes);
+    let scheduling = match type_number {
         2 => Scheduling::BestEffort,
         3 => Scheduling::NrtPs(values.polling()?),
         4 => Scheduling::RtPs(values.polling()?),
@@ -105,6 +107,47 @@ pub(super) fn read(
     flow.keys.scheduling = Some(Named(scheduling));
     flow.places.insert("scheduling", kind.place());
     Ok(())
+}
+
+/// Says which values are the model's and not the file's: the specification asks a file for them and
+/// has no default.
+fn note_assumed(
+    kind: &Node<'_>,
+    values: &Values<'_, '_>,
+    type_number: u64,
+    notes: &mut Vec<String>,
+) {
+    let polling = Polling::default();
+    let grants = UnsolicitedGrants::default();
+    let needed: &[(u8, &str, String)] = &match type_number {
+        3 | 4 => vec![(
+            POLLING_INTERVAL,
+            "polling interval",
+            polling.interval.to_string(),
+        )],
+        5 | 6 => vec![
+            (GRANT_SIZE, "grant size", grants.size.to_string()),
+            (
+                GRANT_INTERVAL,
+                "grant interval",
+                grants.interval.to_string(),
+            ),
+        ],
+        _ => vec![],
+    };
+    let missing = needed
+        .iter()
+        .filter(|(number, ..)| first(values.parts, *number).is_none());
+    let missing: Vec<String> = missing
+        .map(|(number, name, value)| format!("a {name} of {value} (TLV 24.{number})"))
+        .collect();
+    if !missing.is_empty() {
+        notes.push(format!(
+            "{} is without a value that it needs: the model assumes {}",
+            kind.place(),
+            missing.join(" and ")
+        ));
+    }
 }
 
 /// The TLVs of a service flow, as parameters of its scheduling type. What the file leaves out is
