@@ -907,6 +907,48 @@ fn a_file_of_many_service_flows_or_classifiers_is_refused_at_once() {
 }
 
 #[test]
+fn a_modem_with_a_file_has_nothing_of_the_file_of_its_line() {
+    let histogram = Tlv::nested(40, vec![number(2, 20, 1), Tlv::new(6, [0, 100, 1, 0])]);
+    let files = [
+        (
+            "street.cm",
+            file(vec![
+                flow(24, 1, 5_000_000, vec![buffer(100_000), histogram]),
+                flow(25, 2, 9_000_000, vec![buffer(200_000)]),
+            ]),
+        ),
+        ("office.cm", file(primary().into())),
+    ];
+    let overrides = [
+        ("link.cable.docsis.config", "street.cm"),
+        ("modem.office", "office.cm"),
+    ];
+    let both = parse(STREET, &overrides, &files);
+    let alone = parse(STREET, &overrides[1..], &files);
+    let office = |scenario: &Scenario| {
+        let (bytes, _) = scenario
+            .modem_file(Some("office"), false)
+            .expect("it has a file");
+        File::decode(&bytes.encode())
+    };
+    assert_eq!(office(&both), office(&alone));
+    let json = both.to_json();
+    let again = Scenario::parse(&json, Format::Json, &[], &BTreeMap::new()).expect("it is right");
+    assert_eq!(again.raw(), both.raw());
+    // A service class goes before the line, and so does its queue.
+    let class =
+        "service_class.tier.upstream.queue.drop_tail.limit = \"30 kB\"\n[link.cable.docsis.modem]";
+    let text = STREET
+        .replace("[link.cable.docsis.modem]", class)
+        .replace("office.", "office.service_class = \"tier\"\noffice.");
+    let json = parse(&text, &overrides, &files).to_json();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let office = &json["link"]["cable"]["docsis"]["modem"]["office"];
+    assert_eq!(office["upstream"]["queue"].to_string(), "null");
+    assert_eq!(office["upstream"]["latency_histogram"].to_string(), "[]");
+}
+
+#[test]
 fn overrides_stand_in_any_order() {
     let bytes = file(vec![
         flow(24, 1, 5_000_000, vec![]),
@@ -920,6 +962,27 @@ fn overrides_stand_in_any_order() {
     let before = parse(LINE, &[rate, named], &files);
     let after = parse(LINE, &[named, rate], &files);
     assert_eq!(before.raw(), after.raw());
+}
+
+#[test]
+fn what_another_file_leaves_of_a_stored_scenario_is_said() {
+    let first = file(vec![
+        flow(24, 1, 5_000_000, vec![buffer(40_000)]),
+        flow(25, 2, 9_000_000, vec![buffer(80_000)]),
+    ]);
+    let json = parse(LINE, &[("modem", "home.cm")], &[("home.cm", first)]).to_json();
+    let other = file(vec![
+        flow(24, 1, 2_000_000, vec![]),
+        flow(25, 2, 9_000_000, vec![buffer(90_000)]),
+    ]);
+    let files = BTreeMap::from([("other.cm".to_owned(), other)]);
+    let overrides = set(&[("modem", "other.cm")]);
+    let changed = Scenario::parse(&json, Format::Json, &overrides, &files).expect("it is right");
+    assert!(
+        changed.warnings().contains(&"link.cable.docsis.config: the scenario has read another file before, and the file \"other.cm\" leaves open what may be of that: upstream.queue".to_owned()),
+        "{:?}",
+        changed.warnings()
+    );
 }
 
 #[test]
@@ -1005,4 +1068,54 @@ fn a_classifier_of_the_primary_service_flow_that_goes_before_another_is_said() {
             "{start}whose classifiers are not simulated; packets that UsPacketClass[2], TLV 22[2] claims too leave the primary service flow"
         )
     );
+}
+
+#[test]
+fn the_default_buffer_keeps_the_bounds_and_has_room_for_a_packet() {
+    let queue = |preset: &str, name: &str, flows: Vec<Tlv>| {
+        let settings = vec![number(68, 100, 2), flow(25, 2, 0, vec![])];
+        let bytes = file([settings, flows].concat());
+        let text = LINE.replace("docsis31", preset);
+        let scenario = parse(&text, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+        let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+        let line = &json["link"]["cable"]["docsis"];
+        let queue = match name {
+            "upstream" => &line[name]["queue"],
+            further => &line["service_flow"][further]["queue"],
+        };
+        let kind = if queue["docsis_pie"].is_object() {
+            &queue["docsis_pie"]["limit"]
+        } else if queue["buffer_control"].is_object() {
+            &queue["buffer_control"]["target"]
+        } else {
+            &queue["drop_tail"]["limit"]
+        };
+        kind.as_str().unwrap_or_default().to_owned()
+    };
+    // 100 ms at 10 Mbit/s are 125 kB.
+    let bounded = |place: u8, bound: u64| {
+        let bounds = Tlv::nested(35, vec![number(place, bound, 4)]);
+        vec![flow(24, 1, 10_000_000, vec![bounds])]
+    };
+    for preset in ["docsis30", "docsis31"] {
+        assert_eq!(queue(preset, "upstream", bounded(3, 60_000)), "60 kB");
+        assert_eq!(queue(preset, "upstream", bounded(1, 200_000)), "200 kB");
+    }
+    let slow = vec![flow(24, 1, 80_000, vec![])];
+    assert_eq!(queue("docsis31", "upstream", slow), "2 KiB");
+    let grants = vec![
+        number(15, 6, 1),
+        number(19, 228, 2),
+        number(20, 20_000, 4),
+        number(21, 800, 4),
+    ];
+    let voice = || {
+        vec![
+            flow(24, 1, 10_000_000, vec![]),
+            Tlv::nested(24, [vec![number(1, 3, 2)], grants.clone()].concat()),
+            classifier(22, 1, 3, vec![expedited()]),
+        ]
+    };
+    assert_eq!(queue("docsis31", "up_3", voice()), "250 ms");
+    assert_eq!(queue("docsis31", "upstream", voice()), "100 ms");
 }

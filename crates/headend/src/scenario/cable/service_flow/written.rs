@@ -64,6 +64,7 @@ pub struct Upstream {
     /// Latency histogram (TLV 24.40.6): upper edges of its bins, 1 to 15 of them, ascending, in
     /// multiples of 10 us, such as `["1 ms", "5 ms", "20 ms"]`. A last bin takes what is above.
     /// The bins are in the results' table `mib`. Default: no histogram.
+    /// An empty list is no histogram, for a modem whose line has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_histogram: Option<Vec<Duration>>,
     /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1

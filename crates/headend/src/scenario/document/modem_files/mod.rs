@@ -11,6 +11,7 @@ mod queue;
 mod writer;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -35,6 +36,11 @@ struct Target {
     /// Tables that get its further service flows: a line does not give them to modems that have
     /// a file of their own.
     further: Vec<String>,
+    /// Of a modem whose line has a file too: the line's `upstream` and `downstream` before that file
+    /// was read. The modem has its own file in place of it.
+    line_before: Option<Arc<[Value; 2]>>,
+    /// What stands in the document is of a file that was read before, and another file is named.
+    is_exchanged: bool,
 }
 
 /// Sentences about files, each with the keys of the modems that it is about.
@@ -103,9 +109,18 @@ impl Document {
                 [] => vec![line.clone()],
                 modems => modems.iter().filter(has_none).cloned().collect(),
             };
-            found.extend(self.target(&line, &line, further));
+            let of_line = self.target(&line, &line, further);
+            let before = of_line.as_ref().map(|_| {
+                let table = |table| self.at(&format!("{line}.{table}")).cloned();
+                Arc::new(["upstream", "downstream"].map(|name| table(name).unwrap_or_default()))
+            });
+            found.extend(of_line);
             for modem in &modems {
-                found.extend(self.target(&line, modem, vec![modem.clone()]));
+                let target = self.target(&line, modem, vec![modem.clone()]);
+                found.extend(target.map(|target| Target {
+                    line_before: before.clone(),
+                    ..target
+                }));
             }
         }
         found
@@ -122,6 +137,8 @@ impl Document {
             file,
             is_override,
             further,
+            line_before: None,
+            is_exchanged: is_read,
         })
     }
 

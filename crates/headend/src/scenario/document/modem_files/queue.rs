@@ -36,8 +36,8 @@ pub(super) enum Size {
     Default {
         span: Duration,
         bytes: Option<ByteCount>,
-        /// The peak rate is the faster.
-        is_at_peak: bool,
+        /// It is not the time at the sustained rate.
+        is_in_bytes: bool,
     },
 }
 
@@ -216,12 +216,12 @@ fn parameters(
             Size::Default {
                 span,
                 bytes,
-                is_at_peak,
+                is_in_bytes,
             },
             place,
         )) => {
-            let of_peak = bytes.filter(|_| *is_at_peak).map(Limit::Bytes);
-            let limit = of_peak.unwrap_or(Limit::Time(*span));
+            let in_bytes = bytes.filter(|_| *is_in_bytes).map(Limit::Bytes);
+            let limit = in_bytes.unwrap_or(Limit::Time(*span));
             found.push(("limit", Some(json!(limit)), place.clone()));
         }
         Some((Size::Control(buffer), place)) => match within(*buffer) {
@@ -236,9 +236,7 @@ fn parameters(
 
 /// The target, within the bounds.
 fn within(buffer: Buffer) -> Option<ByteCount> {
-    let target = buffer.target?;
-    let target = buffer.minimum.map_or(target, |least| target.max(least));
-    Some(buffer.maximum.map_or(target, |most| target.min(most)))
+    buffer.target.map(|target| buffer.bound(target))
 }
 
 /// The name of a queue as it is written, and its parameters.

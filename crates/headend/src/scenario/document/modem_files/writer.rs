@@ -25,6 +25,8 @@ pub(super) struct Writer<'a> {
     replaced: Vec<String>,
     /// Keys of the text that go before the file.
     beside: Vec<String>,
+    /// Keys that stay as a file that was read before has them.
+    kept: Vec<String>,
     /// What else is to be known.
     notes: Vec<String>,
     queues: &'a mut Vec<FileQueue>,
@@ -58,6 +60,10 @@ const FURTHER_KEYS: [&str; 5] = [
     "queue",
 ];
 
+/// Bytes of the least buffer that a modem offers where the file gives a time: the blocks of 1 KiB
+/// that hold one frame.
+const LEAST_BUFFER: u64 = 2048;
+
 /// The values of a service flow by its keys, with their places in the file.
 type Keys = BTreeMap<String, (Value, Option<TlvPlace>)>;
 
@@ -74,6 +80,7 @@ impl<'a> Writer<'a> {
             preset,
             replaced: Vec::new(),
             beside: Vec::new(),
+            kept: Vec::new(),
             notes: Vec::new(),
             queues,
         }
@@ -137,6 +144,12 @@ impl Writer<'_> {
             found.push(format!(
                 "keys of the scenario go before the file \"{file}\": {}",
                 join(&self.beside, ", ")
+            ));
+        }
+        if !self.kept.is_empty() {
+            found.push(format!(
+                "the scenario has read another file before, and the file \"{file}\" leaves open what may be of that: {}",
+                join(&self.kept, ", ")
             ));
         }
         if !self.notes.is_empty() {
@@ -229,10 +242,61 @@ impl Writer<'_> {
                     true,
                     place.as_ref(),
                 );
+            } else {
+                self.keep_scenarios(flow, key);
             }
         }
         let base = self.queue_around(&table);
         self.configure_queue(&path, flow, base, default_buffer);
+    }
+
+    /// Keeps a key that the file does not give as the scenario has it: not as the file of the
+    /// modem's line, in whose place the modem's own is, or a file that was read before.
+    fn keep_scenarios(&mut self, flow: &FileFlow, key: &str) {
+        let Target { line, table, .. } = self.target;
+        let around = format!("{}stream", flow.direction.name());
+        let path = format!("{table}.{around}.{key}");
+        let of_line = format!("{line}.{around}.{key}");
+        if self.document.at(&path).is_some() {
+            let is_left_open =
+                key == "latency_histogram" || key == "queue" && flow.buffer.is_none();
+            if is_left_open && self.target.is_exchanged && !self.document.is_overridden(&path) {
+                self.kept.push(self.short(&path));
+            }
+            return;
+        }
+        let Some(before) = &self.target.line_before else {
+            return;
+        };
+        let before = before[flow.direction.index()].get(key).cloned();
+        if self.document.at(&of_line) == before.as_ref() || self.has_class_with(&around, key) {
+            return;
+        }
+        let default = Upstream::default();
+        let value = before.unwrap_or_else(|| match key {
+            "peak_burst" => json!(default.peak_burst),
+            "dequeue_at" => json!(default.dequeue_at),
+            "ack_acceleration" => json!(default.ack_acceleration),
+            "latency_histogram" => json!([]),
+            _ => self.queue_around(&around),
+        });
+        self.document.set(&path, value, None);
+    }
+
+    /// Whether a service class of the modem gives a key: the class goes before the line.
+    fn has_class_with(&self, table: &str, key: &str) -> bool {
+        let Target {
+            line, table: own, ..
+        } = self.target;
+        let class = self.document.at(&format!("{own}.service_class"));
+        let mix = self.document.at(&format!("{own}.mix"));
+        let of_mix = mix.and_then(Value::as_object).into_iter();
+        let mut classes = (class.and_then(Value::as_str).into_iter())
+            .chain(of_mix.flat_map(Map::keys).map(String::as_str));
+        classes.any(|class| {
+            let path = format!("{line}.service_class.{class}.{table}.{key}");
+            self.document.at(&path).is_some()
+        })
     }
 
     /// The queue of a primary service flow where the modem has none of its own.
@@ -244,7 +308,12 @@ impl Writer<'_> {
         let class = class.and_then(Value::as_str).map(|class| {
             (self.document).at(&format!("{line}.service_class.{class}.{table}.queue"))
         });
-        let of_line = || self.document.at(&format!("{line}.{table}.queue"));
+        let before = self.target.line_before.as_ref();
+        let before = before.map(|before| &before[usize::from(table != "upstream")]);
+        let of_line = || match before {
+            Some(before) => before.get("queue"),
+            None => self.document.at(&format!("{line}.{table}.queue")),
+        };
         let written = class.flatten().or_else(of_line).cloned();
         written.unwrap_or_else(|| match table {
             "upstream" => json!(modem_queue(self.preset)),
@@ -309,22 +378,26 @@ impl Writer<'_> {
         base: Value,
         default_buffer: Option<&(Duration, TlvPlace)>,
     ) {
-        let default = default_buffer.filter(|_| flow.direction == OneWay::Up);
+        // Grants of a fixed size have no rate of which the default could be a time.
+        let grants = self.document.at(&format!("{path}.scheduling.ugs"));
+        let has_default = flow.direction == OneWay::Up && grants.is_none();
+        let default = default_buffer.filter(|_| has_default);
         let buffer = match (&flow.buffer, default) {
             (Some((buffer, place)), default) => {
                 let mut buffer = *buffer;
                 if let (None, Some((span, _))) = (buffer.target, default) {
-                    buffer.target = self.default_bytes(path, *span).0;
+                    let (bytes, _) = self.default_bytes(path, *span);
+                    buffer.target = bytes.map(|bytes| buffer.bound(bytes));
                 }
                 let says_something = buffer != Buffer::default();
                 says_something.then(|| (Size::Control(buffer), self.place(place)))
             }
             (None, Some((span, place))) => {
-                let (bytes, is_at_peak) = self.default_bytes(path, *span);
+                let (bytes, is_in_bytes) = self.default_bytes(path, *span);
                 let size = Size::Default {
                     span: *span,
                     bytes,
-                    is_at_peak,
+                    is_in_bytes,
                 };
                 Some((size, self.place(place)))
             }
@@ -358,18 +431,18 @@ impl Writer<'_> {
         self.queues.push(queue);
     }
 
-    /// What the faster of the two rates of the service flow at `path` carries in a time, and whether
-    /// that is the peak rate.
+    /// What the faster of the two rates of the service flow at `path` carries in a time, but room for
+    /// a packet at least, and whether that is another size than the time at the sustained rate.
     fn default_bytes(&self, path: &str, span: Duration) -> (Option<ByteCount>, bool) {
         let rate = |key: &str| {
             let value = self.document.at(&format!("{path}.{key}"))?;
             parse_rate(value.as_str()?)
         };
         let [sustained, peak] = ["rate", "peak"].map(rate);
-        let bytes = sustained
-            .max(peak)
-            .map(|rate| ByteCount(rate.bytes_in(span)));
-        (bytes, peak > sustained)
+        let carried = sustained.max(peak).map(|rate| rate.bytes_in(span));
+        let is_too_small = carried.is_some_and(|bytes| bytes < LEAST_BUFFER);
+        let bytes = carried.map(|bytes| ByteCount(bytes.max(LEAST_BUFFER)));
+        (bytes, peak > sustained || is_too_small)
     }
 
     /// Leaves out what the text has of further service flows or drop classifiers in a direction, if

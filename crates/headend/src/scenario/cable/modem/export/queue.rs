@@ -59,7 +59,8 @@ pub(super) fn tlvs(
     {
         aqm.push(Tlv::new(AQM_DISABLE, [u8::from(is_disabled)]));
     }
-    if let Some((edges, _)) = written.given(&settings.latency_histogram) {
+    let edges = written.given(&settings.latency_histogram);
+    if let Some((edges, _)) = edges.filter(|(edges, _)| !edges.is_empty()) {
         aqm.push(Tlv::new(HISTOGRAM_EDGES, histogram(edges)));
     }
     if !aqm.is_empty() {

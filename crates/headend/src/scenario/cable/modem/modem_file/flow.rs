@@ -36,6 +36,14 @@ pub(in crate::scenario) struct Buffer {
     pub(in crate::scenario) maximum: Option<ByteCount>,
 }
 
+impl Buffer {
+    /// A size, within the bounds.
+    pub(in crate::scenario) fn bound(self, size: ByteCount) -> ByteCount {
+        let size = self.minimum.map_or(size, |least| size.max(least));
+        self.maximum.map_or(size, |most| size.min(most))
+    }
+}
+
 /// DOCSIS-PIE, with a target or with the one that it has by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::scenario) struct LatencyControl {
@@ -274,6 +282,9 @@ fn read_edges(node: &Node<'_>) -> Result<Vec<Duration>, FileError> {
             bytes.len()
         );
         return Err(node.refuse(why));
+    }
+    if edges.is_empty() {
+        return Err(node.refuse("expected 1 to 15 upper edges, found 0"));
     }
     let edge = |&edge: &[u8; 2]| Duration::from_micros(10 * u64::from(u16::from_be_bytes(edge)));
     Ok(edges.iter().map(edge).collect())
