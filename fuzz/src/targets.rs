@@ -411,21 +411,34 @@ pub const SECRET: &[u8] = b"DOCSIS";
 
 /// One in this many files is also put together again by way of its texts.
 const TEXTS_IN: u64 = 4;
+/// A file of at least this many bytes is also read cut off, at this many places or more.
+const CUTS: usize = 8;
 
-/// Takes a file apart and puts it together again, as it is and by way of both texts, and signs it.
+/// Takes a file apart and puts it together again, as it is, cut off, and by way of both texts, and
+/// signs it.
 fn try_modem_file(input: &[u8]) -> Tried {
-    let file = File::decode(input);
-    assert!(file.encode() == input, "put together it is the same file");
+    let file = check_bytes(input);
+    let mut tried = Tried {
+        parses: 1,
+        accepted: u64::from(check_mics(&file)),
+        ..Tried::default()
+    };
     // Texts take most of the time, and the target for texts tries them too.
     if input.iter().map(|&byte| u64::from(byte)).sum::<u64>() % TEXTS_IN == 0 {
         check_texts(&file, input);
     }
-    let is_signed = check_mics(&file);
-    Tried {
-        parses: 1,
-        accepted: u64::from(is_signed),
-        ..Tried::default()
+    for length in (0..input.len()).step_by((input.len() / CUTS).max(1)) {
+        check_found(&check_bytes(&input[..length]));
+        tried.parses += 1;
     }
+    tried
+}
+
+/// Checks that a file that is taken apart can be put together again. Returns the file.
+fn check_bytes(input: &[u8]) -> File {
+    let file = File::decode(input);
+    assert!(file.encode() == input, "put together it is the same file");
+    file
 }
 
 /// Checks that both texts of a file describe the same bytes.
@@ -438,8 +451,8 @@ fn check_texts(file: &File, bytes: &[u8]) {
     }
 }
 
-/// Checks that the MICs of a signed file are right. Returns whether it can be signed.
-fn check_mics(file: &File) -> bool {
+/// Checks that what is found out about the MICs of a file is lines of text.
+fn check_found(file: &File) {
     let found = mic::verify(file, None);
     assert_eq!(found.is_err(), file.kind == Kind::Mta, "a modem's has MICs");
     if let Ok(mics) = found {
@@ -447,6 +460,11 @@ fn check_mics(file: &File) -> bool {
         check_line(&mics.cm.why);
         check_line(&mics.cmts.why);
     }
+}
+
+/// Checks that the MICs of a signed file are right. Returns whether it can be signed.
+fn check_mics(file: &File) -> bool {
+    check_found(file);
     if let Ok(signed) = mic::sign(file, Which::Cm) {
         let found = mic::verify(&File::decode(&signed.encode()), Some(SECRET));
         let mics = found.expect("a signed file is a modem's");
@@ -484,9 +502,7 @@ fn try_modem_file_text(input: &[u8]) -> Tried {
         Ok(file) => {
             tried.accepted = 1;
             let bytes = file.encode();
-            let read = File::decode(&bytes);
-            assert!(read.encode() == bytes, "put together it is the same file");
-            check_texts(&read, &bytes);
+            check_texts(&check_bytes(&bytes), &bytes);
         }
         Err(error) => check_sentence(&error.to_string()),
     }

@@ -72,6 +72,8 @@ fn modems_files_that_are_mutated_first_are_signed_and_their_texts_are_read() {
         count > 9 && tried.accepted + 5 > count as u64,
         "{count} {tried:?}"
     );
+    // Nearly all have more than eight bytes, and are also read cut off at eight places or more.
+    assert!(tried.parses > 8 * count as u64, "{count} {tried:?}");
     let (texts, tried) = sow(Target::ModemFileText);
     assert!(
         texts > 2 * count && tried.accepted >= 2 * count as u64,
