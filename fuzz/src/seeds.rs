@@ -37,7 +37,8 @@ pub fn of(target: Target, repository: &Path) -> io::Result<Vec<Vec<u8>>> {
     let bytes = |texts: BTreeSet<String>| texts.into_iter().map(String::into_bytes).collect();
     match target {
         Target::Capture => Ok(captures()),
-        Target::ModemFile | Target::ModemFileRun => Ok(modem_files()),
+        Target::ModemFile => Ok(modem_files()),
+        Target::ModemFileRun => Ok(modem_files_with_flows()),
         Target::ModemFileText => Ok(modem_file_texts()),
         Target::ScenarioRun => Ok(bytes(shortened(&scenarios(repository)?))),
         Target::ScenarioText => scenarios(repository).map(bytes),
@@ -285,6 +286,21 @@ fn modem_files() -> Vec<Vec<u8>> {
         254, 1, 1, 11, 3, 5, 5, 5, 64, 0, 3, 5, 5, 5, 254, 1, 255,
     ]);
     files
+}
+
+/// The same files, each with service flows in front, without which a file is not run. An MTA's has
+/// none.
+fn modem_files_with_flows() -> Vec<Vec<u8>> {
+    let mut flows = File::decode(&modem_file()).tlvs;
+    flows.retain(|tlv| ![mic::CM_MIC, mic::CMTS_MIC, END].contains(&tlv.number));
+    let add = |bytes: Vec<u8>| {
+        let mut file = File::decode(&bytes);
+        if file.kind == Kind::CableModem {
+            file.tlvs.splice(0..0, flows.iter().cloned());
+        }
+        file.encode()
+    };
+    modem_files().into_iter().map(add).collect()
 }
 
 /// A TLV with all that it can hold. Where that is longer than its length can say, a part of it.

@@ -86,10 +86,8 @@ fn a_scenario_whose_modem_has_a_file_is_run() {
     let tried = Target::ModemFileRun.attempt(&modem_file());
     assert_eq!((tried.accepted, tried.runs), (2, 2));
     let (count, tried) = sow(Target::ModemFileRun);
-    assert!(
-        tried.parses == 2 * count as u64 && tried.runs > 9,
-        "{count} {tried:?}"
-    );
+    assert_eq!(tried.parses, 2 * count as u64);
+    assert!(tried.runs > count as u64, "{count} {tried:?}");
 }
 
 #[test]
