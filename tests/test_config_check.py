@@ -34,6 +34,10 @@ CLASSIC = flow(24, u16(36, 5), buffer(62_500))
 L4S = classifier(22, 1, 2, tlv(9, tlv(1, b"\x01\x01\x01")))
 
 
+#: A call's grants: 232 B each 20 ms.
+CALL = (u8(15, 6), u16(19, 232), u32(20, 20_000), u8(22, 1))
+
+
 def low(*more: bytes, to: int | None = 5) -> bytes:
     """The low-latency flow."""
     return flow(24, *([] if to is None else [u16(36, to)]), *more, reference=2)
@@ -280,6 +284,33 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
     "low latency off": (
         "low_latency_off", "warning", "91", pair(u8(91, 1)),
     ),
+    "grants without an interval": (
+        "scheduling_parameter", "error", "24.20", build(up=flow(24, u8(15, 6), u16(19, 232), buffer(62_500))),
+    ),
+    "grants of activity detection without a size": (
+        "scheduling_parameter", "error", "24.19",
+        build(up=flow(24, u8(15, 5), u32(17, 20_000), u32(20, 20_000), buffer(62_500))),
+    ),
+    "rtPS without polls": (
+        "scheduling_parameter", "error", "24.17", build(up=flow(24, u8(15, 4), buffer(62_500))),
+    ),
+    "nrtPS whose polls the CMTS chooses": (
+        "scheduling_parameter", "warning", "24.17", build(up=flow(24, u8(15, 3), buffer(62_500))),
+    ),
+    "an interval of 20 µs in place of ms": (
+        "scheduling_interval", "warning", "24.20",
+        build(up=flow(24, u8(15, 6), u16(19, 232), u32(20, 20), buffer(62_500))),
+    ),
+    "polls once in 20 s": (
+        "scheduling_interval", "warning", "24.17", build(up=flow(24, u8(15, 4), u32(17, 20_000_000), buffer(62_500))),
+    ),
+    "grants that hold no frame": (
+        "scheduling_grant", "warning", "24.19",
+        build(up=flow(24, u8(15, 6), u16(19, 20), u32(20, 20_000), buffer(62_500))),
+    ),
+    "an interval without grants": (
+        "scheduling_grant", "warning", "24.22", build(up=flow(24, *CALL[:-1], u8(22, 0), buffer(62_500))),
+    ),
     "no network access": (
         "mandatory", "error", "3", sign(UP + DOWN),
     ),
@@ -407,7 +438,7 @@ def test_an_aggregate_limits_the_rate_of_its_flows() -> None:
 
 
 def test_the_buffer_of_a_call_is_no_matter() -> None:
-    ugs = flow(24, u8(15, 6), buffer(40_000), reference=2, rate=100_000)
+    ugs = flow(24, *CALL, buffer(40_000), reference=2, rate=100_000)
     data = build(classifier(22, 1, 2), up=UP + ugs)
     assert {finding.rule for finding in check(data, SECRET)} == set()
 

@@ -43,7 +43,7 @@ def test_the_option_is_an_override(typed: str, path: str, file: str) -> None:
     assert (written, json.loads(value)) == (path, file)
 
 
-@pytest.mark.parametrize("typed", ["", " ", "home=", "-", "home=-", "home= "])
+@pytest.mark.parametrize("typed", ["", " ", "home=", "-", "home=-", "home= ", "=old.cm"])
 def test_an_option_without_a_file_is_refused(typed: str) -> None:
     with pytest.raises(InputError, match=r"^--modem .*expected"):
         parse_modem(typed)

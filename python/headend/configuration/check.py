@@ -15,6 +15,7 @@ from headend.configuration.rules import (
     classifiers,
     low_latency,
     rates,
+    scheduling,
     structure,
 )
 from headend.configuration.rules.integrity import check_mics
@@ -26,6 +27,7 @@ RULES = (
     *buffer.RULES,
     *aqm.RULES,
     *rates.RULES,
+    *scheduling.RULES,
     *classifiers.RULES,
     *low_latency.RULES,
 )
@@ -50,7 +52,7 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
     Returns
     -------
     list of Finding
-        The gravest first; of equally grave ones those on the file itself, then buffers, AQM, rates, classifiers and low latency.
+        The gravest first; of equally grave ones those on the file itself, then buffers, AQM, rates, scheduling, classifiers and low latency.
     """
     document = read_document(data)
     settings = read_settings(document)

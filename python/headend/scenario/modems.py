@@ -36,6 +36,10 @@ def parse_modem(text: str) -> tuple[str, str]:
     (('modem', '"old.cm"'), ('modem.home', '"files/old.cm"'), ('modem', '"./a=b.cm"'))
     """
     named = _NAMED.fullmatch(text)
+    if text.startswith("="):
+        raise InputError(
+            f"--modem {text}: expected the name of a modem before =, found nothing; --modem ./{text} is a file of this name"
+        )
     name, file = (named[1], named[2].strip()) if named else ("", text)
     if not file.strip():
         raise InputError(
