@@ -183,6 +183,12 @@ pub fn names(parent: &[u8]) -> impl Iterator<Item = &'static str> {
         .map(String::as_str)
 }
 
+/// The paths of TLVs that hold others, each once.
+pub(crate) fn parents() -> impl Iterator<Item = &'static [u8]> {
+    let parents = table().below.keys().map(Vec::as_slice);
+    parents.filter(|path| !path.is_empty())
+}
+
 /// The table as JSON: a list of rows as in `tlvs.toml`, in its order.
 ///
 /// # Panics

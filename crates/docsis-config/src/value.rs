@@ -179,12 +179,20 @@ fn read_form(
             Ok(address) => Ok(address.octets().to_vec()),
             Err(_) => Err(expected()),
         },
+        (Form::Bytes, Json::Number(mask)) if definition.length == (MASK, MASK) => {
+            let mask = mask.as_u64().and_then(|mask| u32::try_from(mask).ok());
+            mask.map(|mask| mask.to_be_bytes().to_vec())
+                .ok_or_else(expected)
+        }
         (Form::Bytes, Json::String(text)) => meant(definition, text).ok_or_else(expected),
         (Form::Varbind, Json::String(text)) => snmp::read(text).ok_or_else(expected),
         (Form::Mac, Json::String(text)) => read_mac(text).ok_or_else(expected),
         _ => Err(expected()),
     }
 }
+
+/// Bytes of this length are bit masks, which may be written as numbers.
+const MASK: usize = 4;
 
 /// The bytes that a text such as `"0x0a 0b"` stands for; none if the value is no such text.
 pub(crate) fn read_bytes(value: &Json) -> Option<Result<Vec<u8>, Refused>> {
@@ -444,7 +452,13 @@ fn expected(definition: &Definition, unit: Option<Unit>) -> String {
     };
     match definition.form {
         Form::Nested => "a table of TLVs".to_owned(),
-        Form::Bytes => "bytes such as \"0x0a0b\"".to_owned(),
+        Form::Bytes => match definition.length {
+            (length, most) if length == most => {
+                let example: Vec<u8> = (10..).take(length).collect();
+                format!("{} such as \"0x{}\"", counts(&[length]), hex(&example))
+            }
+            _ => "bytes such as \"0x0a0b\"".to_owned(),
+        },
         Form::Varbind => snmp::EXAMPLE.to_owned(),
         Form::U8 | Form::U16 | Form::U24 | Form::U32 | Form::U8OrU16 => numbers(),
         Form::U8List | Form::U16List => format!("a list, each of it {}", numbers()),

@@ -272,8 +272,33 @@ fn a_file_that_cannot_be_is_one_error_with_its_place() {
         ),
         (
             "max_cpe = 1\nmax_cpe = 2",
-            "line 2: max_cpe: found the key a second time, expected its values in one \
-             list: max_cpe = [first, second]",
+            "line 2: max_cpe: found the key a second time, expected it once; of a TLV \
+             that a file may have several times, the values in one list: max_cpe = [first, second]",
+        ),
+        (
+            "unsigned = false",
+            "line 1: unsigned: found false, expected true",
+        ),
+        (
+            "MaxRateSustained = '1 Mbit/s'",
+            "line 1: MaxRateSustained: found the name \"MaxRateSustained\", expected the name of \
+             a TLV of a configuration file, or its number such as tlv_213: this one belongs in \
+             upstream_service_flow, downstream_service_flow",
+        ),
+        (
+            "[[UsServiceFlow]]\nMaxRateSustained = '5 Gbit/s'",
+            "line 2: UsServiceFlow[1].MaxRateSustained: found \"5 Gbit/s\", expected from 0 bit/s \
+             to 4.294967295 Gbit/s; with data_rate_unit = 1 beside it, rates are counted in kbit/s",
+        ),
+        (
+            "[[UsServiceFlow]]\nRequestOrTxPolicy = 'x'",
+            "line 2: UsServiceFlow[1].RequestOrTxPolicy: found \"x\", expected 4 bytes such as \
+             \"0x0a0b0c0d\"",
+        ),
+        (
+            "{\"NetworkAccess\": 1}",
+            "found the key \"NetworkAccess\", expected JSON as `headend config decode --json` \
+             writes it, with the keys of a file: kind, size, tlvs, rest",
         ),
         (
             "[upstream_service_flow]\n[upstream_service_flow]",
@@ -373,4 +398,25 @@ fn json_beside_a_byte_order_mark_and_spaces_is_json() {
         from_text("\u{feff}\n {\"tlvs\": []}"),
         from_json("{\"tlvs\": []}")
     );
+}
+
+#[test]
+fn a_bit_mask_may_be_a_number() {
+    let mask = |value: &str| {
+        let text = format!("[[UsServiceFlow]]\nRequestOrTxPolicy = {value}");
+        from_text(&text).expect("it is a file").encode()
+    };
+    assert_eq!(mask("0x1ff"), mask("\"0x000001ff\""));
+    assert_eq!(mask("511"), [24, 6, 16, 4, 0, 0, 1, 0xff]);
+    let most = u64::from(u32::MAX) + 1;
+    let text = format!("[[UsServiceFlow]]\nRequestOrTxPolicy = {most}");
+    assert!(from_text(&text).is_err());
+}
+
+#[test]
+fn the_text_of_a_file_without_integrity_checks_says_so() {
+    let unsigned = File::decode(&[3, 1, 1]);
+    assert!(to_toml(&unsigned).contains("\nunsigned = true"));
+    let signed = File::decode(&[3, 1, 1, 6, 1, 0]);
+    assert!(!to_toml(&signed).contains("unsigned"));
 }

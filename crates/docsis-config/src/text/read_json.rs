@@ -30,7 +30,7 @@ pub fn from_json(text: &str) -> Result<File, TextError> {
         top,
         "",
         &["kind", "size", "tlvs", "rest"],
-        "a key of a file",
+        "JSON as `headend config decode --json` writes it, with the keys of a file",
     )?;
     let kind = match top.get("kind").map(|kind| kind.as_str()) {
         None | Some(Some("cable_modem")) => Kind::CableModem,

@@ -5,7 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::TextError;
-use super::scope::{ENDS, KIND, PADS, RATE_UNIT, REST, Scope, THEN, Tlvs};
+use super::scope::{ENDS, KIND, PADS, RATE_UNIT, REST, Scope, THEN, Tlvs, UNSIGNED};
 use crate::file::{END, File, Kind, PAD, Value};
 use crate::table::{Form, definition_in};
 use crate::value::{found_words, unhex};
@@ -45,7 +45,10 @@ fn unreadable(text: &str, error: &toml::de::Error) -> TextError {
         let expected = if is_header {
             format!("[[{key}]] for each of several")
         } else {
-            format!("its values in one list: {key} = [first, second]")
+            format!(
+                "it once; of a TLV that a file may have several times, the values in one list: \
+                 {key} = [first, second]"
+            )
         };
         TextError::new(key, "the key a second time", expected)
     } else {
@@ -109,6 +112,10 @@ impl Reader<'_> {
         }
         match (*key, value) {
             (KIND, _) if is_outermost && path == KIND => return Ok(()),
+            (UNSIGNED, DeValue::Boolean(true)) if is_outermost && path == UNSIGNED => {
+                return Ok(());
+            }
+            (UNSIGNED, _) if is_outermost && path == UNSIGNED => return wrong("true"),
             (THEN, DeValue::Table(table)) => {
                 return self.tlvs(scope, table, path, depth + 1, read);
             }
@@ -150,7 +157,7 @@ impl Reader<'_> {
                 Some(number) => self.value(scope, number, value, path, depth, read),
                 None => {
                     let further: &[&'static str] = if is_outermost {
-                        &[THEN, PADS, ENDS, REST, KIND]
+                        &[THEN, PADS, ENDS, REST, KIND, UNSIGNED]
                     } else {
                         &[THEN, PADS]
                     };

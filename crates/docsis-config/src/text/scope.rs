@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::error::TextError;
 use crate::file::{END, File, GENERAL, Kind, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value};
 use crate::quantity::Unit;
-use crate::table::{Definition, definition_in, find_in, names};
+use crate::table::{Definition, definition_in, find_in, names, parents};
 use crate::value::{self, Refused, Shown};
 
 /// Where TLVs stand beside each other.
@@ -127,12 +127,16 @@ impl Scope {
             }
         };
         let mut expected = format!("the name of a TLV of {around}, or its number such as tlv_213");
+        let owners = owners(self.kind, key);
         if !self.path.is_empty() && find_in(self.kind, &[], key).is_some() {
             expected += ": this one is of the file itself, where it stands before the tables or \
                          below [[then]]";
+        } else if !owners.is_empty() {
+            expected.push_str(": this one belongs in ");
+            expected.push_str(&owners.join(", "));
         }
         TextError {
-            meant: meant.map(str::to_owned),
+            meant: meant.map(str::to_owned).filter(|_| owners.is_empty()),
             ..TextError::new(path, format!("the name {}", Json::from(key)), expected)
         }
     }
@@ -165,7 +169,11 @@ impl Scope {
             return bytes;
         }
         match definition_in(self.kind, &self.path_of(number)) {
-            Some(definition) => value::read_in(definition, self.unit(number, definition), written),
+            Some(definition) => {
+                let unit = self.unit(number, definition);
+                let read = value::read_in(definition, unit, written);
+                read.map_err(|refused| self.add_rate_unit(number, definition, written, refused))
+            }
             None => Err(Refused {
                 found: value::found_words(written),
                 expected: "bytes such as \"0x0a0b\", because its number is not in the table"
@@ -175,6 +183,48 @@ impl Scope {
         }
     }
 }
+
+impl Scope {
+    /// `refused`, with how a rate that does not fit into its bytes can be written nevertheless.
+    fn add_rate_unit(
+        &self,
+        number: u8,
+        definition: &Definition,
+        written: &Json,
+        mut refused: Refused,
+    ) -> Refused {
+        let has_unit = self.path.len() == 1 && self.definition(RATE_UNIT).is_some();
+        if !has_unit || self.rate_factor != 1 || !RATES.contains(&number) {
+            return refused;
+        }
+        let in_thousands = value::unit(definition).map(|unit| unit.times(1000));
+        if written.is_string() && value::read_in(definition, in_thousands, written).is_ok() {
+            refused.expected += "; with data_rate_unit = 1 beside it, rates are counted in kbit/s and may be larger";
+        }
+        refused
+    }
+}
+
+/// The TLVs in which one that is called `key` stands, of which an error names some.
+fn owners(kind: Kind, key: &str) -> Vec<String> {
+    let mut owners: Vec<String> = Vec::new();
+    for around in parents() {
+        if find_in(kind, around, key).is_none() {
+            continue;
+        }
+        let names = (1..=around.len()).map(|length| {
+            definition_in(kind, &around[..length]).map_or("", |found| found.name.as_str())
+        });
+        owners.push(names.collect::<Vec<_>>().join("."));
+        if owners.len() == MOST_OWNERS {
+            break;
+        }
+    }
+    owners
+}
+
+/// So many TLVs in which a name stands are named.
+const MOST_OWNERS: usize = 3;
 
 /// How alike names must be, of a million, so that one may be meant.
 const LEAST_LIKENESS: u64 = 850_000;
@@ -299,3 +349,5 @@ pub(super) const ENDS: &str = "end";
 pub(super) const REST: &str = "rest";
 /// Whose file it is.
 pub(super) const KIND: &str = "kind";
+/// That the file has no message integrity checks, and is to have none.
+pub(super) const UNSIGNED: &str = "unsigned";

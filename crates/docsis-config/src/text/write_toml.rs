@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::scope::{ENDS, KIND, PADS, REST, Scope, THEN};
+use super::scope::{ENDS, KIND, PADS, REST, Scope, THEN, UNSIGNED};
 use crate::file::{File, Kind, PAD, Tlv, Value};
 use crate::value::{hex, is_plain};
 
@@ -36,6 +36,11 @@ pub fn to_toml(file: &File) -> String {
     page.text.push('\n');
     if file.kind == Kind::Mta {
         page.line(Line::new(KIND, "\"mta\""));
+    } else if file.get(CM_MIC).is_none() && file.get(CMTS_MIC).is_none() {
+        let mut line = Line::new(UNSIGNED, "true");
+        "the file has no MICs; `encode` computes them only with --mic or a secret option"
+            .clone_into(&mut line.elements[0].comment);
+        page.line(line);
     }
     // TOML has a key either for values or for tables, so that values of these types never stand at
     // the top.
@@ -154,6 +159,8 @@ impl Page {
     }
 }
 
+/// The type of the modem's message integrity check.
+const CM_MIC: u8 = 6;
 /// The type of the CMTS's message integrity check.
 const CMTS_MIC: u8 = 7;
 /// The column of comments is at most behind so many characters.
