@@ -239,6 +239,42 @@ def test_a_file_that_a_cmts_refuses_is_said_when_it_is_written_and_checked() -> 
     assert call("check", "signed.cm", "--secret", "x").exit_code == 0
 
 
+def test_a_text_without_checks_is_signed_with_the_secret_of_the_environment() -> None:
+    Path("tier.toml").write_text("network_access_control = 1\nUsServiceFlow.UsServiceFlowRef = 1\n")
+    made = call("encode", "tier.toml", "-o", "ci.cm", HEADEND_CONFIG_SECRET="x")
+    assert made.stderr == (
+        "note: the text has no MICs: both are computed with the secret of HEADEND_CONFIG_SECRET\nci.cm written\n"
+    )
+    states = [
+        mic["state"]
+        for mic in json.loads(call("show", "ci.cm", "--secret", "x", "--json").stdout)[0]["mics"]
+    ]
+    assert states[:2] == ["right", "right"]
+    assert call("encode", "tier.toml", "-o", "plain.cm").stderr == "plain.cm written\n"
+    assert b"\x06\x10" not in Path("plain.cm").read_bytes()
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["toml", "json"])
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_a_file_s_text_is_not_signed_by_the_environment_alone(name: str, form: list[str]) -> None:
+    Path("x.cm").write_bytes(UNUSUAL[name])
+    text = call("decode", "x.cm", *form, HEADEND_CONFIG_SECRET="x").stdout
+    made = call("encode", "-", stdin=text.encode(), HEADEND_CONFIG_SECRET="x")
+    assert made.stdout_bytes == UNUSUAL[name]
+    assert made.stderr == ""
+
+
+def test_a_value_of_another_length_is_said_when_it_is_written() -> None:
+    Path("tos.toml").write_text(
+        'network_access_control = 1\n[[UsPacketClass]]\nIpPacketClassifier.IpTos = "0xb8"\n'
+    )
+    made = call("encode", "tos.toml", "-o", "tos.cm")
+    assert (made.exit_code, made.stderr) == (
+        0,
+        "note: TLV 22.9.1 (tos_range_and_mask) is written as 0xb8: it has 1 byte, expected 3 bytes\ntos.cm written\n",
+    )
+
+
 def test_secrets_that_contradict_each_other_are_refused() -> None:
     edit()
     fail_with(
@@ -274,6 +310,7 @@ def test_check_exits_with_1_for_errors_and_names_the_place() -> None:
     assert answer.exit_code == 1
     assert "TLV 24.35.2" in answer.stdout
     assert "TLV 7" in answer.stdout
+    assert answer.stdout.endswith("\n2 files: 2 with errors, 0 with warnings.\n")
     assert answer.stderr == ""
 
 

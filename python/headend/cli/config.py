@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 #: Letters of JSON that are read again to be indented; an operator's file has a tenth of them. That takes many times their memory.
 MOST_INDENTED = 2**20
 
+#: Values that do not fit the table and are named one by one when a file is written.
+MOST_MISFITS = 5
+
 #: Where the errors of a missing file lead to.
 FILE_HINT = "a modem's configuration file, or - for standard input"
 
@@ -194,23 +197,37 @@ def encode(
 ) -> None:
     """Write a modem's binary file from TOML or JSON.
 
-    The message integrity checks (TLVs 6 and 7) stay as the text has them. --secret and --secret-file compute both anew;
-    --mic computes that of the modem and, where HEADEND_CONFIG_SECRET is set, that of the CMTS.
+    The message integrity checks (MICs, TLVs 6 and 7) that the text has stay as they are. --secret and --secret-file compute
+    both anew; --mic computes that of the modem and, where HEADEND_CONFIG_SECRET is set, that of the CMTS. A TOML text without
+    MICs is signed where HEADEND_CONFIG_SECRET is set, unless it says unsigned = true, as headend config decode writes it.
 
         headend config encode modem.toml -o modem.cm
         headend config encode modem.toml -o modem.cm --secret-file secret.txt
         headend config encode - < modem.toml > modem.cm
     """
-    from headend.configuration.reading import read_text, read_text_form, show_source
+    from headend.configuration.integrity import is_unsigned
+    from headend.configuration.reading import (
+        read_text,
+        read_text_form,
+        show_source,
+        wants_signing,
+    )
+    from headend.configuration.secret import VARIABLE
 
     target = _take_target(output, force=force, as_json=as_json, sources=(file,))
     key = _read_secret(secret, secret_file, (file,))
     shown_as = show_source(file)
-    content = read_text_form(read_text(file), shown_as)
+    text = read_text(file)
+    content = read_text_form(text, shown_as)
     if mic or secret is not None or secret_file is not None:
         content = _sign(content, key, shown_as)
         if key is None:
             _note_unsigned(content)
+    elif key is not None and is_unsigned(content) and wants_signing(text):
+        content = _sign(content, key, shown_as)
+        print_note(f"the text has no MICs: both are computed with the secret of {VARIABLE}")
+    if file != STANDARD_INPUT:
+        _note_misfits(content)
     _write_binary(content, target, as_json=as_json)
 
 
@@ -247,7 +264,7 @@ def check(
         headend config check modem.cm
         headend config check *.cm --strict --secret-file secret.txt
     """
-    from headend.cli.modem_file import print_findings
+    from headend.cli.modem_file import print_findings, print_sum
     from headend.configuration.check import check as find_faults
 
     key = _read_secret(secret, secret_file, files)
@@ -267,6 +284,8 @@ def check(
             if number:
                 print_text("\n")
             print_findings(name, findings)
+        if len(found) > 1:
+            print_sum([findings for _, findings in found])
     counted = ("error", "warning") if strict else ("error",)
     if any(finding.severity in counted for _, findings in found for finding in findings):
         raise Exit(ExitCode.MISSED)
@@ -350,6 +369,18 @@ def write_from(
     for note in notes:
         print_note(note)
     _write_binary(content, target, as_json=as_json, notes=notes)
+
+
+def _note_misfits(content: bytes) -> None:
+    """Say which values were written as bytes whose length is not that of the table."""
+    from headend.configuration.document import read_document
+
+    found = [tlv for tlv in read_document(content).walk() if tlv.problem and tlv.value is None]
+    for tlv in found[:MOST_MISFITS]:
+        value = f"0x{tlv.hex}" if len(tlv.hex) <= 32 else f"0x{tlv.hex[:32]}…"
+        print_note(f"TLV {tlv.path} ({tlv.name}) is written as {value}: {tlv.problem}")
+    if len(found) > MOST_MISFITS:
+        print_note(f"{len(found) - MOST_MISFITS} more such values; headend config check lists them")
 
 
 def _note_unsigned(content: bytes) -> None:

@@ -64,6 +64,19 @@ def print_findings(name: str, findings: Sequence[Finding]) -> None:
             print_sentence(console, f"→ {finding.advice}")
 
 
+def print_sum(checked: Sequence[Sequence[Finding]]) -> None:
+    """Print of how many files have errors, and how many only warnings."""
+    console = make_output()
+    errors, warnings = (
+        sum(any(found.severity == severity for found in findings) for findings in checked)
+        for severity in ("error", "warning")
+    )
+    console.print()
+    print_sentence(
+        console, f"{len(checked)} files: {errors} with errors, {warnings} with warnings."
+    )
+
+
 def print_changes(changes: Sequence[Change]) -> None:
     """Print what changed, a sentence each."""
     console = make_output()

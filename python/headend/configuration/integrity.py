@@ -71,6 +71,14 @@ def verify(data: bytes, secret: bytes | None) -> tuple[Mic, ...]:
     return parse_mics(json.loads(_engine.config_mics(data, secret)))
 
 
+def is_unsigned(data: bytes) -> bool:
+    """Say whether a cable modem's file has no message integrity check; an MTA's file is none."""
+    try:
+        return all(mic.state == "missing" for mic in verify(data, None))
+    except _engine.ConfigError:
+        return False
+
+
 def parse_mics(found: Mapping[str, Any]) -> tuple[Mic, ...]:
     """Read what the engine says of the message integrity checks."""
     return tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from headend.files import (
 
 #: The text of the largest file: a TLV of two bytes takes a line, and several lines of JSON.
 LARGEST_TEXT_BYTES = 256 * 2**20
+
+#: The line by which the text of a file without MICs says that it is to have none; the engine refuses the key elsewhere.
+_UNSIGNED = re.compile(r"^\s*unsigned\s*=\s*true\b", re.MULTILINE)
 
 #: Characters below a space that a text has.
 _WHITESPACE = frozenset("\t\n\r\f")
@@ -124,6 +128,20 @@ def read_text_form(text: str, shown_as: str) -> bytes:
         return _engine.config_from_text(text)
     except _engine.ConfigError as error:
         raise InputError(f"{shown_as}: {error}") from error
+
+
+def wants_signing(text: str) -> bool:
+    r"""Say whether a text is one whose file is signed where there is a secret: TOML that does not say ``unsigned = true``.
+
+    JSON is what ``headend config decode --json`` wrote of a file, so that it stays as it is.
+
+    Examples
+    --------
+    >>> wants_signing("max_cpe = 1\n"), wants_signing("unsigned = true # no MICs\n"), wants_signing('{"tlvs": []}')
+    (True, False, False)
+    """
+    is_json = text.removeprefix("\ufeff").lstrip().startswith("{")
+    return not is_json and not _UNSIGNED.search(text)
 
 
 def show_source(source: str) -> str:

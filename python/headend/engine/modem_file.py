@@ -168,6 +168,8 @@ maximum_sustained_rate = "100 Mbit/s"
   Counter32, Counter64, TimeTicks, IPAddress, ObjectID, String, HexString and Null. In a String, `\\n`, `\\r` and `\\t` are a
   line feed, a carriage return and a tab, and `\\\\` is a backslash.
 - Bytes are `"0x0a0b"`. Every value may be written so, also one that the table does not allow.
+- `unsigned = true` at the top says that the file has no MICs (TLVs 6 and 7) and is to have none: `encode` signs other TOML without
+  MICs where HEADEND_CONFIG_SECRET is set.
 - `pad = 3` are three zero bytes between TLVs, `end = true` is TLV 255, and `rest = "0x…"` are bytes at the end that are no TLV.
   `kind = "mta"` at the top is the file of a telephone adapter.
 - `cm_mic` and `cmts_mic` are written as they stand. A secret, or `--mic`, computes them anew.
