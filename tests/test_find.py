@@ -181,6 +181,35 @@ def test_words_of_descriptions_are_found_after_names() -> None:
     assert {"docsis_pie", "fq_pie"} <= {finding.name for finding in find("pie")[:5]}
 
 
+@pytest.mark.parametrize(
+    ("query", "name", "key"),
+    [
+        ("UsServiceFlow", "24 upstream_service_flow", "upstream_service_flow"),
+        (
+            "MaxRateSustained",
+            "24/25.8 maximum_sustained_rate",
+            "upstream_service_flow.maximum_sustained_rate",
+        ),
+        ("max rate sustained", "24/25.8 maximum_sustained_rate", "maximum_sustained_rate"),
+        ("MaxCPE", "18 maximum_number_of_cpes", "maximum_number_of_cpes"),
+        ("TargetBuffer", "24/25.35.2 target", "upstream_service_flow.buffer_control.target"),
+        ("24.35.2", "24/25.35.2 target", "buffer_control.target"),
+        ("TLV 25.35.2", "24/25.35.2 target", "buffer_control.target"),
+        ("tlv 18", "18 maximum_number_of_cpes", "maximum_number_of_cpes"),
+    ],
+)
+def test_a_tlv_is_found_by_operators_names_and_its_number(query: str, name: str, key: str) -> None:
+    first = find(query)[0]
+    assert (first.kind, first.name) == (lookup.TLV, name)
+    assert f"{key} in the text of a modem's file" in first.how
+    assert "docs/reference/modem-file.md" in first.how
+
+
+def test_the_table_mib_is_found() -> None:
+    first = find("mib")[0]
+    assert "table mib" in first.what
+
+
 def test_nothing_is_found_twice_and_not_too_much() -> None:
     for query in ("the", "call", "queue", "upload a file", "cake"):
         found = find(query)

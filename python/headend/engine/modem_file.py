@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 #: A row of the table, as ``_engine.config_table`` gives it.
@@ -198,6 +200,59 @@ def read_table() -> list[Row]:
 
     rows: list[Row] = json.loads(_engine.config_table())
     return rows
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A TLV by which it can be looked up.
+
+    Parameters
+    ----------
+    number
+        Its number as the page has it, such as ``24/25.35.2``.
+    numbers
+        The numbers that this stands for.
+    name
+        The name of its key.
+    key
+        Its key with those around it, such as ``upstream_service_flow.buffer_control.target``.
+    aliases
+        What operators call it.
+    about
+        What it does, with its meanings.
+    """
+
+    number: str
+    numbers: tuple[str, ...]
+    name: str
+    key: str
+    aliases: tuple[str, ...]
+    about: str
+
+
+@functools.cache
+def list_entries() -> tuple[Entry, ...]:
+    """List the TLVs that have a name."""
+    rows = [row for row in read_table() if not row.get("like")]
+    names = {path: row["name"] for row in rows for path in _paths(row["number"]) if not row["mta"]}
+    return tuple(
+        Entry(
+            _write_number(row["number"]),
+            tuple(".".join(map(str, path)) for path in _paths(row["number"])),
+            row["name"],
+            _write_key(row, names),
+            tuple(row["aliases"]),
+            _write_about(row),
+        )
+        for row in rows
+    )
+
+
+def _write_key(row: Row, names: dict[tuple[int, ...], str]) -> str:
+    """Write the key of a row behind those of the TLVs around it, of several those of the first."""
+    path = next(_paths(row["number"]))
+    around = (names[path[:size]] for size in range(1, len(path)) if path[:size] in names)
+    return ".".join((*around, row["name"]))
 
 
 def write_page(rows: Iterable[Row]) -> str:

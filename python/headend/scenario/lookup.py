@@ -1,7 +1,7 @@
 """Looks up headend's name for what other people call otherwise.
 
 Searched are the names that scenarios may use, shipped scenarios, studies, sweeps, commands and measures, then ``names.toml``, which
-holds other people's names with what headend has in their place, then what is said of each.
+holds other people's names with what headend has in their place, and the names and numbers of TLVs, then what is said of each.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from headend.engine.metrics import (
     list_measure_names,
     list_measures,
 )
+from headend.engine.modem_file import list_entries
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError, find_near, refuse_argument, suggest
 from headend.scenario.shipped import list_scenarios, list_studies, list_sweeps
@@ -72,6 +73,9 @@ _WRITTEN = ("queue", "congestion", "application", "system", "link")
 #: The kinds whose names tell what they are about.
 _NAMED_BY_TITLE = ("scenario", "study", "sweep", "command")
 
+#: Settings of modems' files, and the page that has them all.
+TLV, TLV_PAGE = "TLV of a modem's file", "docs/reference/modem-file.md"
+
 #: Kinds of findings that are no name of headend's: a sentence about a name, and about one that headend has nothing of.
 TERM, ABSENT = "term", "not in headend"
 
@@ -86,7 +90,7 @@ class Finding:
         What headend calls it.
     kind
         What it is: ``queue``, ``congestion control``, ``application``, ``end system``, ``link``, ``scenario``, ``study``, ``sweep``,
-        ``command``, ``measure`` or ``key of a scenario``. ``term`` is a remark on the word that was asked for, and ``not in headend`` the
+        ``command``, ``measure``, ``key of a scenario`` or ``TLV of a modem's file``. ``term`` is a remark on the word that was asked for, and ``not in headend`` the
         remark that there is no such thing, with what comes nearest.
     what
         What is said of it, in a sentence.
@@ -424,6 +428,7 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
         # What holds more of the words tells more.
         for entry, name in sorted(held.items(), key=lambda item: -len(item[1].split())):
             yield from ((3, finding) for finding in _follow(entry, name))
+    yield from _search_tlvs(query)
     told = [word for word in words if word not in _FILLERS] or words
     for kind, name, what in own:
         finding = Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
@@ -437,6 +442,33 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
             yield 4, finding
         elif count and not is_foreign:
             yield 5 + len(told) - count, finding
+
+
+def _search_tlvs(query: str) -> Iterator[tuple[int, Finding]]:
+    """Give the TLVs that are called so, by operators before those by the table, or that have the number."""
+    number = query.removeprefix("tlv ").replace(" ", ".")
+    # A number alone may be one of anything.
+    is_number = number.replace(".", "").isdigit() and (
+        number.count(".") > 1 or query.startswith("tlv ")
+    )
+    name = query.replace(" ", "")
+    for entry in list_entries():
+        if is_number:
+            is_it, rank = number in entry.numbers, 1
+        elif name in {_spell(alias).replace(" ", "") for alias in entry.aliases}:
+            is_it, rank = True, 1
+        else:
+            is_it, rank = name == _spell(entry.name).replace(" ", ""), 2
+        if is_it:
+            yield (
+                rank,
+                Finding(
+                    f"{entry.number} {entry.name}",
+                    TLV,
+                    entry.about,
+                    f"{entry.key} in the text of a modem's file; {TLV_PAGE} has them all",
+                ),
+            )
 
 
 def _holds(words: Sequence[str], name: Sequence[str]) -> bool:
