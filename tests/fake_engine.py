@@ -70,6 +70,9 @@ class Scenario:
     def queues(self) -> list[str]:
         return [f"{link}.{way}" for link in self.content.get("link", {}) for way in ("up", "down")]
 
+    def modem_files_json(self) -> str:
+        return "[]"
+
     def resolved_json(self) -> str:
         return json.dumps(self.content)
 

@@ -11,7 +11,7 @@ import pytest
 from headend.configuration import rules
 from headend.configuration.check import check
 from headend.configuration.finding import SEVERITIES, Finding
-from tlv_files import (
+from modem_files import (
     DOWN,
     SECRET,
     UP,

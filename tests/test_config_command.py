@@ -8,6 +8,7 @@ import pty
 import random
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from headend.cli.main import app
-from modem_files import flow, make_file, number, tlv
+from modem_files import flow, make_file, tlv, u8, u32
 
 FILE = make_file()
 
@@ -23,15 +24,17 @@ FILE = make_file()
 UNUSUAL = {
     "without an end": FILE.rstrip(b"\0").removesuffix(b"\xff"),
     "padded": FILE + bytes(4),
-    "pads between": number(3, 1, 1) + bytes(3) + flow(24, 1, 0),
+    "pads between": u8(3, 1) + bytes(3) + flow(24, rate=0),
     "unknown": make_file(further=tlv(213, b"\1\2") + tlv(43, bytes.fromhex("0803001122060101"))),
     "vendors twice": make_file(further=tlv(43, b"\x08\x03\0\0\1") + tlv(43, b"\x08\x03\0\0\2")),
     "empty value": make_file(further=tlv(11, b"")),
     "wrong length": make_file(further=tlv(18, b"\0\0\0\1")),
-    "nested overrun": make_file(flow(25, 2, 0), further=tlv(24, b"\1\2\0\1\x23\x7f\1")),
+    "nested overrun": make_file(
+        flow(25, reference=2, rate=0), further=tlv(24, b"\1\2\0\1\x23\x7f\1")
+    ),
     "certificate": make_file(further=tlv(32, b"\x30" * 254) + tlv(32, b"\x31" * 100)),
     "truncated": FILE[:-40],
-    "truncated in a header": number(3, 1, 1) + b"\x18",
+    "truncated in a header": u8(3, 1) + b"\x18",
     "long lengths": b"\x18\xff" * 40,
     "after the end": FILE + b"\x01\x02\x03",
     "mta": tlv(254, b"\1") + b"\x0b\x05\x30\x03\x06\x01\x01" + tlv(254, b"\xff"),
@@ -102,7 +105,7 @@ def test_a_file_is_written_and_replaced_only_if_that_is_wanted() -> None:
     )
     Path("modem.toml").write_text(Path("modem.toml").read_text().replace("62500 B", "31250 B"))
     assert call("encode", "modem.toml", "-o", "new.cm").exit_code == 0
-    assert Path("new.cm").read_bytes() == FILE.replace(number(2, 62_500), number(2, 31_250))
+    assert Path("new.cm").read_bytes() == FILE.replace(u32(2, 62_500), u32(2, 31_250))
     assert call("encode", "modem.toml", "-o", "modem.cm", "--force").exit_code == 0
     assert Path("modem.cm").read_bytes() == Path("new.cm").read_bytes()
     assert sorted(path.name for path in Path().iterdir()) == ["modem.cm", "modem.toml", "new.cm"]
@@ -179,13 +182,33 @@ def edit(secret: bytes = b"DOCSIS") -> None:
     Path("edited.toml").write_text(text.replace("62500 B", "31250 B"))
 
 
-WANTED = make_file(buffer=31_250)
+WANTED = make_file(target=31_250)
 
 
 def test_checks_stay_as_the_text_has_them() -> None:
     edit()
     made = call("encode", "edited.toml", HEADEND_CONFIG_SECRET="DOCSIS").stdout_bytes
-    assert made == FILE.replace(number(2, 62_500), number(2, 31_250))
+    assert made == FILE.replace(u32(2, 62_500), u32(2, 31_250))
+
+
+def test_a_check_that_is_not_of_its_content_is_told_once() -> None:
+    edit()
+    told = (
+        "note: the CM MIC (TLV 6) is not that of this content, and the modem refuses the file: --mic computes it anew,"
+        " --secret or --secret-file computes the CMTS MIC (TLV 7) too\n"
+    )
+    for answer in (
+        call("encode", "edited.toml"),
+        call("encode", "edited.toml", HEADEND_CONFIG_SECRET="DOCSIS"),
+    ):
+        assert (answer.exit_code, answer.stderr) == (0, told)
+    answer = call("encode", "edited.toml", "-o", "new.cm", "--json")
+    assert [f"note: {note}\n" for note in json.loads(answer.stdout)["notes"]] == [told]
+    Path("right.toml").write_text(call("decode", "modem.cm").stdout)
+    assert call("encode", "right.toml").stderr == ""
+    assert call("encode", "right.toml", HEADEND_CONFIG_SECRET="DOCSIS").stderr == ""
+    answer = call("encode", "right.toml", HEADEND_CONFIG_SECRET="other")
+    assert answer.stderr.startswith("note: the CMTS MIC (TLV 7) is not that of this content")
 
 
 def test_a_secret_makes_both_checks_anew() -> None:
@@ -202,7 +225,7 @@ def test_a_secret_makes_both_checks_anew() -> None:
 def test_the_empty_secret_is_one() -> None:
     edit(b"")
     made = call("encode", "edited.toml", "--secret", "", HEADEND_CONFIG_SECRET="other")
-    assert made.stdout_bytes == make_file(buffer=31_250, secret=b"")
+    assert made.stdout_bytes == make_file(target=31_250, secret=b"")
     Path("secret.txt").write_bytes(b"\n")
     fail_with(
         '--secret-file secret.txt: expected a secret, found nothing; --secret "" is the empty one',
@@ -294,7 +317,7 @@ def test_secrets_that_contradict_each_other_are_refused() -> None:
 # Check, diff and show
 
 GOOD = make_file()
-LONG = make_file(buffer=2_000_000)
+LONG = make_file(target=2_000_000)
 
 
 def write_two() -> None:
@@ -478,13 +501,29 @@ def test_what_is_no_file_is_refused_in_one_line(command: str) -> None:
     assert answer.stderr.startswith("error: huge: 1024 MiB is too large for a configuration file")
 
 
+def test_the_largest_file_is_answered_in_time_that_grows_as_its_size() -> None:
+    # All types in turn: what is asked of each type is not asked of every TLV.
+    Path("many.cm").write_bytes(
+        bytes(byte for kind in range(2**16) for byte in (kind % 254 + 1, 0))
+    )
+    started = time.process_time()
+    assert call("show", "many.cm").exit_code == 0
+    assert time.process_time() - started < 20
+    Path("many.cm").write_bytes(bytes(2**17 + 1))
+    fail_with(
+        "many.cm: 131073 B is too large for a configuration file (at most 128 KiB)",
+        "show",
+        "many.cm",
+    )
+
+
 def test_two_mebibytes_are_refused_before_they_are_read() -> None:
     Path("two.cm").write_bytes(bytes(2**21))
-    message = "2 MiB is too large for a configuration file (at most 1 MiB)"
+    message = "2 MiB is too large for a configuration file (at most 128 KiB)"
     fail_with(f"two.cm: {message}", "decode", "two.cm")
     answer = call("decode", "-", stdin=bytes(2**21))
     assert answer.stderr == (
-        "error: standard input: too large for a configuration file (more than 1 MiB)\n"
+        "error: standard input: too large for a configuration file (more than 128 KiB)\n"
     )
 
 
@@ -496,7 +535,9 @@ def test_a_file_that_may_not_be_read_is_told() -> None:
 
 def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
     name = tlv(4, b"\x1b[31mred\0")
-    Path("x.cm").write_bytes(make_file(flow(24, 1, 1_000_000, further=name), flow(25, 2, 0)))
+    Path("x.cm").write_bytes(
+        make_file(flow(24, name, rate=1_000_000), flow(25, reference=2, rate=0))
+    )
     for command in ("show", "decode", "check"):
         assert "\x1b" not in call(command, "x.cm").stdout
     assert "\x1b" not in call("decode", "x.cm", "--json").stdout

@@ -6,7 +6,7 @@ import pytest
 
 from headend.configuration.diff import Change, diff
 from headend.configuration.show import Overview, describe
-from tlv_files import (
+from modem_files import (
     DOWN,
     SECRET,
     UP,

@@ -24,7 +24,7 @@ from headend.scenario.modems import (
     write_modems,
 )
 from headend.scenario.reach import Reach
-from modem_files import flow, make_file
+from modem_files import DOWN, UP, buffer, flow, make_file, tlv, u8, u16
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     here.mkdir()
     files = tmp_path / "files"
     files.mkdir()
-    (files / "short.cm").write_bytes(make_file(buffer=62_500))
-    (files / "long.cm").write_bytes(make_file(buffer=250_000))
+    (files / "short.cm").write_bytes(make_file(target=62_500))
+    (files / "long.cm").write_bytes(make_file(target=250_000))
     monkeypatch.chdir(here)
     Path("line.toml").write_text(LINE)
     return files
@@ -192,6 +192,51 @@ def test_the_terminal_and_the_page_name_the_file(folder: Path) -> None:
     assert "s file:" not in Path("without/report.html").read_text(encoding="utf-8")
 
 
+def test_the_page_says_what_the_file_set_replaced_and_has_beyond_the_model(folder: Path) -> None:
+    file = os.path.relpath(folder / "beyond.cm")
+    aggregate = tlv(70, u16(1, 1))
+    Path(file).write_bytes(make_file(further=aggregate))
+    answer = call("run", "line.toml", "--modem", file, "--json", "--out", "out")
+    document = json.loads(answer.stdout)
+    # What is not simulated is said once.
+    assert sum("not simulated" in text for text in document["warnings"]) == 1
+    assert json.dumps(document).count("not simulated") == 1
+    (read,) = json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["modem_files"]
+    assert (read["file"], read["key"]) == (file, "link.cable.docsis.config")
+    assert {
+        "key": "upstream.rate",
+        "value": "10 Mbit/s",
+        "tlv": "UsServiceFlow MaxRateSustained, TLV 24.8",
+    } in read["set"]
+    assert read["replaced"] == [
+        "upstream.rate (5 Mbit/s → 10 Mbit/s)",
+        "upstream.queue (drop_tail → buffer_control of 62.5 kB)",
+    ]
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert f"What the modem's file {file} set" in page
+    assert "<td>UsServiceFlow MaxRateSustained, TLV 24.8</td>" in page
+    assert "upstream.rate (5" in page
+    assert page.count("not simulated: UpstreamAggregateServiceFlow (TLV 70)") == 2
+
+
+def test_the_advice_names_the_tlvs_of_the_file(folder: Path) -> None:
+    def advise(*words: str) -> str:
+        answer = call("run", "line.toml", *words, "--no-report", "--out", "out", "--force")
+        return " ".join(answer.stdout.split())
+
+    smaller = "A smaller target (TLV 24.35.2) or an AQM"
+    assert f"{smaller} (TLV 24.40.3 = 1) shortens the queue: try" in advise(
+        "--modem", str(folder / "long.cm")
+    )
+    for further, tlv_of_aqm in ((tlv(40, u8(1, 1)), "24.40.1"), (b"", "76")):
+        up = flow(24, buffer(250_000), further)
+        top = b"" if further else u8(76, 1)
+        (folder / "off.cm").write_bytes(make_file(up, DOWN, further=top))
+        told = advise("--modem", str(folder / "off.cm"))
+        assert f"(TLV {tlv_of_aqm} = 0) shortens the queue" in told
+    assert "TLV" not in advise("--set", "queue.drop_tail.limit=300 ms")
+
+
 def test_python_runs_with_a_file_too(folder: Path) -> None:
     result = headend.run("line.toml", modem=folder / "long.cm")
     up = result.queues.row(by_predicate=pl.col("queue") == "cable.up", named=True)
@@ -243,7 +288,7 @@ def test_a_file_that_cannot_be_read_is_told_in_words_of_the_command_line(folder:
         "none.cm": "no such file or directory",
         "pipe.cm": "expected a file, found a pipe or a device",
         ".": "expected a file, found a directory",
-        "two.cm": "2 MiB is too large for a configuration file (at most 1 MiB)",
+        "two.cm": "2 MiB is too large for a configuration file (at most 128 KiB)",
     }
     for name, why in refusals.items():
         file = str(folder / name)
@@ -253,6 +298,19 @@ def test_a_file_that_cannot_be_read_is_told_in_words_of_the_command_line(folder:
     file = str(folder / "short.cm")
     assert "found one without a service flow" in refuse("--modem", str(folder / "text.cm"))
     assert refuse("--modem", file, "--modem", file) == "--modem: set twice; leave out one of them"
+
+
+def test_a_file_that_the_scenario_names_is_as_small_as_one_that_is_typed(folder: Path) -> None:
+    Path("line.toml").write_text(LINE.replace("upstream =", 'config = "huge.cm"\nupstream ='))
+    with Path("huge.cm").open("wb") as file:
+        file.truncate(2**28)
+    told = refuse()
+    assert told.startswith(
+        'line.toml: link.cable.docsis.config: the file "huge.cm" cannot be read (line 6, column 10)'
+    )
+    assert told.endswith(
+        ": huge.cm: 256 MiB is too large for a configuration file (at most 128 KiB)"
+    )
 
 
 def test_only_a_file_that_a_person_types_is_read_elsewhere(folder: Path) -> None:
@@ -275,10 +333,29 @@ def test_files_are_compared(folder: Path) -> None:
     assert answer.exit_code == 0, answer.output
     short, long = json.loads(answer.stdout)["runs"]
     assert find_up(short)["limit_bytes"] < 62_501 < find_up(long)["limit_bytes"]
+    answer = call("compare", "line.toml", "--vary", f"modem={files}", "--out", "files")
+    lines = answer.stdout.splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("Warning: "))
+    last = next(at for at, line in enumerate(lines) if line.startswith("Report: "))
+    assert "" not in lines[first : last - 1]
+    page = Path("files/report.html").read_text(encoding="utf-8")
+    assert "s file: " not in page
+    assert page.count("What the modem's file ") == 2
     answer = call("compare", "line.toml", "--vary", f"modem={files}", "--modem", "other.cm")
     assert answer.stderr == (
         "error: --modem: has no effect, since --vary modem sets it in every run; leave out one of them\n"
     )
+
+
+def test_a_comparison_names_the_file_that_all_its_runs_share(folder: Path) -> None:
+    file = str(folder / "short.cm")
+    answer = call(
+        *("compare", "line.toml", "--vary", "queue=drop_tail,codel", "--modem", file),
+        *("--out", "out"),
+    )
+    assert answer.exit_code == 0, answer.output
+    assert f"modem's file: {file}" in " ".join(answer.stdout.split())
+    assert f"Modem&#39;s file: {file}" in Path("out/report.html").read_text(encoding="utf-8")
 
 
 SWEEP = """
@@ -307,7 +384,7 @@ def test_a_sweep_has_files_too(folder: Path) -> None:
 
 
 def test_a_damaged_file_is_an_error_or_runs_with_what_is_whole(folder: Path) -> None:
-    whole = make_file(flow(24, 1, 10_000_000, buffer=62_500), flow(25, 2, 100_000_000))
+    whole = make_file(UP, DOWN)
     for size in range(3, len(whole), 7):
         (folder / "cut.cm").write_bytes(whole[:size])
         words = ("run", "line.toml", "-q", "--out", "out", "--force", "--no-report")

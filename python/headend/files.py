@@ -12,7 +12,7 @@ from headend.errors import InputError, refuse_unwritable, tell_system
 STANDARD_INPUT = "-"
 
 #: A modem accepts a configuration file of 8192 B at least. Certificates and digit maps make files of some tens of KiB.
-LARGEST_MODEM_FILE_BYTES = 2**20
+LARGEST_MODEM_FILE_BYTES = 128 * 2**10
 
 #: What errors call standard input.
 STANDARD_INPUT_SHOWN = "standard input"
@@ -81,14 +81,16 @@ def read_standard_input(most: int, what: str) -> bytes:
 
 
 def _write_size(size: int) -> str:
-    """Write a size in MiB, or in bytes where that is less than one; never as the limit that it exceeds.
+    """Write a size in MiB or whole KiB, or in bytes; never as the limit that it exceeds.
 
     Examples
     --------
-    >>> _write_size(2**30), _write_size(2**20 + 1), _write_size(4096)
-    ('1024 MiB', '1048577 B', '4096 B')
+    >>> _write_size(2**30), _write_size(2**20 + 1), _write_size(128 * 2**10), _write_size(100)
+    ('1024 MiB', '1048577 B', '128 KiB', '100 B')
     """
     mebi = size / 2**20
+    if mebi < 1 and size and size % 2**10 == 0:
+        return f"{size // 2**10} KiB"
     if mebi < 1 or (mebi < 2 and size % 2**20):
         return f"{size} B"
     return f"{mebi:.0f} MiB"

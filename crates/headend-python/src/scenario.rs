@@ -70,6 +70,11 @@ impl Scenario {
         self.0.warnings().to_vec()
     }
 
+    /// What became of each modem's file that was read, as a JSON list.
+    fn modem_files_json(&self) -> String {
+        self.0.modem_files_json()
+    }
+
     /// The parts of the memory that a run can need at most, the largest first: the keys that cause
     /// it, the calculation, the bytes, and whether the part is for tables.
     #[getter]
@@ -151,7 +156,7 @@ pub(crate) fn parse(
 }
 
 /// The files that a scenario names. Each has the override that names it, as `PATH=VALUE`, or None
-/// if the text names it.
+/// if the text names it, and whether it is the configuration file of a modem.
 #[pyfunction]
 #[pyo3(signature = (text, *, format = "toml", overrides = Vec::new()))]
 pub(crate) fn required_files(
@@ -159,12 +164,12 @@ pub(crate) fn required_files(
     text: &str,
     format: &str,
     overrides: Vec<Override>,
-) -> PyResult<Vec<(String, Option<String>)>> {
+) -> PyResult<Vec<(String, Option<String>, bool)>> {
     let format = read_format(format)?;
     let files = catch_panic(|| scenario::required_files(text, format, &overrides))?
         .map_err(|error| scenario_error(py, &error))?;
     Ok((files.into_iter())
-        .map(|file| (file.name, file.set_by))
+        .map(|file| (file.name, file.set_by, file.is_config))
         .collect())
 }
 

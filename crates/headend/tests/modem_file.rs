@@ -310,11 +310,81 @@ fn a_resolved_scenario_needs_no_file() {
     let expected = RequiredFile {
         name: "other.cm".to_owned(),
         set_by: Some("modem=other.cm".to_owned()),
+        is_config: true,
     };
     assert_eq!(named, Ok(vec![expected]));
     let changed = Scenario::parse(&json, Format::Json, &overrides, &files).expect("it is right");
     let queues: Vec<String> = changed.queues().collect();
     assert_eq!(queues, ["cable.up", "cable.down"]);
+}
+
+#[test]
+fn a_warning_lists_only_what_a_person_wrote_and_no_more_than_four_keys() {
+    let bytes = file(vec![
+        flow(24, 1, 5_000_000, vec![buffer(40_000)]),
+        flow(25, 2, 50_000_000, vec![]),
+    ]);
+    let files = BTreeMap::from([("home.cm".to_owned(), bytes.clone())]);
+    let with_file = set(&[("modem", "home.cm")]);
+    // Every default is written out.
+    let resolved = parse(&LINE.replace("docsis31", "docsis30"), &[], &[]).to_json();
+    assert!(resolved.contains("\"limit\": \"250 ms\""), "{resolved}");
+    let silent = Scenario::parse(&resolved, Format::Json, &with_file, &files).expect("right");
+    assert_eq!(silent.warnings(), [""; 0]);
+    // The same value in a text is a person's.
+    let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
+    let told = parse(
+        &text,
+        &[("modem", "home.cm")],
+        &[("home.cm", bytes.clone())],
+    );
+    assert!(told.warnings()[0].contains("replaces upstream.queue"));
+    let keys = "upstream = { rate = \"9 Mbit/s\", peak = \"10 Mbit/s\", burst = \"9 kB\", priority = 3 }\ndownstream = { rate = \"9 Mbit/s\", burst = \"9 kB\" }";
+    let scenario = parse(
+        &line_with(keys),
+        &[("modem", "home.cm")],
+        &[("home.cm", bytes)],
+    );
+    assert!(
+        scenario.warnings()[0].ends_with("and 2 more"),
+        "{:?}",
+        scenario.warnings()
+    );
+    assert_eq!(scenario.modem_files_read()[0].replaced.len(), 6);
+}
+
+#[test]
+fn the_keys_that_a_file_set_are_listed_with_their_tlvs() {
+    let bytes = file(vec![
+        flow(24, 1, 5_000_000, vec![buffer(40_000)]),
+        flow(25, 2, 50_000_000, vec![]),
+    ]);
+    let text = line_with("upstream.rate = \"5 Mbit/s\"");
+    let overrides = [
+        ("modem", "home.cm"),
+        ("link.cable.docsis.downstream.rate", "7 Mbit/s"),
+    ];
+    let scenario = parse(&text, &overrides, &[("home.cm", bytes)]);
+    let [read] = scenario.modem_files_read() else {
+        panic!("one file");
+    };
+    assert_eq!(
+        (read.key.as_str(), read.more),
+        ("link.cable.docsis.config", 0)
+    );
+    let listed: Vec<String> = (read.set.iter())
+        .map(|own| format!("{} = {} ({})", own.key, own.value, own.tlv))
+        .collect();
+    // A value that the text has too is the file's; that of an override is not.
+    assert_eq!(
+        listed,
+        [
+            "upstream.queue.buffer_control.target = 40 kB (UsServiceFlow BufferControl, TLV 24.35)",
+            "upstream.rate = 5 Mbit/s (UsServiceFlow MaxRateSustained, TLV 24.8)",
+        ]
+    );
+    let again = Scenario::parse(&scenario.to_json(), Format::Json, &[], &BTreeMap::new());
+    assert_eq!(again.expect("right").modem_files_read(), []);
 }
 
 /// A classifier with conditions on IPv4.
@@ -854,6 +924,7 @@ fn the_text_names_the_file_of_one_modem() {
     let expected = RequiredFile {
         name: "office.cm".to_owned(),
         set_by: None,
+        is_config: true,
     };
     assert_eq!(needed, Ok(vec![expected]));
     let scenario = parse(&text, &[], &files);

@@ -1166,6 +1166,7 @@ fn a_trace_is_read_from_its_file_and_kept() {
     let file = |name: &str, set_by: Option<&str>| RequiredFile {
         name: name.to_owned(),
         set_by: set_by.map(str::to_owned),
+        is_config: false,
     };
     let needed = |overrides: &[Override]| required_files(&text, Format::Toml, overrides);
     assert_eq!(needed(&[]), Ok(vec![file("cell.up", None)]));

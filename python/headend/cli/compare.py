@@ -420,10 +420,12 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     from headend.cli.first_lines import print_answer
     from headend.comparing.caveats import tell_unfinished
     from headend.comparing.missed import list_missed
+    from headend.scenario.modems import tell_shared
     from headend.text.wording import join_names
 
     console = make_output()
-    print_answer(comparison.answer, comparison.title)
+    scenarios = [result.manifest["scenario"] for result in comparison.results]
+    print_answer(comparison.answer, comparison.title, tell_shared(scenarios))
     if full:
         for tier in comparison.grid.tiers:
             _print_tier(tier)

@@ -197,9 +197,10 @@ def encode(
 ) -> None:
     """Write a modem's binary file from TOML or JSON.
 
-    The message integrity checks (MICs, TLVs 6 and 7) that the text has stay as they are. --secret and --secret-file compute
-    both anew; --mic computes that of the modem and, where HEADEND_CONFIG_SECRET is set, that of the CMTS. A TOML text without
-    MICs is signed where HEADEND_CONFIG_SECRET is set, unless it says unsigned = true, as headend config decode writes it.
+    The message integrity checks (MICs, TLVs 6 and 7) that the text has stay as they are, and a note says where they do not
+    fit the content. --secret and --secret-file compute both anew; --mic computes that of the modem and, where
+    HEADEND_CONFIG_SECRET is set, that of the CMTS. A TOML text without MICs is signed where HEADEND_CONFIG_SECRET is set,
+    unless it says unsigned = true, as headend config decode writes it.
 
         headend config encode modem.toml -o modem.cm
         headend config encode modem.toml -o modem.cm --secret-file secret.txt
@@ -221,14 +222,17 @@ def encode(
     content = read_text_form(text, shown_as)
     if mic or secret is not None or secret_file is not None:
         content = _sign(content, key, shown_as)
-        if key is None:
-            _note_unsigned(content)
+        notes = _tell_unsigned(content) if key is None else []
     elif key is not None and is_unsigned(content) and wants_signing(text):
         content = _sign(content, key, shown_as)
-        print_note(f"the text has no MICs: both are computed with the secret of {VARIABLE}")
+        notes = [f"the text has no MICs: both are computed with the secret of {VARIABLE}"]
+    else:
+        notes = _tell_stale(content, key)
     if file != STANDARD_INPUT:
-        _note_misfits(content)
-    _write_binary(content, target, as_json=as_json)
+        notes += _tell_misfits(content)
+    for note in notes:
+        print_note(note)
+    _write_binary(content, target, as_json=as_json, notes=notes)
 
 
 @app.command("check")
@@ -371,28 +375,56 @@ def write_from(
     _write_binary(content, target, as_json=as_json, notes=notes)
 
 
-def _note_misfits(content: bytes) -> None:
+def _tell_misfits(content: bytes) -> list[str]:
     """Say which values were written as bytes whose length is not that of the table."""
     from headend.configuration.document import read_document
 
     found = [tlv for tlv in read_document(content).walk() if tlv.problem and tlv.value is None]
+    notes = []
     for tlv in found[:MOST_MISFITS]:
         value = f"0x{tlv.hex}" if len(tlv.hex) <= 32 else f"0x{tlv.hex[:32]}…"
-        print_note(f"TLV {tlv.path} ({tlv.name}) is written as {value}: {tlv.problem}")
+        notes.append(f"TLV {tlv.path} ({tlv.name}) is written as {value}: {tlv.problem}")
     if len(found) > MOST_MISFITS:
-        print_note(f"{len(found) - MOST_MISFITS} more such values; headend config check lists them")
-
-
-def _note_unsigned(content: bytes) -> None:
-    """Say what became of the CMTS MIC, which was not computed because there is no secret."""
-    from headend import _engine
-
-    if json.loads(_engine.config_mics(content, None))["cmts_mic"]["state"] == "missing":
-        print_note(
-            "the CMTS MIC (TLV 7) is not in the file, because there is no secret: a CMTS refuses the file; --secret-file computes it"
+        notes.append(
+            f"{len(found) - MOST_MISFITS} more such values; headend config check lists them"
         )
-    else:
-        print_note("the CMTS MIC (TLV 7) stays as it is in the text; a secret computes it anew")
+    return notes
+
+
+def _tell_unsigned(content: bytes) -> list[str]:
+    """Say what became of the CMTS MIC, which was not computed because there is no secret."""
+    if _find_states(content, None).get("cmts_mic") == "missing":
+        return [
+            "the CMTS MIC (TLV 7) is not in the file, because there is no secret: a CMTS refuses the file; --secret-file computes it"
+        ]
+    return ["the CMTS MIC (TLV 7) stays as it is in the text; a secret computes it anew"]
+
+
+def _tell_stale(content: bytes, secret: bytes | None) -> list[str]:
+    """Say which message integrity check of a text is not that of its content, as after an edit; nothing where both are."""
+    states = _find_states(content, secret)
+    if states.get("cm_mic") in ("wrong", "stale"):
+        return [
+            "the CM MIC (TLV 6) is not that of this content, and the modem refuses the file: --mic computes it anew,"
+            " --secret or --secret-file computes the CMTS MIC (TLV 7) too"
+        ]
+    if states.get("cmts_mic") in ("wrong", "stale"):
+        return [
+            "the CMTS MIC (TLV 7) is not that of this content with this secret, and the CMTS refuses the file:"
+            " --mic computes it anew"
+        ]
+    return []
+
+
+def _find_states(content: bytes, secret: bytes | None) -> dict[str, str]:
+    """Give the states of the message integrity checks of a file by name; an MTA's file has none."""
+    from headend import _engine
+    from headend.configuration.integrity import verify
+
+    try:
+        return {mic.key: mic.state for mic in verify(content, secret)}
+    except _engine.ConfigError:
+        return {}
 
 
 def _write_json(content: bytes) -> str:

@@ -349,8 +349,13 @@ def _print_all(result: Result, verdict: Verdict) -> None:
 def print_warnings(texts: Iterable[str]) -> None:
     """Print the warnings about the results, each once."""
     console = make_output()
-    for text in dict.fromkeys(texts):
-        console.print(write_line(("Warning", "yellow"), f": {text}."), end="\n\n")
+    told = list(dict.fromkeys(texts))
+    for text, after in zip(told, [*told[1:], ""], strict=True):
+        # Those about one key, such as of each file that a comparison tries, stand together.
+        is_alike = text.partition(": ")[0] == after.partition(": ")[0]
+        console.print(
+            write_line(("Warning", "yellow"), f": {text}."), end="\n" if is_alike else "\n\n"
+        )
 
 
 def print_report(folder: Path) -> None:

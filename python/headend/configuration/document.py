@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from headend import _engine
@@ -28,6 +29,8 @@ class Tlv:
         Its name in the table of TLVs; None where the table does not have it.
     offset
         Bytes of the file before it.
+    type
+        Its own type: the last of ``tlv``.
     hex
         Its value in hexadecimal; empty for a pad and the end.
     value
@@ -48,6 +51,7 @@ class Tlv:
     path: str
     name: str | None
     offset: int
+    type: int = field(init=False, repr=False)
     hex: str = ""
     value: Any = None
     shown: str | None = None
@@ -56,10 +60,9 @@ class Tlv:
     nested: tuple[Tlv, ...] | None = None
     count: int = 1
 
-    @property
-    def type(self) -> int:
-        """Its own type."""
-        return int(self.tlv.rpartition(".")[2])
+    def __post_init__(self) -> None:
+        """Keep its type at hand: it is read many times."""
+        object.__setattr__(self, "type", int(self.tlv.rpartition(".")[2]))
 
     @property
     def number(self) -> int | None:
@@ -124,9 +127,17 @@ class Document:
         """Whether it is a cable modem's, not an MTA's."""
         return self.kind == "cable_modem"
 
+    @cached_property
+    def _by_type(self) -> Mapping[int, list[Tlv]]:
+        """The TLVs by their types: a file may have tens of thousands of them."""
+        found: dict[int, list[Tlv]] = {}
+        for tlv in self.tlvs:
+            found.setdefault(tlv.type, []).append(tlv)
+        return found
+
     def all(self, number: int) -> Iterator[Tlv]:
         """Give the TLVs of a type, in order."""
-        return (tlv for tlv in self.tlvs if tlv.type == number)
+        return iter(self._by_type.get(number, ()))
 
     def get(self, number: int, *further: int) -> Tlv | None:
         """Give the first TLV of a type, and of a type within that, and so on."""

@@ -17,7 +17,7 @@ from headend.files import (
 )
 
 #: The text of the largest file: a TLV of two bytes takes a line, and several lines of JSON.
-LARGEST_TEXT_BYTES = 256 * 2**20
+LARGEST_TEXT_BYTES = 32 * 2**20
 
 #: The line by which the text of a file without MICs says that it is to have none; the engine refuses the key elsewhere.
 _UNSIGNED = re.compile(r"^\s*unsigned\s*=\s*true\b", re.MULTILINE)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from headend.engine.description import find_queue
 from headend.judging.contention import advise_on_contention, tell_contention
 from headend.judging.grading import Finding, write_quantity
+from headend.judging.modem_tlvs import find_tlvs
 from headend.judging.origins import Origins, Place, Share, find_origins
 from headend.judging.queues import (
     FULL,
@@ -250,11 +251,11 @@ def _overflows(queue: QueueState) -> bool:
 
 def advise(result: Record, queue: QueueState) -> str:
     """Say in one short sentence how to shorten a long queue."""
-    about = find_queue(queue.discipline)
+    about, tlvs = find_queue(queue.discipline), find_tlvs(result, queue.link, queue.direction)
     if about.governor in ("bound", "nothing"):
         smaller = f"A smaller {about.bound}" if about.bound else "A limit"
         tries = _name_setting(result, queue)
-        return f"{smaller} or an AQM shortens the queue{f': try {tries}' if tries else ''}."
+        return f"{smaller}{tlvs.buffer} or an AQM{tlvs.aqm} shortens the queue{f': try {tries}' if tries else ''}."
     key = name_queue_key(result, queue.queue)
     if about.governor == "chosen_law":
         law = f"{key}.{queue.discipline}.{about.law_key}=codel" if key and about.law_key else ""
@@ -263,7 +264,7 @@ def advise(result: Record, queue: QueueState) -> str:
     if is_asleep(queue) and not queue.discarded + queue.marked:
         return (
             f"Its AQM ({queue.discipline}) never woke: less than a third of its buffer was filled;"
-            " a smaller buffer wakes it sooner."
+            f" a smaller buffer{tlvs.buffer} wakes it sooner."
         )
     if not queue.discarded + queue.marked:
         return f"Its AQM ({queue.discipline}) dropped nothing: its parameters allow this delay."
@@ -274,7 +275,7 @@ def advise(result: Record, queue: QueueState) -> str:
     if is_at_limit:
         return (
             f"New transfers fill it before its AQM ({queue.discipline}) slows them down; a"
-            " smaller limit shortens the worst."
+            f" smaller limit{tlvs.buffer} shortens the worst."
         )
     return f"Its AQM ({queue.discipline}) acts too late, or its parameters allow this delay."
 

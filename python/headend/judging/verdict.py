@@ -20,6 +20,7 @@ from headend.judging.grading import (
     read_number,
     write_quantity,
 )
+from headend.judging.modem_tlvs import find_tlvs
 from headend.judging.origins import Place, find_origins
 from headend.judging.queues import (
     FULL,
@@ -673,13 +674,14 @@ def _advise(result: Record, queue: QueueState) -> str:
         own = about.law_key
         tries = f"; --set {key}.{queue.discipline}.{own}=codel tries one." if key and own else "."
         return f"A smaller limit, or an AQM for the queues in it, shortens that{tries}"
+    tlvs = find_tlvs(result, queue.link, queue.direction)
     if about.governor == "nothing":
-        return f"A limit or an AQM shortens it{tries}"
+        return f"A limit{tlvs.buffer} or an AQM{tlvs.aqm} shortens it{tries}"
     if about.governor == "bound":
-        return f"A smaller {about.bound} or an AQM shortens it{tries}"
+        return f"A smaller {about.bound}{tlvs.buffer} or an AQM{tlvs.aqm} shortens it{tries}"
     counted = queue.discarded + queue.marked
     if not counted and is_asleep(queue):
-        return _tell_asleep(queue, key)
+        return _tell_asleep(queue, key, tlvs.buffer)
     if not counted:
         return (
             f"Its AQM ({queue.discipline}) dropped nothing: it assumes a rate that the line does not give,"
@@ -694,9 +696,7 @@ def _advise(result: Record, queue: QueueState) -> str:
     if not AT_ITS_LIMIT <= (queue.delay_p99_ns or 0.0) / room <= 1 / AT_ITS_LIMIT:
         return told
     limit = f"; --set {key}.{queue.discipline}.limit=… tries one." if key else "."
-    return (
-        f"{told} It holds {write_quantity(room)} at most; a smaller limit shortens the worst{limit}"
-    )
+    return f"{told} It holds {write_quantity(room)} at most; a smaller limit{tlvs.buffer} shortens the worst{limit}"
 
 
 def is_asleep(queue: QueueState) -> bool:
@@ -705,11 +705,11 @@ def is_asleep(queue: QueueState) -> bool:
     return queue.discipline == "docsis_pie" and is_low
 
 
-def _tell_asleep(queue: QueueState, key: str | None) -> str:
+def _tell_asleep(queue: QueueState, key: str | None, tlv: str) -> str:
     longest = (queue.room_ns or 0.0) * (queue.filled_ratio or 0.0)
     tries = f"; --set {key}.docsis_pie.limit=… tries one." if key else "."
     return (
         "Its AQM (docsis_pie) never woke: it drops nothing while less than a third of its buffer is filled (RFC 8034), and of"
-        f" the {write_quantity(queue.room_ns)} that this one holds {write_quantity(longest)} were the most. A smaller buffer"
+        f" the {write_quantity(queue.room_ns)} that this one holds {write_quantity(longest)} were the most. A smaller buffer{tlv}"
         f" wakes it sooner{tries}"
     )

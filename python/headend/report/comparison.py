@@ -29,6 +29,7 @@ from headend.judging.verdict import (
     pair_parties,
 )
 from headend.scenario.groups import MOST_LISTED
+from headend.scenario.modems import tell_shared
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -112,6 +113,8 @@ def describe_comparison(
         "answer": answer_comparison(variants).settle_why(
             [figure.name for figure in figures], INSTEAD
         ),
+        "configured": tell_shared([result.manifest["scenario"] for result in pooled]),
+        "modem_files": _gather_files(pooled),
         "shown": pooled,
         "variants": variants,
         "unfinished": tell_unfinished(unfinished),
@@ -121,6 +124,14 @@ def describe_comparison(
         **(_show_alone(pooled[0]) if len(pooled) == 1 else {}),
         "differences": find_differences([result.manifest["scenario"] for result in pooled]),
     }
+
+
+def _gather_files(results: Sequence[Record]) -> list[dict[str, Any]]:
+    """Give what each modem's file set, once for each file and the keys that it set."""
+    found: list[dict[str, Any]] = []
+    for result in results:
+        found += [one for one in result.manifest.get("modem_files", []) if one not in found]
+    return found
 
 
 def _show_alone(result: Record) -> dict[str, Any]:

@@ -28,6 +28,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
         "answer": answer_run(result, verdict).settle_why([figure.name for figure in figures]),
         "verdict": verdict,
         "configured": tell_configured(result.manifest["scenario"]),
+        "modem_files": result.manifest.get("modem_files", []),
         "missed": [outcome for outcome in result.expectations if not outcome.met],
         "warnings": list(dict.fromkeys(result.warnings)),
         "channels": gather_channels(result),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import reprlib
 import threading
@@ -129,6 +130,8 @@ class Plan:
             # With the seed it ran with: what is shown can be run again as it stands.
             "scenario": {**self.loaded.resolved, "seed": self.seed},
         }
+        if read := json.loads(scenario.modem_files_json()):
+            manifest["modem_files"] = read
         if self.choice:
             from headend.comparing.grid import CALLED
 

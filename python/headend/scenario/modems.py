@@ -162,6 +162,32 @@ def tell_configured(scenario: Mapping[str, Any]) -> str:
     return f"{what}: {', '.join(files)}" if files else ""
 
 
+def tell_shared(scenarios: Sequence[Mapping[str, Any]]) -> str:
+    """Say which files set the modems of several resolved scenarios; nothing where they differ in them.
+
+    Examples
+    --------
+    >>> old, new = ({"link": {"cable": {"docsis": {"config": name}}}} for name in ("old.cm", "new.cm"))
+    >>> tell_shared([old, old]), tell_shared([old, new])
+    ("modem's file: old.cm", '')
+    """
+    told = {tell_configured(scenario) for scenario in scenarios}
+    return told.pop() if len(told) == 1 else ""
+
+
+def is_configured(scenario: Mapping[str, Any], link: str, modem: str = "") -> bool:
+    """Say whether a file sets a modem of a resolved scenario; without a name, the only modem of the line.
+
+    Examples
+    --------
+    >>> line = {"link": {"cable": {"docsis": {"modem": {"home": {"config": "old.cm"}, "office": {}}}}}}
+    >>> is_configured(line, "cable", "home"), is_configured(line, "cable", "office")
+    (True, False)
+    """
+    modems = {one.modem for one in list_configured(scenario)}
+    return link in modems or f"{link}.{modem}" in modems
+
+
 def _write(name: str, file: str) -> tuple[str, str]:
     refuse_unwritable(file)
     # TOML takes the escapes of JSON, but no halves of surrogate pairs.

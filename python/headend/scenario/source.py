@@ -163,10 +163,10 @@ class Text:
         files: dict[str, bytes] = {}
         missing: dict[str, str] = {}
         found: dict[str, Path] = {}
-        for name, set_by in needed:
+        for name, set_by, is_config in needed:
             what = f"file besides {', '.join(files)}" if files else "file"
             left = LARGEST_FILE_BYTES - sum(map(len, files.values()))
-            if set_by in self.reach.named:
+            if is_config:
                 what, left = "configuration file", min(left, LARGEST_MODEM_FILE_BYTES)
             try:
                 path = self.reach.locate(name, set_by)

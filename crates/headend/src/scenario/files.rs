@@ -11,6 +11,8 @@ pub struct RequiredFile {
     pub name: String,
     /// The override that names it, as `PATH=VALUE`; `None` where the text does.
     pub set_by: Option<String>,
+    /// It is the configuration file of a modem, which is small.
+    pub is_config: bool,
 }
 
 /// The file that the key at `path` names.

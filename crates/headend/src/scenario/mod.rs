@@ -54,7 +54,7 @@ pub use cable::*;
 pub use capture::Capture;
 pub use cell::{AccessPoint, Dot11b, Station};
 pub use distance::{LogNormal, Normal, Place, RttFrom, Site};
-pub use document::{Format, Override};
+pub use document::{Format, ModemFileRead, Override, SetKey};
 pub use error::{Origin, Problem, ScenarioError};
 pub use files::RequiredFile;
 pub use flow::{Ect, Flow, Path, PathLoss, PeriodicLoss, Starts};

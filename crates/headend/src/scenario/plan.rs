@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::capture::{self, CapturePlan};
 use super::classes;
-use super::document::{Document, Format, Override};
+use super::document::{Document, Format, ModemFileRead, Override};
 use super::error::ScenarioError;
 use super::files::RequiredFile;
 use super::flow::{self, GroupPlan, PeerPlan};
@@ -33,6 +33,7 @@ pub struct Scenario {
     pub(super) interval: Duration,
     pub(super) capture: Option<CapturePlan>,
     warnings: Vec<String>,
+    modem_files_read: Vec<ModemFileRead>,
 }
 
 /// Nobody looks at more rows than these, and a run should not keep them.
@@ -58,6 +59,7 @@ impl Scenario {
                 scenario
                     .warnings
                     .splice(..0, document.notes().iter().cloned());
+                scenario.modem_files_read = document.modem_files_read().to_vec();
                 scenario
             };
             embed_files(&mut raw, files)
@@ -80,6 +82,17 @@ impl Scenario {
     /// Warnings, to be read before its results are trusted: what can run, but not as it is written.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// What became of each modem's file that was read for it, in the order of the files' keys. A
+    /// scenario of which the keys of a file are written out already has read none.
+    pub fn modem_files_read(&self) -> &[ModemFileRead] {
+        &self.modem_files_read
+    }
+
+    /// The same as JSON.
+    pub fn modem_files_json(&self) -> String {
+        serde_json::to_string(&self.modem_files_read).expect("it is plain JSON")
     }
 
     /// Every flow as results name it, with its application's name.
@@ -144,13 +157,17 @@ pub fn required_files(
             Some((format!("{path}.capture"), replay.capture.clone()?))
         }),
     );
-    named.extend(document.modem_files());
-    let mut files: Vec<RequiredFile> = (named.into_iter())
-        .map(|(path, name)| RequiredFile {
+    let required = |is_config: bool| {
+        let document = &document;
+        move |(path, name): (String, String)| RequiredFile {
             name,
             set_by: document.set_by(&path).map(str::to_owned),
-        })
-        .collect();
+            is_config,
+        }
+    };
+    let configs = document.modem_files().into_iter().map(required(true));
+    let mut files: Vec<RequiredFile> = named.into_iter().map(required(false)).collect();
+    files.extend(configs);
     files.sort();
     files.dedup();
     Ok(files)
@@ -248,6 +265,7 @@ impl TryFrom<Raw> for Scenario {
             interval,
             capture,
             warnings,
+            modem_files_read: Vec::new(),
         })
     }
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+pub use self::modem_files::{ModemFileRead, SetKey};
 use super::error::{Origin, Problem, ScenarioError};
 use super::flow::{empty_periods, fill_in_names};
 use super::raw::Raw;
@@ -55,6 +56,8 @@ pub(super) struct Document {
     overridden: Vec<String>,
     /// What is to be known of the files of modems.
     notes: Vec<String>,
+    /// What became of these files.
+    modem_files_read: Vec<ModemFileRead>,
 }
 
 /// Where a key and its value stand.
@@ -99,12 +102,18 @@ impl Document {
             places,
             overridden: Vec::new(),
             notes: Vec::new(),
+            modem_files_read: Vec::new(),
         }
     }
 
     /// What is to be known of the files of modems, in the order of their keys.
     pub(super) fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// What became of the files of modems, in the order of their keys.
+    pub(super) fn modem_files_read(&self) -> &[ModemFileRead] {
+        &self.modem_files_read
     }
 
     /// The typed scenario. Whether it makes sense is checked later.

@@ -13,9 +13,10 @@ mod writer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use self::writer::Writer;
+use self::writer::{Writer, show};
 use super::overrides::is_inside;
 use super::{Document, Override, Place};
 use crate::link::docsis::preset::Preset;
@@ -43,6 +44,39 @@ struct Target {
     is_exchanged: bool,
 }
 
+/// What became of a modem's file: the keys that it set, and what it could not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ModemFileRead {
+    /// The key that names the file.
+    pub key: String,
+    /// The file, as it is named.
+    pub file: String,
+    /// The keys that have their values from it.
+    pub set: Vec<SetKey>,
+    /// How many more such keys there are.
+    pub more: usize,
+    /// Keys of the scenario that it replaces, each with both values.
+    pub replaced: Vec<String>,
+    /// Keys of the scenario that go before it, each with both values.
+    pub kept: Vec<String>,
+    /// What else is to be known, such as what is not simulated: clauses.
+    pub notes: Vec<String>,
+}
+
+/// A key that has its value from a modem's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SetKey {
+    /// Its path in the line.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// The TLV that says so: its names and its numbers.
+    pub tlv: String,
+}
+
+/// Keys of one file that are listed.
+const MOST_SET: usize = 200;
+
 /// Sentences about files, each with the keys of the modems that it is about.
 type Notes = Vec<(String, Vec<String>)>;
 
@@ -64,6 +98,7 @@ impl Document {
     ) -> Result<(), ScenarioError> {
         let mut notes = Notes::new();
         let mut queues = Vec::new();
+        let mut read = Vec::new();
         for target in self.targets() {
             let key = format!("{}.config", target.table);
             let bytes = find_file(&key, &target.file, files).map_err(|error| self.locate(error))?;
@@ -73,6 +108,7 @@ impl Document {
             let mut writer = Writer::new(self, &target, preset, &mut queues);
             writer.write(file)?;
             let sentences = writer.sentences();
+            read.push((target.clone(), writer.into_read(&key)));
             self.set(&format!("{}.config_read", target.table), json!(true), None);
             for sentence in sentences {
                 match notes.iter_mut().find(|(known, _)| *known == sentence) {
@@ -90,8 +126,50 @@ impl Document {
                 self.fill_queue(&queue);
             }
         }
+        for (target, one) in &mut read {
+            self.list_set(target, one);
+        }
+        self.modem_files_read = read.into_iter().map(|(_, one)| one).collect();
         self.notes = notes.into_iter().map(sentence_with_keys).collect();
         Ok(())
+    }
+
+    /// Lists the keys that have their values from a file.
+    fn list_set(&self, target: &Target, read: &mut ModemFileRead) {
+        let modems = format!("{}.modem", target.line);
+        let is_own = |path: &str| {
+            let is_of_modem = |table: &String| is_inside(path, table);
+            target.further.iter().any(is_of_modem)
+                || is_inside(path, &target.table) && !is_inside(path, &modems)
+        };
+        let mark = format!("{}: ", target.file);
+        let from_file = |place: &Place| match &place.value {
+            Origin::File(text) => text.strip_prefix(&mark).map(str::to_owned),
+            _ => None,
+        };
+        let found: Vec<(&String, String)> = (self.places.iter())
+            .filter(|(path, _)| !path.contains('[') && is_own(path))
+            .filter_map(|(path, place)| Some((path, from_file(place)?)))
+            .collect();
+        // The keys of a table stand right behind it.
+        let holds_next = |index: usize| {
+            let next = found.get(index + 1);
+            next.is_some_and(|(next, _)| is_inside(next, found[index].0))
+        };
+        let own = found.iter().enumerate();
+        let own = own.filter(|(index, _)| !holds_next(*index));
+        for (_, (path, tlv)) in own {
+            if read.set.len() == MOST_SET {
+                read.more += 1;
+                continue;
+            }
+            let key = path.strip_prefix(&target.line).unwrap_or(path);
+            read.set.push(SetKey {
+                key: key.trim_start_matches('.').to_owned(),
+                value: self.at(path).map(show).unwrap_or_default(),
+                tlv: tlv.clone(),
+            });
+        }
     }
 
     /// Modems whose files are still to be read, lines before their modems.

@@ -9,7 +9,10 @@ use serde_json::{Map, Value, json};
 use super::writer::show;
 use crate::qdisc::QueueConfig;
 use crate::scenario::cable::modem::modem_file::{Buffer, LatencyControl};
+use crate::scenario::document::overrides::is_inside;
 use crate::scenario::document::{Document, Place};
+use crate::scenario::error::Origin;
+use crate::scenario::queue::Queue;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit};
 
@@ -65,6 +68,7 @@ impl Document {
             return outcome;
         };
         let is_own = own.is_some();
+        let is_written = (own.as_ref()).is_some_and(|own| !self.is_default_queue(queue, own));
         let is_text = is_own && !queue.is_override;
         let keeps_kind = is_text || self.is_overridden(&queue.path);
         let mut wanted = kind.clone();
@@ -128,11 +132,23 @@ impl Document {
                 &mut outcome,
             );
         }
-        if !is_own {
+        if !is_written {
             // It has taken the place of a default, or of what the modem's line has.
             outcome.replaced.clear();
         }
         outcome
+    }
+
+    /// Whether a queue is what would be without its key, and no line of the text says it.
+    fn is_default_queue(&self, queue: &FileQueue, own: &Value) -> bool {
+        let is_of_text = |(path, place): (&String, &Place)| {
+            (*path == queue.path || is_inside(path, &queue.path))
+                && matches!(place.value, Origin::Text { .. })
+        };
+        let read = |value: &Value| serde_json::from_value::<Queue>(value.clone()).ok();
+        let from = self.places.range(queue.path.clone()..);
+        let mut alike = from.take_while(|(path, _)| path.starts_with(&queue.path));
+        !alike.any(is_of_text) && read(own).is_some_and(|own| read(&queue.base) == Some(own))
     }
 
     /// Sets a parameter of a queue, or takes it away, unless something else goes before.

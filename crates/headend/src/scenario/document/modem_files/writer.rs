@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::queue::{FileQueue, Size};
-use super::{Target, refuse_file};
+use super::{ModemFileRead, Target, refuse_file};
 use crate::link::docsis::preset::Preset;
 use crate::scenario::cable::modem::modem_file::{Buffer, FileError, FileFlow, ModemFile, TlvPlace};
-use crate::scenario::cable::{OneWay, ServiceFlow, Upstream, default_queue, modem_queue};
+use crate::scenario::cable::{
+    Downstream, OneWay, ServiceFlow, Upstream, default_queue, modem_queue,
+};
 use crate::scenario::document::{Document, Place};
 use crate::scenario::error::{Origin, Problem, ScenarioError};
 use crate::scenario::queue::Queue;
@@ -137,13 +139,13 @@ impl Writer<'_> {
         if !self.replaced.is_empty() {
             found.push(format!(
                 "the file \"{file}\" replaces {}",
-                join(&self.replaced, ", ")
+                join(&self.replaced, ", ", MOST_REPLACED)
             ));
         }
         if !self.beside.is_empty() {
             found.push(format!(
                 "keys of the scenario go before the file \"{file}\": {}",
-                join(&self.beside, ", ")
+                join(&self.beside, ", ", MOST_SAID)
             ));
         }
         if !self.kept.is_empty() {
@@ -155,10 +157,40 @@ impl Writer<'_> {
         if !self.notes.is_empty() {
             found.push(format!(
                 "of the file \"{file}\": {}",
-                join(&self.notes, "; ")
+                join(&self.notes, "; ", MOST_SAID)
             ));
         }
         found
+    }
+
+    /// What became of this file, which `key` names; the keys that it set are still to be listed.
+    pub(super) fn into_read(self, key: &str) -> ModemFileRead {
+        ModemFileRead {
+            key: key.to_owned(),
+            file: self.target.file.clone(),
+            set: Vec::new(),
+            more: 0,
+            replaced: self.replaced,
+            kept: self.beside,
+            notes: self.notes,
+        }
+    }
+
+    /// Whether a value is what would be without it, and no line of the text says it: resolved
+    /// scenarios have every default written out.
+    fn is_default(&self, path: &str, found: &Value) -> bool {
+        let of_text = |place: &Place| matches!(place.value, Origin::Text { .. });
+        if self.document.places.get(path).is_some_and(of_text) {
+            return false;
+        }
+        let key = path.strip_prefix(&self.target.table).unwrap_or(path);
+        let default = match key.split('.').collect::<Vec<_>>()[..] {
+            ["", "upstream", key] => json!(Upstream::default()).get(key).cloned(),
+            ["", "downstream", key] => json!(Downstream::default()).get(key).cloned(),
+            ["", "upstream_aqm_disabled"] => Some(json!(false)),
+            _ => None,
+        };
+        default.is_some_and(|default| is_same(found, &default))
     }
 
     /// The values that a file gives a service flow by its keys, on those of its service class. Each
@@ -495,7 +527,7 @@ impl Writer<'_> {
             && self.target.is_override
             && !self.document.is_overridden(&path)
         {
-            if !is_same(found, default) {
+            if !is_same(found, default) && !self.is_default(&path, found) {
                 self.replaced.push(format!(
                     "{} ({} → {})",
                     self.short(&path),
@@ -521,7 +553,14 @@ impl Writer<'_> {
             return;
         }
         if let Some(found) = self.document.at(path) {
-            if is_same(found, &value) || self.document.is_overridden(path) {
+            if self.document.is_overridden(path) {
+                return;
+            }
+            if is_same(found, &value) {
+                if let Some(place) = place.filter(|_| self.target.is_override) {
+                    let place = self.place(place);
+                    self.document.places.insert(path.to_owned(), place);
+                }
                 return;
             }
             let short = self.short(path);
@@ -532,8 +571,10 @@ impl Writer<'_> {
                 }
                 return;
             }
-            self.replaced
-                .push(format!("{short} ({} → {})", show(found), show(&value)));
+            if !self.is_default(path, found) {
+                self.replaced
+                    .push(format!("{short} ({} → {})", show(found), show(&value)));
+            }
         }
         let place = place.map(|place| self.place(place));
         self.document.set(path, value, place);
@@ -585,12 +626,15 @@ fn scenario_name(name: &str) -> String {
 /// More than these no one reads in a warning.
 const MOST_SAID: usize = 12;
 
-fn join(parts: &[String], between: &str) -> String {
-    let said = parts[..parts.len().min(MOST_SAID)].join(between);
-    match parts.len() {
-        0..=MOST_SAID => said,
-        many => format!("{said}{between}and {} more", many - MOST_SAID),
+/// The same of keys that a file replaces, which is what a file is for.
+const MOST_REPLACED: usize = 4;
+
+fn join(parts: &[String], between: &str, most: usize) -> String {
+    let said = parts[..parts.len().min(most)].join(between);
+    if parts.len() <= most {
+        return said;
     }
+    format!("{said}{between}and {} more", parts.len() - most)
 }
 
 /// Whether two values of the scenario are the same: `"10 Mbit/s"` is `"10000 kbit/s"`.
