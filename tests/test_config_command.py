@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from headend.cli.main import app
-from modem_files import flow, make_file, tlv, u8, u32
+from modem_files import buffer, flow, make_file, tlv, u8, u16, u32
 
 FILE = make_file()
 
@@ -388,10 +388,14 @@ def test_show_tells_the_delay_of_each_flow() -> None:
 
 
 def test_show_tells_the_grants_and_polls_of_a_flow() -> None:
-    grants = number(15, 6, 1) + number(19, 232, 2) + number(20, 20_000) + number(22, 1, 1)
-    polls = number(15, 4, 1) + number(17, 5_000)
+    grants = u8(15, 6) + u16(19, 232) + u32(20, 20_000) + u8(22, 1)
+    polls = u8(15, 4) + u32(17, 5_000)
     Path("voice.cm").write_bytes(
-        make_file(flow(24, 1, 0), flow(24, 3, 0, further=grants), flow(24, 4, 0, further=polls))
+        make_file(
+            flow(24, rate=0),
+            flow(24, grants, reference=3, rate=0),
+            flow(24, polls, reference=4, rate=0),
+        )
     )
     (shown,) = json.loads(call("show", "voice.cm", "--json").stdout)
     words = [row["scheduling"] for row in shown["flows"]]
@@ -399,7 +403,7 @@ def test_show_tells_the_grants_and_polls_of_a_flow() -> None:
 
 
 def test_show_says_nothing_of_a_modems_aqm_downstream() -> None:
-    up, down = (flow(kind, kind, 10_000_000, buffer=62_500) for kind in (24, 25))
+    up, down = (flow(kind, buffer(62_500), reference=kind) for kind in (24, 25))
     Path("both.cm").write_bytes(make_file(up, down))
     (shown,) = json.loads(call("show", "both.cm", "--json").stdout)
     told = [sentence.partition("; ")[2] for sentence in shown["delays"]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -350,7 +351,7 @@ def print_warnings(texts: Iterable[str]) -> None:
     """Print the warnings about the results, each once."""
     console = make_output()
     told = list(dict.fromkeys(texts))
-    for text, after in zip(told, [*told[1:], ""], strict=True):
+    for text, after in zip_longest(told, told[1:], fillvalue=""):
         # Those about one key, such as of each file that a comparison tries, stand together.
         is_alike = text.partition(": ")[0] == after.partition(": ")[0]
         console.print(
