@@ -10,6 +10,7 @@ import pytest
 
 from headend.configuration import rules
 from headend.configuration.check import check
+from headend.configuration.document import read_document
 from headend.configuration.finding import SEVERITIES, Finding
 from modem_files import (
     DOWN,
@@ -254,6 +255,16 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "not_told_to_cmts", "warning", "70",
         pair(mic=tlv(43, tlv(8, b"\xff\xff\xff"), tlv(6, u8(1, 1), tlv(2, bytes(8) + b"\x01")))),
     ),
+    "bitmap that leaves the flows out": (
+        "not_told_to_cmts", "error", "43.6.2",
+        pair(mic=tlv(43, tlv(8, b"\xff\xff\xff"), tlv(6, u8(1, 1), tlv(2, bytes(8) + b"\x02")))),
+    ),
+    "call without a classifier": (
+        "flow_without_classifier", "warning", "24[2]", build(UP, up=flow(24, u8(15, 6), reference=2)),
+    ),
+    "first flow without a rate": (
+        "rate_absent", "warning", "24.8", build(up=flow(24, buffer(62_500), rate=None)),
+    ),
     "low-latency flow without a classifier": (
         "low_latency_classifier", "warning", "24[1]", pair(by=b""),
     ),
@@ -459,6 +470,49 @@ def test_a_telephone_adapters_file_is_not_a_modems() -> None:
     data = bytes([254, 1, 1, 254, 1, 255])
     assert check(data, SECRET) == []
     assert [finding.rule for finding in check(data[:-1])] == ["rest"]
+    assert "does not end with TLV 254 = 255" in only(data[:3], "rest").text
+
+
+def test_what_a_cut_file_lacks_is_not_told() -> None:
+    data = u8(3, 1) + classifier(22, 1, 1) + b"\x18\x2f\x01"
+    assert read_document(data).is_cut
+    (found,) = check(data, SECRET)
+    assert found.text.endswith(
+        "has a value of 47 bytes, so 49 bytes are needed with its type and length, and 3 are there."
+    )
+    assert "has no length" in only(b"\x18", "rest").text
+
+
+def test_flows_that_name_one_absent_aggregate_are_one_finding() -> None:
+    data = build(EXTENDED, L4S, low(to=6), aggregate(), up=flow(24, u16(36, 6), buffer(62_500)))
+    grave = [finding for finding in check(data, SECRET) if finding.severity != "note"]
+    grave = [finding for finding in grave if not finding.rule.startswith("mic_")]
+    assert [finding.rule for finding in grave] == ["aggregate_absent"]
+    assert grave[0].advice.startswith("Set 24.36 of service flows ")
+    assert grave[0].advice.endswith(" to 5, the only upstream aggregate (TLV 70).")
+
+
+def test_the_bitmap_that_is_advised_is_all_that_the_cmts_needs() -> None:
+    general = tlv(8, b"\xff\xff\xff")
+    advice = only(pair(mic=b""), "not_told_to_cmts").advice
+    assert "(bitmap = [3, 6, 22, 24, 25, 43, 70])" in advice
+    bitmap = bytes.fromhex(re.findall(r"43\.6\.2 = 0x([0-9a-f]+)", advice)[0])
+    mended = pair(mic=tlv(43, general, tlv(6, u8(1, 1), tlv(2, bitmap))))
+    assert find(mended, "not_told_to_cmts") == []
+    # A digest of its own cannot cover TLV 6, which is computed after it, and leaves TLV 7 to the flows.
+    digest = pair(mic=tlv(43, general, tlv(6, u8(1, 1), tlv(2, b""), tlv(3, bytes(16)))))
+    assert "(bitmap = [3, 22, 24, 25, 43, 70])" in only(digest, "not_told_to_cmts").advice
+
+
+def test_a_classifier_of_an_absent_flow_means_the_flow_that_gets_nothing() -> None:
+    ugs = flow(24, u8(15, 6), reference=3)
+    advice = only(build(classifier(22, 1, 4), up=UP + ugs), "classifier_flow").advice
+    assert advice == "Set 22.3 to 3 (UGS), to which no classifier sends packets, or add the flow."
+
+
+def test_a_threshold_is_advised_with_its_unit() -> None:
+    advice = only(pair(of=low(tlv(40, u16(4, 1000)))), "threshold_floor").advice
+    assert re.search(r"Set 24\[\d\]\.40\.4 to 3724 \(3\.724 ms\)", advice), advice
 
 
 @pytest.mark.parametrize(

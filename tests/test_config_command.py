@@ -567,3 +567,26 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
 )
 def test_what_is_typed_wrong_is_told(words: list[str], message: str) -> None:
     fail_with(message, *words)
+
+
+def test_a_name_that_no_file_has_leads_to_the_one_beside_it() -> None:
+    fail_with('modm.cm: no such file or directory; did you mean "modem.cm"?', "show", "modm.cm")
+
+
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_another_text_is_no_modem_s_file(command: str) -> None:
+    Path("notes.txt").write_text("hello world\n")
+    fail_with(
+        "notes.txt: expected a modem's file, binary or as TOML or JSON, found another text: key with no value, expected `=` in"
+        " line 1",
+        command,
+        "notes.txt",
+    )
+
+
+def test_show_says_that_a_file_is_cut_and_what_an_aggregate_is() -> None:
+    joint = tlv(70, number(1, 1, 2) + number(8, 20_000_000) + tlv(42, number(1, 2, 2)))
+    Path("pair.cm").write_bytes(joint + b"\x18\x30\x01")
+    shown = call("show", "pair.cm").stdout
+    assert "which ends within a TLV: it is cut short" in shown
+    assert "aggregate up 1, low latency: up 2" in " ".join(shown.split())

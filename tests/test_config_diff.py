@@ -112,17 +112,19 @@ def test_an_aqm_that_goes_off_is_told_with_its_delay() -> None:
     off = build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1))))
     texts = [change.text for change in settings(build(), off)]
     assert texts == [
-        "Upstream service flow 1: AQM on (unsaid) → off (TLV 24.40.1).",
-        "Upstream service flow 1: without AQM (24.40.1) a full buffer of 62500 B delays by 50 ms beside each upload, before about"
+        "Upstream service flow 1: AQM unsaid → off (TLV 24.40.1).",
+        "Upstream service flow 1: without AQM (24.40.1) each upload brings the 50 ms of a full buffer of 62500 B, before about"
         " 10 ms.",
     ]
     texts = [change.text for change in settings(off, build())]
     assert texts[1] == (
-        "Upstream service flow 1: its AQM is no longer off and keeps about 10 ms beside each upload, where a full buffer of"
-        " 62500 B delays by 50 ms."
+        "Upstream service flow 1: its AQM is no longer off: a modem with DOCSIS-PIE (3.1 and later) keeps about 10 ms beside each"
+        " upload, one without has the 50 ms of a full buffer of 62500 B."
     )
     texts = [change.text for change in settings(build(), build(u8(76, 1)))]
-    assert any("without AQM (76) a full buffer" in text for text in texts)
+    assert any(
+        "without AQM (76) each upload brings the 50 ms of a full buffer" in text for text in texts
+    )
     assert "Upstream AQM disable 1 (AQM off) is new (TLV 76)." in texts
 
 
@@ -260,3 +262,22 @@ def test_what_a_file_does_not_say_is_no_number() -> None:
     assert (row.buffer, row.delay, row.aqm) == ("125000 B (default)", "100 ms", "–")
     down = describe(build()).flows[1]
     assert (down.buffer, down.delay, down.delay_ns) == ("–", "–", None)
+
+
+def test_an_aqm_without_a_rate_is_told_without_a_number() -> None:
+    off = build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1)), rate=None))
+    on = build(up=flow(24, buffer(62_500), tlv(40, u8(1, 0)), rate=None))
+    assert settings(off, on)[1].text == (
+        "Upstream service flow 1: its AQM is no longer off: it keeps about 10 ms beside each upload, before the delay of a full"
+        " buffer, which the file does not say."
+    )
+
+
+def test_the_delay_is_told_with_the_number_that_made_the_buffer() -> None:
+    old = build(up=flow(24, buffer(62_500, most=100_000)))
+    texts = [change.text for change in settings(old, build(up=flow(24, buffer(25_000))))]
+    assert texts == [
+        "Upstream service flow 1: target buffer 62500 B → 25000 B (TLV 24.35.2): at 10 Mbit/s a full buffer of 25000 B delays by"
+        " 20 ms, before by 50 ms.",
+        "Upstream service flow 1: maximum buffer 100000 B → none (TLV 24.35.3).",
+    ]

@@ -33,6 +33,19 @@ RULES = (
 )
 
 
+#: Rules that find what is absent: what a file that is cut short lacks may stand behind the cut.
+OF_WHOLE_FILES = (
+    structure.mandatory_is_absent,
+    structure.mic_is_absent,
+    classifiers.flow_is_absent,
+    classifiers.flow_gets_nothing,
+    low_latency.aggregate_is_absent,
+    low_latency.low_latency_flow_is_absent,
+    low_latency.aggregate_has_no_flow,
+    low_latency.cmts_does_not_hear,
+    low_latency.nothing_is_classified,
+)
+
 #: Findings of one rule that are told; a file with more is broken throughout.
 MOST_TOLD = 100
 
@@ -59,7 +72,8 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
     found = [finding for rule in structure.ANY_FILE for finding in _apply(rule, settings)]
     if document.is_modem:
         found += check_mics(verify(data, secret))
-        rules = RULES if is_unsigned else (*structure.SIGNED, *RULES)
+        possible = RULES if is_unsigned else (*structure.SIGNED, *RULES)
+        rules = [rule for rule in possible if not (document.is_cut and rule in OF_WHOLE_FILES)]
         found += [finding for rule in rules for finding in _apply(rule, settings)]
     named = [
         replace(finding, name=document.name(finding.path)) if finding.path else finding

@@ -181,11 +181,7 @@ def _compare_flow(
 ) -> Iterator[Change]:
     changes = list(_compare_bundle(was, now))
     effect = _tell_effect(find_buffer(was, before), find_buffer(now, after))
-    # The effect on the delay is told once, with the last of the changes that have it.
-    last = max(
-        (place for place, change in enumerate(changes) if change.kind in ("rate", "buffer")),
-        default=None,
-    )
+    last = _find_cause(changes, find_buffer(was, before), find_buffer(now, after))
     for place, change in enumerate(changes):
         told = f"{change.text}: {effect}" if effect and place == last else change.text
         yield _close(change, told)
@@ -197,6 +193,18 @@ def _compare_flow(
     yield from _compare_aqm(was, now, before, after)
 
 
+def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | None) -> int | None:
+    """Find the change that the effect on the delay is told with: of the size of the buffer, else the last of those that have it."""
+    places = [place for place, change in enumerate(changes) if change.kind in ("rate", "buffer")]
+    for buffer in (now, was):
+        if buffer and buffer.path:
+            for place in places:
+                if changes[place].path == buffer.path and changes[place].kind == "buffer":
+                    return place
+    rates = [place for place in places if changes[place].kind == "rate"]
+    return (rates or places or [None])[-1]
+
+
 def _compare_aqm(
     was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
 ) -> Iterator[Change]:
@@ -205,20 +213,25 @@ def _compare_aqm(
     if (old.state == "off") == (new.state == "off") or now.is_unsolicited:
         return
     buffer = find_buffer(now, after)
-    full = "a full buffer delays"
+    full = "the delay of a full buffer, which the file does not say"
     if buffer and buffer.delay is not None:
-        full = f"a full buffer of {write_size(buffer.size)} delays by {write_time(buffer.delay)}"
+        full = f"the {write_time(buffer.delay)} of a full buffer of {write_size(buffer.size)}"
     load = "upload" if now.direction == "up" else "download"
     name = capitalise(now.name)
     if new.state == "off":
         paths = " and ".join(new.paths)
         kept = write_time(old.target)
-        text = f"{name}: without AQM ({paths}) {full} beside each {load}, before about {kept}"
+        text = f"{name}: without AQM ({paths}) each {load} brings {full}, before about {kept}"
         yield _close(Change("aqm", new.paths[0], "", "on", "off"), text)
     else:
         kept = write_time(new.target)
-        text = f"{name}: its AQM is no longer off and keeps about {kept} beside each {load}, where {full}"
-        yield _close(Change("aqm", now.path, "", "off", "on"), text)
+        keeps = (
+            f"it keeps about {kept} beside each {load}, before {full}"
+            if new.state == "on"
+            else f"a modem with DOCSIS-PIE (3.1 and later) keeps about {kept} beside each {load}, one without has {full}"
+        )
+        text = f"{name}: its AQM is no longer off: {keeps}"
+        yield _close(Change("aqm", now.path, "", "off", new.state), text)
 
 
 def _compare_aggregates(before: Settings, after: Settings) -> Iterator[Change]:
@@ -315,9 +328,8 @@ def _compare_value(name: str, top: int, key: str, old: Tlv | None, new: Tlv | No
     """Say how one value of a flow changed."""
     tlv = new or old or _never()
     if key == "40.1" and top in FLOWS:
-        words = ["on" if one is None or one.number == 0 else "off" for one in (old, new)]
         said = [
-            word if one else f"{word} (unsaid)" for word, one in zip(words, (old, new), strict=True)
+            "unsaid" if one is None else "on" if one.number == 0 else "off" for one in (old, new)
         ]
         return Change("aqm", tlv.path, f"{name}: AQM {said[0]} → {said[1]} (TLV {tlv.path})", *said)
     what, kind = _NAMED.get(key, (_name_tlv(tlv), "setting"))

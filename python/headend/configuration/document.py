@@ -135,6 +135,11 @@ class Document:
             found.setdefault(tlv.type, []).append(tlv)
         return found
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file ends within a TLV, so that nobody knows what else belongs to it."""
+        return bool(self.rest) and self.get(END) is None
+
     def all(self, number: int) -> Iterator[Tlv]:
         """Give the TLVs of a type, in order."""
         return iter(self._by_type.get(number, ()))

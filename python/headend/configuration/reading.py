@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from headend.errors import InputError
+from headend.errors import InputError, find_near
 from headend.files import (
     LARGEST_MODEM_FILE_BYTES,
     STANDARD_INPUT,
@@ -21,6 +23,9 @@ LARGEST_TEXT_BYTES = 32 * 2**20
 
 #: The line by which the text of a file without MICs says that it is to have none; the engine refuses the key elsewhere.
 _UNSIGNED = re.compile(r"^\s*unsigned\s*=\s*true\b", re.MULTILINE)
+
+#: Files of a directory that may be meant by a name that no file has.
+MOST_BESIDE = 1000
 
 #: Characters below a space that a text has.
 _WHITESPACE = frozenset("\t\n\r\f")
@@ -81,8 +86,23 @@ def read_any_form(source: str) -> ModemFile:
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
     if _is_text(content):
-        content = read_text_form(content.decode("utf-8"), shown_as)
+        try:
+            content = read_text_form(content.decode("utf-8"), shown_as)
+        except InputError as error:
+            if (reason := _find_syntax_fault(error)) is None:
+                raise
+            raise InputError(
+                f"{shown_as}: expected a modem's file, binary or as TOML or JSON, found another text: {reason}"
+            ) from error
     return ModemFile(shown_as, content)
+
+
+def _find_syntax_fault(error: InputError) -> str | None:
+    """Say why a text is no TOML or JSON; None where it is one."""
+    cause = error.__cause__
+    _, mark, reason = str(cause).partition("not readable: ")
+    line = getattr(cause, "line", None)
+    return f"{reason} in line {line}" if mark and line else reason or None
 
 
 def read_text(source: str) -> str:
@@ -156,10 +176,32 @@ def _read(source: str, most: int) -> bytes:
     else:
         if not source.strip():
             raise InputError('"": expected the path of a configuration file, found nothing')
-        content = read_bytes(Path(source), most, what)
+        content = _read_path(Path(source), most, what)
     if not content:
         raise InputError(f"{show_source(source)}: expected a configuration file, found no bytes")
     return content
+
+
+def _read_path(path: Path, most: int, what: str) -> bytes:
+    """Read a file; where there is none, the error names the file beside it that may be meant."""
+    try:
+        return read_bytes(path, most, what)
+    except InputError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+        near = find_near(path.name, _list_beside(path))
+        if near is None:
+            raise
+        raise InputError(f'{error}; did you mean "{path.parent / near}"?') from error
+
+
+def _list_beside(path: Path) -> list[str]:
+    """Give the names of files in the directory of a path, of many the first."""
+    try:
+        with os.scandir(path.parent) as entries:
+            return [one.name for one in islice(entries, MOST_BESIDE) if one.is_file()]
+    except OSError:
+        return []
 
 
 def _is_text(content: bytes) -> bool:

@@ -169,7 +169,8 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
     flows = settings.flows[:MOST_LISTED]
     return Overview(
         kind=document.kind,
-        title=f"{capitalise(KINDS.get(document.kind, document.kind))}, {write_size(document.size)}",
+        title=f"{capitalise(KINDS.get(document.kind, document.kind))}, {write_size(document.size)}"
+        + (", which ends within a TLV: it is cut short" if document.is_cut else ""),
         size=document.size,
         mics=verify(data, secret) if document.is_modem else (),
         flows=(
@@ -258,12 +259,13 @@ def _draw_aggregate(aggregate: Aggregate) -> FlowRow:
     low = aggregate.low_latency_reference
     return FlowRow(
         path=aggregate.path,
-        flow=f"{_name(aggregate)} aggregate",
+        flow=f"aggregate {_name(aggregate)}"
+        + (f", low latency: {aggregate.direction} {low.value}" if low else ""),
         service_class=aggregate.service_class or "–",
         rate=_limit(aggregate.rate),
         peak=_limit(aggregate.peak),
         burst=_size(aggregate.burst),
-        scheduling=f"low latency: {low.value}" if low else "–",
+        scheduling="–",
         buffer="–",
         delay="–",
         aqm=f"coupled × {aggregate.coupling.value / 10}" if aggregate.coupling else "–",
@@ -274,8 +276,7 @@ def _draw_aggregate(aggregate: Aggregate) -> FlowRow:
 
 
 def _name(bundle: Bundle) -> str:
-    word = {"up": "up", "down": "down"}[bundle.direction]
-    return f"{word} {bundle.reference.value if bundle.reference else '?'}"
+    return f"{bundle.direction} {bundle.reference.value if bundle.reference else '?'}"
 
 
 def _number(setting: Setting | None) -> int | None:

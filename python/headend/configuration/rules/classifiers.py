@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 from headend.configuration.classifying import Classifier, describe_tos
 from headend.configuration.finding import Finding, Rule
-from headend.configuration.settings import Settings
+from headend.configuration.settings import SCHEDULING, ServiceFlow, Settings
 from headend.configuration.words import DIRECTIONS
 
 #: Service flows by direction.
 _FLOW = {"up": 24, "down": 25}
+
+#: Scheduling types of flows for packets of their own: all but best effort and nrtPS.
+_SPECIAL = (4, 5, 6, 7)
 
 _SOURCE = "MULPI C.2.1"
 
@@ -44,7 +47,7 @@ def flow_is_absent(settings: Settings) -> Iterator[Finding]:
                 where.path,
                 f"The {one.name} ({one.describe_packets()}) sends packets to {DIRECTIONS[one.direction]} service flow"
                 f" {one.flow}, which the file does not have: the modem or the CMTS refuses the file.",
-                f"Set {where.path} to {_one_of(known)}, or add the flow.",
+                f"Set {where.path} to {_name_target(one, known, settings)}, or add the flow.",
                 _SOURCE,
             )
 
@@ -123,18 +126,40 @@ def flow_gets_nothing(settings: Settings) -> Iterator[Finding]:
     for direction in ("up", "down"):
         named = {one.flow for one in settings.classifiers if one.direction == direction}
         for flow in settings.list_flows(direction)[1:]:
+            # Such a flow is set up for packets of its own, and takes bandwidth for them.
+            is_special = bool(flow.scheduling and flow.scheduling.value in _SPECIAL)
             is_active = flow.set_type is not None and flow.set_type.value & 4
             is_other = flow.aggregate_reference is not None or flow.tlv.get(43) or flow.tlv.get(37)
             if not flow.reference or flow.reference.value in named or not is_active or is_other:
                 continue
             yield Finding(
-                "note",
+                "warning" if is_special else "note",
                 "flow_without_classifier",
                 flow.path,
-                f"No classifier sends packets to the {flow.name}; what no classifier takes goes to the first flow.",
+                f"No classifier sends packets to the {flow.name}{_tell_scheduling(flow)}; what no classifier takes goes to the first flow.",
                 f"Add a classifier with {'22' if direction == 'up' else '23'}.3 = {flow.reference.value}, or remove the flow.",
                 "MULPI §7.5",
             )
+
+
+def _name_target(one: Classifier, known: list[str], settings: Settings) -> str:
+    """Name the flow that a classifier is likely to mean: the one flow that gets no packet without it."""
+    named = {other.flow for other in settings.classifiers if other.direction == one.direction}
+    waiting = [
+        flow
+        for flow in settings.list_flows(one.direction)[1:]
+        if flow.reference and flow.reference.value not in named
+    ]
+    if len(waiting) != 1 or not waiting[0].reference:
+        return _one_of(known)
+    flow = waiting[0]
+    return f"{waiting[0].reference.value}{_tell_scheduling(flow)}, to which no classifier sends packets"
+
+
+def _tell_scheduling(flow: ServiceFlow) -> str:
+    """Say the scheduling type of a flow that has one of its own."""
+    kind = flow.scheduling
+    return f" ({SCHEDULING[kind.value]})" if kind and kind.value in _SPECIAL else ""
 
 
 def _one_of(known: list[str]) -> str:

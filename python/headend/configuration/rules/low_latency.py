@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from headend.configuration.classifying import L4S
 from headend.configuration.delay import find_ramp, find_rate
+from headend.configuration.document import Tlv
 from headend.configuration.finding import Finding, Rule
 from headend.configuration.settings import (
     AGGREGATES,
@@ -15,8 +16,9 @@ from headend.configuration.settings import (
     ServiceFlow,
     Settings,
 )
-from headend.configuration.words import DIRECTIONS, write_rate, write_time
-from headend.text.wording import capitalise
+from headend.configuration.table import find_name
+from headend.configuration.words import DIRECTIONS, write_name, write_rate, write_time
+from headend.text.wording import capitalise, join_names, list_names
 
 #: A coupling factor below this couples the classic queue less than tenfold weaker than the default (tenths; the default is 20).
 #: Earlier tables defined an exponent with the default 1.
@@ -24,6 +26,18 @@ LEAST_COUPLING = 10
 
 #: The default coupling factor (tenths).
 DEFAULT_COUPLING = 20
+
+#: Types that the CMTS MIC covers in a file without an extended one (docs/reference/modem-file.md names them).
+COVERED = frozenset(
+    (1, 2, 3, 4, 6, 17, 18, 19, 20, 22, 23, 24, 25, 26, 28, 29, 35, 36, 37, 40, 43, 59)
+)
+
+#: Flows that a finding names.
+MOST_NAMED = 6
+
+#: The CM MIC and vendors' settings, among them the extended CMTS MIC itself.
+_CM_MIC, _VENDOR = 6, 43
+_CMTS_MIC = 7
 
 #: Settings that a modem tells its CMTS only if an extended CMTS MIC covers them, with what they are.
 TOLD = {
@@ -39,22 +53,32 @@ KEPT = {76: "the switch of the upstream AQM", 91: "the switch of low latency"}
 
 _MIB = "DOCS-QOS3-MIB; docsis-ns3"
 _AGGREGATE = {"up": 70, "down": 71}
+_FLOW = {"up": 24, "down": 25}
 
 
 def aggregate_is_absent(settings: Settings) -> Iterator[Finding]:
-    """Find a flow that names an aggregate that the file does not have."""
+    """Find flows that name an aggregate that the file does not have; those that name the same one together."""
+    naming: dict[tuple[str, int], list[ServiceFlow]] = {}
     for flow in settings.flows:
-        named = flow.aggregate_reference
-        if not named or settings.find_aggregate(flow):
-            continue
-        number = _AGGREGATE[flow.direction]
+        if _names_absent(flow, settings) and (named := flow.aggregate_reference):
+            naming.setdefault((flow.direction, named.value), []).append(flow)
+    for (direction, wanted), flows in naming.items():
+        number, flow_number = _AGGREGATE[direction], _FLOW[direction]
+        own = [f"{flow.reference.value}" if flow.reference else f"at {flow.path}" for flow in flows]
+        first = flows[0].aggregate_reference
+        path = first.path if first else f"{flows[0].path}.36"
+        is_one = len(flows) == 1
+        who = f"service flow{'' if is_one else 's'} {_list(own)}"
+        only = _find_only(direction, settings)
         yield Finding(
             "error",
             "aggregate_absent",
-            named.path,
-            f"The {flow.name} belongs to {DIRECTIONS[flow.direction]} aggregate service flow {named.value}, which the file does"
-            f" not have: no TLV {number} has the reference {named.value}.",
-            f"Add TLV {number} with {number}.1 = {named.value}, or leave {named.path} out.",
+            path,
+            f"The {DIRECTIONS[direction]} {who} {'belongs' if is_one else 'belong'} to {DIRECTIONS[direction]} aggregate service"
+            f" flow {wanted}, which the file does not have: no TLV {number} has the reference {wanted}.",
+            f"Add TLV {number} with {number}.1 = {wanted}, or leave {path if is_one else f'{flow_number}.36 of these flows'} out."
+            if only is None
+            else f"Set {flow_number}.36 of {who} to {only}, the only {DIRECTIONS[direction]} aggregate (TLV {number}).",
             "MULPI C.2.2.7.9",
         )
 
@@ -63,7 +87,7 @@ def low_latency_flow_is_absent(settings: Settings) -> Iterator[Finding]:
     """Find an aggregate whose low-latency flow is not in the file, or does not name the aggregate."""
     for aggregate in settings.aggregates:
         named = aggregate.low_latency_reference
-        flow_type = 24 if aggregate.direction == "up" else 25
+        flow_type = _FLOW[aggregate.direction]
         if not named:
             continue
         flow = settings.find_flow(aggregate.direction, named.value)
@@ -78,6 +102,9 @@ def low_latency_flow_is_absent(settings: Settings) -> Iterator[Finding]:
             )
             continue
         own = flow.aggregate_reference
+        # `aggregate_is_absent` says what to do.
+        if _names_absent(flow, settings) and _find_only(flow.direction, settings):
+            continue
         if own is None or not aggregate.reference or own.value != aggregate.reference.value:
             which = "no aggregate" if own is None else f"aggregate {own.value}"
             wanted = aggregate.reference.value if aggregate.reference else "that of the aggregate"
@@ -102,7 +129,11 @@ def aggregate_has_no_flow(settings: Settings) -> Iterator[Finding]:
             flow.aggregate_reference and flow.aggregate_reference.value == named for flow in flows
         ):
             continue
-        number = 24 if aggregate.direction == "up" else 25
+        if _find_only(aggregate.direction, settings) and any(
+            _names_absent(flow, settings) for flow in flows
+        ):
+            continue
+        number = _FLOW[aggregate.direction]
         yield Finding(
             "warning",
             "aggregate_empty",
@@ -116,22 +147,47 @@ def aggregate_has_no_flow(settings: Settings) -> Iterator[Finding]:
 
 def cmts_does_not_hear(settings: Settings) -> Iterator[Finding]:
     """Find what the modem does not tell its CMTS, since no MIC for the CMTS covers it."""
-    covered = _read_bitmap(settings)
+    document = settings.document
+    extended = _find_extended(settings)
+    covered = _read_bitmap(extended) if extended else set()
+    has_digest = bool(extended and extended.get(3))
+    present = {tlv.type for tlv in document.tlvs}
+    wanted = (present & (COVERED | TOLD.keys() | KEPT.keys())) | {_VENDOR}
+    if has_digest:
+        wanted.discard(_CM_MIC)
+    types = sorted(wanted | covered - {0, _CMTS_MIC, *((_CM_MIC,) if has_digest else ())})
+    bitmap = f"0x{write_bitmap(types)} (bitmap = {types})"
+    advice = (
+        f"Set {extended.path}.2 to {bitmap}, and compute the MICs anew."
+        if extended
+        else f"Add TLV 43 with 43.8 = 0xffffff, 43.6.1 = 1 and 43.6.2 = {bitmap}, and compute the MICs anew."
+    )
+    source = "MULPI C.1.1.18.1.6 as restated by public tools"
+    # Without a digest of its own the extended MIC stands in TLV 7, in place of the CMTS MIC.
+    lost = [
+        number
+        for number in sorted(present & COVERED - covered - {_CM_MIC})
+        if number != _VENDOR or _has_other_extensions(settings)
+    ]
+    if extended and not has_digest and lost:
+        yield Finding(
+            "error",
+            "not_told_to_cmts",
+            f"{extended.path}.2",
+            f"The extended CMTS MIC does not select {_write_types(lost)}. It has no digest of its own (43.6.3), so the CMTS MIC"
+            f" (TLV 7) covers only what it selects: {'this does' if len(lost) == 1 else 'these do'} not reach the CMTS.",
+            advice,
+            source,
+        )
+    why = (
+        "the extended CMTS MIC (43.6) does not select it"
+        if extended
+        else "the file has no extended CMTS MIC (43.6), and the CMTS MIC does not cover it"
+    )
     for number, what in (TOLD | KEPT).items():
-        first = settings.document.get(number)
+        first = document.get(number)
         if first is None or number in covered:
             continue
-        has_extended = bool(_find_extended(settings))
-        why = (
-            "its extended CMTS MIC (43.6) does not select it"
-            if has_extended
-            else "the file has no extended CMTS MIC (43.6)"
-        )
-        advice = (
-            f"Set the bit of type {number} in 43.6.2."
-            if has_extended
-            else f"Add TLV 43 with 43.8 = 0xffffff and a 43.6 whose bitmap selects type {number}."
-        )
         effect = (
             "The modem follows it; the CMTS does not see it."
             if number in KEPT
@@ -141,9 +197,9 @@ def cmts_does_not_hear(settings: Settings) -> Iterator[Finding]:
             "warning" if number in AGGREGATES else "note",
             "not_told_to_cmts",
             first.path,
-            f"TLV {number} ({what}) does not reach the CMTS, since {why} and the CMTS MIC does not cover it. {effect}",
+            f"TLV {number} ({what}) does not reach the CMTS: {why}. {effect}",
             advice,
-            "MULPI C.1.1.18.1.6 as restated by public tools",
+            source,
         )
 
 
@@ -227,7 +283,7 @@ def threshold_is_below_floor(settings: Settings) -> Iterator[Finding]:
                 f"The maximum threshold of the {flow.name} is {write_time(most.value * 1e3)}, below the time of two frames of"
                 f" 2000 B at {write_rate(rate)}, {write_time(ramp.floor)}: the AQM marks from {write_time(ramp.low)} to"
                 f" {write_time(ramp.high)} instead.",
-                f"Set {most.path} to {round(ramp.high / 1e3)}, or leave it out: the result is the same.",
+                f"Set {most.path} to {_write_threshold(ramp.high)}, or leave it out: the result is the same.",
                 f"{_MIB}: floor = 2 · 2000 · 8 / rate",
             )
 
@@ -266,7 +322,7 @@ def protection_is_off_or_early(settings: Settings) -> Iterator[Finding]:
                     f"Queue protection of the {aggregate.name} has a latency threshold of {write_time(threshold.value * 1e3)}, below"
                     f" the delay from which the AQM of the {flow.name} marks ({write_time(low)} to {write_time(high)}): flows go to"
                     " the classic queue after few marks.",
-                    f"Set {threshold.path} to {round(high / 1e3)}, or leave it out.",
+                    f"Set {threshold.path} to {_write_threshold(high)}, or leave it out.",
                     _MIB,
                 )
 
@@ -306,27 +362,91 @@ def low_latency_is_off(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _find_extended(settings: Settings) -> list[bytes]:
-    """Give the bitmaps of extended CMTS MICs."""
-    found = []
-    for tlv in settings.document.all(43):
-        vendor = tlv.get(8)
+def _list(names: Sequence[str]) -> str:
+    """Write names, of many the first."""
+    return join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
+
+
+def _names_absent(flow: ServiceFlow, settings: Settings) -> bool:
+    """Whether a flow names an aggregate that the file does not have."""
+    named = flow.aggregate_reference
+    return named is not None and not any(
+        one.reference and one.reference.value == named.value
+        for one in settings.aggregates
+        if one.direction == flow.direction
+    )
+
+
+def _find_only(direction: str, settings: Settings) -> int | None:
+    """Give the reference of the aggregate of a direction if there is one aggregate."""
+    found = [one for one in settings.aggregates if one.direction == direction]
+    return found[0].reference.value if len(found) == 1 and found[0].reference else None
+
+
+def _find_extended(settings: Settings) -> Tlv | None:
+    """Give the settings of the extended CMTS MIC (43.6)."""
+    for tlv in _list_extensions(settings):
         extended = tlv.get(6)
-        if vendor and vendor.hex == "ffffff" and extended and extended.nested is not None:
-            bitmap = extended.get(2)
-            found.append(bitmap.bytes if bitmap else b"")
-    return found
+        if extended and extended.nested is not None:
+            return extended
+    return None
 
 
-def _read_bitmap(settings: Settings) -> set[int]:
-    """Give the types that extended CMTS MICs select: the most significant bit of the first byte is type 0."""
+def _list_extensions(settings: Settings) -> Iterator[Tlv]:
+    """Give the TLVs 43 of DOCSIS itself."""
+    for tlv in settings.document.all(_VENDOR):
+        vendor = tlv.get(8)
+        if vendor and vendor.hex == "ffffff":
+            yield tlv
+
+
+def _has_other_extensions(settings: Settings) -> bool:
+    """Whether TLVs 43 hold more than the settings of the extended CMTS MIC."""
+    own = sum(
+        all(inner.type in (6, 8) for inner in tlv.nested or ())
+        for tlv in _list_extensions(settings)
+    )
+    return own < sum(1 for _ in settings.document.all(_VENDOR))
+
+
+def _read_bitmap(extended: Tlv) -> set[int]:
+    """Give the types that an extended CMTS MIC selects: the most significant bit of the first byte is type 0."""
+    bitmap = extended.get(2)
     return {
         8 * place + bit
-        for bitmap in _find_extended(settings)
-        for place, byte in enumerate(bitmap)
+        for place, byte in enumerate(bitmap.bytes if bitmap else b"")
         for bit in range(8)
         if byte & 0x80 >> bit
     }
+
+
+def write_bitmap(types: Sequence[int]) -> str:
+    """Write the bitmap that selects types of TLVs, in hexadecimal.
+
+    Examples
+    --------
+    >>> write_bitmap([24, 25, 70])
+    '000000c00000000002'
+    """
+    found = bytearray(max(types, default=-1) // 8 + 1)
+    for number in types:
+        found[number // 8] |= 0x80 >> number % 8
+    return found.hex()
+
+
+def _write_types(types: Sequence[int]) -> str:
+    """Write types of TLVs with their names."""
+    names = [
+        f"{number} ({write_name(name)})" if (name := find_name(f"{number}")) else f"{number}"
+        for number in types
+    ]
+    return f"TLV{'' if len(types) == 1 else 's'} {join_names(names)}"
+
+
+def _write_threshold(time: float) -> str:
+    """Write a threshold of so many ns as the number of the TLV, which is in µs, with its unit."""
+    number = round(time / 1e3)
+    return f"{number} ({number / 1e3:g} ms)"
 
 
 def _find_ramp(aggregate: Aggregate, settings: Settings) -> tuple[ServiceFlow, float, float] | None:

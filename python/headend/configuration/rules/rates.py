@@ -60,6 +60,30 @@ def rate_is_impossible(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+def first_flow_has_no_limit(settings: Settings) -> Iterator[Finding]:
+    """Find a first flow, which takes what no classifier takes, without a rate, a class or an aggregate that has one."""
+    for direction in ("up", "down"):
+        first = next(iter(settings.list_flows(direction)), None)
+        if (
+            first is None
+            or first.rate
+            or first.sustained
+            or first.service_class
+            or first.aggregate_reference
+            or settings.find_aggregate(first)
+        ):
+            continue
+        yield Finding(
+            "warning",
+            "rate_absent",
+            f"{first.path}.8",
+            f"The {first.name}, which carries what no classifier sends elsewhere, has no maximum sustained rate, no service class"
+            " and no aggregate: nothing limits its rate.",
+            f"Set {first.path}.8, or to 0 if no limit is meant.",
+            "MULPI C.2.2.7.2",
+        )
+
+
 def unit_is_beyond_old_modems(settings: Settings) -> Iterator[Finding]:
     """Find a data rate unit: modems before DOCSIS 3.1 read the numbers as bit/s."""
     for bundle in _bundles(settings):
@@ -186,6 +210,7 @@ def _rates(bundle: Bundle) -> Iterator[tuple[int, str, Setting]]:
 
 RULES: tuple[Rule, ...] = (
     rate_is_impossible,
+    first_flow_has_no_limit,
     unit_is_beyond_old_modems,
     limits_contradict,
     grants_exceed_the_rate,

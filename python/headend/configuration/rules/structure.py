@@ -32,6 +32,12 @@ TAKEN_APART = (22, 23, 24, 25, 60, 70, 71)
 
 CM_MIC, CMTS_MIC = 6, 7
 
+#: The TLV that begins and ends an MTA's file, and its value at the end.
+MTA_FILE, MTA_END = 254, 255
+
+#: Types whose length has two bytes, in a modem's file and in an MTA's.
+_LONG, _LONG_OF_MTA = (103, 104), (64,)
+
 _SOURCE = "MULPI C.1 and D.1.2"
 
 
@@ -201,16 +207,39 @@ def rest_is_no_tlv(settings: Settings) -> Iterator[Finding]:
             _SOURCE,
         )
         return
-    number = document.rest[0]
-    said = f", and says that it has {document.rest[1]}" if len(document.rest) > 1 else ""
+    number, left = document.rest[0], len(document.rest)
+    head = 3 if number in (_LONG if document.is_modem else _LONG_OF_MTA) else 2
+    if left < head:
+        told = "has no length"
+    else:
+        length = int.from_bytes(document.rest[1:head], "big")
+        told = (
+            f"has a value of {write_count(length, 'byte')}, so {head + length} bytes are needed with its type and length, and"
+            f" {left} are there"
+        )
     yield Finding(
         "error",
         "rest",
         None,
-        f"The file ends within a TLV: type {number} at offset {document.rest_offset} has {size} left with its type and length{said}.",
+        f"The file ends within a TLV: type {number} at offset {document.rest_offset} {told}.",
         "Take the file from its source again: it is cut short, or a length is wrong.",
         _SOURCE,
     )
+
+
+def end_of_mta_is_absent(settings: Settings) -> Iterator[Finding]:
+    """Find an MTA's file without the TLV that ends it."""
+    document = settings.document
+    marks = [tlv.number for tlv in document.tlvs if tlv.type == MTA_FILE]
+    if not document.is_modem and not document.rest and marks[-1:] != [MTA_END]:
+        yield Finding(
+            "error",
+            "rest",
+            None,
+            f"The file does not end with TLV {MTA_FILE} = {MTA_END}, as the file of a telephone adapter does.",
+            "Take the file from its source again: it is cut short.",
+            "PacketCable provisioning, MTA configuration file",
+        )
 
 
 def settings_follow_the_mics(settings: Settings) -> Iterator[Finding]:
@@ -295,4 +324,4 @@ RULES: tuple[Rule, ...] = (
     file_is_large,
 )
 SIGNED: tuple[Rule, ...] = (mic_is_absent,)
-ANY_FILE: tuple[Rule, ...] = (value_does_not_fit, rest_is_no_tlv)
+ANY_FILE: tuple[Rule, ...] = (value_does_not_fit, rest_is_no_tlv, end_of_mta_is_absent)
