@@ -38,6 +38,7 @@ use serde_json::{Value as Json, json};
 use crate::file::{
     END, File, GENERAL, Kind, MTA_FILE, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value,
 };
+use crate::value::types;
 
 /// Type of the CM MIC.
 pub const CM_MIC: u8 = 6;
@@ -146,7 +147,7 @@ pub enum MicError {
     Bitmap,
     /// The extended MIC would cover a digest that is computed after it.
     #[error(
-        "expected a bitmap in TLV 43.6.2 without TLV {0}, which is computed later, found it selected"
+        "expected type {0} left out of the bitmap in TLV 43.6.2, found it there: TLV {0} is computed after the extended MIC"
     )]
     Circular(u8),
     /// The digest does not fit into its TLV.
@@ -220,7 +221,7 @@ fn cause(file: &File, secret: &[u8]) -> String {
     if is_of(&without(file, CM_MIC), secret) {
         return "the secret is right, but the tool that made it left out TLV 6".to_owned();
     }
-    format!("{OTHER_SECRET}, or TLV 6 alone was computed anew after a change")
+    format!("{OTHER_SECRET}, or the file was changed and only TLV 6 was computed anew")
 }
 
 /// Makes digests anew. Those that the file has are replaced where they stand, if they stand behind
@@ -423,12 +424,10 @@ impl Settings {
     /// The types whose bits are set. The most significant bit of the first byte is type 0, which is
     /// a pad and never selected.
     fn selects(&self) -> Vec<u8> {
-        let bitmap = self.bitmap().unwrap_or_default();
-        let is_set = |number: &u8| {
-            let byte = bitmap.get(usize::from(number / 8));
-            byte.is_some_and(|byte| byte & (0x80 >> (number % 8)) != 0)
-        };
-        (PAD + 1..END).filter(is_set).collect()
+        let is_tlv = |number: &u8| (PAD + 1..END).contains(number);
+        types(self.bitmap().unwrap_or_default())
+            .filter(is_tlv)
+            .collect()
     }
 
     /// Why the digest cannot be computed, if it cannot.

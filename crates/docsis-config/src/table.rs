@@ -91,6 +91,8 @@ pub enum Form {
     U8List,
     /// Numbers of two bytes each.
     U16List,
+    /// Types of TLVs, a bit each: type 0 is the most significant bit of the first byte.
+    TypeBits,
     /// An SNMP object with its value, in BER.
     Varbind,
 }
@@ -108,7 +110,9 @@ impl Form {
             Self::Mac => (6, 6),
             Self::Text => (1, usize::from(u8::MAX)),
             Self::Nested | Self::Varbind => (0, usize::from(u16::MAX)),
-            Self::String | Self::Bytes | Self::U8List | Self::U16List => (0, usize::from(u8::MAX)),
+            Self::String | Self::Bytes | Self::U8List | Self::U16List | Self::TypeBits => {
+                (0, usize::from(u8::MAX))
+            }
         }
     }
 }

@@ -85,6 +85,7 @@ fn show_form(definition: &Definition, unit: Option<Unit>, bytes: &[u8]) -> Shown
                 Shown::wrong_length(bytes, &format!("a multiple of {width} bytes"))
             }
         }
+        Form::TypeBits => show_list(types(bytes).map(|set| number(set.into()))),
         Form::Text => match bytes.split_last() {
             Some((0, text)) => Shown::text(text),
             _ => Shown::problem("it does not end with a zero byte"),
@@ -157,6 +158,11 @@ fn read_form(
             let values: Result<Vec<_>, Refused> = values.iter().map(number).collect();
             Ok(values?.concat())
         }
+        (Form::TypeBits, Json::Array(values)) => {
+            let values: Result<Vec<_>, Refused> = values.iter().map(number).collect();
+            Ok(type_bits(&values?.concat()))
+        }
+        (Form::TypeBits, value) => Ok(type_bits(&number(value)?)),
         (
             Form::U8
             | Form::U16
@@ -245,7 +251,7 @@ pub(crate) fn is_plain(c: char) -> bool {
 /// The numbers of bytes that a form may have; of a list, those of one number.
 fn widths(form: Form) -> &'static [usize] {
     match form {
-        Form::U8 | Form::U8List => &[1],
+        Form::U8 | Form::U8List | Form::TypeBits => &[1],
         Form::U16 | Form::U16List => &[2],
         Form::U24 => &[3],
         Form::U32 => &[4],
@@ -462,6 +468,7 @@ fn expected(definition: &Definition, unit: Option<Unit>) -> String {
         Form::Varbind => snmp::EXAMPLE.to_owned(),
         Form::U8 | Form::U16 | Form::U24 | Form::U32 | Form::U8OrU16 => numbers(),
         Form::U8List | Form::U16List => format!("a list, each of it {}", numbers()),
+        Form::TypeBits => format!("a list of types, each of it {}", numbers()),
         Form::Text | Form::String => "a text".to_owned(),
         Form::Ipv4 => "an IPv4 address such as \"192.0.2.1\"".to_owned(),
         Form::Ipv6 => "an IPv6 address such as \"2001:db8::1\"".to_owned(),
@@ -499,6 +506,25 @@ fn counts(widths: &[usize]) -> String {
         width => format!("{width} bytes"),
     };
     widths.iter().map(count).collect::<Vec<_>>().join(" or ")
+}
+
+/// The types whose bits are set.
+pub(crate) fn types(bits: &[u8]) -> impl Iterator<Item = u8> {
+    let is_set = |number: &u8| {
+        let byte = bits.get(usize::from(number / 8));
+        byte.is_some_and(|byte| byte & (0x80 >> (number % 8)) != 0)
+    };
+    (0..=u8::MAX).filter(is_set)
+}
+
+/// The fewest bytes in which the bits of these types are set.
+fn type_bits(types: &[u8]) -> Vec<u8> {
+    let length = (types.iter().max()).map_or(0, |last| usize::from(last / 8) + 1);
+    let mut bits = vec![0; length];
+    for number in types {
+        bits[usize::from(number / 8)] |= 0x80 >> (number % 8);
+    }
+    bits
 }
 
 /// The big-endian number of at most eight bytes.

@@ -62,6 +62,12 @@ fn allowed(definition: &Definition) -> Vec<Vec<u8>> {
         Form::Bytes | Form::Ipv4 | Form::Ipv6 | Form::Mac | Form::U8List => {
             vec![vec![0; least], vec![0xff; least], vec![0xa5; most]]
         }
+        // Bits of the types 1 to 254.
+        Form::TypeBits => vec![
+            vec![],
+            vec![0x40],
+            [vec![0x7f], vec![0xff; 30], vec![0xfe]].concat(),
+        ],
         // sysContact.0 = "a"
         Form::Varbind => vec![vec![0x30, 13, 6, 8, 43, 6, 1, 2, 1, 1, 4, 0, 4, 1, b'a']],
     }
@@ -90,7 +96,7 @@ fn wrong(definition: &Definition) -> Vec<Vec<u8>> {
 /// Numbers just below and just above its range.
 fn beyond(definition: &Definition) -> Vec<Vec<u8>> {
     let (width, _) = definition.length;
-    let Some((low, high)) = definition.range else {
+    let Some((low, high)) = (definition.range).filter(|_| definition.form != Form::TypeBits) else {
         return Vec::new();
     };
     let beyond = [low.checked_sub(1), Some(high + 1)].into_iter().flatten();

@@ -222,6 +222,11 @@ fn numbers_fit_their_form() {
             Form::U32 | Form::Ipv4 => NO_LIMIT,
             _ => 0,
         };
+        // The numbers of a bitmap are places of its bits, not what its bytes hold.
+        if found.form == Form::TypeBits {
+            assert_eq!(found.range, Some((1, 254)), "{path:?}");
+            continue;
+        }
         if most == 0 {
             assert_eq!((found.range, found.default), (None, None), "{path:?}");
             let is_bytes = found.form == Form::Bytes;

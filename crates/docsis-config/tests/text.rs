@@ -420,3 +420,39 @@ fn the_text_of_a_file_without_integrity_checks_says_so() {
     let signed = File::decode(&[3, 1, 1, 6, 1, 0]);
     assert!(!to_toml(&signed).contains("unsigned"));
 }
+
+#[test]
+fn a_bitmap_of_types_is_written_and_read_as_the_list_of_them() {
+    let file = |bitmap: &str| {
+        let length = bitmap.len() / 2;
+        let (outer, inner) = (length + 12, length + 5);
+        bytes(&format!(
+            "2b{outer:02x} 0803ffffff 06{inner:02x} 010101 02{length:02x}{bitmap}"
+        ))
+    };
+    for (bitmap, written) in [
+        ("000000c00000000002", "bitmap = [24, 25, 70] "),
+        ("", "bitmap = [] "),
+        // Bytes without a bit, and the bits of what is no TLV, are kept.
+        ("0100", "bitmap = \"0x0100\" "),
+        ("80", "bitmap = \"0x80\" "),
+    ] {
+        let bytes = file(bitmap);
+        let page = to_toml(&File::decode(&bytes));
+        assert!(page.contains(written), "{page}");
+        assert_eq!(from_toml(&page).expect("it is a file").encode(), bytes);
+    }
+    let text = |bitmap: &str| {
+        format!(
+            "[[vendor_specific]]\nvendor_id = \"0xffffff\"\nextended_cmts_mic.hmac_type = 1\n\
+             extended_cmts_mic.bitmap = {bitmap}"
+        )
+    };
+    // In any order.
+    let read = from_text(&text("[70, 25, 24]")).map(|file| file.encode());
+    assert_eq!(read, Ok(file("000000c00000000002")));
+    assert_refused(&[(
+        &text("[24, 255]"),
+        "line 4: vendor_specific[1].extended_cmts_mic.bitmap: found 255, expected from 1 to 254",
+    )]);
+}

@@ -78,6 +78,7 @@ FORMS = {
     "mac": "Ethernet address",
     "u8_list": "1-byte numbers",
     "u16_list": "2-byte numbers",
+    "type_bits": "types of TLVs, a bit each",
     "varbind": "SNMP object",
 }
 
@@ -90,6 +91,7 @@ MOST = {
     "u8_or_u16": 0xFFFF,
     "u8_list": 0xFF,
     "u16_list": 0xFFFF,
+    "type_bits": 0xFF,
 }
 
 #: What a simulation does with a TLV, in a word.
@@ -175,6 +177,18 @@ maximum_sustained_rate = "100 Mbit/s"
 - `pad = 3` are three zero bytes between TLVs, `end = true` is TLV 255, and `rest = "0x…"` are bytes at the end that are no TLV.
   `kind = "mta"` at the top is the file of a telephone adapter.
 - `cm_mic` and `cmts_mic` are written as they stand. A secret, or `--mic`, computes them anew.
+
+The extended CMTS MIC tells the CMTS of TLVs that the CMTS MIC does not cover, such as TLV 70. Without a digest (43.6.3) TLV 7
+then covers the listed types alone, so the list holds every type that the CMTS is to see:
+
+```toml
+[[vendor_specific]]                           # TLV 43
+vendor_id = "0xffffff"                        # 43.8: the settings are those of DOCSIS
+extended_cmts_mic.hmac_type = 1               # 43.6.1: HMAC-MD5
+extended_cmts_mic.bitmap = [3, 6, 18, 22, 24, 25, 43, 70] # 43.6.2
+```
+
+TLV 7 is never listed, and TLV 6 only where there is no digest. `headend config check` writes the list for a file.
 
 ## How to read the tables
 
@@ -561,6 +575,6 @@ def _values(row: Row) -> list[dict[str, Any]]:
         values.append({"type": "string", "pattern": pattern, "examples": [example]})
     if meanings:
         values.append({"enum": [*meanings, *row.get("short", {}).values()]})
-    if form.endswith("_list"):
+    if form.endswith("_list") or form == "type_bits":
         values.append({"type": "array", "items": {"anyOf": list(values)}})
     return values

@@ -286,7 +286,7 @@ fn rate_unit(scope: &Scope, table: &DeTable<'_>, depth: usize) -> Option<Vec<u8>
 }
 
 fn is_list(form: Option<Form>) -> bool {
-    matches!(form, Some(Form::U8List | Form::U16List))
+    matches!(form, Some(Form::U8List | Form::U16List | Form::TypeBits))
 }
 
 /// Whether an array is the value of one TLV, which is a list, and not a list of such values.
