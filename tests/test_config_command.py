@@ -585,7 +585,7 @@ def test_another_text_is_no_modem_s_file(command: str) -> None:
 
 
 def test_show_says_that_a_file_is_cut_and_what_an_aggregate_is() -> None:
-    joint = tlv(70, number(1, 1, 2) + number(8, 20_000_000) + tlv(42, number(1, 2, 2)))
+    joint = tlv(70, u16(1, 1) + u32(8, 20_000_000) + tlv(42, u16(1, 2)))
     Path("pair.cm").write_bytes(joint + b"\x18\x30\x01")
     shown = call("show", "pair.cm").stdout
     assert "which ends within a TLV: it is cut short" in shown

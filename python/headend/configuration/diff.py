@@ -202,7 +202,8 @@ def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | Non
                 if changes[place].path == buffer.path and changes[place].kind == "buffer":
                     return place
     rates = [place for place in places if changes[place].kind == "rate"]
-    return (rates or places or [None])[-1]
+    told = rates or places
+    return told[-1] if told else None
 
 
 def _compare_aqm(
