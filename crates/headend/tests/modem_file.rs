@@ -857,7 +857,7 @@ fn what_the_model_does_not_have_is_said_unless_it_is_as_without_it() {
     };
     let is_said = |scenario: &Scenario| {
         let mut warnings = scenario.warnings().iter();
-        warnings.any(|warning| warning.to_string().contains("not simulated"))
+        warnings.any(|warning| warning.contains("not simulated"))
     };
     assert!(!is_said(&with(1522)));
     let other = with(3000);
