@@ -150,7 +150,7 @@ fn buffers_and_aqm_are_those_of_the_file() {
     let off = vec![aqm(vec![number(1, 1, 1)]), buffer(40_000)];
     assert_alike(
         both(up(off), down(vec![])),
-        &keys("upstream.queue.docsis_pie.limit = \"40000 B\"\nupstream.aqm_disabled = true"),
+        &keys("upstream.queue.buffer_control.target = \"40000 B\"\nupstream.aqm_disabled = true"),
     );
     let all_off = vec![up(vec![]), down(vec![]), number(76, 1, 1)];
     assert_alike(file(all_off), &keys("upstream_aqm_disabled = true"));
@@ -379,8 +379,8 @@ fn the_keys_that_a_file_set_are_listed_with_their_tlvs() {
     assert_eq!(
         listed,
         [
-            "upstream.queue.buffer_control.target = 40 kB (UsServiceFlow BufferControl, TLV 24.35)",
-            "upstream.rate = 5 Mbit/s (UsServiceFlow MaxRateSustained, TLV 24.8)",
+            "upstream.queue.buffer_control.target = 40 kB (upstream_service_flow.buffer_control, TLV 24.35)",
+            "upstream.rate = 5 Mbit/s (upstream_service_flow.maximum_sustained_rate, TLV 24.8)",
         ]
     );
     let again = Scenario::parse(&scenario.to_json(), Format::Json, &[], &BTreeMap::new());
@@ -444,7 +444,7 @@ fn further_service_flows_take_what_their_classifiers_say() {
     assert_eq!(
         scenario.warnings(),
         [
-            "link.cable.docsis.config: of the file \"home.cm\": UsServiceFlow[2] RequestOrTxPolicy, TLV 24[2].16: of its bits, 1, 2, 3, 8 are not simulated"
+            "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow[2].request_transmission_policy, TLV 24[2].16: of its bits, 1, 2, 3, 8 are not simulated"
         ]
     );
 }
@@ -540,7 +540,7 @@ fn classifiers_say_what_those_of_the_scenario_say() {
     assert_eq!(of("drop_5"), "null");
     assert!(
         scenario.warnings()[0].contains(
-            "TLV 60[5] is left out: its condition DstMacAddress (TLV 60.10.1) is not simulated"
+            "TLV 60[5] is left out: its condition destination_mac_address (TLV 60.10.1) is not simulated"
         ),
         "{:?}",
         scenario.warnings()
@@ -591,7 +591,7 @@ fn a_service_class_of_the_scenario_lies_beneath_the_file() {
     );
     assert_eq!(
         missing.map(|_| ()),
-        Err("home.cm: UsServiceFlow ServiceClassName, TLV 24.4: no service class is called \"gold\"; expected one of \"silver\", \"class_2_silver\"; the file leaves this service flow to the class: expected its keys in [link.cable.docsis.service_class.gold] (link.cable.docsis.config)".to_owned())
+        Err("home.cm: upstream_service_flow.service_class_name, TLV 24.4: no service class is called \"gold\"; expected one of \"silver\", \"class_2_silver\"; the file leaves this service flow to the class: expected its keys in [link.cable.docsis.service_class.gold] (link.cable.docsis.config)".to_owned())
     );
 }
 
@@ -733,6 +733,7 @@ fn an_error_of_a_file_names_the_file_and_the_place_in_it() {
         file([vec![up, down], more].concat())
     };
     let key = " (link.cable.docsis.config)";
+    let check = "; `headend config check home.cm` lists what is wrong with the file";
     let up = |more: Vec<Tlv>| file(vec![flow(24, 1, 5_000_000, more), flow(25, 2, 0, vec![])]);
     for (bytes, expected) in [
         (
@@ -745,43 +746,43 @@ fn an_error_of_a_file_names_the_file_and_the_place_in_it() {
         ),
         (
             with(vec![number(3, 0, 1)]),
-            format!("home.cm: NetworkAccess, TLV 3: found 0, no access: the modem would forward nothing for its customers; expected 1{key}"),
+            format!("home.cm: network_access_control, TLV 3: found 0, no access: the modem would forward nothing for its customers; expected 1{check}{key}"),
         ),
         (
             up(vec![number(9, 100, 4)]),
-            "home.cm: UsServiceFlow MaxTrafficBurst, TLV 24.9: expected at least 1522 B, one Ethernet frame, found 100 B (link.cable.docsis.upstream.burst)".to_owned(),
+            "home.cm: upstream_service_flow.maximum_traffic_burst, TLV 24.9: expected at least 1522 B, one Ethernet frame, found 100 B (link.cable.docsis.upstream.burst)".to_owned(),
         ),
         (
             up(vec![number(7, 9, 1)]),
-            "home.cm: UsServiceFlow TrafficPriority, TLV 24.7: expected a traffic priority from 0 to 7, found 9 (link.cable.docsis.upstream.priority)".to_owned(),
+            "home.cm: upstream_service_flow.traffic_priority, TLV 24.7: expected a traffic priority from 0 to 7, found 9 (link.cable.docsis.upstream.priority)".to_owned(),
         ),
         (
             up(vec![number(27, 9, 2)]),
-            format!("home.cm: UsServiceFlow UpstreamPeakTrafficRate, TLV 24.27: expected 4 bytes, found 2{key}"),
+            format!("home.cm: upstream_service_flow.peak_traffic_rate, TLV 24.27: expected 4 bytes, found 2{check}{key}"),
         ),
         (
             up(vec![Tlv::new(35, [2, 4, 0])]),
-            format!("home.cm: UsServiceFlow BufferControl, TLV 24.35: expected TLVs that fill it, found bytes that do not: a length in it is wrong{key}"),
+            format!("home.cm: upstream_service_flow.buffer_control, TLV 24.35: expected TLVs that fill it, found bytes that do not: a length in it is wrong{check}{key}"),
         ),
         (
             up(vec![buffer(1_000)]),
-            "home.cm: UsServiceFlow BufferControl, TLV 24.35: expected room for one packet of 1500 B at least (1518 B), found \"1 kB\" (link.cable.docsis.upstream.queue.docsis_pie.limit)".to_owned(),
+            "home.cm: upstream_service_flow.buffer_control, TLV 24.35: expected room for one packet of 1500 B at least (1518 B), found \"1 kB\" (link.cable.docsis.upstream.queue.docsis_pie.limit)".to_owned(),
         ),
         (
             with(vec![flow(24, 1, 0, vec![])]),
-            format!("home.cm: UsServiceFlow[2] UsServiceFlowRef, TLV 24[2].1: 1 is the reference of another upstream service flow already{key}"),
+            format!("home.cm: upstream_service_flow[2].service_flow_reference, TLV 24[2].1: 1 is the reference of another upstream service flow already{check}{key}"),
         ),
         (
             with(vec![classifier(22, 1, 9, vec![expedited()])]),
-            format!("home.cm: UsPacketClass ServiceFlowRef, TLV 22.3: no upstream service flow (TLV 24) of the file has the reference 9{key}"),
+            format!("home.cm: upstream_packet_classifier.service_flow_reference, TLV 22.3: no upstream service flow (TLV 24) of the file has the reference 9{check}{key}"),
         ),
         (
             up(vec![Tlv::nested(40, vec![Tlv::new(6, [0, 2, 0, 1])])]),
-            "home.cm: UsServiceFlow AQMEncodings latency_histogram_bin_edges, TLV 24.40.6: expected ascending upper edges, found 10 us after 20 us (link.cable.docsis.upstream.latency_histogram)".to_owned(),
+            "home.cm: upstream_service_flow.aqm_encodings.latency_histogram_bin_edges, TLV 24.40.6: expected ascending upper edges, found 10 us after 20 us (link.cable.docsis.upstream.latency_histogram)".to_owned(),
         ),
         (
             up(vec![Tlv::nested(40, vec![Tlv::new(6, [0, 2, 0])])]),
-            format!("home.cm: UsServiceFlow AQMEncodings latency_histogram_bin_edges, TLV 24.40.6: expected 2 bytes for each edge, found 3 bytes{key}"),
+            format!("home.cm: upstream_service_flow.aqm_encodings.latency_histogram_bin_edges, TLV 24.40.6: expected 2 bytes for each edge, found 3 bytes{check}{key}"),
         ),
     ] {
         assert_eq!(refuse(bytes), expected);
@@ -815,11 +816,12 @@ fn what_a_file_has_beyond_the_model_is_said_once() {
     assert_eq!(
         scenario.warnings()[0],
         "link.cable.docsis.config: of the file \"home.cm\": the last 2 B are no TLV, and are not read; \
-         UsServiceFlow[2], TLV 24[2] is not active after registration (UsServiceFlow[2] QosParamSetType, TLV 24[2].6): left out; \
-         UsServiceFlow[3] AQMEncodings SFAQMAlgorithm, TLV 24[3].40.3 asks for immediate AQM, which is not simulated: the queue stays the scenario's; \
-         UsServiceFlow[3], TLV 24[3] has no classifier, so that no packet would take it: left out; \
+         upstream_service_flow[2], TLV 24[2] is not active after registration (upstream_service_flow[2].qos_parameter_set_type, TLV 24[2].6): left out; \
+         upstream_service_flow[3].aqm_encodings.algorithm, TLV 24[3].40.3 asks for immediate AQM, which is not simulated: the queue stays the scenario's; \
+         upstream_service_flow[3], TLV 24[3] has no classifier, so that no packet would take it: left out; \
          the file has no downstream service flow (TLV 25): the downstream stays the scenario's; \
-         not simulated: UsServiceFlow MaxConcatenatedBurst (TLV 24.14), UpstreamAggregateServiceFlow (TLV 70)"
+         not simulated: upstream_service_flow.maximum_concatenated_burst (TLV 24.14); \
+         upstream_aggregate_service_flow, TLV 70: no service flow of the file refers to it: not simulated"
     );
 }
 
@@ -865,7 +867,9 @@ fn what_the_model_does_not_have_is_said_unless_it_is_as_without_it() {
     let warnings: Vec<String> = other.warnings().iter().map(ToString::to_string).collect();
     let warnings = warnings.join("\n");
     assert!(
-        warnings.contains("not simulated: UsServiceFlow MaxConcatenatedBurst (TLV 24.14)"),
+        warnings.contains(
+            "not simulated: upstream_service_flow.maximum_concatenated_burst (TLV 24.14)"
+        ),
         "{warnings}"
     );
 }
@@ -1066,7 +1070,7 @@ fn a_value_that_a_scheduling_type_needs_and_the_file_has_not_is_said() {
         let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
         scenario.warnings().join("\n")
     };
-    let start = "link.cable.docsis.config: of the file \"home.cm\": UsServiceFlow[2] SchedulingType, TLV 24[2].15 is without a value that it needs: the model assumes ";
+    let start = "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow[2].scheduling_type, TLV 24[2].15 is without a value that it needs: the model assumes ";
     assert_eq!(
         warnings(6, vec![]),
         format!(
@@ -1104,7 +1108,7 @@ fn a_mask_of_other_interfaces_takes_no_packets_of_customers() {
     assert_eq!(found, "null");
     assert!(
         warnings.contains(
-            "TLV 22 is left out: its condition CMInterfaceMaskEncoding (TLV 22.13) is not simulated"
+            "TLV 22 is left out: its condition cm_interface_mask (TLV 22.13) is not simulated"
         ),
         "{warnings}"
     );
@@ -1128,7 +1132,7 @@ fn a_classifier_of_the_primary_service_flow_that_goes_before_another_is_said() {
         let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
         scenario.warnings().join("\n")
     };
-    let start = "link.cable.docsis.config: of the file \"home.cm\": UsPacketClass[1], TLV 22[1] is left out: it sends packets to the primary service flow, ";
+    let start = "link.cable.docsis.config: of the file \"home.cm\": upstream_packet_classifier[1], TLV 22[1] is left out: it sends packets to the primary service flow, ";
     assert_eq!(
         warnings(1, 2),
         format!("{start}which has what no other claims")
@@ -1136,7 +1140,7 @@ fn a_classifier_of_the_primary_service_flow_that_goes_before_another_is_said() {
     assert_eq!(
         warnings(2, 1),
         format!(
-            "{start}whose classifiers are not simulated; packets that UsPacketClass[2], TLV 22[2] claims too leave the primary service flow"
+            "{start}whose classifiers are not simulated; packets that upstream_packet_classifier[2], TLV 22[2] claims too leave the primary service flow"
         )
     );
 }
@@ -1189,4 +1193,262 @@ fn the_default_buffer_keeps_the_bounds_and_has_room_for_a_packet() {
     };
     assert_eq!(queue("docsis31", "up_3", voice()), "250 ms");
     assert_eq!(queue("docsis31", "upstream", voice()), "100 ms");
+}
+
+/// A file whose upstream service flow has a buffer and a target of DOCSIS-PIE, and is without AQM.
+fn without_aqm(of_all: bool) -> Vec<u8> {
+    let aqm = |number_of_all: Vec<Tlv>| Tlv::nested(40, number_of_all);
+    let target = number(2, 20, 1);
+    let more = if of_all {
+        vec![buffer(40_000), aqm(vec![target])]
+    } else {
+        vec![buffer(40_000), aqm(vec![number(1, 1, 1), target])]
+    };
+    let [_, down] = primary();
+    let mut tlvs = vec![flow(24, 1, 5_000_000, more), down];
+    tlvs.extend(of_all.then(|| number(76, 1, 1)));
+    file(tlvs)
+}
+
+#[test]
+fn a_queue_without_aqm_is_a_buffer_whatever_aqm_the_file_gives() {
+    let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
+    for (of_all, key) in [
+        (false, "upstream.aqm_disabled = true"),
+        (true, "upstream_aqm_disabled = true"),
+    ] {
+        let files = [("home.cm", without_aqm(of_all))];
+        let scenario = parse(&text, &[("modem", "home.cm")], &files);
+        let keys = format!("{RATES}upstream.queue.buffer_control.target = \"40000 B\"\n{key}");
+        assert_eq!(run(&scenario), run(&parse(&line_with(&keys), &[], &[])));
+        assert_eq!(
+            scenario.warnings(),
+            [
+                "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail of 250 ms → buffer_control of 40 kB, AQM off)"
+            ]
+        );
+        // Without a queue in the scenario, it would be DOCSIS-PIE.
+        assert_alike(files[0].1.clone(), &keys);
+    }
+}
+
+#[test]
+fn an_override_of_a_queue_has_its_aqm_whatever_the_file_disables() {
+    let keys =
+        format!("{RATES}upstream.queue.docsis_pie = {{ limit = \"40000 B\", target = \"20 ms\" }}");
+    let by_keys = run(&parse(&line_with(&keys), &[], &[]));
+    for (of_all, tlv) in [
+        (
+            false,
+            "upstream_service_flow.aqm_encodings.aqm_disable, TLV 24.40.1",
+        ),
+        (true, "upstream_aqm_disable, TLV 76"),
+    ] {
+        let files = [("home.cm", without_aqm(of_all))];
+        let overrides = [("modem", "home.cm"), ("queue", "docsis_pie")];
+        let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
+        let text = text.replace("[link.cable", "bottleneck = \"cable.up\"\n[link.cable");
+        let scenario = parse(&text, &overrides, &files);
+        assert_eq!(run(&scenario), by_keys, "{}", scenario.to_json());
+        assert_eq!(
+            scenario.warnings(),
+            [format!(
+                "link.cable.docsis.config: of the file \"home.cm\": {tlv} is not used: an override of upstream.queue goes before it"
+            )]
+        );
+        // An override may disable it again.
+        let off = ("link.cable.docsis.upstream.aqm_disabled", "true");
+        let both = parse(&text, &[overrides[0], overrides[1], off], &files);
+        assert_ne!(run(&both), by_keys);
+    }
+}
+
+#[test]
+fn an_override_of_a_queue_that_only_the_file_has_leaves_the_others_without_aqm() {
+    let [up, down] = primary();
+    let more = vec![buffer(40_000)];
+    let further = flow(24, 3, 1_000_000, more);
+    let take = classifier(22, 1, 3, vec![expedited()]);
+    let bytes = file(vec![up, further, take, down, number(76, 1, 1)]);
+    let queue = "link.cable.docsis.service_flow.up_3.queue";
+    let overrides = [("modem", "home.cm"), (queue, "docsis_pie")];
+    let scenario = parse(LINE, &overrides, &[("home.cm", bytes)]);
+    let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+    let line = &json["link"]["cable"]["docsis"];
+    assert_ne!(line["upstream_aqm_disabled"], true);
+    assert_eq!(line["upstream"]["aqm_disabled"], true);
+    let further = &line["service_flow"]["up_3"];
+    assert_ne!(further["aqm_disabled"], true);
+    assert_eq!(further["queue"]["docsis_pie"]["limit"], "40 kB");
+}
+
+#[test]
+fn a_buffer_that_the_file_leaves_open_stays_the_scenarios() {
+    let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
+    let files = [("home.cm", file(primary().to_vec()))];
+    let scenario = parse(&text, &[("modem", "home.cm")], &files);
+    assert_eq!(
+        scenario.warnings(),
+        [
+            "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow, TLV 24 sets no buffer: the scenario's 250 ms stays"
+        ]
+    );
+    // Nothing is left open where the file has one, or an override writes the queue.
+    let own = flow(24, 1, 5_000_000, vec![buffer(40_000)]);
+    let [_, down] = primary();
+    let with_buffer = [("home.cm", file(vec![own, down]))];
+    let given = parse(&text, &[("modem", "home.cm")], &with_buffer);
+    assert!(!given.warnings()[0].contains("sets no buffer"));
+    let queue = ("link.cable.docsis.upstream.queue.drop_tail.limit", "90 ms");
+    let set = parse(&text, &[("modem", "home.cm"), queue], &files);
+    assert_eq!(set.warnings(), [""; 0]);
+}
+
+#[test]
+fn a_file_for_several_modems_is_said_to_be() {
+    let text = STREET
+        .replace("gold.count = 2", "gold = { count = 100, service_class = \"fast\" }")
+        .replace(
+            "[link.cable.docsis.modem]",
+            "[link.cable.docsis.service_class]\nfast.upstream.rate = \"9 Mbit/s\"\n[link.cable.docsis.modem]",
+        );
+    let files = [("home.cm", file(primary().to_vec()))];
+    let of = |path: &str| {
+        let scenario = parse(&text, &[(path, "home.cm")], &files);
+        let said = scenario.warnings().iter().cloned();
+        said.filter(|warning| warning.contains("configures"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of("modem.gold"),
+        [
+            "link.cable.docsis.modem.gold.config: the file \"home.cm\" configures all 100 modems, whose service classes give only what no file says"
+        ]
+    );
+    assert_eq!(
+        of("link.cable.docsis.config"),
+        [
+            "link.cable.docsis.config: the file \"home.cm\" configures all 101 modems, whose service classes give only what no file says"
+        ]
+    );
+    assert_eq!(of("modem.office"), [""; 0]);
+}
+
+#[test]
+fn a_classifier_of_a_dscp_that_no_flow_has_says_how_to_give_it_one() {
+    let [up, down] = primary();
+    let voice = flow(24, 3, 1_000_000, vec![]);
+    let take = classifier(22, 1, 3, vec![expedited()]);
+    let files = [("home.cm", file(vec![up, voice, take, down]))];
+    let plain = LINE.replace("dscp = 46\n", "");
+    let scenario = parse(&plain, &[("modem", "home.cm")], &files);
+    assert_eq!(
+        scenario.warnings(),
+        [
+            "link.cable.docsis.service_flow.up_3.match: no packet of this scenario's flows matches, so nothing is classified by it; no flow has its DSCP: try `--set flow.NAME.dscp=46`"
+        ]
+    );
+}
+
+/// An upstream aggregate of 20 Mbit/s, or of another limit.
+fn aggregate(reference: u64, limit: Tlv, more: Vec<Tlv>) -> Tlv {
+    let start = [number(1, reference, 2), limit, number(41, 2, 1)];
+    Tlv::nested(70, start.into_iter().chain(more).collect())
+}
+
+#[test]
+fn a_service_flow_without_a_rate_has_the_limits_of_its_aggregate() {
+    let [_, down] = primary();
+    let of_first = || number(36, 1, 2);
+    let limits = vec![
+        number(9, 100_000, 4),
+        number(27, 30, 4),
+        Tlv::nested(42, vec![number(1, 3, 2)]),
+    ];
+    let tlvs = |limit: Tlv| {
+        file(vec![
+            flow(24, 1, 0, vec![of_first()]),
+            flow(24, 3, 1_000_000, vec![of_first(), number(9, 9_000, 4)]),
+            classifier(22, 1, 3, vec![expedited()]),
+            flow(
+                24,
+                4,
+                0,
+                vec![of_first(), number(9, 9_000, 4), number(27, 50_000_000, 4)],
+            ),
+            classifier(22, 2, 4, vec![number(2, 17, 2)]),
+            down.clone(),
+            aggregate(1, limit, limits.clone()),
+        ])
+    };
+    let bytes = tlvs(number(8, 20, 4));
+    let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+    let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+    let line = &json["link"]["cable"]["docsis"];
+    for (found, rate, peak, burst) in [
+        (&line["upstream"], "20 Mbit/s", "30 Mbit/s", "100 kB"),
+        (
+            &line["service_flow"]["up_4"],
+            "20 Mbit/s",
+            "50 Mbit/s",
+            "9 kB",
+        ),
+    ] {
+        assert_eq!(found["rate"], rate);
+        assert_eq!(found["peak"], peak);
+        assert_eq!(found["burst"], burst);
+    }
+    let own = &line["service_flow"]["up_3"];
+    assert_eq!(
+        (&own["rate"], &own["burst"]),
+        (&"1 Mbit/s".into(), &"9 kB".into())
+    );
+    assert_eq!(
+        scenario.warnings()[0],
+        "link.cable.docsis.config: of the file \"home.cm\": upstream_aggregate_service_flow, TLV 70: each of its service flows without a rate of its own gets the aggregate's 20 Mbit/s; that they share it is not simulated, nor is what low latency does to them"
+    );
+    // Without a limit there is nothing to give.
+    let open = parse(
+        LINE,
+        &[("modem", "home.cm")],
+        &[("home.cm", tlvs(number(8, 0, 4)))],
+    );
+    let json: serde_json::Value = serde_json::from_str(&open.to_json()).expect("JSON");
+    assert_eq!(
+        json["link"]["cable"]["docsis"]["upstream"]["burst"],
+        "3044 B"
+    );
+    assert!(
+        open.warnings()[0].contains("TLV 70: that its service flows share limits is not simulated")
+    );
+}
+
+#[test]
+fn an_aggregate_that_is_not_there_is_said() {
+    let [_, down] = primary();
+    let up = flow(24, 1, 5_000_000, vec![number(36, 7, 2)]);
+    let bytes = file(vec![
+        up,
+        down.clone(),
+        aggregate(1, number(8, 20, 4), vec![]),
+    ]);
+    let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+    assert_eq!(
+        scenario.warnings(),
+        [
+            "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow.aggregate_service_flow_reference, TLV 24.36: no upstream aggregate of the file has the reference 7; \
+             upstream_aggregate_service_flow, TLV 70: no service flow of the file refers to it: not simulated"
+        ]
+    );
+    // A service class has a rate of its own.
+    let class = Tlv::new(4, b"gold\0".to_vec());
+    let up = Tlv::nested(24, vec![number(1, 1, 2), class, number(36, 1, 2)]);
+    let bytes = file(vec![up, down, aggregate(1, number(8, 20, 4), vec![])]);
+    let text = line_with("service_class.gold.upstream.rate = \"5 Mbit/s\"");
+    let json = parse(&text, &[("modem", "home.cm")], &[("home.cm", bytes)]).to_json();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(
+        json["link"]["cable"]["docsis"]["upstream"]["rate"],
+        "5 Mbit/s"
+    );
 }

@@ -644,7 +644,7 @@ fn a_classifier_that_takes_nothing_is_warned_of() {
     assert_eq!(
         warnings,
         [
-            "link.cable.docsis.service_flow.voice.match: no packet of this scenario's flows matches, so nothing is classified by it"
+            "link.cable.docsis.service_flow.voice.match: no packet of this scenario's flows matches, so nothing is classified by it; no flow has its DSCP: try `--set flow.NAME.dscp=34`"
         ]
     );
     assert_eq!(parse(OFFICE).expect("it is right").warnings(), [""; 0]);

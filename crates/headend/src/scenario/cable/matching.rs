@@ -151,13 +151,31 @@ fn check_flows(
             }
         }
     }
+    let missing: BTreeMap<&str, u8> = all_rules(modems, changes)
+        .filter_map(|one| Some((one.path.as_str(), only_dscp(&one.classifier)?)))
+        .filter(|(_, dscp)| groups.iter().all(|group| group.dscp != *dscp))
+        .collect();
     let no_packet = idle.into_iter().map(|path| {
+        let advice = (missing.get(path)).map_or(String::new(), |dscp| {
+            format!("; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`")
+        });
         format!(
-            "{path}: no packet of this scenario's flows matches, so nothing is classified by it"
+            "{path}: no packet of this scenario's flows matches, so nothing is classified by it{advice}"
         )
     });
     warnings.extend(no_packet);
     Ok(())
+}
+
+/// The DSCP that a packet must have for a classifier, if there is one.
+fn only_dscp(classifier: &Classifier) -> Option<u8> {
+    const DSCP_BITS: u8 = 0xfc;
+    if let Some(dscp) = &classifier.dscp {
+        return (dscp.from == dscp.to).then_some(dscp.from);
+    }
+    let tos = classifier.tos.as_ref()?;
+    let is_one = tos.mask & DSCP_BITS == DSCP_BITS && tos.low >> 2 == tos.high >> 2;
+    is_one.then_some(tos.low >> 2)
 }
 
 /// The highest priority of those that take a flow belongs to one service flow.

@@ -103,9 +103,10 @@ impl Document {
             let key = format!("{}.config", target.table);
             let bytes = find_file(&key, &target.file, files).map_err(|error| self.locate(error))?;
             let preset = self.preset(&target.line);
-            let file = ModemFile::read(bytes, preset)
-                .map_err(|error| refuse_file(&key, &target.file, error))?;
-            let mut writer = Writer::new(self, &target, preset, &mut queues);
+            let file = ModemFile::read(bytes, preset).map_err(|error| {
+                refuse_file(&key, &target.file, name_check(error, &target.file))
+            })?;
+            let mut writer = Writer::new(self, &target, preset, of_files, &mut queues);
             writer.write(file)?;
             let sentences = writer.sentences();
             read.push((target.clone(), writer.into_read(&key)));
@@ -285,6 +286,15 @@ impl Document {
             self.places.remove(&other);
         }
     }
+}
+
+/// The error of a TLV, with the command that lists all findings of a file.
+fn name_check(mut error: FileError, file: &str) -> FileError {
+    if error.place.is_some() {
+        let more = format!("; `headend config check {file}` lists what is wrong with the file");
+        error.why.push_str(&more);
+    }
+    error
 }
 
 /// The error of a file, with its place.

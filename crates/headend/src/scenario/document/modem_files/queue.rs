@@ -1,8 +1,9 @@
 //! The queue of a service flow whose buffer and AQM a modem's file gives.
 //!
-//! The discipline stays the scenario's, as no file can say it, but for two: a file that asks for
-//! DOCSIS-PIE gets it, and a drop-tail queue gets the sizes of Buffer Control. The parameters of
-//! the discipline stay, too, but for the buffer and the target.
+//! The discipline stays the scenario's, as no file can say it, with three exceptions: a file that
+//! asks for DOCSIS-PIE gets it, a drop-tail queue gets the sizes of Buffer Control, and so does a
+//! DOCSIS-PIE queue whose AQM is disabled. The parameters of the discipline stay, too, except for
+//! the buffer and the target.
 
 use serde_json::{Map, Value, json};
 
@@ -25,6 +26,10 @@ pub(super) struct FileQueue {
     pub(super) base: Value,
     pub(super) buffer: Option<(Size, Place)>,
     pub(super) law: Option<(LatencyControl, Place)>,
+    /// Its AQM is disabled: the queue is a buffer, whatever AQM the file gives.
+    pub(super) is_aqm_disabled: bool,
+    /// An override writes the queue.
+    pub(super) is_set: bool,
     /// An override names the file.
     pub(super) is_override: bool,
 }
@@ -53,7 +58,7 @@ pub(super) struct Outcome {
 }
 
 const DROP_TAIL: &str = "drop_tail";
-const BUFFER_CONTROL: &str = "buffer_control";
+pub(super) const BUFFER_CONTROL: &str = "buffer_control";
 const DOCSIS_PIE: &str = "docsis_pie";
 
 impl Document {
@@ -70,11 +75,12 @@ impl Document {
         let is_own = own.is_some();
         let is_written = (own.as_ref()).is_some_and(|own| !self.is_default_queue(queue, own));
         let is_text = is_own && !queue.is_override;
-        let keeps_kind = is_text || self.is_overridden(&queue.path);
+        let keeps_kind = is_text || queue.is_set;
         let mut wanted = kind.clone();
         let mut place = None;
         if let Some((_, of_law)) = &queue.law
             && kind != DOCSIS_PIE
+            && !queue.is_aqm_disabled
         {
             if keeps_kind {
                 outcome.beside.push(format!(" ({kind}, not {DOCSIS_PIE})"));
@@ -84,7 +90,7 @@ impl Document {
             }
         }
         if let Some((Size::Control(_), of_buffer)) = &queue.buffer
-            && wanted == DROP_TAIL
+            && (wanted == DROP_TAIL || wanted == DOCSIS_PIE && queue.is_aqm_disabled)
             && !keeps_kind
         {
             BUFFER_CONTROL.clone_into(&mut wanted);
@@ -115,9 +121,14 @@ impl Document {
                     }
                     _ => String::new(),
                 };
+                let off = if queue.is_aqm_disabled {
+                    ", AQM off"
+                } else {
+                    ""
+                };
                 outcome
                     .replaced
-                    .push(format!(" ({kind}{limit} → {wanted}{target})"));
+                    .push(format!(" ({kind}{limit} → {wanted}{target}{off})"));
             }
             self.set(&queue.path, json!({ &wanted: {} }), place);
         }
@@ -256,7 +267,7 @@ fn within(buffer: Buffer) -> Option<ByteCount> {
 }
 
 /// The name of a queue as it is written, and its parameters.
-fn split(queue: &Value) -> Option<(String, Map<String, Value>)> {
+pub(super) fn split(queue: &Value) -> Option<(String, Map<String, Value>)> {
     match queue {
         Value::String(kind) => Some((kind.clone(), Map::new())),
         Value::Object(table) => {

@@ -4,18 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::queue::{FileQueue, Size};
+use super::queue::{BUFFER_CONTROL, FileQueue, Size, split};
 use super::{ModemFileRead, Target, refuse_file};
 use crate::link::docsis::preset::Preset;
-use crate::scenario::cable::modem::modem_file::{Buffer, FileError, FileFlow, ModemFile, TlvPlace};
+use crate::scenario::cable::modem::modem_file::{
+    Aggregate, Buffer, FileError, FileFlow, ModemFile, TlvPlace,
+};
 use crate::scenario::cable::{
     Downstream, OneWay, ServiceFlow, Upstream, default_queue, modem_queue,
 };
-use crate::scenario::document::{Document, Place};
+use crate::scenario::document::overrides::is_inside;
+use crate::scenario::document::{Document, Override, Place};
 use crate::scenario::error::{Origin, Problem, ScenarioError};
 use crate::scenario::queue::Queue;
 use crate::scenario::span::Several;
 use crate::time::Duration;
+use crate::units::MaximumRate;
 use crate::units::{ByteCount, Rate, parse_bytes, parse_duration, parse_rate};
 
 /// Writes one file's settings into the document.
@@ -23,6 +27,8 @@ pub(super) struct Writer<'a> {
     document: &'a mut Document,
     target: &'a Target,
     preset: Preset,
+    /// Overrides of names that only files have: they are put in place after the files.
+    of_files: &'a [Override],
     /// Keys of the text that the file replaces.
     replaced: Vec<String>,
     /// Keys of the text that go before the file.
@@ -74,12 +80,14 @@ impl<'a> Writer<'a> {
         document: &'a mut Document,
         target: &'a Target,
         preset: Preset,
+        of_files: &'a [Override],
         queues: &'a mut Vec<FileQueue>,
     ) -> Self {
         Self {
             document,
             target,
             preset,
+            of_files,
             replaced: Vec::new(),
             beside: Vec::new(),
             kept: Vec::new(),
@@ -91,8 +99,9 @@ impl<'a> Writer<'a> {
 
 impl Writer<'_> {
     /// Writes all of it.
-    pub(super) fn write(&mut self, file: ModemFile) -> Result<(), ScenarioError> {
-        self.notes = file.notes;
+    pub(super) fn write(&mut self, mut file: ModemFile) -> Result<(), ScenarioError> {
+        self.notes = std::mem::take(&mut file.notes);
+        self.prefer_set_queues(&mut file);
         if file.flows.iter().any(|flow| flow.direction == OneWay::Up) {
             let key = "upstream_aqm_disabled";
             let (value, place) = match file.upstream_aqm_disabled {
@@ -103,15 +112,20 @@ impl Writer<'_> {
         }
         let mut has_primary = [false; 2];
         let mut further = Vec::new();
+        let mut members = vec![Members::default(); file.aggregates.len()];
         for flow in file.flows {
             let direction = flow.direction.index();
-            let keys = self.keys_of(&flow)?;
+            let mut keys = self.keys_of(&flow)?;
+            self.limit_by_aggregate(&flow, &mut keys, &file.aggregates, &mut members);
             if std::mem::replace(&mut has_primary[direction], true) {
                 further.push((flow, keys));
             } else {
                 self.write_primary(&flow, &keys, file.default_buffer.as_ref());
             }
         }
+        let aggregates = file.aggregates.iter().zip(members);
+        self.notes
+            .extend(aggregates.map(|(aggregate, members)| say_aggregate(aggregate, members)));
         self.leave_out("service_flow", |direction| has_primary[direction.index()]);
         self.leave_out("drop", |_| has_primary[0]);
         let mut names: Vec<String> = Vec::new();
@@ -132,10 +146,93 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Takes "AQM disabled" (TLVs 40.1 and 76) from the service flows whose queue an override
+    /// writes: it goes before the file.
+    fn prefer_set_queues(&mut self, file: &mut ModemFile) {
+        let paths = self.flow_paths(&file.flows);
+        let is_set: Vec<bool> = paths.iter().map(|path| self.is_queue_set(path)).collect();
+        let of_upstream = |flow: &FileFlow| flow.direction == OneWay::Up;
+        let is_any_upstream =
+            (file.flows.iter().zip(&is_set)).any(|(flow, is_set)| *is_set && of_upstream(flow));
+        if is_any_upstream && let Some((true, place)) = file.upstream_aqm_disabled.clone() {
+            // The others have it each on its own.
+            file.upstream_aqm_disabled = None;
+            for flow in file.flows.iter_mut().filter(|flow| of_upstream(flow)) {
+                flow.keys.aqm_disabled = Some(true);
+                flow.places.insert("aqm_disabled", place.clone());
+            }
+        }
+        for ((flow, path), is_set) in file.flows.iter_mut().zip(&paths).zip(is_set) {
+            if !is_set || flow.keys.aqm_disabled != Some(true) {
+                continue;
+            }
+            flow.keys.aqm_disabled = None;
+            if let Some(place) = flow.places.remove("aqm_disabled") {
+                self.notes.push(format!(
+                    "{place} is not used: an override of {}.queue goes before it",
+                    self.short(path)
+                ));
+            }
+        }
+    }
+
+    /// The paths of the service flows of a file; of one that several modems get, the first.
+    fn flow_paths(&self, flows: &[FileFlow]) -> Vec<String> {
+        let mut has_primary = [false; 2];
+        let mut names = Vec::new();
+        let mut paths = Vec::new();
+        for flow in flows {
+            let direction = flow.direction;
+            paths.push(
+                if std::mem::replace(&mut has_primary[direction.index()], true) {
+                    let name = name_of(flow, &names);
+                    let table = self.target.further.first().unwrap_or(&self.target.table);
+                    let path = format!("{table}.service_flow.{name}");
+                    names.push(name);
+                    path
+                } else {
+                    format!("{}.{}stream", self.target.table, direction.name())
+                },
+            );
+        }
+        paths
+    }
+
+    /// Whether an override writes the queue of the service flow at `path`, at the modem or, where
+    /// the modem has none, at its line.
+    fn is_queue_set(&self, path: &str) -> bool {
+        let own = format!("{path}.queue");
+        let is_later = |(other, _): &Override| {
+            *other == own || is_inside(other, &own) || is_inside(&own, other)
+        };
+        if self.document.is_overridden(&own) || self.of_files.iter().any(is_later) {
+            return true;
+        }
+        let of_line = (path.strip_prefix(&self.target.table))
+            .filter(|below| *below == ".upstream" || *below == ".downstream")
+            .map(|below| format!("{}{below}.queue", self.target.line));
+        of_line.is_some_and(|of_line| {
+            self.document.at(&own).is_none() && self.document.is_overridden(&of_line)
+        })
+    }
+
+    /// Whether the service flow at `path` has no AQM, as the keys say it.
+    fn is_aqm_disabled(&self, path: &str, direction: OneWay) -> bool {
+        let Target { line, table, .. } = self.target;
+        let says = |key: String| self.document.at(&key).and_then(Value::as_bool);
+        let of_modem = || {
+            let key = "upstream_aqm_disabled";
+            says(format!("{table}.{key}")).or_else(|| says(format!("{line}.{key}")))
+        };
+        says(format!("{path}.aqm_disabled")) == Some(true)
+            || direction == OneWay::Up && of_modem() == Some(true)
+    }
+
     /// The warnings about this file.
     pub(super) fn sentences(&self) -> Vec<String> {
         let file = &self.target.file;
         let mut found = Vec::new();
+        found.extend(self.many_modems());
         if !self.replaced.is_empty() {
             found.push(format!(
                 "the file \"{file}\" replaces {}",
@@ -193,6 +290,43 @@ impl Writer<'_> {
         default.is_some_and(|default| is_same(found, &default))
     }
 
+    /// Says that an override names one file for several modems.
+    fn many_modems(&self) -> Option<String> {
+        let Target {
+            line,
+            table,
+            file,
+            further,
+            is_override,
+            ..
+        } = self.target;
+        let tables = if table == line {
+            further.as_slice()
+        } else {
+            std::slice::from_ref(table)
+        };
+        let count = |table: &String| {
+            let count = self.document.at(&format!("{table}.count"));
+            count.and_then(Value::as_u64).unwrap_or(1)
+        };
+        let modems: u64 = tables.iter().map(count).sum();
+        if !is_override || modems < 2 {
+            return None;
+        }
+        let has_classes = |table: &String| {
+            let has = |key: &str| self.document.at(&format!("{table}.{key}")).is_some();
+            has("mix") || has("service_class")
+        };
+        let classes = if tables.iter().any(has_classes) {
+            ", whose service classes give only what no file says"
+        } else {
+            ""
+        };
+        Some(format!(
+            "the file \"{file}\" configures all {modems} modems{classes}"
+        ))
+    }
+
     /// The values that a file gives a service flow by its keys, on those of its service class. Each
     /// has its place in the file, unless it is the class's.
     fn keys_of(&mut self, flow: &FileFlow) -> Result<Keys, ScenarioError> {
@@ -210,6 +344,48 @@ impl Writer<'_> {
             keys.insert(key, (value, place));
         }
         Ok(keys)
+    }
+
+    /// Gives a service flow without a rate of its own the limits of its aggregate.
+    fn limit_by_aggregate(
+        &mut self,
+        flow: &FileFlow,
+        keys: &mut Keys,
+        aggregates: &[Aggregate],
+        members: &mut [Members],
+    ) {
+        let Some((reference, place)) = &flow.aggregate else {
+            return;
+        };
+        let is_its = |aggregate: &Aggregate| {
+            aggregate.direction == flow.direction && aggregate.reference == Some(*reference)
+        };
+        let Some(found) = aggregates.iter().position(is_its) else {
+            self.notes.push(format!(
+                "{place}: no {}stream aggregate of the file has the reference {reference}",
+                flow.direction.name()
+            ));
+            return;
+        };
+        let (aggregate, members) = (&aggregates[found], &mut members[found]);
+        members.all += 1;
+        let is_open = |keys: &Keys, key: &str| {
+            let found = keys.get(key);
+            found.is_none_or(|(value, _)| *value == json!(MaximumRate::Unlimited))
+        };
+        if !is_open(keys, "rate") || aggregate.limit().is_none() {
+            return;
+        }
+        members.limited += 1;
+        let Value::Object(limits) = json!(aggregate.keys) else {
+            unreachable!("keys are a table")
+        };
+        for (key, value) in limits {
+            if is_open(keys, &key) {
+                let place = aggregate.places.get(key.as_str()).cloned();
+                keys.insert(key, (value, place));
+            }
+        }
     }
 
     /// The keys that a service class gives service flows of a direction.
@@ -439,6 +615,10 @@ impl Writer<'_> {
             .law
             .as_ref()
             .map(|(law, place)| (*law, self.place(place)));
+        let is_aqm_disabled = self.is_aqm_disabled(path, flow.direction);
+        if buffer.is_none() && (law.is_none() || is_aqm_disabled) {
+            self.note_kept_buffer(path, flow);
+        }
         if buffer.is_none() && law.is_none() {
             return;
         }
@@ -447,6 +627,8 @@ impl Writer<'_> {
             base,
             buffer,
             law,
+            is_aqm_disabled,
+            is_set: self.is_queue_set(path),
             is_override: self.target.is_override,
         };
         let short = self.short(&queue.path);
@@ -461,6 +643,35 @@ impl Writer<'_> {
         self.beside.extend(named(outcome.beside));
         self.notes.extend(named(outcome.notes));
         self.queues.push(queue);
+    }
+
+    /// Says that an upstream queue keeps the buffer that the scenario writes, where the file gives
+    /// none: `headend config show` has the specification's default in its place.
+    fn note_kept_buffer(&mut self, path: &str, flow: &FileFlow) {
+        if flow.direction == OneWay::Down || self.is_queue_set(path) {
+            return;
+        }
+        let own = self.document.at(&format!("{path}.queue"));
+        let is_primary = path.strip_prefix(&self.target.table) == Some(".upstream");
+        let of_line = || {
+            let line = is_primary.then_some(&self.target.line)?;
+            self.document.at(&format!("{line}.upstream.queue"))
+        };
+        let written = own.or_else(of_line).and_then(split);
+        let size = written.and_then(|(kind, parameters)| {
+            let key = if kind == BUFFER_CONTROL {
+                "target"
+            } else {
+                "limit"
+            };
+            parameters.get(key).map(show)
+        });
+        if let Some(size) = size {
+            self.notes.push(format!(
+                "{} sets no buffer: the scenario's {size} stays",
+                flow.place
+            ));
+        }
     }
 
     /// What the faster of the two rates of the service flow at `path` carries in a time, but room for
@@ -592,6 +803,32 @@ impl Writer<'_> {
     fn short(&self, path: &str) -> String {
         let short = path.strip_prefix(&self.target.line).unwrap_or(path);
         short.trim_start_matches('.').to_owned()
+    }
+}
+
+/// How many service flows an aggregate has, and how many of them have its limits.
+#[derive(Debug, Clone, Copy, Default)]
+struct Members {
+    all: usize,
+    limited: usize,
+}
+
+/// What a run makes of an aggregate.
+fn say_aggregate(aggregate: &Aggregate, members: Members) -> String {
+    let place = &aggregate.place;
+    if members.all == 0 {
+        return format!("{place}: no service flow of the file refers to it: not simulated");
+    }
+    let low_latency = if aggregate.has_low_latency {
+        ", nor is what low latency does to them"
+    } else {
+        ""
+    };
+    match aggregate.limit() {
+        Some(rate) if members.limited > 0 => format!(
+            "{place}: each of its service flows without a rate of its own gets the aggregate's {rate}; that they share it is not simulated{low_latency}"
+        ),
+        _ => format!("{place}: that its service flows share limits is not simulated{low_latency}"),
     }
 }
 

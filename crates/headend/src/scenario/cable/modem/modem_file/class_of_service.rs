@@ -31,6 +31,7 @@ pub(super) fn read(
         places: BTreeMap::new(),
         buffer: None,
         law: None,
+        aggregate: None,
         classifiers: Vec::new(),
     });
     let maximum = |number: u64| match number {
@@ -72,6 +73,7 @@ pub(super) fn read(
     }
     Ok(ModemFile {
         flows: vec![up, down],
+        aggregates: Vec::new(),
         drops: Vec::new(),
         upstream_aqm_disabled: None,
         default_buffer: None,

@@ -205,10 +205,7 @@ fn has_customers(mask: &[u8]) -> bool {
 fn call(node: &Node<'_>) -> String {
     let numbers: Vec<String> = node.types().iter().map(u8::to_string).collect();
     let numbers = numbers.join(".");
-    match name_of(node.types()) {
-        Some(name) => format!("{name} (TLV {numbers})"),
-        None => format!("TLV {numbers}"),
-    }
+    format!("{} (TLV {numbers})", name_of(node.types()))
 }
 
 /// Conditions on IPv4 and what it carries.

@@ -25,6 +25,8 @@ pub(in crate::scenario) struct FileFlow {
     pub(in crate::scenario) buffer: Option<(Buffer, TlvPlace)>,
     /// The AQM that it asks for.
     pub(in crate::scenario) law: Option<(LatencyControl, TlvPlace)>,
+    /// The reference of the aggregate that it is part of.
+    pub(in crate::scenario) aggregate: Option<(u16, TlvPlace)>,
     pub(in crate::scenario) classifiers: Vec<(Classifier, TlvPlace)>,
 }
 
@@ -60,6 +62,7 @@ const BURST: u8 = 9;
 const RESERVED_RATE: u8 = 10;
 const PEAK_RATE: u8 = 27;
 const BUFFER_CONTROL: u8 = 35;
+const AGGREGATE: u8 = 36;
 const AQM: u8 = 40;
 const RATE_UNIT: u8 = 41;
 
@@ -139,49 +142,32 @@ fn read_flow(
         places: BTreeMap::new(),
         buffer: None,
         law: None,
+        aggregate: None,
         classifiers: Vec::new(),
     };
-    let unit = match first(parts, RATE_UNIT) {
-        None => 1,
-        Some(unit) => match unit.uint(1)? {
-            power @ 0..=3 => 1000_u64.pow(power as u32),
-            other => {
-                let why = format!(
-                    "expected a unit from 0 to 3 (bit/s, kbit/s, Mbit/s, Gbit/s), found {other}"
-                );
-                return Err(unit.refuse(why));
-            }
-        },
-    };
-    let maximum = |number: u64| match number {
-        0 => MaximumRate::Unlimited,
-        number => MaximumRate::Rate(Rate(number * unit)),
-    };
+    let unit = read_unit(parts)?;
     let keys = &mut flow.keys;
     for part in parts {
+        if let Some(key) = read_limit(part, unit, keys)? {
+            flow.places.insert(key, part.place());
+            continue;
+        }
         let key = match part.number() {
             PRIORITY => {
                 keys.priority = Some(part.uint(1)? as u8);
                 "priority"
             }
-            SUSTAINED_RATE => {
-                keys.rate = Some(maximum(part.uint(4)?));
-                "rate"
-            }
-            BURST => {
-                keys.burst = Some(ByteCount(part.uint(4)?));
-                "burst"
-            }
             RESERVED_RATE => {
                 keys.minimum_reserved = Some(Rate(part.uint(4)? * unit));
                 "minimum_reserved"
             }
-            PEAK_RATE => {
-                keys.peak = Some(maximum(part.uint(4)?));
-                "peak"
-            }
             BUFFER_CONTROL => {
                 flow.buffer = Some((read_buffer(part)?, part.place()));
+                continue;
+            }
+            // Older files have nested TLVs here.
+            AGGREGATE if part.all_bytes().len() == 2 => {
+                flow.aggregate = Some((part.uint(2)? as u16, part.place()));
                 continue;
             }
             AQM => {
@@ -196,6 +182,49 @@ fn read_flow(
         scheduling::read(node, parts, &mut flow, notes)?;
     }
     Ok(flow)
+}
+
+/// What the numbers of rates count: bit/s, or a power of a thousand of it.
+pub(super) fn read_unit(parts: &[Node<'_>]) -> Result<u64, FileError> {
+    let Some(unit) = first(parts, RATE_UNIT) else {
+        return Ok(1);
+    };
+    match unit.uint(1)? {
+        power @ 0..=3 => Ok(1000_u64.pow(power as u32)),
+        other => {
+            let why = format!(
+                "expected a unit from 0 to 3 (bit/s, kbit/s, Mbit/s, Gbit/s), found {other}"
+            );
+            Err(unit.refuse(why))
+        }
+    }
+}
+
+/// Reads a limit that service flows and aggregates have alike, and says which key it is.
+pub(super) fn read_limit(
+    part: &Node<'_>,
+    unit: u64,
+    keys: &mut Keys,
+) -> Result<Option<&'static str>, FileError> {
+    let maximum = |number: u64| match number {
+        0 => MaximumRate::Unlimited,
+        number => MaximumRate::Rate(Rate(number * unit)),
+    };
+    Ok(Some(match part.number() {
+        SUSTAINED_RATE => {
+            keys.rate = Some(maximum(part.uint(4)?));
+            "rate"
+        }
+        BURST => {
+            keys.burst = Some(ByteCount(part.uint(4)?));
+            "burst"
+        }
+        PEAK_RATE => {
+            keys.peak = Some(maximum(part.uint(4)?));
+            "peak"
+        }
+        _ => return Ok(None),
+    }))
 }
 
 fn read_buffer(node: &Node<'_>) -> Result<Buffer, FileError> {

@@ -4,9 +4,10 @@
 //! errors. Putting the keys into the scenario is the work of the document.
 //!
 //! [`place`] says where a TLV stands, [`flow`] reads service flows, [`scheduling`] what they may
-//! send without requests, [`classifier`] which packets they take, and [`class_of_service`] the files
-//! of DOCSIS 1.0.
+//! send without requests, [`aggregate`] the limits that they share, [`classifier`] which packets they
+//! take, and [`class_of_service`] the files of DOCSIS 1.0.
 
+mod aggregate;
 mod class_of_service;
 mod classifier;
 mod flow;
@@ -18,6 +19,7 @@ use std::collections::BTreeSet;
 
 use docsis_config::{File, Kind};
 
+pub(in crate::scenario) use aggregate::Aggregate;
 pub(in crate::scenario) use flow::{Buffer, FileFlow, LatencyControl};
 pub(in crate::scenario) use place::{FileError, TlvPlace};
 
@@ -33,6 +35,8 @@ use crate::time::Duration;
 pub(in crate::scenario) struct ModemFile {
     /// Service flows in the order of the file. The first of each direction is the primary one.
     pub(in crate::scenario) flows: Vec<FileFlow>,
+    /// Aggregates that service flows refer to.
+    pub(in crate::scenario) aggregates: Vec<Aggregate>,
     /// Upstream drop classifiers by name.
     pub(in crate::scenario) drops: Vec<(String, Classifier, TlvPlace)>,
     /// Whether AQM is disabled on all upstream service flows (TLV 76).
@@ -108,6 +112,7 @@ impl ModemFile {
         let flows = flow::read_flows(top, &mut inactive, &mut notes)?;
         let mut read = Self {
             flows,
+            aggregates: aggregate::read(top)?,
             drops: Vec::new(),
             upstream_aqm_disabled: None,
             default_buffer: None,

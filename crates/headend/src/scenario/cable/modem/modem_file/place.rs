@@ -1,11 +1,13 @@
 //! Where a TLV stands in a modem's file, as errors and warnings name it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use docsis_config::{Tlv, Value, definition};
 
-/// The place of a TLV: `UsServiceFlow[1] MaxRateSustained, TLV 24[1].8`. `[1]` counts TLVs of one
-/// type beside each other, where there are several.
+/// The place of a TLV: `upstream_service_flow[1].maximum_sustained_rate, TLV 24[1].8`. `[1]` counts
+/// TLVs of one type beside each other, where there are several. The names are those of
+/// `headend config show`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::scenario) struct TlvPlace {
     names: String,
@@ -61,19 +63,17 @@ impl TlvPlace {
         let number = types.last().copied().unwrap_or_default();
         let dot = if self.numbers.is_empty() { "" } else { "." };
         let numbers = format!("{}{dot}{number}{nth}", self.numbers);
-        let space = if self.names.is_empty() { "" } else { " " };
-        let names = match name_of(types) {
-            Some(name) => format!("{}{space}{name}{nth}", self.names),
-            None => self.names.clone(),
-        };
+        let names = format!("{}{dot}{}{nth}", self.names, name_of(types));
         Self { names, numbers }
     }
 }
 
-/// What operators call a TLV.
-pub(super) fn name_of(types: &[u8]) -> Option<&'static str> {
-    let found = definition(types)?;
-    Some(found.aliases.first().unwrap_or(&found.name))
+/// The name of a TLV; of one without a definition, `tlv_213`.
+pub(super) fn name_of(types: &[u8]) -> Cow<'static, str> {
+    match definition(types) {
+        Some(found) => Cow::Borrowed(found.name.as_str()),
+        None => Cow::Owned(format!("tlv_{}", types.last().copied().unwrap_or_default())),
+    }
 }
 
 impl fmt::Display for TlvPlace {

@@ -1,5 +1,6 @@
 //! What a modem's file has and the model does not: said once, in one sentence.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use docsis_config::definition;
@@ -12,11 +13,14 @@ use super::place::{Node, name_of};
 const MOST_NAMES: usize = 12;
 
 /// Types below which everything is about service flows, known or not.
-const OF_FLOWS: [u8; 4] = [24, 25, 70, 71];
+const OF_FLOWS: [u8; 2] = [24, 25];
 
-/// Types of which a note says more: what a classifier cannot be without, and the network access that
-/// a modem must have.
-const SAID_ELSEWHERE: [u8; 4] = [NETWORK_ACCESS, 22, 23, 60];
+/// Types of which a note says more: what a classifier cannot be without, the network access that a
+/// modem must have, and aggregates.
+const SAID_ELSEWHERE: [u8; 6] = [NETWORK_ACCESS, 22, 23, 60, 70, 71];
+
+/// A service flow's reference to its aggregate, of which a note says more.
+const AGGREGATE_REFERENCE: u8 = 36;
 
 /// A sentence about the TLVs that would change the line and are not simulated. One that says what
 /// would be without it changes nothing.
@@ -39,7 +43,10 @@ pub(super) fn list(top: &[Node<'_>]) -> Option<String> {
 
 fn collect(node: &Node<'_>, found: &mut BTreeSet<Vec<u8>>) {
     let types = node.types();
-    if SAID_ELSEWHERE.contains(&types[0]) {
+    let is_reference = OF_FLOWS.contains(&types[0])
+        && types[1..] == [AGGREGATE_REFERENCE]
+        && node.all_bytes().len() == 2;
+    if SAID_ELSEWHERE.contains(&types[0]) || is_reference {
         return;
     }
     let is_said = match definition(types) {
@@ -55,15 +62,11 @@ fn collect(node: &Node<'_>, found: &mut BTreeSet<Vec<u8>>) {
     }
 }
 
-/// `UsServiceFlow MaxConcatenatedBurst (TLV 24.14)`.
+/// `upstream_service_flow.maximum_concatenated_burst (TLV 24.14)`.
 fn call(types: &[u8]) -> String {
     let numbers: Vec<String> = types.iter().map(u8::to_string).collect();
-    let names: Vec<&str> = (1..=types.len())
-        .filter_map(|length| name_of(&types[..length]))
+    let names: Vec<Cow<'_, str>> = (1..=types.len())
+        .map(|length| name_of(&types[..length]))
         .collect();
-    let numbers = numbers.join(".");
-    if names.len() < types.len() {
-        return format!("TLV {numbers}");
-    }
-    format!("{} (TLV {numbers})", names.join(" "))
+    format!("{} (TLV {})", names.join("."), numbers.join("."))
 }

@@ -1,0 +1,67 @@
+//! Aggregate service flows of a modem's file (TLVs 70 and 71): limits that several service flows
+//! share.
+
+use std::collections::BTreeMap;
+
+use super::flow::{read_limit, read_unit};
+use super::place::{FileError, Node, TlvPlace, first};
+use crate::scenario::cable::service_flow::{Keys, OneWay};
+use crate::units::{MaximumRate, Rate};
+
+/// An aggregate service flow of a file.
+#[derive(Debug)]
+pub(in crate::scenario) struct Aggregate {
+    pub(in crate::scenario) direction: OneWay,
+    /// The number by which service flows refer to it.
+    pub(in crate::scenario) reference: Option<u16>,
+    pub(in crate::scenario) place: TlvPlace,
+    /// Its rate, peak rate and burst.
+    pub(in crate::scenario) keys: Keys,
+    /// Where the file gives them, by the names of the keys.
+    pub(in crate::scenario) places: BTreeMap<&'static str, TlvPlace>,
+    pub(in crate::scenario) has_low_latency: bool,
+}
+
+impl Aggregate {
+    /// Its rate, if it has one.
+    pub(in crate::scenario) fn limit(&self) -> Option<Rate> {
+        self.keys.rate.and_then(MaximumRate::limit)
+    }
+}
+
+const UPSTREAM: u8 = 70;
+const DOWNSTREAM: u8 = 71;
+
+// Sub-TLVs of aggregates.
+const REFERENCE: u8 = 1;
+const LOW_LATENCY: u8 = 42;
+
+/// Reads the aggregates of a file. One that cannot be taken apart has no limits.
+pub(super) fn read(top: &[Node<'_>]) -> Result<Vec<Aggregate>, FileError> {
+    let mut found = Vec::new();
+    for node in top {
+        let direction = match node.number() {
+            UPSTREAM => OneWay::Up,
+            DOWNSTREAM => OneWay::Down,
+            _ => continue,
+        };
+        let parts = node.children();
+        let reference = first(&parts, REFERENCE).map(|part| part.uint(2));
+        let mut aggregate = Aggregate {
+            direction,
+            reference: reference.transpose()?.map(|number| number as u16),
+            place: node.place(),
+            keys: Keys::default(),
+            places: BTreeMap::new(),
+            has_low_latency: first(&parts, LOW_LATENCY).is_some(),
+        };
+        let unit = read_unit(&parts)?;
+        for part in &parts {
+            if let Some(key) = read_limit(part, unit, &mut aggregate.keys)? {
+                aggregate.places.insert(key, part.place());
+            }
+        }
+        found.push(aggregate);
+    }
+    Ok(found)
+}
