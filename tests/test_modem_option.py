@@ -206,7 +206,7 @@ def test_the_page_says_what_the_file_set_replaced_and_has_beyond_the_model(folde
     assert {
         "key": "upstream.rate",
         "value": "10 Mbit/s",
-        "tlv": "UsServiceFlow MaxRateSustained, TLV 24.8",
+        "tlv": "upstream_service_flow.maximum_sustained_rate, TLV 24.8",
     } in read["set"]
     assert read["replaced"] == [
         "upstream.rate (5 Mbit/s → 10 Mbit/s)",
@@ -214,9 +214,10 @@ def test_the_page_says_what_the_file_set_replaced_and_has_beyond_the_model(folde
     ]
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert f"What the modem's file {file} set" in page
-    assert "<td>UsServiceFlow MaxRateSustained, TLV 24.8</td>" in page
+    assert "<td>upstream_service_flow.maximum_sustained_rate, TLV 24.8</td>" in page
     assert "upstream.rate (5" in page
-    assert page.count("not simulated: UpstreamAggregateServiceFlow (TLV 70)") == 2
+    text = "upstream_aggregate_service_flow, TLV 70: no service flow of the file refers to it"
+    assert page.count(f"{text}: not simulated") == 2
 
 
 def test_the_advice_names_the_tlvs_of_the_file(folder: Path) -> None:

@@ -248,7 +248,7 @@ impl Writer<'_> {
         if !self.kept.is_empty() {
             found.push(format!(
                 "the scenario has read another file before, and the file \"{file}\" leaves open what may be of that: {}",
-                join(&self.kept, ", ")
+                join(&self.kept, ", ", MOST_SAID)
             ));
         }
         if !self.notes.is_empty() {
