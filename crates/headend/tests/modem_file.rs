@@ -270,7 +270,7 @@ fn a_key_of_an_override_goes_before_the_file_and_the_file_before_the_text() {
     assert_eq!(
         by_text.warnings(),
         [
-            "link.cable.docsis.config: keys of the scenario go before the file \"home.cm\": upstream.rate (9 Mbit/s, not 5 Mbit/s)"
+            "link.cable.docsis.config: keys of the scenario or of --set go before the file \"home.cm\": upstream.rate (9 Mbit/s, not 5 Mbit/s)"
         ]
     );
 }
@@ -446,6 +446,39 @@ fn further_service_flows_take_what_their_classifiers_say() {
         [
             "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow[2].request_transmission_policy, TLV 24[2].16: of its bits, 1, 2, 3, 8 are not simulated"
         ]
+    );
+}
+
+#[test]
+fn grants_and_polls_that_a_file_leaves_out_are_said() {
+    let warnings = |kind: u64, parts: Vec<Tlv>| {
+        let parts = [vec![number(15, kind, 1)], parts].concat();
+        let bytes = file(vec![
+            flow(24, 1, 5_000_000, parts),
+            flow(25, 2, 50_000_000, vec![]),
+        ]);
+        let scenario = parse(
+            &line_with(""),
+            &[("modem", "home.cm")],
+            &[("home.cm", bytes)],
+        );
+        let warnings = scenario.warnings().iter().map(ToString::to_string);
+        warnings.collect::<Vec<_>>().join("\n")
+    };
+    let none = warnings(6, vec![]);
+    assert!(
+        none.contains(
+            "TLV 24.15 needs more than the file has: 228 B as grant size (TLV 24.19) and 20 ms as \
+             grant interval (TLV 24.20) is assumed"
+        ),
+        "{none}"
+    );
+    let some = warnings(6, vec![number(19, 300, 2), number(20, 10_000, 4)]);
+    assert!(!some.contains("assumed"), "{some}");
+    let polled = warnings(4, vec![]);
+    assert!(
+        polled.contains("20 ms as polling interval (TLV 24.17) is assumed"),
+        "{polled}"
     );
 }
 
@@ -738,7 +771,7 @@ fn an_error_of_a_file_names_the_file_and_the_place_in_it() {
     for (bytes, expected) in [
         (
             b"NetworkAccess 1;".to_vec(),
-            "home.cm: expected a cable modem's configuration file, found one without a service flow (TLV 24 or 25) and without a class of service (TLV 4); it looks like text, of which `headend config encode` writes a modem's file (link.cable.docsis.config)".to_owned(),
+            "home.cm: found a text, expected the binary file that `headend config encode` makes of it (link.cable.docsis.config)".to_owned(),
         ),
         (
             vec![254, 1, 1, 254, 1, 255],
@@ -935,7 +968,7 @@ fn the_text_names_the_file_of_one_modem() {
     assert_eq!(
         scenario.warnings(),
         [
-            "link.cable.docsis.modem.office.config: keys of the scenario go before the file \"office.cm\": modem.office.downstream.rate (40 Mbit/s, not 8 Mbit/s)"
+            "link.cable.docsis.modem.office.config: keys of the scenario or of --set go before the file \"office.cm\": modem.office.downstream.rate (40 Mbit/s, not 8 Mbit/s)"
         ]
     );
     let by_hand = STREET.replace(

@@ -241,7 +241,7 @@ impl Writer<'_> {
         }
         if !self.beside.is_empty() {
             found.push(format!(
-                "keys of the scenario go before the file \"{file}\": {}",
+                "keys of the scenario or of --set go before the file \"{file}\": {}",
                 join(&self.beside, ", ", MOST_SAID)
             ));
         }

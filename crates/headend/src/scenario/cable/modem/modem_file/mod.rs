@@ -152,13 +152,12 @@ impl ModemFile {
 
 /// The error of a file that is something else.
 fn refuse_stranger(bytes: &[u8]) -> FileError {
-    let mut why = "expected a cable modem's configuration file, found one without a service flow (TLV 24 or 25) and without a class of service (TLV 4)".to_owned();
     let is_text =
         !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
-    if is_text {
-        why.push_str(
-            "; it looks like text, of which `headend config encode` writes a modem's file",
-        );
-    }
-    FileError::of_file(why)
+    let why = if is_text {
+        "found a text, expected the binary file that `headend config encode` makes of it"
+    } else {
+        "expected a cable modem's configuration file, found one without a service flow (TLV 24 or 25) and without a class of service (TLV 4)"
+    };
+    FileError::of_file(why.to_owned())
 }
