@@ -521,7 +521,7 @@ def test_the_compared_axis_is_the_one_of_most_interest() -> None:
     assert result.conclusion.main == 0
     assert result.answer.question == "What does queue change for call?"
     # A tie is a tie.
-    assert result.answer.sentences[0] == "Best queue: call with pie and codel."
+    assert result.answer.sentences[0] == "Best queue: pie and codel for call."
     assert result.answer.matrix is not None
     assert result.answer.matrix.choices == ("drop_tail", "pie", "codel")
     assert make(grid, {"call": call}, compare="rtt").conclusion.main == 1
@@ -587,7 +587,7 @@ def test_an_axis_explains_what_its_settings_differ_by() -> None:
 
     result = make({"rate": RATES, "buffer": BUFFERS}, {"call": call})
     assert result.conclusion.shares["call"] == pytest.approx((0.0, 1.0))
-    assert "Call depends most on buffer." in result.answer.sentences
+    assert "Buffer matters most for call." in result.answer.sentences
     flat = make({"rate": RATES, "buffer": BUFFERS}, {"call": lambda *_: 4.0})
     assert flat.conclusion.shares == {}
 

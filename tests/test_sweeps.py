@@ -790,6 +790,9 @@ def test_what_the_engine_warns_of_is_told_once_with_where_it_applies(folder: Pat
     (folder / "only.toml").write_text(text.replace('"drop_tail", ', ""), encoding="utf-8")
     everywhere = CliRunner().invoke(app, ["sweep", "only.toml", "--out", "all", "--json"])
     assert json.loads(everywhere.stdout)["warnings"] == of_run
+    page = folder / "all" / "report.html"
+    first, *_ = page.read_text(encoding="utf-8").split('<section id="warnings">')
+    assert "to read before these results are trusted" in first
 
 
 @pytest.mark.parametrize(

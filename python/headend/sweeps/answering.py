@@ -397,12 +397,12 @@ def _tell_categories(conclusion: Conclusion) -> str:
             winners.setdefault(join_labels(labels), []).append(name)
     if not winners:
         return ""
-    parts = [f"{join_names(names)} with {label}" for label, names in winners.items()]
+    parts = [f"{label} for {join_names(names)}" for label, names in winners.items()]
     return f"Best {main.name}: {'; '.join(parts)}."
 
 
 def _tell_shares(conclusion: Conclusion) -> str:
-    """Name the axis on which each measure depends most; empty with only one axis."""
+    """Name the axis that matters most for each measure; empty with only one axis."""
     dimensions = conclusion.grid.dimensions
     if sum(len(own.labels) > 1 for own in dimensions) < 2:
         return ""
@@ -411,7 +411,7 @@ def _tell_shares(conclusion: Conclusion) -> str:
         most = max(range(len(shares)), key=lambda number: shares[number])
         depending.setdefault(most, []).append(name)
     parts = [
-        f"{join_names(names)} {'depends' if len(names) == 1 else 'depend'} most on {dimensions[number].name}"
+        f"{dimensions[number].name} matters most for {join_names(names)}"
         for number, names in depending.items()
     ]
     return f"{capitalise('; '.join(parts))}." if parts else ""
