@@ -24,7 +24,7 @@ def loaded(line: Mapping[str, Any] = LINE) -> Loaded:
 
 def test_a_file_ends_with_its_checks_its_end_and_pads() -> None:
     content, notes = write_for(loaded(), secret=b"DOCSIS")
-    assert notes == []
+    assert not any("CMTS MIC" in note for note in notes)
     body, rest = content.split(bytes([6, 16]), 1)
     assert body.endswith(bytes.fromhex("0904 00000be4"))
     assert rest[16:18] == bytes([7, 16])
@@ -39,10 +39,10 @@ def test_the_buffer_of_the_queue_is_the_target_of_buffer_control() -> None:
 
 
 def test_without_a_secret_the_file_has_no_cmts_mic_and_a_note_says_so() -> None:
-    content, (note,) = write_for(loaded())
+    content, notes = write_for(loaded())
     assert bytes([7, 16]) not in content[-24:]
     assert content.rstrip(b"\0")[-1] == 255
-    assert "CMTS MIC" in note
+    assert any("CMTS MIC" in note for note in notes)
 
 
 def test_an_unknown_modem_is_an_error_with_the_names_that_there_are() -> None:

@@ -32,6 +32,8 @@ pub struct Definition {
     pub default: Option<u64>,
     /// What some numbers mean, such as 2 "best effort".
     pub meanings: BTreeMap<u64, String>,
+    /// Short words for some of these meanings, such as 6 "UGS".
+    pub short: BTreeMap<u64, String>,
     /// What bits of its bytes mean, counted from the lowest, which is 0.
     pub bits: BTreeMap<u32, String>,
     /// What it does, in a sentence.
@@ -236,6 +238,9 @@ struct Row {
     default: Option<u64>,
     #[serde(default)]
     meanings: BTreeMap<String, String>,
+    /// Short words for meanings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    short: BTreeMap<String, String>,
     /// What bits mean, counted from the lowest, which is 0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     bits: BTreeMap<String, String>,
@@ -383,6 +388,7 @@ impl Row {
             range: self.range,
             default: self.default,
             meanings: self.meanings.iter().map(meaning).collect(),
+            short: self.short.iter().map(meaning).collect(),
             bits: self.bits.iter().map(bit).collect(),
             about: self.about.clone(),
             source: self.source.clone(),

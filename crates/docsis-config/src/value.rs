@@ -369,7 +369,8 @@ fn read_number(
         },
         Json::String(text) => {
             let word = |(_, meaning): &(&u64, &String)| meaning.eq_ignore_ascii_case(text);
-            match (definition.meanings.iter().find(word), unit) {
+            let mut words = definition.meanings.iter().chain(&definition.short);
+            match (words.find(word), unit) {
                 (Some((number, _)), _) => *number,
                 (None, Some(unit)) => match unit.read(text) {
                     Ok(number) => number,
@@ -448,7 +449,11 @@ fn expected(definition: &Definition, unit: Option<Unit>) -> String {
             return unit.expected().to_owned();
         }
         let range = range(definition, unit, least, most);
-        let meaning = |(number, words): (&u64, &String)| format!("{number} {words:?}");
+        let meaning = |(number, words): (&u64, &String)| {
+            let short = definition.short.get(number);
+            let short = short.map(|short| format!(" or {short:?}"));
+            format!("{number} {words:?}{}", short.unwrap_or_default())
+        };
         let meanings: Vec<String> = definition.meanings.iter().map(meaning).collect();
         if meanings.is_empty() {
             format!("a whole number {range}")
@@ -667,6 +672,8 @@ mod tests {
     fn a_number_has_a_meaning_and_a_range() {
         let mut definition = definition(Form::U8, "", Some((0, 7)));
         definition.meanings.insert(2, "best effort".to_owned());
+        definition.short.insert(2, "BE".to_owned());
+        assert_eq!(read(&definition, &json!("be")).as_deref(), Ok(&[2][..]));
         assert_eq!(show(&definition, &[2]).meaning, "best effort");
         assert_eq!(show(&definition, &[9]).problem, "9 is not from 0 to 7");
         assert_eq!(show(&definition, &[9]).value, Some(json!(9)));

@@ -118,7 +118,7 @@ fn a_queue_becomes_a_buffer_and_an_algorithm() {
     assert_eq!(of("docsis31", "priority = 0"), pie);
     assert_eq!(
         of("docsis30", "priority = 0"),
-        (bytes(2, 312_500), String::new(), 0)
+        (bytes(2, 312_500), String::new(), 1)
     );
     // A modem with AQM drops at the tail only if its file disables AQM.
     let limit = "queue.drop_tail.limit = '32 KiB'";
@@ -170,7 +170,10 @@ fn scheduling_types_have_their_parameters() {
         let (file, notes) = file(&format!(
             "[link.cable.docsis.service_flow.voice]\ndirection = 'up'\nmatch.dscp = 46\nscheduling{scheduling}"
         ));
-        assert_eq!(notes, [""; 0], "{scheduling}");
+        assert!(
+            notes.iter().all(|note| note.starts_with("No TLV names")),
+            "{scheduling}: {notes:?}"
+        );
         let flow = flow(&file, 24, 3).clone();
         let numbers = (15..=22).chain([44, 45]);
         let found = numbers.filter_map(|tlv| Some((tlv, number(&flow, &[tlv])?)));
@@ -215,7 +218,10 @@ fn classifiers(rules: &str) -> Vec<(u8, String)> {
     );
     let scenario = whole(&text).expect("a right scenario");
     let (file, notes) = scenario.modem_file(Some("home.2"), false).expect("a modem");
-    assert_eq!(notes, [""; 0]);
+    assert!(
+        notes.iter().all(|note| note.starts_with("No TLV names")),
+        "{notes:?}"
+    );
     let rules = file
         .tlvs
         .iter()
@@ -346,6 +352,55 @@ fn a_further_flow_keeps_the_reference_that_its_name_says() {
     );
     let rule = file.get(22).and_then(|rule| rule.get(3)?.uint());
     assert_eq!(rule, Some(5));
+}
+
+#[test]
+fn names_of_further_flows_that_a_run_with_the_file_does_not_have_are_noted() {
+    let flows = "match.dscp = 1
+        [link.cable.docsis.service_flow.up_4]
+        direction = 'up'
+        match.dscp = 2";
+    let text = format!(
+        "bottleneck = 'cable.game'\nduration = '5 s'
+        [link.cable.docsis.service_flow.game]\ndirection = 'up'\n{flows}
+        [flow.upload]\napplication = 'bulk'\ndirection = 'up'"
+    );
+    let scenario = whole(&text).expect("a right scenario");
+    let (_, notes) = scenario.modem_file(None, false).expect("a modem");
+    let [bottleneck, names] = &notes[..] else {
+        panic!("two lines: {notes:?}")
+    };
+    assert!(
+        bottleneck.contains("\"cable.game\"") && bottleneck.contains("bottleneck=cable.up_3"),
+        "{bottleneck}"
+    );
+    assert!(names.contains("\"game\" is \"up_3\";"), "{names}");
+    // Under the name that the file gives it, there is nothing to be said.
+    let renamed = text.replace("game", "up_3");
+    let scenario = whole(&renamed).expect("a right scenario");
+    assert_eq!(
+        scenario.modem_file(None, false).expect("a modem").1,
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_drop_tail_buffer_that_is_not_of_blocks_is_noted() {
+    let notes = |limit: &str| {
+        file(&format!(
+            "preset = 'docsis30'
+            upstream = {{ rate = '10 Mbit/s', queue.drop_tail.limit = '{limit}' }}"
+        ))
+        .1
+    };
+    let [note] = &notes("250 ms")[..] else {
+        panic!("one line")
+    };
+    assert!(
+        note.contains("312500 B") && note.contains("312320 B"),
+        "{note}"
+    );
+    assert_eq!(notes("32 KiB"), [""; 0]);
 }
 
 #[test]

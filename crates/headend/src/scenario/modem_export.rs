@@ -45,6 +45,8 @@ impl Scenario {
         let of = ModemOf {
             link: line.number,
             path: &format!("link.{}.docsis", line.link.name),
+            line: &line.link.name,
+            bottleneck: self.bottleneck(),
             written: line.written,
             plan: line.plan,
             modem,

@@ -43,6 +43,10 @@ pub(in crate::scenario) struct ModemOf<'a> {
     pub(in crate::scenario) link: u16,
     /// Path of the line.
     pub(in crate::scenario) path: &'a str,
+    /// Name of the line.
+    pub(in crate::scenario) line: &'a str,
+    /// The queue that the scenario is judged by, if it says so.
+    pub(in crate::scenario) bottleneck: Option<&'a str>,
     pub(in crate::scenario) written: &'a Docsis,
     pub(in crate::scenario) plan: &'a CablePlan,
     /// Which of its modems.
@@ -66,6 +70,7 @@ pub(in crate::scenario) fn file_of(of: ModemOf<'_>) -> (File, Vec<String>) {
     let mut tlvs = vec![Tlv::new(NETWORK_ACCESS, [1]), Tlv::new(MAX_CPE, [DEVICES])];
     if of.written.preset.supports(Feature::Classifiers) {
         let flows = referred(&profile.flows);
+        note_names(&of, &flows, &mut notes);
         tlvs.extend(rules(&of, &flows, &mut notes));
         for flow in &flows {
             tlvs.push(service_flow::tlv(&of, flow, &mut notes));
@@ -144,6 +149,38 @@ fn referred(flows: &[Vec<FlowPlan>; 2]) -> Vec<Referred<'_>> {
         .zip(references)
         .filter_map(referred)
         .collect()
+}
+
+/// Notes what further service flows are called in a run with the file, which has only their numbers.
+fn note_names(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) {
+    let modems = &of.plan.modems;
+    let own = &modems.all[of.modem];
+    let mut renamed = Vec::new();
+    for one in &flows[2..] {
+        let old = &one.flow.name;
+        let new = format!("{}_{}", one.direction.name(), one.reference);
+        if *old == new {
+            continue;
+        }
+        let mut alike = modems
+            .all
+            .iter()
+            .filter(|modem| modem.profile == own.profile);
+        let judged = alike.find(|modem| of.bottleneck == Some(&modem.queue_name(of.line, old)));
+        if let (Some(modem), Some(bottleneck)) = (judged, of.bottleneck) {
+            notes.line(format!(
+                "bottleneck: a run with the file has no queue \"{bottleneck}\": add --set bottleneck={}.",
+                modem.queue_name(of.line, &new)
+            ));
+        }
+        renamed.push(format!("\"{old}\" is \"{new}\""));
+    }
+    if !renamed.is_empty() {
+        notes.line(format!(
+            "No TLV names a service flow. In a run with the file, {}; other names draw other random numbers.",
+            renamed.join(", ")
+        ));
+    }
 }
 
 /// Notes what is the line's, and what happens during the run.

@@ -99,6 +99,9 @@ fn buffer(queue: &QueueConfig, path: &str, rate: Rate, notes: &mut Notes) -> Opt
             if limit.is_none() && other.written_limit().is_some() {
                 notes.is_unsaid(format!("{path}.{}.limit", other.name()));
             }
+            if let (QueueConfig::DropTail(_), Some(limit)) = (other, limit) {
+                note_blocks(limit, path, rate, notes);
+            }
             [(MINIMUM, None), (TARGET, limit), (MAXIMUM, None)]
         }
     };
@@ -108,6 +111,22 @@ fn buffer(queue: &QueueConfig, path: &str, rate: Rate, notes: &mut Notes) -> Opt
     });
     let sizes: Vec<Tlv> = sizes.collect();
     (!sizes.is_empty()).then(|| Tlv::nested(BUFFER_CONTROL, sizes))
+}
+
+/// In a run with the file, a drop-tail queue is one of a device with the default blocks.
+fn note_blocks(limit: ByteCount, path: &str, rate: Rate, notes: &mut Notes) {
+    let control = buffer_control::Config {
+        target: Some(limit),
+        ..buffer_control::Config::default()
+    };
+    if let Ok(size) = control.size(rate)
+        && size != limit
+    {
+        notes.line(format!(
+            "{path}: in a run with the file, drop_tail of {} B is buffer_control of {} B, as a device has its buffer in blocks of {}.",
+            limit.0, size.0, control.block
+        ));
+    }
 }
 
 /// Which sizes a device offers, and how it counts, is not the file's.
