@@ -690,7 +690,7 @@ mod tests {
         let refused = read(&definition, &json!("best-effort")).expect_err("it is spelled so");
         assert_eq!(
             refused.expected,
-            "a whole number from 0 to 7 (2 \"best effort\")"
+            "a whole number from 0 to 7 (2 \"best effort\" or \"BE\")"
         );
         assert_eq!(refused.meant.as_deref(), Some("\"best effort\""));
         assert_eq!(read(&definition, &json!("0x09")).as_deref(), Ok(&[9][..]));
