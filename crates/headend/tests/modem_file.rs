@@ -379,7 +379,7 @@ fn the_keys_that_a_file_set_are_listed_with_their_tlvs() {
     assert_eq!(
         listed,
         [
-            "upstream.queue.buffer_control.target = 40 kB (upstream_service_flow.buffer_control, TLV 24.35)",
+            "upstream.queue.docsis_pie.limit = 40 kB (upstream_service_flow.buffer_control, TLV 24.35)",
             "upstream.rate = 5 Mbit/s (upstream_service_flow.maximum_sustained_rate, TLV 24.8)",
         ]
     );
