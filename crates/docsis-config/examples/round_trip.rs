@@ -1,8 +1,8 @@
-//! Says of each file whether it comes back from its TOML and from its JSON with the same bytes.
+//! Checks that each file comes back from its TOML and from its JSON with the same bytes.
 //!
 //! `cargo run -p docsis-config --example round_trip -- FOLDER…` takes every file below the folders
-//! whose name ends like that of a configuration file, and leaves out those that are text: the
-//! sources of encoders have such names as well.
+//! whose name ends like that of a configuration file, and leaves out those that are text: source
+//! texts for encoders have such names as well.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

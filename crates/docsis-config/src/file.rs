@@ -1,13 +1,13 @@
-//! A configuration file as a tree of TLVs, which gives the same bytes again.
+//! A configuration file as a tree of TLVs. Encoding the tree gives the bytes that were decoded.
 //!
-//! A TLV is a type byte, a length byte and a value. The value of some types is made of TLVs of its
-//! own. Types 0 (pad) and 255 (end of the file) are a type byte alone. A value whose inner TLVs do
-//! not fill it exactly is kept as bytes, and so is everything from the first TLV on that does not
-//! fit into the file.
+//! A TLV is a type byte, a length byte and a value. The value of some types consists of TLVs. Types
+//! 0 (pad) and 255 (end of the file) are a type byte alone. A value that its inner TLVs do not fill
+//! exactly is kept as bytes. So is the end of a file from the first TLV on that is longer than the
+//! rest of the file.
 
 use crate::table::{Form, definition_in};
 
-/// Type of the byte that fills up.
+/// Type of a pad, a zero byte that sets nothing.
 pub const PAD: u8 = 0;
 /// Type of the byte that ends the settings of a modem's file.
 pub const END: u8 = 255;
@@ -26,16 +26,16 @@ const MTA_START: [u8; 3] = [MTA_FILE, 1, 1];
 /// A configuration file, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Whose it is.
+    /// The device that the file is for.
     pub kind: Kind,
-    /// Its TLVs in order, pads and the end marker among them.
+    /// The TLVs in the order of the file. Pads and the end marker are among them.
     pub tlvs: Vec<Tlv>,
-    /// Bytes at its end that are no TLV: one that is longer than the file, or what follows the end
-    /// marker and is not zero.
+    /// The bytes behind the last TLV that are no TLV: one that is longer than the rest of the file,
+    /// or bytes behind the end marker from the first on that is not zero.
     pub rest: Vec<u8>,
 }
 
-/// The device that a file is for. It decides how long a length is.
+/// The device that a file is for. It decides which TLVs have a length of two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A cable modem.
@@ -65,7 +65,7 @@ pub enum Value {
 }
 
 impl File {
-    /// Takes a file apart. Any bytes are one.
+    /// Decodes a file. Any bytes can be decoded.
     pub fn decode(bytes: &[u8]) -> Self {
         let kind = if bytes.starts_with(&MTA_START) {
             Kind::Mta
@@ -94,7 +94,7 @@ impl File {
     ///
     /// # Panics
     ///
-    /// If a value is longer than its length can say; [`Tlv::longest`] is the limit.
+    /// If a value is longer than [`Tlv::longest`] allows.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for tlv in &self.tlvs {
@@ -116,7 +116,7 @@ impl File {
 }
 
 impl Tlv {
-    /// A TLV of bytes.
+    /// A TLV whose value is bytes.
     pub fn new(number: u8, value: impl Into<Vec<u8>>) -> Self {
         Self {
             number,
@@ -124,7 +124,7 @@ impl Tlv {
         }
     }
 
-    /// A TLV of TLVs.
+    /// A TLV whose value consists of TLVs.
     pub fn nested(number: u8, tlvs: Vec<Self>) -> Self {
         Self {
             number,
@@ -140,7 +140,7 @@ impl Tlv {
         }
     }
 
-    /// The TLVs in it of a type, in order.
+    /// The inner TLVs of a type, in order.
     pub fn all(&self, number: u8) -> impl Iterator<Item = &Self> {
         let tlvs = match &self.value {
             Value::Nested(tlvs) => tlvs.as_slice(),
@@ -149,12 +149,13 @@ impl Tlv {
         tlvs.iter().filter(move |tlv| tlv.number == number)
     }
 
-    /// The first TLV in it of a type.
+    /// The first inner TLV of a type.
     pub fn get(&self, number: u8) -> Option<&Self> {
         self.all(number).next()
     }
 
-    /// Its bytes; none if it is nested.
+    /// The bytes of the value; none if the value consists of TLVs, and none for a pad or the end
+    /// marker.
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.value {
             Value::Bytes(bytes) => Some(bytes),
@@ -162,7 +163,7 @@ impl Tlv {
         }
     }
 
-    /// Its value as a big-endian number, if it has one to eight bytes.
+    /// The value as a big-endian number, if it has one to eight bytes.
     pub fn uint(&self) -> Option<u64> {
         let bytes = self
             .bytes()
@@ -183,7 +184,7 @@ impl Tlv {
         }
     }
 
-    /// Writes its bytes behind `bytes`. `path` are the types of the TLVs around it.
+    /// Appends the bytes of the TLV to `bytes`. `path` holds the types of the TLVs around it.
     pub(crate) fn write(&self, kind: Kind, path: &mut Vec<u8>, bytes: &mut Vec<u8>) {
         bytes.push(self.number);
         path.push(self.number);
@@ -212,8 +213,8 @@ impl Tlv {
     }
 }
 
-/// The TLV at `path` (its own type is the last) with `value`, taken apart where the table has it
-/// nested.
+/// The TLV at `path`, whose last type is its own. `value` is decoded into TLVs where the table says
+/// that it consists of TLVs.
 fn tlv(kind: Kind, path: &[u8], number: u8, value: Option<&[u8]>) -> Tlv {
     let Some(value) = value else {
         return Tlv::bare(number);
@@ -238,7 +239,7 @@ fn nested(kind: Kind, path: &[u8], value: &[u8]) -> Option<Vec<Tlv>> {
     if !reader.left.is_empty() {
         return None;
     }
-    // What vendors put beside their id is theirs to define.
+    // A vendor defines the TLVs beside its id, so their values stay bytes.
     let vendor = (flat.iter().find(|(number, _)| *number == VENDOR_ID)).and_then(|(_, id)| *id);
     let is_opaque = path.last() == Some(&VENDOR_SPECIFIC) && vendor != Some(&GENERAL);
     let one = |&(number, value): &(u8, Option<&[u8]>)| match value {
@@ -254,8 +255,9 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The next TLV of those in `path`: its type, and its value unless it is bare. None at the end
-    /// and where the rest is too short.
+    /// Reads the next TLV; `path` holds the types of the TLVs around it. Returns its type and its
+    /// value (none for a pad or the end marker). Returns none at the end, and where fewer bytes are
+    /// left than the TLV has.
     fn next(&mut self, path: &[u8]) -> Option<(u8, Option<&'a [u8]>)> {
         let (&number, rest) = self.left.split_first()?;
         let is_bare = number == PAD || number == END && self.kind == Kind::CableModem;

@@ -1,13 +1,13 @@
 //! The configuration file of a cable modem (MULPI Annex C and D): from bytes to TLVs, and back to
 //! the same bytes.
 //!
-//! [`file`] takes a file apart and puts it together again. [`table`] says what each TLV is called,
-//! what it holds and in which unit; everything that names, shows or checks a TLV reads it there.
-//! [`value`] puts the bytes of a value into words, and words into bytes.
-//! [`mic`] verifies and makes the digests that guard a file.
-//! [`text`] writes a whole file as TOML or JSON, and reads it back.
+//! [`file`] takes a file apart and puts it together again. [`table`] has the name, the form and the
+//! unit of each TLV; all code that names, shows or checks a TLV reads them there. [`value`] puts
+//! the bytes of a value into words, and words into bytes. [`mic`] verifies and makes the digests
+//! that guard a file. [`text`] writes a whole file as TOML or JSON, and reads it back.
 //!
-//! The crate opens no file. It takes any bytes: what does not fit is kept as it is.
+//! The crate opens no file. It decodes any bytes: a value that does not fit its definition is kept
+//! as bytes.
 
 pub mod file;
 pub mod mic;

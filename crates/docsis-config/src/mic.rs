@@ -16,18 +16,18 @@
 //!   or extended MIC that does not match is stale too; nobody can tell then whether the secret was
 //!   the right one. If the CM MIC is stale and the CMTS MIC is right, somebody changed TLVs that the
 //!   CMTS MIC does not cover and left TLV 6 as it was. Remedy: sign the file anew.
-//! - **Wrong**: it is no digest of this file with this secret, and no change explains that. Either
-//!   the CM MIC is right, so that the file is the one that was signed, and the CMTS MIC does not
-//!   match: it was made with another secret, or by a tool that computes it in another way. Or it
-//!   has another length than 16 bytes, or consists of zeros. Remedy: look for the right secret, or
-//!   for the tool that made it.
+//! - **Wrong**: the digest does not match, and a change of the file does not explain that. One case
+//!   is a CMTS MIC that does not match beside a right CM MIC: the file is as it was signed, and the
+//!   CMTS MIC was made with another secret, or by a tool that computes it in another way. The other
+//!   case is a digest that has another length than 16 bytes, or consists of zeros. Remedy: look for
+//!   the right secret, or for the tool that made it.
 //! - **Unverifiable**: no secret was given, or the digest has a type that this crate does not
 //!   compute. Remedy: give the secret.
 //! - **Missing**: the file does not carry it.
 //!
 //! The CM MIC and the CMTS MIC were verified on public files. No public file has a complete
-//! extended MIC: its computation follows the specification as it is cited, and is tested with
-//! vectors of our own only.
+//! extended MIC. Its computation follows the specification as other sources cite it, and is tested
+//! only with vectors of our own.
 
 use std::fmt::Write as _;
 
@@ -50,8 +50,8 @@ pub const EXTENDED_MIC: u8 = 6;
 /// The types that the CMTS MIC covers, in the order in which it covers them. A file has 20 (IPv4)
 /// or 59 (IPv6), in the same place.
 ///
-/// The CMTS MIC of the one public file with TLV 59 leaves it out. [`verify`] takes such a digest for
-/// right too; [`sign`] covers TLV 59.
+/// The CMTS MIC of the one public file with TLV 59 leaves it out. [`verify`] accepts such a digest
+/// as right too; [`sign`] covers TLV 59.
 pub const COVERED: [u8; 22] = [
     1, 2, 3, 4, 17, 43, CM_MIC, 18, 19, 20, 59, 22, 23, 24, 25, 28, 29, 26, 35, 36, 37, 40,
 ];
@@ -93,7 +93,7 @@ pub struct Extended {
     pub is_cmts_mic: bool,
 }
 
-/// What is known of a digest.
+/// The result of verifying a digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Whether it is right.
@@ -133,10 +133,11 @@ pub enum Which<'a> {
 /// Why a file cannot be verified or signed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MicError {
-    /// It is not a modem's.
+    /// The file is an MTA's, not a modem's.
     #[error("expected a cable modem's file, found an MTA's file, which carries no MICs")]
     Mta,
-    /// Its end could not be read, and a digest in front of it would not cover it.
+    /// The file ends in bytes that are no TLV. A digest that stands before them would not cover
+    /// them.
     #[error("expected TLVs up to the end of the file, found {0} B at its end that are no TLV")]
     Rest(usize),
     /// The extended MIC has a type that is not computed here, or none.
@@ -155,7 +156,7 @@ pub enum MicError {
     TooLong(usize),
 }
 
-/// Verifies the digests of a file. Without a secret, only the CM MIC can be.
+/// Verifies the digests of a file. Without a secret, only the CM MIC can be verified.
 ///
 /// # Errors
 ///
@@ -186,7 +187,7 @@ pub fn verify(file: &File, secret: Option<&[u8]>) -> Result<Mics, MicError> {
             (None, None) => Finding::without_secret(digest, settings.compute(file, b"")),
         };
         finding.explain(is_stale, || OTHER_SECRET.to_owned());
-        // Without a bitmap, TLV 7 can only be what it is in a file without an extended MIC.
+        // Without a bitmap, TLV 7 holds the CMTS MIC, as in a file without an extended MIC.
         if settings.is_cmts_mic() && settings.bitmap().is_some() {
             cmts = finding.clone();
         }
@@ -211,7 +212,7 @@ const OTHER_SECRET: &str =
 /// Why the CMTS MIC does not match although nothing shows that the file was changed.
 fn cause(file: &File, secret: &[u8]) -> String {
     if file.get(CM_MIC).is_none() {
-        return format!("{OTHER_SECRET}, or {CHANGED}: without a CM MIC nobody can tell");
+        return format!("{OTHER_SECRET}, or {CHANGED}; without a CM MIC it is not known which");
     }
     let found = file.get(CMTS_MIC).and_then(Tlv::bytes);
     let is_of = |file: &File, secret| found == Some(legacy_digest(file, secret).as_slice());
@@ -224,9 +225,9 @@ fn cause(file: &File, secret: &[u8]) -> String {
     format!("{OTHER_SECRET}, or the file was changed and only TLV 6 was computed anew")
 }
 
-/// Makes digests anew. Those that the file has are replaced where they stand, if they stand behind
-/// all settings and in the right order. Otherwise they are put behind the last setting, with an
-/// end marker and pads to a multiple of four bytes behind them.
+/// Computes digests anew. If the digests of the file stand behind all settings and in the right
+/// order, their values are replaced. Otherwise the digests are moved behind the last setting; an
+/// end marker and pads up to a multiple of four bytes follow them.
 ///
 /// # Errors
 ///
@@ -318,7 +319,7 @@ fn set(file: &mut File, number: u8, digest: [u8; LENGTH]) {
     }
 }
 
-/// MD5 of what stands before TLV 6.
+/// MD5 of the bytes before TLV 6.
 fn cm_digest(file: &File) -> [u8; LENGTH] {
     let mut digest = Md5::new();
     each(
@@ -329,8 +330,8 @@ fn cm_digest(file: &File) -> [u8; LENGTH] {
     digest.finalize().into()
 }
 
-/// The CMTS MIC that the file should carry: without TLV 59 if the file has that one, and otherwise
-/// with it.
+/// The CMTS MIC that the file should carry. If the file carries the digest without TLV 59, it is
+/// that one, and otherwise the digest with TLV 59.
 fn expected_digest(file: &File, secret: &[u8]) -> [u8; LENGTH] {
     if file.get(IPV6_ADDRESS).is_some() {
         let digest = legacy_digest(&without(file, IPV6_ADDRESS), secret);
@@ -366,7 +367,7 @@ fn keyed(secret: &[u8]) -> Hmac<Md5> {
     Hmac::new_from_slice(secret).expect("HMAC takes a key of any length")
 }
 
-/// Shows the bytes of one TLV after the other until one is not wanted.
+/// Calls `see` with the bytes of each TLV, up to the first that is not wanted.
 fn each(file: &File, is_wanted: impl Fn(&Tlv) -> bool, mut see: impl FnMut(&[u8])) {
     let mut bytes = Vec::new();
     for tlv in file.tlvs.iter().take_while(|tlv| is_wanted(tlv)) {
@@ -384,7 +385,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// The first in a file.
+    /// The settings of the first extended MIC in a file.
     fn of(file: &File) -> Option<Self> {
         let is_general = |tlv: &Tlv| tlv.get(VENDOR_ID).and_then(Tlv::bytes) == Some(&GENERAL);
         for (outer, tlv) in file.tlvs.iter().enumerate() {
@@ -515,8 +516,8 @@ fn length(tlv: &Tlv) -> usize {
 }
 
 impl Finding {
-    /// Compares a digest with the one that was computed. One that does not match is stale; whether
-    /// it is wrong instead, only the other digests can say.
+    /// Compares a digest with the computed one. A digest that does not match counts as stale here;
+    /// `explain` decides from the CM MIC whether it is wrong instead.
     fn compare(found: Option<&[u8]>, computed: [u8; LENGTH]) -> Self {
         let (state, why) = match found {
             None => (State::Missing, "the file does not carry it".to_owned()),
@@ -539,7 +540,8 @@ impl Finding {
         }
     }
 
-    /// A digest that needs a secret, without one. `empty` is the digest with the empty secret.
+    /// The finding on a digest that needs a secret, where none was given. `empty` is the digest
+    /// with the empty secret.
     fn without_secret(found: Option<&[u8]>, empty: [u8; LENGTH]) -> Self {
         let compared = Self::compare(found, empty);
         match compared.state {
@@ -564,8 +566,8 @@ impl Finding {
         }
     }
 
-    /// Says of a digest that does not match whether it is stale or wrong. It is stale if the CM MIC
-    /// is, and wrong otherwise.
+    /// Decides whether a digest that does not match is stale or wrong: stale if the CM MIC is
+    /// stale, and wrong otherwise.
     fn explain(&mut self, is_stale: bool, cause: impl FnOnce() -> String) {
         if self.state == State::Stale && !is_stale {
             self.state = State::Wrong;
@@ -827,7 +829,7 @@ mod tests {
             [mics.cm.state, mics.cmts.state, extended.finding.state],
             [State::Right; 3]
         );
-        // TLV 70 is seen by the bitmap alone, TLV 3 by the CMTS MIC alone.
+        // Only the bitmap covers TLV 70, and only the CMTS MIC covers TLV 3.
         for (number, expected) in [
             (70, [State::Stale, State::Right, State::Stale]),
             (3, [State::Stale, State::Stale, State::Right]),

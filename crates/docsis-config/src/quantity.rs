@@ -7,7 +7,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unit {
     measure: &'static Measure,
-    /// How many of the measure's smallest unit it is.
+    /// The unit as a multiple of the measure's smallest unit.
     factor: u128,
 }
 
@@ -121,7 +121,8 @@ impl Unit {
         }
     }
 
-    /// The name of the unit: that of the measure's units which is as large, if there is one.
+    /// The name of the unit. A multiple that has no name of its own is written with its number: `10
+    /// us`.
     pub(crate) fn name(self) -> String {
         let is_it = |(_, factor): &&(&str, u128)| *factor == self.factor;
         match self.measure.written.iter().find(is_it) {
@@ -135,7 +136,8 @@ impl Unit {
         self.measure.expected
     }
 
-    /// `number` of this unit, in the unit of the measure that reads best.
+    /// Writes `number` of this unit in the largest unit of the measure that needs no leading zero;
+    /// where the measure has no decimals, in the largest of which it is a whole number.
     pub(crate) fn written(self, number: u64) -> String {
         let total = u128::from(number) * self.factor;
         let units = self.measure.written;
@@ -152,11 +154,11 @@ impl Unit {
         format!("{} {name}", decimal(total, *factor))
     }
 
-    /// The number of this unit that `text` says.
+    /// Reads `text` as a number of this unit.
     ///
     /// # Errors
     ///
-    /// Why there is none, and the text that may be meant.
+    /// If `text` is no such number. The error may hold a text that is meant instead.
     pub(crate) fn read(self, text: &str) -> Result<u64, Unread> {
         let text = text.trim();
         let end = text

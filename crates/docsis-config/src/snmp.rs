@@ -31,7 +31,7 @@ pub(crate) const EXAMPLE: &str = "an SNMP object such as \"1.3.6.1.2.1.69.1.6.3.
 ///
 /// # Errors
 ///
-/// What is wrong with the bytes, and at which of them.
+/// A clause that says what is wrong with the bytes, and at which byte.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, String> {
     let mut outer = Reader { bytes, at: 0 };
     let object = outer.value(SEQUENCE, "a sequence")?;
@@ -82,7 +82,7 @@ pub(crate) fn read(text: &str) -> Option<Vec<u8>> {
     let (name, value) = text.split_once('=')?;
     let name = read_object_id(name.trim())?;
     let value = value.strip_prefix(' ').unwrap_or(value);
-    // What is behind one space is the value: a text may begin with spaces.
+    // One space separates the type from the value, because a text may begin with spaces.
     let (kind, value) = value.split_once(' ').unwrap_or((value, ""));
     let (tag, value) = read_value(kind, value)?;
     let object = [tagged(OBJECT_ID, &name), tagged(tag, &value)].concat();
@@ -117,10 +117,11 @@ fn read_value(kind: &str, value: &str) -> Option<(u8, Vec<u8>)> {
     })
 }
 
-/// What is written for characters of a text that are not in one line, or that write them.
+/// Escapes: characters that cannot stand in a text of one line, and the backslash, each with the
+/// letter that is written behind a backslash.
 const ESCAPES: &[(char, char)] = &[('\\', '\\'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
 
-/// Whether a text reads better than its bytes.
+/// Whether a string is written as text: all of its characters can be seen or escaped.
 fn is_text(text: &str) -> bool {
     let is_known = |c| is_plain(c) || ESCAPES.iter().any(|(known, _)| *known == c);
     text.chars().all(is_known) && (text.is_empty() || text.chars().any(is_plain))
@@ -152,7 +153,7 @@ fn unescaped(line: &str) -> Option<String> {
     is_text(&text).then_some(text)
 }
 
-/// The fewest bytes that are the number.
+/// The shortest two's-complement bytes of a number.
 fn integer(number: i128) -> Vec<u8> {
     let bytes = number.to_be_bytes();
     let is_spare =
@@ -224,7 +225,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Where the next value is, which must be of a type.
+    /// The place of the next value, whose type must be `tag`.
     fn value(&mut self, tag: u8, what: &str) -> Result<std::ops::Range<usize>, String> {
         let at = self.at;
         match self.any()? {
@@ -235,7 +236,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The type of the next value, and where it is.
+    /// The type and the place of the next value.
     fn any(&mut self) -> Result<(u8, std::ops::Range<usize>), String> {
         let at = self.at;
         let short = || format!("it ends within the value at byte {at}");
@@ -263,13 +264,13 @@ impl Reader<'_> {
         Ok((tag, start..end))
     }
 
-    /// Nothing may follow.
+    /// Checks that no bytes are left.
     fn end(&self) -> Result<(), String> {
         if self.at == self.bytes.len() {
             Ok(())
         } else {
             Err(format!(
-                "what follows at byte {} is not of the object",
+                "the bytes from byte {} on are no part of the object",
                 self.at
             ))
         }
@@ -348,11 +349,11 @@ mod tests {
             ),
             (
                 "30 07 06 02 2b 06 05 00 00",
-                "what follows at byte 8 is not of the object",
+                "the bytes from byte 8 on are no part of the object",
             ),
             (
                 "30 06 06 02 2b 06 05 00 00",
-                "what follows at byte 8 is not of the object",
+                "the bytes from byte 8 on are no part of the object",
             ),
         ] {
             let bytes = unhex(bytes).expect("it is hex");

@@ -1,4 +1,4 @@
-//! What each TLV is: its name, what its value holds, its unit and range, and where that is written.
+//! The definition of each TLV: its name, what its value holds, its unit and range, and the source.
 //! The rows are in `tlvs.toml`.
 
 use std::borrow::Cow;
@@ -12,8 +12,8 @@ use crate::file::Kind;
 /// What a TLV is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
-    /// The types from the outermost TLV to this one. Where a TLV holds what another does (24.43
-    /// what 43 does), they are those of the other.
+    /// The types from the outermost TLV to this one. A TLV that holds the same TLVs as another
+    /// (24.43 holds those of 43) has the path of the other.
     pub path: Vec<u8>,
     /// The name of its key, such as `maximum_sustained_rate`.
     pub name: String,
@@ -23,8 +23,8 @@ pub struct Definition {
     pub form: Form,
     /// The least and the most bytes of its value.
     pub length: (usize, usize),
-    /// The unit of a number, such as `bit/s`; empty if it has none. `10 us` and `0.1` are units,
-    /// too: the number counts them.
+    /// The unit of a number, such as `bit/s`; empty if it has none. A unit may have a number, such
+    /// as `10 us` and `0.1`.
     pub unit: String,
     /// The least and the most that a number may be.
     pub range: Option<(u64, u64)>,
@@ -38,14 +38,14 @@ pub struct Definition {
     pub bits: BTreeMap<u32, String>,
     /// What it does, in a sentence.
     pub about: String,
-    /// Where that is written.
+    /// The document that says so.
     pub source: String,
     /// What a simulation does with it.
     pub model: Model,
 }
 
 impl Definition {
-    /// Whether a value may have so many bytes.
+    /// Whether a value may have `length` bytes.
     pub fn fits(&self, length: usize) -> bool {
         let (least, most) = self.length;
         let is_whole = self.form != Form::U16List || length.is_multiple_of(2);
@@ -125,9 +125,9 @@ impl Form {
 pub enum Model {
     /// It sets something of the simulated line.
     Yes,
-    /// It would change the line, the model does not have it, and a run says so.
+    /// It would change the simulated line, but the model does not have it. A run says so.
     Said,
-    /// It is not about what is simulated.
+    /// It concerns nothing that is simulated.
     #[default]
     No,
 }
@@ -211,17 +211,18 @@ fn spellings(definition: &Definition) -> impl Iterator<Item = &String> {
         .chain(definition.aliases.iter())
 }
 
-/// A name without what does not matter in it.
+/// A name in lower case and without underscores, as names are compared.
 fn plain(name: &str) -> String {
     name.replace('_', "").to_lowercase()
 }
 
-/// A row of the table: one TLV, below one or several others that hold the same (`"24|25.35.1"`).
+/// A row of the table: a TLV by its path, or by several paths. `"24|25.35.1"` stands for 24.35.1
+/// and 25.35.1.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     number: String,
-    /// The TLV that holds the same; such a row has no other key.
+    /// The TLV that holds the same TLVs; a row with it has no other key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     like: Option<String>,
     #[serde(default)]
@@ -250,7 +251,7 @@ struct Row {
     source: String,
     #[serde(default)]
     model: Model,
-    /// Whether it is so in an MTA's file only.
+    /// Whether the row holds for an MTA's file only.
     #[serde(default)]
     mta: bool,
 }
@@ -276,11 +277,11 @@ struct Rows {
 struct Table {
     rows: Vec<Row>,
     definitions: BTreeMap<Vec<u8>, Definition>,
-    /// What differs in an MTA's file.
+    /// The definitions that hold for an MTA's file only.
     of_mta: BTreeMap<Vec<u8>, Definition>,
-    /// TLVs that hold what another does: their paths, and that of the other.
+    /// The paths of TLVs that hold the same TLVs as another, each with the path of the other.
     like: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// What is below a TLV, by its path.
+    /// The TLVs that a TLV holds, by its path.
     below: BTreeMap<Vec<u8>, Below>,
 }
 
@@ -340,7 +341,7 @@ fn read(text: &str) -> Table {
     }
 }
 
-/// What is below each TLV.
+/// The TLVs that each TLV holds.
 fn index(
     definitions: &BTreeMap<Vec<u8>, Definition>,
     like: &BTreeMap<Vec<u8>, Vec<u8>>,

@@ -1,9 +1,9 @@
-//! A value in words: how the bytes of a TLV are shown by its definition, and how what a person
-//! writes becomes bytes again.
+//! Values in words: writes the bytes of a TLV as its definition shows them, and reads the values
+//! that people write.
 //!
-//! A value that has not the length of its form is shown as bytes only. Bytes (`"0x0a0b"`) are read
-//! for every TLV, also if the definition would not allow them, so that nothing is impossible to
-//! write.
+//! A value whose length does not fit its form is shown as bytes only. Bytes (`"0x0a0b"`) are read
+//! for every TLV, also where the definition does not allow them, so that every value can be
+//! written.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -23,7 +23,7 @@ pub struct Shown {
     pub unit: String,
     /// The value in words with its unit, such as `10 Mbit/s`; empty if there is no value.
     pub words: String,
-    /// What an enumerated number means; empty if it means nothing in particular.
+    /// What an enumerated number means; empty if the table has no meaning for it.
     pub meaning: String,
     /// What is wrong with it, in a sentence; empty if nothing is.
     pub problem: String,
@@ -45,7 +45,7 @@ pub fn show(definition: &Definition, bytes: &[u8]) -> Shown {
     show_in(definition, unit(definition), bytes)
 }
 
-/// Shows the bytes of a TLV whose numbers are in `unit`. Another TLV beside it may say so.
+/// Shows the bytes of a TLV whose numbers are in `unit`. Another TLV beside it may set this unit.
 pub(crate) fn show_in(definition: &Definition, unit: Option<Unit>, bytes: &[u8]) -> Shown {
     let mut shown = show_form(definition, unit, bytes);
     if shown.problem.is_empty() && !definition.fits(bytes.len()) {
@@ -106,12 +106,12 @@ fn show_form(definition: &Definition, unit: Option<Unit>, bytes: &[u8]) -> Shown
     }
 }
 
-/// The bytes that a value means: a number, a text with a unit, an address, a list, or bytes
-/// (`"0x0a0b"`).
+/// The bytes that a written value stands for: a number, a text with a unit, an address, a list, or
+/// bytes (`"0x0a0b"`).
 ///
 /// # Errors
 ///
-/// If it is none that the definition allows.
+/// If the definition does not allow the value.
 pub fn read(definition: &Definition, value: &Json) -> Result<Vec<u8>, Refused> {
     read_in(definition, unit(definition), value)
 }
@@ -232,13 +232,13 @@ pub fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// The unit of a definition's numbers, if it is one that text can have.
+/// The unit of a definition's numbers, if it is one that quantities are written in.
 pub(crate) fn unit(definition: &Definition) -> Option<Unit> {
     Unit::named(&definition.unit)
 }
 
-/// Whether a text may contain the character. Those that cannot be seen may not: bytes show them
-/// better.
+/// Whether a shown text may contain the character. A text with a character that cannot be seen is
+/// shown as bytes.
 pub(crate) fn is_plain(c: char) -> bool {
     let is_invisible = matches!(
         c,
@@ -286,7 +286,7 @@ fn meaning(definition: &Definition, bytes: &[u8]) -> String {
     words.join(", ")
 }
 
-/// The bytes that have a meaning.
+/// The bytes whose meaning is `meaning`.
 fn meant(definition: &Definition, meaning: &str) -> Option<Vec<u8>> {
     let (length, most) = definition.length;
     let is_it = |(_, words): &(&u64, &String)| words.eq_ignore_ascii_case(meaning);
@@ -322,7 +322,7 @@ fn show_number(definition: &Definition, unit: Option<Unit>, number: u64) -> Show
     shown
 }
 
-/// One value of several numbers.
+/// Joins the numbers of a list into one value.
 fn show_list(numbers: impl Iterator<Item = Shown>) -> Shown {
     let mut list = Shown::default();
     let mut values = Vec::new();
@@ -340,7 +340,7 @@ fn show_list(numbers: impl Iterator<Item = Shown>) -> Shown {
     list
 }
 
-/// The number that a value says, of at most `width` bytes.
+/// Reads a value as a number of at most `width` bytes.
 fn read_number(
     definition: &Definition,
     unit: Option<Unit>,
@@ -352,7 +352,7 @@ fn read_number(
     let most = u64::MAX >> (64 - 8 * width);
     let number = match value {
         Json::Number(number) if is_tenths(definition) => {
-            // An integer may be meant in tenths or not.
+            // A whole number is refused: it could count tenths or whole units.
             let tenths = number
                 .as_f64()
                 .filter(|_| number.is_f64())
@@ -419,7 +419,7 @@ fn read_number(
     Err(Refused::new(value, expected + &bytes))
 }
 
-/// The meaning that may be meant by a text.
+/// The meaning of the table that is most like a text, if it is like enough.
 fn alike(definition: &Definition, text: &str) -> Option<String> {
     let likeness = |words: &&String| {
         let words = words.to_lowercase();
@@ -472,8 +472,8 @@ fn expected(definition: &Definition, unit: Option<Unit>) -> String {
         },
         Form::Varbind => snmp::EXAMPLE.to_owned(),
         Form::U8 | Form::U16 | Form::U24 | Form::U32 | Form::U8OrU16 => numbers(),
-        Form::U8List | Form::U16List => format!("a list, each of it {}", numbers()),
-        Form::TypeBits => format!("a list of types, each of it {}", numbers()),
+        Form::U8List | Form::U16List => format!("a list, each element of it {}", numbers()),
+        Form::TypeBits => format!("a list of types, each element of it {}", numbers()),
         Form::Text | Form::String => "a text".to_owned(),
         Form::Ipv4 => "an IPv4 address such as \"192.0.2.1\"".to_owned(),
         Form::Ipv6 => "an IPv6 address such as \"2001:db8::1\"".to_owned(),
@@ -607,7 +607,7 @@ pub(crate) fn found_words(found: &Json) -> String {
     }
 }
 
-/// Of a longer text, an error repeats this many characters.
+/// The most characters of a text that an error repeats.
 const MOST_FOUND: usize = 60;
 
 #[cfg(test)]

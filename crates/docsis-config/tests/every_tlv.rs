@@ -1,6 +1,6 @@
-//! Every TLV of the table, with the least and the most that it may hold, beyond that, and with
-//! lengths that it may not have: a file with it is taken apart, written as TOML and as JSON, and
-//! comes back from each.
+//! Tests of every TLV of the table. A file with the TLV is decoded, written as TOML and as JSON,
+//! and read back to the same bytes. The values are the least and the most allowed ones, values
+//! beyond them, and values of wrong lengths.
 
 use docsis_config::value::show;
 use docsis_config::{
@@ -172,8 +172,8 @@ fn a_number_out_of_its_range_is_a_problem() {
     assert!(cases > 100, "{cases} cases");
 }
 
-/// A file with the TLV at `path` is the same bytes after it was taken apart, and has the value
-/// there.
+/// Asserts that a file with the TLV at `path` comes back as the same bytes, with the value in its
+/// place.
 fn comes_back(path: &[u8], value: &[u8]) {
     let bytes = file(path, value).encode();
     let decoded = File::decode(&bytes);

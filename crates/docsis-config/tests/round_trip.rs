@@ -1,12 +1,12 @@
-//! Text is exact: a file that is written as TOML or as JSON and read again has the same bytes,
-//! whatever they are.
+//! Tests that text is exact: any bytes that are written as TOML or as JSON and read again are the
+//! same bytes.
 
 use docsis_config::text::{from_json, from_toml};
 use docsis_config::{File, definitions, from_text, to_json, to_toml};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Asserts that `bytes` come back from either text.
+/// Asserts that `bytes` come back from their TOML and from their JSON.
 fn assert_exact(bytes: &[u8]) {
     let file = File::decode(bytes);
     assert_eq!(file.encode(), bytes);
@@ -27,26 +27,28 @@ fn assert_exact(bytes: &[u8]) {
 #[test]
 fn files_that_toml_cannot_say_in_their_order_are_exact() {
     for bytes in [
-        // Nothing, a pad, an end, an end and what must not follow it.
+        // Nothing; a pad; an end marker; an end marker with bytes behind it that must not follow
+        // it.
         &[][..],
         &[0],
         &[255],
         &[255, 255, 0, 7],
         &[0, 0, 255, 0, 0],
-        // The same type apart from itself, before and behind tables.
+        // TLVs of one type that do not stand beside each other, before and behind tables.
         &[18, 1, 1, 3, 1, 1, 18, 1, 2],
         &[18, 1, 1, 24, 3, 6, 1, 7, 18, 1, 2, 25, 3, 6, 1, 7, 18, 1, 3],
         &[0, 3, 1, 1, 0, 0, 3, 1, 0, 0],
         // A type whose value is once bytes and once TLVs.
         &[24, 1, 9, 24, 3, 6, 1, 7, 24, 1, 9, 24, 0],
         &[24, 3, 6, 1, 7, 24, 1, 9, 18, 1, 1],
-        // Within a TLV: apart, beside each other, empty, pads.
+        // Inner TLVs of one type apart from each other and beside each other, an empty one, and
+        // pads.
         &[24, 9, 6, 1, 7, 7, 1, 0, 6, 1, 7],
         &[24, 10, 35, 3, 2, 1, 0, 35, 3, 2, 1, 1],
         &[24, 13, 35, 3, 2, 1, 0, 6, 1, 7, 35, 3, 2, 1, 1],
         &[24, 7, 35, 0, 0, 0, 35, 1, 9],
         &[24, 14, 35, 12, 2, 1, 0, 1, 1, 0, 2, 1, 0, 1, 1, 0, 2, 1],
-        // Text that looks like bytes, with a quote, with what cannot be seen.
+        // Texts that look like bytes, hold a quote, or hold a character that cannot be seen.
         b"\x18\x07\x04\x050x0a\0",
         b"\x18\x06\x04\x04\"\\'\0",
         b"\x18\x06\x04\x04a\x07b\0",
@@ -58,11 +60,11 @@ fn files_that_toml_cannot_say_in_their_order_are_exact() {
         &[24, 12, 40, 10, 6, 2, 0, 1, 6, 4, 0, 1, 0, 2],
         &[24, 10, 40, 8, 6, 2, 0, 1, 6, 2, 0, 2],
         &[24, 9, 40, 7, 6, 2, 0, 1, 6, 1, 1],
-        // A vendor's TLVs, and such that have the number of another's.
+        // A vendor's TLVs, also with numbers that mean something else elsewhere.
         &[43, 8, 8, 3, 0, 0, 1, 6, 1, 0],
         &[43, 8, 6, 1, 0, 8, 3, 0, 0, 1],
         &[43, 10, 8, 3, 255, 255, 255, 6, 3, 1, 1, 1],
-        // An MTA's file, and what is almost one.
+        // An MTA's file, and bytes that almost begin as one.
         &[254, 1, 1, 64, 0, 2, 1, 2, 254, 1, 255],
         &[254, 1, 1, 255, 1, 1, 0, 0],
         &[254, 1, 1],
@@ -75,7 +77,7 @@ fn files_that_toml_cannot_say_in_their_order_are_exact() {
     }
 }
 
-/// A file as one might be: TLVs of the table with values of any length, a few of them twice.
+/// Bytes like those of a file: TLVs of the table with values of any length, a few of them twice.
 fn like_a_file() -> impl Strategy<Value = Vec<u8>> {
     let mut numbers: Vec<u8> = definitions().map(|one| one.path[0]).collect();
     numbers.extend([0, 24, 25, 24, 25, 43, 70, 213, 254, 255]);

@@ -1,5 +1,5 @@
-//! The table of TLVs is complete and consistent, and says of buffers, AQM, low latency and the
-//! common settings what the sources say.
+//! Tests that the table of TLVs is complete and consistent, and agrees with the sources on buffers,
+//! AQM, low latency and the common settings.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use docsis_config::{
     Form, Kind, Model, definition, definition_in, definitions, find, find_in, names, table_json,
 };
 
-/// What the sources say of the TLVs that decide the delay and of the common ones: number, bytes of
+/// The TLVs that decide the delay, and common ones, as the sources define them: number, bytes of
 /// the value, unit, range, default. A number below "24|25" holds for both.
 type Fact = (
     &'static str,

@@ -1,4 +1,4 @@
-//! Files as text: what a person sees, what a program gets, and what is said of a mistake.
+//! Tests of files as text: the TOML for people, the JSON for programs, and the errors of mistakes.
 
 use docsis_config::text::{from_json, from_toml};
 use docsis_config::{File, TextError, from_text, to_json, to_toml};
@@ -13,8 +13,8 @@ fn bytes(digits: &str) -> Vec<u8> {
         .collect()
 }
 
-/// A file with buffers, AQM and a histogram, a name apart from itself, a vendor's TLV and an SNMP
-/// object.
+/// A file with buffers, AQM, a histogram, two TLVs of one type apart from each other, a vendor's
+/// TLV and an SNMP object.
 fn file() -> Vec<u8> {
     bytes(
         "030101 120110
@@ -117,7 +117,7 @@ fn names_and_units_are_read_as_people_write_them() {
             "upstream_service_flow = { buffer_control = [{ target = 0 }, { target = 1 }] }",
             "18 10 2306 020400000000 2306 020400000001",
         ),
-        // A rate is in the unit that the flow says, wherever it says it.
+        // A rate is in the data rate unit of the flow, wherever in the flow that unit stands.
         (
             "[[upstream_service_flow]]\nmaximum_sustained_rate = '10 Mbit/s'\ndata_rate_unit = 1",
             "18 09 080400002710 290101",
@@ -153,7 +153,7 @@ fn refuse(text: &str) -> TextError {
     from_text(text).expect_err("it is wrong")
 }
 
-/// Asserts how the errors of texts begin.
+/// Asserts that each text is refused with an error that begins so.
 fn assert_refused(wrong: &[(&str, &str)]) {
     for (text, expected) in wrong {
         let error = refuse(text).to_string();

@@ -38,7 +38,7 @@ impl TextError {
         }
     }
 
-    /// With the line of `text` in which `offset` is.
+    /// The same error with the line of `text` in which `offset` is.
     pub(super) fn at(self, text: &str, offset: usize) -> Self {
         let breaks = text.match_indices('\n').take_while(|(at, _)| *at < offset);
         Self {

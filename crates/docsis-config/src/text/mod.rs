@@ -1,8 +1,8 @@
 //! A configuration file as text that people and programs read, and back to the same bytes.
 //!
 //! [`to_toml`] is for people: names, quantities with units, comments. [`to_json`] is for programs:
-//! each TLV with its path, offset, bytes and value. [`from_text`] reads either. Both are exact for
-//! every file: what text cannot say otherwise is bytes (`"0x0a0b"`).
+//! each TLV with its path, offset, bytes and value. [`from_text`] reads either. Both give back
+//! every file exactly: a value that has no other spelling is written as bytes (`"0x0a0b"`).
 
 mod error;
 mod read_json;
@@ -39,7 +39,7 @@ pub fn from_text(text: &str) -> Result<File, TextError> {
     }
 }
 
-/// Whether a text begins as those of the encoder `docsis` do.
+/// Whether a text begins like those of the encoder `docsis`.
 fn is_of_docsis(text: &str) -> bool {
     let behind = text.strip_prefix("Main");
     behind.is_some_and(|behind| behind.trim_start().starts_with('{'))

@@ -7,10 +7,10 @@ use super::scope::{Scope, Tlvs};
 use crate::file::{END, File, Kind, PAD, Value};
 use crate::value::{found_words, hex, unhex};
 
-/// Reads a file's JSON. Of a TLV, `tlv` says the type. Its value is `nested` if that is there, and
-/// otherwise `hex` or `value`, which must agree if both are there. What only describes the file
-/// (`size`, `path`, `offset`, `name`, `unit`, `shown`, `meaning`, `problem`, and the `hex` beside
-/// `nested`) is not read.
+/// Reads a file's JSON. The key `tlv` gives the type of a TLV. The value is read from `nested` if
+/// that is there, and otherwise from `hex` or `value`, which must agree if both are there. Keys
+/// that only describe the file (`size`, `path`, `offset`, `name`, `unit`, `shown`, `meaning`,
+/// `problem`, and the `hex` beside `nested`) are not read.
 ///
 /// # Errors
 ///
@@ -102,7 +102,8 @@ fn tlvs(mut scope: Scope, json: &Json, path: &str) -> Result<Tlvs, TextError> {
     Ok(read)
 }
 
-/// The type of a TLV: the last place of its `tlv`, where those before are the TLVs around it.
+/// The type of a TLV: the last number of its `tlv`. The numbers before it must be the types of the
+/// TLVs around it.
 fn number(scope: &Scope, tlv: &Map<String, Json>, path: &str) -> Result<u8, TextError> {
     let written = tlv.get("tlv").unwrap_or(&Json::Null);
     let refuse = || {
@@ -190,7 +191,7 @@ fn known(
     }
 }
 
-/// Refuses a value of what has none.
+/// Refuses a value of a TLV that has none.
 fn no_value(tlv: &Map<String, Json>, path: &str, what: &str) -> Result<(), TextError> {
     match ["hex", "value", "nested"]
         .iter()

@@ -10,8 +10,8 @@ use crate::file::{END, File, Kind, PAD, Value};
 use crate::table::{Form, definition_in};
 use crate::value::{found_words, unhex};
 
-/// Reads a file's TOML. TLVs are in the file as they are in the text. A key is a name of the table
-/// or a number (`tlv_213`); a value is a number, a text, a list, a table of TLVs or bytes.
+/// Reads a file's TOML. The TLVs of the file have the order of the text. A key is a name of the
+/// table or a number (`tlv_213`); a value is a number, a text, a list, a table of TLVs or bytes.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ struct Entry<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the TLVs in `table`, which has so many tables around it, into `read`.
+    /// Reads the TLVs in `table` into `read`. `depth` counts the tables around it.
     fn tlvs(
         &mut self,
         scope: &Scope,
@@ -106,8 +106,8 @@ impl Reader<'_> {
         if depth >= DEEPEST {
             return Err(TextError::new(
                 path,
-                "tables in more tables than files have",
-                format!("at most {DEEPEST}"),
+                "tables nested deeper than those of any file",
+                format!("at most {DEEPEST} levels"),
             ));
         }
         match (*key, value) {
@@ -228,8 +228,8 @@ impl Reader<'_> {
     }
 }
 
-/// So many tables may be in each other: more than a file's TLVs, which the table of TLVs bounds,
-/// and their `then`.
+/// The most tables that may be nested in each other. The TLVs of a file, each with a `then`, are
+/// nested less deeply: the table of TLVs bounds their depth.
 const DEEPEST: usize = 32;
 
 /// Whether the TLVs of the scope may have an end marker.
@@ -270,7 +270,7 @@ fn entries<'a>(table: &'a DeTable<'_>, around: &str) -> Vec<Entry<'a>> {
     entries
 }
 
-/// The value of the TLV in `table` that says in which unit rates are.
+/// The value of the data rate unit (TLV 41) in `table`.
 fn rate_unit(scope: &Scope, table: &DeTable<'_>, depth: usize) -> Option<Vec<u8>> {
     entries(table, "")
         .iter()
@@ -289,7 +289,7 @@ fn is_list(form: Option<Form>) -> bool {
     matches!(form, Some(Form::U8List | Form::U16List | Form::TypeBits))
 }
 
-/// Whether an array is the value of one TLV, which is a list, and not a list of such values.
+/// Whether an array is the value of one TLV, and not a list with the values of several.
 fn is_one_list(form: Option<Form>, value: &DeValue<'_>) -> bool {
     let is_whole = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
         DeValue::Array(_) => true,
@@ -302,7 +302,7 @@ fn is_one_list(form: Option<Form>, value: &DeValue<'_>) -> bool {
             .is_some_and(|values| values.iter().any(is_whole))
 }
 
-/// A value as JSON has it. Tables are empty: they are read otherwise.
+/// A value as JSON. A table becomes an empty object, because `Reader::tlvs` reads what is in it.
 fn json(value: &DeValue<'_>) -> Json {
     match value {
         DeValue::Array(values) => {

@@ -17,9 +17,9 @@ pub(super) struct Scope {
     pub(super) kind: Kind,
     /// The types of the TLVs around them.
     pub(super) path: Vec<u8>,
-    /// Whether a vendor defines what they are, all but the vendor's id.
+    /// Whether a vendor defines them, all but the TLV with its id.
     is_vendors: bool,
-    /// By what factor the rates of a service flow are larger than bit/s.
+    /// The unit of the rates of a service flow, in bit/s.
     rate_factor: u64,
 }
 
@@ -49,7 +49,7 @@ impl Scope {
         }
     }
 
-    /// This scope, where `tlvs` are in it.
+    /// This scope with the vendor and the unit of rates that `tlvs` give.
     pub(super) fn with(mut self, tlvs: &[Tlv]) -> Self {
         let first = |number| tlvs.iter().find(|tlv| tlv.number == number);
         if self.path.last() == Some(&VENDOR_SPECIFIC) {
@@ -59,7 +59,7 @@ impl Scope {
         self
     }
 
-    /// Sets in which unit rates are, by the value of the TLV that says so.
+    /// Sets the unit of rates from the value of the data rate unit (TLV 41).
     pub(super) fn set_rate_unit(&mut self, value: Option<&[u8]>) {
         let is_flow = self.path.len() == 1 && self.definition(RATE_UNIT).is_some();
         self.rate_factor = match value {
@@ -106,7 +106,7 @@ impl Scope {
         found.or_else(by_number)
     }
 
-    /// Why `key` is none of this scope.
+    /// The error for a key that this scope does not have.
     pub(super) fn unknown(&self, path: &str, key: &str, further: &[&'static str]) -> TextError {
         let plain = |name: &str| name.replace('_', "").to_lowercase();
         let asked = plain(key);
@@ -151,7 +151,7 @@ impl Scope {
         })
     }
 
-    /// Whether another TLV says in which unit this one is.
+    /// Whether the data rate unit (TLV 41) scales the numbers of a TLV.
     pub(super) fn is_scaled(&self, number: u8) -> bool {
         self.rate_factor != 1 && RATES.contains(&number)
     }
@@ -163,7 +163,7 @@ impl Scope {
         Some(value::show_in(definition, unit, bytes))
     }
 
-    /// The bytes that a value means.
+    /// The bytes that a written value stands for.
     pub(super) fn read(&self, number: u8, written: &Json) -> Result<Vec<u8>, Refused> {
         if let Some(bytes) = value::read_bytes(written) {
             return bytes;
@@ -185,7 +185,7 @@ impl Scope {
 }
 
 impl Scope {
-    /// `refused`, with how a rate that does not fit into its bytes can be written nevertheless.
+    /// Adds to `refused` how a rate that does not fit into its bytes can be written.
     fn add_rate_unit(
         &self,
         number: u8,
@@ -205,7 +205,7 @@ impl Scope {
     }
 }
 
-/// The TLVs in which one that is called `key` stands, of which an error names some.
+/// The first TLVs that may hold one called `key`, for an error.
 fn owners(kind: Kind, key: &str) -> Vec<String> {
     let mut owners: Vec<String> = Vec::new();
     for around in parents() {
@@ -223,10 +223,10 @@ fn owners(kind: Kind, key: &str) -> Vec<String> {
     owners
 }
 
-/// So many TLVs in which a name stands are named.
+/// The most TLVs that such an error names.
 const MOST_OWNERS: usize = 3;
 
-/// How alike names must be, of a million, so that one may be meant.
+/// An error suggests a name of at least this Jaro-Winkler similarity, in millionths.
 const LEAST_LIKENESS: u64 = 850_000;
 
 /// TLVs that have been read from text, and how many bytes they take in the file.
@@ -239,7 +239,7 @@ pub(super) struct Tlvs {
 }
 
 impl Tlvs {
-    /// Adds a TLV of `scope`. `nested` is the size of the TLVs in it, if they are what it holds.
+    /// Adds a TLV of `scope`. `nested` is the size of the TLVs in it, if it holds TLVs.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ impl Tlvs {
         Ok(())
     }
 
-    /// Adds so many pads.
+    /// Adds `count` pads.
     ///
     /// # Errors
     ///
@@ -320,7 +320,7 @@ impl Tlvs {
             (Kind::CableModem, Kind::Mta) => Err(TextError::new(
                 "",
                 "TLV 254 of value 1 at the beginning",
-                "kind = \"mta\" before it, because so an MTA's file begins",
+                "kind = \"mta\" before it, because an MTA's file begins with this TLV",
             )),
             _ => Ok(file),
         }
@@ -341,13 +341,13 @@ fn too_large(path: &str) -> TextError {
 
 /// Keys that are no TLV with a value.
 pub(super) const THEN: &str = "then";
-/// So many zero bytes.
+/// A number of zero bytes (pads).
 pub(super) const PADS: &str = "pad";
 /// The end marker.
 pub(super) const ENDS: &str = "end";
 /// Bytes that are no TLV, at the end.
 pub(super) const REST: &str = "rest";
-/// Whose file it is.
+/// The device that the file is for.
 pub(super) const KIND: &str = "kind";
 /// That the file has no message integrity checks, and is to have none.
 pub(super) const UNSIGNED: &str = "unsigned";

@@ -47,13 +47,13 @@ pub fn to_json(file: &File) -> String {
 /// The JSON as far as it is written. A tree of it would take many times the memory of its text.
 struct Writer {
     bytes: Vec<u8>,
-    /// How many of them are written.
+    /// How many of `bytes` stand before the next TLV.
     offset: usize,
     json: String,
 }
 
 impl Writer {
-    /// TLVs beside each other. `around` is the path of the TLV that they are in.
+    /// Writes TLVs beside each other. `around` is the path of the TLV that they are in.
     fn all(&mut self, scope: &Scope, around: &str, tlvs: &[Tlv]) {
         let mut counts = [0_usize; 256];
         for run in runs(tlvs) {
@@ -83,7 +83,7 @@ impl Writer {
         self.json.push(']');
     }
 
-    /// A TLV, or pads beside each other.
+    /// Writes a TLV, or pads beside each other.
     fn one(&mut self, scope: &Scope, path: &str, run: &[Tlv]) {
         let tlv = &run[0];
         self.json += "{\"tlv\":";
@@ -124,7 +124,8 @@ impl Writer {
             Value::Nested(tlvs) => {
                 self.offset += 1 + width;
                 let start = self.offset;
-                // The TLVs go behind their bytes, of which the end is not known before.
+                // `nested` stands behind `hex`, but is written first: only then the end of its
+                // bytes is known.
                 let before = std::mem::take(&mut self.json);
                 let within = scope.within(tlv.number).with(tlvs);
                 self.all(&within, path, tlvs);
@@ -137,13 +138,13 @@ impl Writer {
         self.json.push('}');
     }
 
-    /// A further entry of an object.
+    /// Writes a further entry of an object.
     fn field(&mut self, key: &str, value: &Json) {
         self.key(key);
         self.json += &value.to_string();
     }
 
-    /// The key of a further entry of an object.
+    /// Writes the key of a further entry of an object.
     fn key(&mut self, key: &str) {
         self.json += ",\"";
         self.json += key;
@@ -151,7 +152,7 @@ impl Writer {
     }
 }
 
-/// TLVs beside each other, of which pads beside each other are one.
+/// Splits TLVs into those that are written one by one; pads beside each other stay together.
 fn runs(tlvs: &[Tlv]) -> impl Iterator<Item = &[Tlv]> {
     tlvs.chunk_by(|one, next| one.number == PAD && next.number == PAD)
 }

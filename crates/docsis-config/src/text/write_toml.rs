@@ -1,8 +1,9 @@
 //! A file as TOML, for people.
 //!
-//! The order of the text is the order of the file. TOML has three rules that some files do not
-//! agree with: the plain keys of a table stand before its tables, a key is there once, and a key is
-//! either a value or a list of tables. What a rule keeps from its place follows in a table `then`.
+//! The order of the text is the order of the file. Some files have an order that three rules of
+//! TOML forbid: the plain keys of a table stand before its tables, a key occurs once, and a key
+//! holds either a value or a list of tables. A TLV that a rule keeps from its place follows in a
+//! table `then`.
 
 use std::collections::BTreeSet;
 
@@ -42,8 +43,8 @@ pub fn to_toml(file: &File) -> String {
             .clone_into(&mut line.elements[0].comment);
         page.line(line);
     }
-    // TOML has a key either for values or for tables, so that values of these types never stand at
-    // the top.
+    // In TOML a key holds either values or tables. Plain values of a type that also occurs nested
+    // never stand at the top.
     let is_nested = |tlv: &Tlv| matches!(tlv.value, Value::Nested(_));
     let nested = file.tlvs.iter().filter(|tlv| is_nested(tlv));
     let as_tables: BTreeSet<u8> = nested.map(|tlv| tlv.number).collect();
@@ -72,7 +73,8 @@ pub fn to_toml(file: &File) -> String {
 /// The text as far as it is written.
 struct Page {
     text: String,
-    /// The keys of the table of plain values that can be continued; none behind a table of TLVs.
+    /// The keys of the table that further plain values can be added to; none behind a table of
+    /// TLVs.
     keys: Option<BTreeSet<String>>,
     /// Whether no table is written yet.
     is_top: bool,
@@ -86,7 +88,7 @@ impl Page {
         self.lines.push(line);
     }
 
-    /// Outermost TLVs with a value. `is_table`: others of their type are tables.
+    /// Writes outermost TLVs with plain values. `is_table`: other TLVs of their type are tables.
     fn value(&mut self, line: Line, is_table: bool) {
         let fits = self
             .keys
@@ -104,7 +106,7 @@ impl Page {
         self.line(line);
     }
 
-    /// An outermost TLV of TLVs.
+    /// Writes an outermost TLV that holds TLVs.
     fn table(&mut self, scope: &Scope, tlv: &Tlv) {
         self.end_block();
         self.is_top = false;
@@ -144,7 +146,7 @@ impl Page {
         }
     }
 
-    /// Writes lines of which the comments stand in a column.
+    /// Writes lines with their comments in one column.
     fn texts(&mut self, texts: &[(String, &str)], column: usize) {
         for (text, comment) in texts {
             self.text += text;
@@ -163,9 +165,9 @@ impl Page {
 const CM_MIC: u8 = 6;
 /// The type of the CMTS's message integrity check.
 const CMTS_MIC: u8 = 7;
-/// The column of comments is at most behind so many characters.
+/// A line of more characters does not move the column of comments.
 const WIDEST: usize = 72;
-/// A list is at most so long in one line.
+/// A list of more characters, or with comments, is written in several lines.
 const LONGEST_LIST: usize = 70;
 
 /// A key with its value.
@@ -178,7 +180,7 @@ struct Line {
     is_list: bool,
 }
 
-/// A value and what a comment says of it.
+/// A value and its comment.
 struct Element {
     value: String,
     comment: String,
@@ -224,7 +226,7 @@ impl Line {
 }
 
 impl Scope {
-    /// Writes TLVs beside each other as lines, those in them as lines with dotted keys.
+    /// Writes TLVs beside each other as lines, and the TLVs in them as lines with dotted keys.
     fn lines(self, prefix: &str, tlvs: &[Tlv], lines: &mut Vec<Line>) {
         let scope = self.with(tlvs);
         let (first, rest) = unique(tlvs);
@@ -317,7 +319,7 @@ impl Scope {
         }
     }
 
-    /// The value of a TLV, and what a comment says of it.
+    /// The value of a TLV, and its comment.
     fn element(&self, tlv: &Tlv) -> (String, String) {
         match &tlv.value {
             Value::Bare => unreachable!("a pad and the end marker have no value"),
@@ -329,7 +331,7 @@ impl Scope {
         }
     }
 
-    /// A value that is no TLVs, and what a comment says of it.
+    /// A value that holds no TLVs, and its comment.
     fn value(&self, number: u8, value: &[u8]) -> (String, String) {
         let Some(shown) = self.show(number, value) else {
             return (bytes(value), ascii(value));
@@ -365,8 +367,8 @@ impl Scope {
     }
 }
 
-/// Splits TLVs into those that have a key of their own, or are beside others of their key, and
-/// the rest from the first on whose key was there before.
+/// Splits TLVs before the first whose key occurred earlier. TLVs of one type beside each other
+/// share a key.
 fn unique(tlvs: &[Tlv]) -> (&[Tlv], &[Tlv]) {
     let mut keys = BTreeSet::new();
     let mut count = 0;
@@ -389,7 +391,7 @@ fn bytes(value: &[u8]) -> String {
     format!("\"0x{}\"", hex(value))
 }
 
-/// What a value is as text, if all of it is some; for a comment.
+/// A value as text for a comment; empty if it is no text.
 fn ascii(value: &[u8]) -> String {
     match str::from_utf8(value) {
         Ok(text) if text.len() >= 4 && text.chars().all(is_plain) => format!("{text:?}"),
