@@ -1,4 +1,4 @@
-"""Tests of the rules on modems' files: each finds its fault, and nothing in a file without it."""
+"""Tests of the rules on modems' files: each rule finds its fault, and finds nothing in a file without the fault."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
     "low-latency flow of no aggregate": (
         "low_latency_flow", "error", "24[1].36", pair(of=low(to=None)),
     ),
-    "aggregate that the CMTS does not hear of": (
+    "aggregate that the CMTS does not get": (
         "not_told_to_cmts", "warning", "70", pair(mic=b""),
     ),
     "bitmap that leaves the aggregate out": (

@@ -1,4 +1,5 @@
-"""``headend config``: files of modems as text and back, checked, compared, shown and made of scenarios; and hostile files."""
+"""Tests of ``headend config``: files of modems are written as text and back, checked, compared, shown and made of scenarios.
+Hostile files are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from modem_files import buffer, flow, make_file, tlv, u8, u16, u32
 
 FILE = make_file()
 
-#: Files that are unusual, and all bytes of which must survive.
+#: Unusual files. All of their bytes must survive.
 UNUSUAL = {
     "without an end": FILE.rstrip(b"\0").removesuffix(b"\xff"),
     "padded": FILE + bytes(4),

@@ -1,4 +1,4 @@
-"""Tests of the differences between modems' files, and of a file at a glance."""
+"""Tests of the differences between modems' files, and of the overview of a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOS = tlv(9, tlv(1, b"\xb8\xb8\xfc"))
 
 
 def settings(old: bytes, new: bytes) -> list[Change]:
-    """The changes but those of the MICs, which follow from any other."""
+    """The changes except those of the MICs, which follow from any other change."""
     return [change for change in diff(old, new) if change.kind != "integrity"]
 
 

@@ -1,4 +1,4 @@
-"""Reading files: a limit, and nothing that never ends or waits."""
+"""Tests of reading files: up to a limit, and no pipes or devices, which may wait or never end."""
 
 from __future__ import annotations
 

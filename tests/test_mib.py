@@ -1,4 +1,5 @@
-"""The table `mib`: its objects are documented, its counters are those of the queues, and pages and figures show it."""
+"""Tests of the table `mib`: its objects are documented, its counters agree with those of the queues, and pages and figures show
+it."""
 
 from __future__ import annotations
 

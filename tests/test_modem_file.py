@@ -1,4 +1,4 @@
-"""The engine's functions for configuration files: what they take, give and refuse."""
+"""Tests of the engine's functions for configuration files."""
 
 import hashlib
 import hmac
@@ -89,7 +89,7 @@ def test_an_error_in_a_text_says_where() -> None:
     assert refused.value.path is None
 
 
-# What a file takes while it is taken apart, signed and written as text, in KiB.
+# A program that measures the memory of decoding, signing and writing a file as text, in KiB.
 MEASURED = """
 import resource, sys
 from headend import _engine
@@ -106,7 +106,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems count in other units")
 @pytest.mark.parametrize("unit", ["00", "0c00", "0c0101", "18fc" + "010101" * 84])
 def test_a_large_file_takes_a_bounded_amount_of_memory(unit: str) -> None:
-    # 128 KiB is some ten times what modems are given. The most is taken by TLVs without a value, as text.
+    # 128 KiB is some ten times the size of modems' files. TLVs without a value take the most memory as text.
     count = (128 << 10) // len(bytes.fromhex(unit))
     command = [sys.executable, "-c", MEASURED, unit, str(count)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,5 +1,5 @@
-"""The reference page and the JSON Schema of a modem's file say what the table of TLVs says, and the schema accepts what the
-engine writes and refuses what it refuses."""
+"""Tests that the reference page and the JSON Schema of a modem's file agree with the table of TLVs, and that the schema accepts
+and refuses the same texts as the engine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_rows_of_one_number_stand_together_in_order() -> None:
 
 
 def test_one_schema_serves_all_tlvs_of_a_row() -> None:
-    """A row of several TLVs is one definition, so what is below each of them must be the same."""
+    """A row of several TLVs is one definition, so each of them must hold the same TLVs."""
     rows = [row for row in read_table() if not row["mta"]]
     below: dict[tuple[str, str], set[str]] = {}
     for row in rows:

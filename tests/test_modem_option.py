@@ -1,4 +1,5 @@
-"""A modem's file beside a scenario: what ``--modem`` and ``modem=`` stand for, and from where such a file is read."""
+"""Tests of a modem's file beside a scenario: the overrides of ``--modem`` and ``modem=``, and the folders from which such a file
+is read."""
 
 from __future__ import annotations
 

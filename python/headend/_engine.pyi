@@ -39,7 +39,7 @@ class ScenarioError(ValueError):
     meant: str | None
 
 class ConfigError(ValueError):
-    # Where in a text the error is, if it is in one.
+    # The line and the key of an error in a text; None for other errors.
     line: int | None
     path: str | None
     message: str
@@ -75,11 +75,11 @@ class Scenario:
     @property
     def queue_path(self) -> str | None: ...
     def resolved_json(self) -> str: ...
-    # What became of each modem's file that was read, as a JSON list of objects with "key" (that names the file), "file", "set"
+    # The effects of each modem's file that was read, as a JSON list of objects with "key" (that names the file), "file", "set"
     # (a list of "key", "value" and "tlv"), "more" (keys beyond those), "replaced", "kept" and "notes" (lists of clauses).
     def modem_files_json(self) -> str: ...
-    # The configuration file of a modem, and a sentence for each thing that it does not say of the scenario. Without a secret
-    # it has no CMTS MIC. `by_class`: it names the modem's service class in place of the values that the class gives.
+    # The configuration file of a modem, and a sentence for each setting of the scenario that it does not hold. Without a secret
+    # the file has no CMTS MIC. With `by_class` it names the modem's service class in place of the values that the class gives.
     def modem_file(
         self, modem: str | None = None, secret: bytes | None = None, *, by_class: bool = False
     ) -> tuple[bytes, list[str]]: ...
@@ -112,10 +112,10 @@ def columns() -> dict[str, list[str]]: ...
 # and the key.
 def config_from_text(text: str) -> bytes: ...
 
-# The message integrity checks of a modem's file, as JSON: "cm_mic", "cmts_mic" and "extended_mic" (null if the file
-# defines none), each with "state" (right, stale, wrong, unverifiable, missing), and with "found", "computed" (hexadecimal)
-# and "why" where there are. "extended_mic" has "hmac_type", the types that it "selects", and "is_cmts_mic" (TLV 7 holds
-# the digest) too. Raises ConfigError for an MTA's file, which has none.
+# Verifies the message integrity checks of a modem's file. Returns JSON: "cm_mic", "cmts_mic" and "extended_mic" (null if the file
+# defines none), each with "state" (right, stale, wrong, unverifiable, missing), and with "found", "computed" (hexadecimal) and
+# "why" where there are. "extended_mic" has "hmac_type", the types that it "selects", and "is_cmts_mic" (TLV 7 holds the digest)
+# too. Raises ConfigError for an MTA's file, which has no such checks.
 def config_mics(data: bytes, secret: bytes | None = None) -> str: ...
 
 # The file with all checks made anew, or with the CM MIC alone. Raises ConfigError if there is neither a secret nor
@@ -126,12 +126,12 @@ def config_sign(data: bytes, secret: bytes | None = None, *, cm_only: bool = Fal
 # "unit", "range", "meanings", "default", "about" and "source".
 def config_table() -> str: ...
 
-# A modem's file, which any bytes are, as JSON: "kind" (cable_modem or mta), "size" in bytes, "tlvs" and, if bytes at the
-# end are no TLV, "rest". A TLV has "tlv" (such as "24.35.2"), "path" (such as "24[1].35.2"), "offset", "hex", and where
-# there are "name", "value", "unit", "shown", "meaning", "problem" and "nested".
+# A modem's file as JSON; any bytes can be decoded. The JSON has "kind" (cable_modem or mta), "size" in bytes, "tlvs" and, if
+# bytes at the end are no TLV, "rest". A TLV has "tlv" (such as "24.35.2"), "path" (such as "24[1].35.2"), "offset", "hex", and
+# where there are "name", "value", "unit", "shown", "meaning", "problem" and "nested".
 def config_to_json(data: bytes) -> str: ...
 
-# The same as TOML, with names, units and comments. Both texts are read back to the same bytes.
+# A modem's file as TOML, with names, units and comments. Both texts are read back to the same bytes.
 def config_to_toml(data: bytes) -> str: ...
 
 # What the engine says of queue disciplines, applications and their measures, as JSON, which

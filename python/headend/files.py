@@ -1,4 +1,4 @@
-"""Reading files and standard input: so many bytes at most, and nothing that never ends or waits."""
+"""Reads files and standard input up to a limit. Pipes and devices, which may wait or never end, are not opened."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 
 from headend.errors import InputError, refuse_unwritable, tell_system
 
-#: What is written in place of a file's path to mean standard input or output.
+#: The path that stands for standard input or output.
 STANDARD_INPUT = "-"
 
 #: A modem accepts a configuration file of 8192 B at least. Certificates and digit maps make files of some tens of KiB.
 LARGEST_MODEM_FILE_BYTES = 128 * 2**10
 
-#: What errors call standard input.
+#: The name of standard input in errors.
 STANDARD_INPUT_SHOWN = "standard input"
 
 
 def read_bytes(path: Path, most: int, what: str) -> bytes:
-    """Read a file of at most so many bytes; nothing that never ends or waits is opened.
+    """Read a file up to a limit. A pipe or device, which may wait or never end, is not opened.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def read_bytes(path: Path, most: int, what: str) -> bytes:
     most
         The most bytes that it may have.
     what
-        What it is expected to be, for the error where it is larger.
+        The name of the expected content, for the error of a file that is larger.
 
     Raises
     ------
@@ -55,14 +55,14 @@ def read_bytes(path: Path, most: int, what: str) -> bytes:
 
 
 def read_standard_input(most: int, what: str) -> bytes:
-    """Read standard input to its end, at most so many bytes.
+    """Read standard input to its end, up to a limit.
 
     Parameters
     ----------
     most
         The most bytes that are read.
     what
-        What they are expected to be, for the error where there are more.
+        The name of the expected content, for the error of an input that is larger.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def read_standard_input(most: int, what: str) -> bytes:
 
 
 def _write_size(size: int) -> str:
-    """Write a size in MiB or whole KiB, or in bytes; never as the limit that it exceeds.
+    """Write a size in MiB, whole KiB or bytes, so that it never reads like the limit that it exceeds.
 
     Examples
     --------

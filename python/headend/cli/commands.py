@@ -33,7 +33,7 @@ COMPLETE = "_HEADEND_COMPLETE"
 #: What to type in place of several words where a command takes one.
 SEVERAL = {"headend run": "headend compare puts several runs side by side"}
 
-#: What is said of an option that would name a modem's file.
+#: The hint for an option that is not there, but would name a modem's file.
 MODEM_FILE = "--modem FILE sets a modem by its configuration file"
 
 #: What to type in place of an option that another command has.

@@ -1,4 +1,4 @@
-"""``headend config``: the configuration file of a modem, as text and back, checked, compared, shown, and made of a scenario."""
+"""``headend config``: shows, checks, compares and converts configuration files of modems, and makes them of scenarios."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 #: Letters of JSON that are read again to be indented; an operator's file has a tenth of them. That takes many times their memory.
 MOST_INDENTED = 2**20
 
-#: Values that do not fit the table and are named one by one when a file is written.
+#: The most values that do not fit the table and are named one by one when a file is written.
 MOST_MISFITS = 5
 
-#: Where the errors of a missing file lead to.
+#: What errors about a missing argument say of it.
 FILE_HINT = "a modem's configuration file, or - for standard input"
 
 
@@ -89,10 +89,10 @@ secret_file_option = click.option(
 
 
 class _Config(Commands):
-    """The group, in which the path of a file stands for showing it."""
+    """The group of commands. A file in place of a command is answered with `show`."""
 
     def guess(self, name: str) -> str:
-        """Guess that a file is to be shown."""
+        """Suggest `show` where a file stands in place of a command."""
         return f"show {quote_path(name)}" if Path(name).is_file() else ""
 
 
@@ -428,7 +428,7 @@ def _find_states(content: bytes, secret: bytes | None) -> dict[str, str]:
 
 
 def _write_json(content: bytes) -> str:
-    """Give a modem's file as JSON, indented unless it is long, with what a terminal would take for a command as escapes."""
+    """Write a modem's file as JSON, indented unless it is long. Control characters are escaped."""
     from headend import _engine
 
     text = _engine.config_to_json(content)
@@ -440,7 +440,7 @@ def _write_json(content: bytes) -> str:
 def _take_target(
     output: Path | None, *, force: bool, as_json: bool, sources: tuple[str, ...] = ()
 ) -> Target:
-    """Say where a modem's file goes, and refuse what cannot be before anything is read."""
+    """Find where a modem's file is written. What is wrong with it is refused before anything is read."""
     target = Target(output, force=force, sources=sources)
     if as_json and target.path is None:
         raise InputError("--json: standard output has the JSON; -o FILE says where the file goes")
@@ -451,7 +451,7 @@ def _take_target(
 def _write_binary(
     content: bytes, target: Target, *, as_json: bool, notes: Sequence[str] = ()
 ) -> None:
-    """Write a modem's file, and say so."""
+    """Write a modem's file, and print a note of it."""
     target.write(content)
     if as_json:
         print_json({"file": str(target.path), "size": len(content), "notes": list(notes)})
@@ -469,7 +469,7 @@ def _read_all(files: Sequence[str]) -> list[ModemFile]:
 
 
 def _read_secret(text: str | None, file: str | None, sources: Sequence[str]) -> bytes | None:
-    """Give the secret; None where there is none."""
+    """Read the secret; None where none is given."""
     from headend.configuration.secret import read_secret
 
     if file == STANDARD_INPUT in sources:

@@ -1,4 +1,4 @@
-"""A modem's file on the terminal: what is in it, what a check found, and what changed."""
+"""Prints what is in a modem's file, what a check of it found, and what changed between two."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _SEVERITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 
-#: What stands in a cell where the file sets nothing.
+#: The content of a cell where the file sets nothing.
 _UNSET = "–"
 
 
 def print_overview(name: str, overview: Overview) -> None:
-    """Print what is in a file: whose it is, its flows with their delays, its classifiers, and what else it holds."""
+    """Print an overview of a file: its device and size, its flows with their delays, its classifiers, and its other settings."""
     console = make_output()
     console.print(write_line((name, "bold"), f"  {overview.title}"))
     if overview.mics:

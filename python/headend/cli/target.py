@@ -1,4 +1,4 @@
-"""A file that ``-o`` names: no other file is replaced unless that is wanted, and none is left half written."""
+"""The output of a command, to a file that ``-o`` names or to standard output. A file is never left incomplete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Target:
     Raises
     ------
     InputError
-        In one line, where it is known already that the file cannot be written.
+        In one line, if the file cannot be written for a reason that is known in advance.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Target:
             )
 
     def write_text(self, text: str) -> None:
-        """Write a text: as UTF-8 wherever it can be read again, and to a terminal as letters that it has."""
+        """Write a text: in UTF-8 to a file or a pipe, and in the letters of the terminal to a terminal."""
         if self.path is None and sys.stdout.isatty():
             print_text(text)
         else:
@@ -79,7 +79,7 @@ class Target:
             raise InputError(f"{self.path}: cannot be written: {tell_system(error)}") from error
 
     def tell(self) -> None:
-        """Say on standard error which file was written."""
+        """Print on standard error which file was written."""
         if self.path:
             make_messages().print(write_line(f"{self.path} written"), soft_wrap=True)
 

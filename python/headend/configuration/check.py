@@ -1,4 +1,4 @@
-"""Checking a modem's file: every rule, the gravest findings first."""
+"""Checks a modem's file with every rule; the gravest findings come first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headend.configuration.rules import (
 from headend.configuration.rules.integrity import check_mics
 from headend.configuration.settings import Settings, read_settings
 
-#: The rules for the files of modems, in the order in which equally grave findings are told.
+#: The rules for the files of modems, in the order of equally grave findings.
 RULES = (
     *structure.RULES,
     *buffer.RULES,
@@ -33,7 +33,7 @@ RULES = (
 )
 
 
-#: Rules that find what is absent: what a file that is cut short lacks may stand behind the cut.
+#: Rules that find absent TLVs. In a file that is cut short, these TLVs may have stood behind the cut.
 OF_WHOLE_FILES = (
     structure.mandatory_is_absent,
     structure.mic_is_absent,
@@ -46,7 +46,7 @@ OF_WHOLE_FILES = (
     low_latency.nothing_is_classified,
 )
 
-#: Findings of one rule that are told; a file with more is broken throughout.
+#: The most findings that are given of one rule; a file with more is broken throughout.
 MOST_TOLD = 100
 
 
@@ -56,9 +56,9 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
     Parameters
     ----------
     data
-        The bytes of the file. Any bytes are one.
+        The bytes of the file. Any bytes can be checked.
     secret
-        The secret that the CMTS has; without it the CMTS MIC is not verified.
+        The secret of the CMTS; without it the CMTS MIC is not verified.
     is_unsigned
         Whether the file is signed later, so that absent MICs are no fault.
 
@@ -83,7 +83,7 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
 
 
 def _apply(rule: Rule, settings: Settings) -> Iterator[Finding]:
-    """Give what a rule finds, up to a number, and say so where there is more."""
+    """Give the first findings of a rule, and one that says so if there are more."""
     findings = rule(settings)
     last = None
     for last in islice(findings, MOST_TOLD):
@@ -93,7 +93,7 @@ def _apply(rule: Rule, settings: Settings) -> Iterator[Finding]:
             last.severity,
             last.rule,
             None,
-            f"The rule {last.rule} finds more: the first {MOST_TOLD} are told.",
-            "Mend these, and check the file again.",
+            f"The rule {last.rule} has further findings: only the first {MOST_TOLD} are shown.",
+            "Correct these, and check the file again.",
             "headend",
         )

@@ -1,4 +1,4 @@
-"""Classifiers of a modem's file: which packets they take, in words."""
+"""Classifiers of a modem's file, and descriptions of the packets that they match."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headend.configuration.document import Tlv
 from headend.configuration.words import DIRECTIONS, write_name, write_value
 from headend.text.wording import join_names
 
-#: Classifiers by their TLV: the direction of what they take. Those of TLV 60 drop it.
+#: The direction of classifiers by their TLV. Those of TLV 60 drop the packets that they match.
 CLASSIFIERS = {22: "up", 23: "down", 60: "up"}
 DROP = 60
 
@@ -55,7 +55,7 @@ class Classifier:
 
     @property
     def drops(self) -> bool:
-        """Whether it drops what it takes."""
+        """Whether it drops the packets that it matches."""
         return self.tlv.type == DROP
 
     @property
@@ -70,7 +70,7 @@ class Classifier:
 
     @property
     def priority(self) -> int:
-        """Its priority (.5): of several that match, the highest counts. 0 where the file says none."""
+        """Its priority (.5): of several classifiers that match, the highest counts. 0 where the file gives none."""
         return self._read(5) or 0
 
     @property
@@ -86,7 +86,7 @@ class Classifier:
 
     @property
     def criteria(self) -> tuple[Tlv, ...]:
-        """The TLVs that say what it matches."""
+        """The TLVs with its conditions."""
         return tuple(tlv for tlv in self.tlv.nested or () if tlv.type in CRITERIA)
 
     @property
@@ -120,7 +120,7 @@ class Classifier:
 
 
 def _describe(tlv: Tlv) -> Iterator[str]:
-    """Say what one group of criteria matches."""
+    """Describe the conditions of one TLV."""
     if tlv.nested is None:
         yield _describe_other(tlv)
     elif tlv.type == 9:
@@ -175,12 +175,12 @@ def _describe_ethernet(tlv: Tlv) -> Iterator[str]:
 
 
 def describe_tos(hexadecimal: str) -> str:
-    """Say which TOS bytes a range takes.
+    """Describe the TOS bytes that a range holds.
 
     Parameters
     ----------
     hexadecimal
-        Low, high and mask: it takes a byte where low ≤ byte & mask ≤ high.
+        Low, high and mask: the range holds a byte if low ≤ byte & mask ≤ high.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def _describe_address(address: Tlv | None, mask: Tlv | None) -> str | None:
 
 
 def _describe_ports(low: int | None, high: int | None) -> str | None:
-    """Say which ports a range holds; nothing where it holds all. A bound that is absent is 0 or 65535."""
+    """Describe the ports of a range; None where it holds all ports. A bound that is absent is 0 or 65535."""
     if (low or 0) == 0 and high in (None, 65535):
         return None
     first, last = low or 0, 65535 if high is None else high

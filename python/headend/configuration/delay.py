@@ -1,4 +1,4 @@
-"""How long a full buffer of a service flow delays a packet, and what the flow's AQM would keep instead."""
+"""Computes the delay of a full buffer of a service flow, and the delay that the flow's AQM keeps instead."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from headend.configuration.settings import IMMEDIATE, ServiceFlow, Settings
 
-#: Default upstream target buffer of a classic flow where TLV 68 says nothing, ms (MULPI C.1.2.17 as docsis-ns3 has it).
+#: Default upstream target buffer of a classic flow without TLV 68, ms (MULPI C.1.2.17 as docsis-ns3 restates it).
 DEFAULT_BUFFER = 100
 
 #: Classic AQM latency target where the file sets none, ms (RFC 8034 §4).
@@ -33,9 +33,9 @@ class Buffer:
     size
         In bytes.
     rate
-        What empties it, in bit/s: the rate that the flow keeps to; None without a limit.
+        The rate that empties it, in bit/s: the one that limits the flow; None without a limit.
     peak
-        What empties it while the burst lasts, in bit/s; None where that is no more than the rate.
+        The rate that empties it while the burst lasts, in bit/s; None where that is no more than ``rate``.
     path
         The TLV that sets its size, or None where the device chooses and the size is the specification's default.
     """
@@ -47,7 +47,7 @@ class Buffer:
 
     @property
     def delay(self) -> float | None:
-        """How long the last packet of a full buffer waits, ns; None without a rate."""
+        """The time that the last packet of a full buffer waits, ns; None without a rate."""
         return None if self.rate is None else find_delay(self.size, self.rate)
 
     @property
@@ -63,10 +63,10 @@ class Aqm:
     Parameters
     ----------
     state
-        ``off`` where the file turns it off, ``on`` where the file sets it up or leaves it on in so many words, ``unsaid``
-        where the file says nothing: a DOCSIS 3.1 modem then runs it, an older one may have none.
+        ``off`` where the file turns it off, ``on`` where the file configures it or explicitly leaves it on, ``unsaid`` where the
+        file has nothing about it: a DOCSIS 3.1 modem then runs it, an older one may have none.
     paths
-        The TLVs that say so.
+        The TLVs that decide the state.
     is_immediate
         Whether it is the immediate AQM of a low-latency flow, not DOCSIS-PIE.
     target
@@ -81,14 +81,14 @@ class Aqm:
 
 @dataclass(frozen=True)
 class Ramp:
-    """Thresholds of the immediate AQM, ns: it marks from the lower on, and every packet above the upper.
+    """Thresholds of the immediate AQM, ns. It marks some packets between the two, and every packet above the upper one.
 
     Parameters
     ----------
     low, high
         The thresholds.
     floor
-        The least that the lower may be at the flow's rate: the time of two large frames.
+        The least value of the lower threshold at the flow's rate: the time of two large frames.
     """
 
     low: float
@@ -128,14 +128,14 @@ def find_rate(flow: ServiceFlow, settings: Settings) -> int | None:
 def find_buffer(flow: ServiceFlow, settings: Settings) -> Buffer | None:
     """Find the buffer of a flow.
 
-    A device chooses a size within minimum and maximum that is near the target. Where the file sets no target, an upstream
-    flow has the default of TLV 68 at the larger of its sustained and its peak rate, a low-latency one 10 ms at the rate of its
-    aggregate. Of downstream flows the specification says no default.
+    A device chooses a size within minimum and maximum that is near the target. Where the file sets no target, an upstream flow
+    has the default of TLV 68 at the larger of its sustained and its peak rate, a low-latency one 10 ms at the rate of its
+    aggregate. The specification has no default for downstream flows.
 
     Returns
     -------
     Buffer or None
-        None where nothing says how large it is.
+        None where neither the file nor a default gives its size.
     """
     rate = find_rate(flow, settings)
     fastest = _find_fastest(flow, settings)
@@ -157,7 +157,7 @@ def find_buffer(flow: ServiceFlow, settings: Settings) -> Buffer | None:
 
 
 def find_aqm(flow: ServiceFlow, settings: Settings) -> Aqm:
-    """Find the state of a flow's AQM, and what delay it keeps."""
+    """Find the state of a flow's AQM, and the delay that it keeps."""
     is_immediate = is_immediate_aqm(flow, settings)
     if is_immediate:
         ramp = find_ramp(flow, settings)
@@ -182,7 +182,7 @@ def find_aqm(flow: ServiceFlow, settings: Settings) -> Aqm:
 
 
 def is_immediate_aqm(flow: ServiceFlow, settings: Settings) -> bool:
-    """Whether a flow's AQM is the immediate one: the file says so, or says nothing and the flow is a low-latency one."""
+    """Whether a flow's AQM is the immediate one: the file selects it, or selects none and the flow is a low-latency one."""
     algorithm = flow.aqm_algorithm
     if algorithm and algorithm.value:
         return algorithm.value == IMMEDIATE
@@ -190,7 +190,7 @@ def is_immediate_aqm(flow: ServiceFlow, settings: Settings) -> bool:
 
 
 def find_ramp(flow: ServiceFlow, settings: Settings) -> Ramp:
-    """Compute the thresholds of a flow's immediate AQM at its rate (MULPI Annex N as docsis-ns3 has it)."""
+    """Compute the thresholds of a flow's immediate AQM at its rate (MULPI Annex N as docsis-ns3 restates it)."""
     most = flow.maximum_threshold
     exponent = flow.ramp_exponent
     wanted = 1e3 * (most.value if most and most.value else DEFAULT_THRESHOLD)
@@ -210,7 +210,7 @@ def _find_fastest(flow: ServiceFlow, settings: Settings) -> int | None:
 def _find_default(
     flow: ServiceFlow, settings: Settings, rate: int | None, fastest: int | None
 ) -> tuple[int, str | None] | None:
-    """Give the size of an upstream buffer without a target, in bytes, and the TLV that says so, if one does."""
+    """Give the default size of an upstream buffer without a target, in bytes, and the TLV that sets it, if one does."""
     if flow.direction != "up" or not rate or not fastest:
         return None
     if settings.is_low_latency(flow):

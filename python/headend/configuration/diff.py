@@ -1,4 +1,4 @@
-"""What changed between two files of a modem, in words, and what that does to the delay of a full buffer.
+"""Describes what changed between two files of a modem, and the effect on the delay of a full buffer.
 
 Service flows, aggregates and classifiers are matched by their reference, then by their place; everything else by its place
 among the TLVs of its type.
@@ -35,7 +35,8 @@ from headend.configuration.words import (
 )
 from headend.text.wording import capitalise, write_count
 
-#: What a change is about. ``flow`` is a service flow that came or went, ``form`` what means the same in other bytes.
+#: The subject of a change. ``flow`` is a service flow that was added or removed. ``form`` is a difference in bytes that means the
+#: same.
 Kind = Literal[
     "flow",
     "rate",
@@ -56,7 +57,7 @@ _MICS = {6: "CM MIC", 7: "CMTS MIC"}
 _RATES = {8: "sustained rate", 10: "reserved rate", 27: "peak rate"}
 _UNIT = 41
 
-#: Values of a flow that have words of their own, by their types below the flow, and what a change of them is about.
+#: Values of a flow by their types below the flow: their names in sentences, and the subject of a change.
 _NAMED: dict[str, tuple[str, Kind]] = {
     "4": ("service class", "setting"),
     "7": ("traffic priority", "setting"),
@@ -72,7 +73,7 @@ _NAMED: dict[str, tuple[str, Kind]] = {
     "40.6": ("edges of the latency histogram", "aqm"),
 }
 
-#: Changes that are told; files that differ in more have little in common.
+#: The most changes that are given; files that differ in more have little in common.
 MOST_TOLD = 1000
 
 #: Longer lists of TLVs are matched by place alone: the time to match them grows with the square of their number.
@@ -88,9 +89,10 @@ class Change:
     Parameters
     ----------
     kind
-        What it is about.
+        Its subject.
     path
-        The path of the TLV in the new file; in the old one where the new one does not have it; None of the file as a whole.
+        The path of the TLV in the new file, or in the old one if the new one does not have it. None if the change concerns the
+        whole file.
     text
         What changed: a sentence.
     old, new
@@ -120,13 +122,13 @@ def diff(old: bytes, new: bytes) -> list[Change]:
     Parameters
     ----------
     old, new
-        The bytes of the files. Any bytes are one.
+        The bytes of the files. Any bytes can be compared.
 
     Returns
     -------
     list of Change
-        Service flows first, then aggregates, classifiers, other settings, message integrity checks, and what means the same
-        in other bytes. Empty if, and only if, the files are equal byte for byte.
+        Service flows first, then aggregates, classifiers, other settings, message integrity checks, and differences in bytes that
+        mean the same. Empty if, and only if, the files are equal byte for byte.
     """
     if old == new:
         return []
@@ -135,7 +137,7 @@ def diff(old: bytes, new: bytes) -> list[Change]:
 
 
 def compare(old: Document, new: Document) -> Iterator[Change]:
-    """Give what changed from one file to another that is not the same byte for byte."""
+    """Give the changes between two files that differ in their bytes."""
     before, after = read_settings(old), read_settings(new)
     found = chain(
         _compare_kind(old, new),
@@ -147,7 +149,9 @@ def compare(old: Document, new: Document) -> Iterator[Change]:
     changes = list(islice(found, MOST_TOLD))
     yield from changes
     if next(found, None):
-        yield Change("setting", None, f"More changed: the first {MOST_TOLD} changes are told.")
+        yield Change(
+            "setting", None, f"There are further changes: only the first {MOST_TOLD} are shown."
+        )
     yield from _compare_mics(old, new)
     yield from _compare_form(old, new, has_changes=bool(changes))
 
@@ -209,7 +213,7 @@ def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | Non
 def _compare_aqm(
     was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
 ) -> Iterator[Change]:
-    """Say what it does to the delay that the AQM of a flow went off or came back."""
+    """Describe the effect on the delay where the AQM of a flow was turned off or on."""
     old, new = find_aqm(was, before), find_aqm(now, after)
     if (old.state == "off") == (new.state == "off") or now.is_unsolicited:
         return
@@ -275,7 +279,7 @@ def _compare_classifiers(before: Settings, after: Settings) -> Iterator[Change]:
 
 
 def _compare_bundle(was: Bundle, now: Bundle) -> Iterator[Change]:
-    """Compare the settings of two flows or aggregates; the sentences have no end yet."""
+    """Compare the settings of two flows or aggregates. The sentences have no full stop yet."""
     name = capitalise(now.name)
     if was.tlv.hex == now.tlv.hex:
         return
@@ -326,7 +330,7 @@ def _compare_rates(name: str, was: Bundle, now: Bundle) -> Iterator[Change]:
 
 
 def _compare_value(name: str, top: int, key: str, old: Tlv | None, new: Tlv | None) -> Change:
-    """Say how one value of a flow changed."""
+    """Describe the change of one value of a flow."""
     tlv = new or old or _never()
     if key == "40.1" and top in FLOWS:
         said = [
@@ -342,12 +346,12 @@ def _compare_value(name: str, top: int, key: str, old: Tlv | None, new: Tlv | No
 
 
 def _compare_others(old: Document, new: Document) -> Iterator[Change]:
-    """Compare what is no flow, aggregate, classifier or MIC, type by type."""
+    """Compare the TLVs that are no flow, aggregate, classifier or MIC, type by type."""
     told = {*FLOWS, *AGGREGATES, *CLASSIFIERS}
     by_type: dict[int, tuple[list[Tlv], list[Tlv]]] = {}
     for place, document in ((1, new), (0, old)):
         for tlv in document.tlvs:
-            # Of a flow that could not be taken apart the bytes are compared.
+            # A flow that could not be decoded is compared by its bytes.
             if tlv.type not in (*_MICS, PAD, END) and (tlv.type not in told or tlv.nested is None):
                 by_type.setdefault(tlv.type, ([], []))[place].append(tlv)
     for olds, news in by_type.values():
@@ -355,7 +359,7 @@ def _compare_others(old: Document, new: Document) -> Iterator[Change]:
 
 
 def _compare_lists(olds: Sequence[Tlv], news: Sequence[Tlv]) -> Iterator[Change]:
-    """Compare the TLVs of one type: which came, went, or changed in their place."""
+    """Compare the TLVs of one type: which were added, removed, or changed in their place."""
     old_values, new_values = ([tlv.hex for tlv in tlvs] for tlvs in (olds, news))
     if old_values == new_values or sorted(old_values) == sorted(new_values):
         return
@@ -389,7 +393,7 @@ def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
         yield Change("aqm", now.path, text, old, new)
     else:
         name = capitalise(_name_tlv(now))
-        # Of an SNMP object the value changed; its place in the tree of objects is part of its name.
+        # For an SNMP object, only the value is compared: its place in the tree of objects is part of its name.
         (was_at, _, before), (now_at, is_object, after) = old.partition(" = "), new.partition(" = ")
         if is_object and was_at == now_at:
             name, old, new = f"{name} {now_at}:", before, after
@@ -397,7 +401,7 @@ def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
 
 
 def _compare_inner(name: str, was: Tlv, now: Tlv, kind: Kind) -> Iterator[Change]:
-    """Compare what is nested in two TLVs, value by value."""
+    """Compare the TLVs in two TLVs, value by value."""
     olds, news = dict(_leaves(was)), dict(_leaves(now))
     for key in [*news, *(key for key in olds if key not in news)]:
         old, new = olds.get(key), news.get(key)
@@ -425,7 +429,7 @@ def _compare_mics(old: Document, new: Document) -> Iterator[Change]:
 
 
 def _compare_form(old: Document, new: Document, *, has_changes: bool) -> Iterator[Change]:
-    """Say what differs and changes nothing: the order of TLVs, the end, and what stands after it."""
+    """Describe differences that change nothing: the order of TLVs, the end marker, and the bytes after it."""
     orders = [[tlv.tlv for tlv in one.tlvs if tlv.type not in (PAD, END)] for one in (old, new)]
     contents = [
         [(tlv.tlv, tlv.hex) for tlv in one.tlvs if tlv.type not in (PAD, END)] for one in (old, new)
@@ -446,7 +450,7 @@ def _compare_form(old: Document, new: Document, *, has_changes: bool) -> Iterato
     if ends[0] != ends[1]:
         yield Change("form", None, f"The end marker (TLV 255) is {'new' if ends[1] else 'gone'}.")
     pads = [sum(tlv.count for tlv in one.tlvs if tlv.type == PAD) for one in (old, new)]
-    # Where settings changed, the file fills up to a multiple of four bytes anew.
+    # Where settings changed, the number of pads up to a multiple of four bytes changes too.
     if pads[0] != pads[1] and not has_changes:
         words = [write_count(pad, "byte") for pad in pads]
         yield Change("form", None, f"Padding: {words[0]} → {words[1]}.", *words)
@@ -454,7 +458,7 @@ def _compare_form(old: Document, new: Document, *, has_changes: bool) -> Iterato
         yield Change("form", None, "The pads stand in other places.")
     if old.rest != new.rest:
         words = [write_count(len(one.rest), "byte") for one in (old, new)]
-        text = f"What stands at the end and is no TLV: {words[0]} → {words[1]}"
+        text = f"Bytes at the end that are no TLV: {words[0]} → {words[1]}"
         same = ", with other values" if words[0] == words[1] else ""
         yield Change("form", None, f"{text}{same}.", old.rest.hex() or None, new.rest.hex() or None)
 
@@ -477,7 +481,7 @@ def _places_of_pads(document: Document) -> list[int]:
 def _match(
     olds: Sequence[_Named], news: Sequence[_Named]
 ) -> list[tuple[_Named | None, _Named | None]]:
-    """Pair what has the same reference, then what differs in its reference alone; None where there is no other."""
+    """Pair those of the same reference, then those that differ only in it. None stands for an absent partner."""
     partners: dict[int, _Named] = {}
     left: dict[int, _Named] = dict(enumerate(olds))
     for key in (_number, _content):
@@ -495,14 +499,14 @@ def _match(
 
 
 def _number(one: ServiceFlow | Aggregate | Classifier) -> object:
-    """Give its reference; of one without, what no other is equal to."""
+    """Give its reference, or an object that equals no other if it has none."""
     reference = one.reference
     number = reference.value if isinstance(reference, Setting) else reference
     return object() if number is None else number
 
 
 def _content(one: ServiceFlow | Aggregate | Classifier) -> object:
-    """Give all that it holds but its reference."""
+    """Give all TLVs that it holds except its reference."""
     return tuple((tlv.tlv, tlv.hex) for tlv in one.tlv.nested or () if tlv.type != 1)
 
 
@@ -511,7 +515,7 @@ def _leaves(tlv: Tlv) -> Iterator[tuple[str, Tlv]]:
     for inner in tlv.nested or ():
         for own in inner.walk():
             if own.nested is None or not own.nested:
-                # What occurs once in one file and twice in the other keeps its name.
+                # A TLV that occurs once in one file and twice in the other keeps its name.
                 yield own.path[len(tlv.path) + 1 :].replace("[1]", ""), own
 
 
@@ -530,7 +534,7 @@ def _write_limit(rate: int | None) -> str:
 
 
 def _write(tlv: Tlv | None, key: str = "") -> str:
-    """Write a value in words: sizes with all digits, enumerated numbers with their meaning, what is unknown as bytes."""
+    """Write a value in words: sizes with all digits, enumerated numbers with their meaning, unknown values as bytes."""
     if tlv is None:
         return "none"
     if tlv.nested is not None:
@@ -547,7 +551,7 @@ def _name_tlv(tlv: Tlv) -> str:
 
 
 def _describe_flow(flow: ServiceFlow, settings: Settings) -> str:
-    """Say what a flow that came or went sets."""
+    """Describe the settings of a flow that was added or removed."""
     told = [
         f"{what} {write_rate(rate.value)}"
         for what, rate in (("sustained rate", flow.rate), ("peak rate", flow.peak))
@@ -562,7 +566,7 @@ def _describe_flow(flow: ServiceFlow, settings: Settings) -> str:
 
 
 def _tell_effect(was: Buffer | None, now: Buffer | None) -> str | None:
-    """Say how the delay of a full buffer changed; nothing where it is not known or the same."""
+    """Describe how the delay of a full buffer changed; None where it is not known or did not change."""
     if was is None or now is None or was.delay is None or now.delay is None or now.rate is None:
         return None
     before, after = write_time(was.delay), write_time(now.delay)

@@ -1,4 +1,4 @@
-"""A modem's file as its TLVs: what the engine's decoder gives, as objects."""
+"""A modem's file as a tree of TLVs: objects made from the output of the engine's decoder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from headend import _engine
 from headend.configuration.table import find_name
 
-#: Type of a byte that fills up, and of the byte that ends a modem's file.
+#: Types of a pad, which is a zero byte that sets nothing, and of the byte that ends a modem's file.
 PAD, END = 0, 255
 
 
@@ -36,13 +36,13 @@ class Tlv:
     value
         The value as a number, text or list; None where it is nested or was kept as bytes.
     shown
-        The value in words, with its unit; None where the table does not say how.
+        The value in words, with its unit; None where the table has no form for it.
     meaning
-        What an enumerated number means.
+        The meaning of an enumerated number.
     problem
-        What is wrong with its length or its number, in a sentence.
+        The fault of its length or its number, as a clause.
     nested
-        The TLVs within it; None where it was not taken apart.
+        The TLVs within it; None where it was not decoded into TLVs.
     count
         How many pads it stands for.
     """
@@ -66,7 +66,7 @@ class Tlv:
 
     @property
     def number(self) -> int | None:
-        """Its value as a whole number, as the bytes say it: of tenths how many; None where it is none."""
+        """Its bytes as a whole number, which counts tenths where the unit is a tenth. None where it is no number."""
         is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         return int(self.hex, 16) if is_number and self.hex else None
 
@@ -100,18 +100,18 @@ class Tlv:
 
 @dataclass(frozen=True)
 class Document:
-    """A file taken apart.
+    """A decoded file.
 
     Parameters
     ----------
     kind
-        Whose it is: ``cable_modem`` or ``mta``.
+        The device that it is for: ``cable_modem`` or ``mta``.
     size
         Its bytes.
     tlvs
         Its TLVs in order, pads and the end marker among them.
     rest
-        What stands at its end and is no TLV; empty where everything is one.
+        The bytes at its end that are no TLV; empty where there are none.
     rest_offset
         Bytes of the file before that.
     """
@@ -169,7 +169,7 @@ class Document:
 
 
 def read_document(data: bytes) -> Document:
-    """Take a file apart. Any bytes are one.
+    """Decode a file. Any bytes can be decoded.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def read_document(data: bytes) -> Document:
 
 
 def parse_document(found: Mapping[str, Any]) -> Document:
-    """Make a document of what the engine's decoder gives."""
+    """Make a document from the output of the engine's decoder."""
     rest = found.get("rest") or {}
     return Document(
         kind=found["kind"],

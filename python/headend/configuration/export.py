@@ -1,6 +1,6 @@
 """The configuration file of a modem of a scenario, with its message integrity checks.
 
-The engine makes the file from what it has planned for the modem; nothing here reads a scenario's keys.
+The engine makes the file from its plan of the modem; no code here reads the keys of a scenario.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class HasScenario(Protocol):
-    """A scenario that was read, and what it is called; such as a loaded file."""
+    """A scenario that was read, and its name; such as a loaded file."""
 
     @property
     def name(self) -> str:
-        """What the scenario is called."""
+        """The name of the scenario."""
 
     @property
     def scenario(self) -> Scenario:
@@ -39,17 +39,17 @@ def write_for(
     loaded
         The scenario.
     modem
-        The modem's name: ``home``, or ``home.3`` of several, or ``cable.home`` where there are several lines; the only
-        modem of a line is called as its link. None is the only modem there is.
+        The modem's name: ``home``, or ``home.3`` of several, or ``cable.home`` where there are several lines. The only modem of a
+        line has the name of its link. None means the only modem of the scenario.
     secret
-        What the CMTS shares with its provisioning, for the CMTS MIC; it may be empty. Without it the file has no CMTS MIC.
+        The secret of the CMTS, for the CMTS MIC; it may be empty. Without it the file has no CMTS MIC.
     by_class
-        Name the modem's service class in place of the values that the class gives.
+        Whether the file names the modem's service class in place of the values that the class gives.
 
     Returns
     -------
     tuple of bytes and list of str
-        The file, and one sentence for each thing that the file does not say of the scenario.
+        The file, and one sentence for each setting of the scenario that the file does not hold.
 
     Raises
     ------

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from headend.configuration.settings import Settings
 
-#: An ``error`` is refused by a CMTS or modem, or the line suffers from it. A ``warning`` is probably not meant. A ``note`` is
-#: worth knowing, and no fault.
+#: An ``error`` makes a CMTS or modem refuse the file, or degrades the line. A ``warning`` is probably a mistake. A ``note`` is no
+#: fault, but worth knowing.
 Severity = Literal["error", "warning", "note"]
 
 #: From grave to light.
@@ -28,13 +28,14 @@ class Finding:
     rule
         The name of the rule that found it, such as ``buffer_too_long``.
     path
-        The path of the TLV, such as ``24[1].35.2``; of what is absent, where it belongs. None of the file as a whole.
+        The path of the TLV, such as ``24[1].35.2``, or the path where an absent TLV belongs. None if the finding concerns the
+        whole file.
     text
-        What is wrong, with the numbers: sentences.
+        Sentences that say what is wrong, with the numbers.
     advice
-        What to do about it: a sentence.
+        A sentence that says what to do.
     source
-        Where the rule and its numbers are from; ``headend`` where they are its own.
+        The source of the rule and its numbers; ``headend`` where they are its own.
     name
         The same place as ``path`` in the names of the table.
     """
@@ -60,5 +61,5 @@ class Finding:
         }
 
 
-#: A rule looks at what a file sets and gives what it finds.
+#: A rule reads the settings of a file and gives its findings.
 Rule = Callable[["Settings"], Iterator[Finding]]

@@ -9,7 +9,7 @@ from typing import Any
 
 from headend import _engine
 
-#: What each is called, and its TLV.
+#: The name of each check, and its TLV.
 _MICS = {
     "cm_mic": ("CM MIC", "6"),
     "cmts_mic": ("CMTS MIC", "7"),
@@ -19,7 +19,7 @@ _MICS = {
 
 @dataclass(frozen=True)
 class Mic:
-    """What became of one message integrity check.
+    """The result of verifying one message integrity check.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class Mic:
     state
         ``right``, ``wrong``, ``stale`` (the file was changed after it was signed), ``unverifiable`` or ``missing``.
     found, computed
-        What the file has, and what its content gives, in hexadecimal.
+        The digest in the file, and the digest of its content, in hexadecimal.
     why
-        Why it is so, in a sentence.
+        The reason for the state, as a clause.
     """
 
     key: str
@@ -66,7 +66,7 @@ def verify(data: bytes, secret: bytes | None) -> tuple[Mic, ...]:
     data
         The bytes of the file.
     secret
-        The secret that the CMTS has; None leaves the CMTS MIC unverified.
+        The secret of the CMTS; None leaves the CMTS MIC unverified.
     """
     return parse_mics(json.loads(_engine.config_mics(data, secret)))
 
@@ -80,7 +80,7 @@ def is_unsigned(data: bytes) -> bool:
 
 
 def parse_mics(found: Mapping[str, Any]) -> tuple[Mic, ...]:
-    """Read what the engine says of the message integrity checks."""
+    """Read the engine's results of verifying the message integrity checks."""
     return tuple(
         Mic(
             key,

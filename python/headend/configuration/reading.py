@@ -18,7 +18,7 @@ from headend.files import (
     read_standard_input,
 )
 
-#: The text of the largest file: a TLV of two bytes takes a line, and several lines of JSON.
+#: The most bytes of a text. In the text of the largest file a TLV of two bytes takes a line of TOML, or several lines of JSON.
 LARGEST_TEXT_BYTES = 32 * 2**20
 
 #: The line by which the text of a file without MICs says that it is to have none; the engine refuses the key elsewhere.
@@ -33,7 +33,7 @@ _WHITESPACE = frozenset("\t\n\r\f")
 
 @dataclass(frozen=True)
 class ModemFile:
-    """The bytes of a modem's file, and what errors call it.
+    """The bytes of a modem's file, and its name in errors.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_modem_file(source: str) -> ModemFile:
     Raises
     ------
     InputError
-        In one line: for what cannot be read, is empty, larger than a modem's file, or a text.
+        In one line: if the source cannot be read, is empty, is larger than a modem's file, or is a text.
     """
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
@@ -71,7 +71,7 @@ def read_modem_file(source: str) -> ModemFile:
 
 
 def read_any_form(source: str) -> ModemFile:
-    """Read a modem's file that may also be in its form as TOML or JSON: the bytes are those that the text stands for.
+    """Read a modem's file, or its TOML or JSON, which is turned into the bytes of the file.
 
     Parameters
     ----------
@@ -81,7 +81,8 @@ def read_any_form(source: str) -> ModemFile:
     Raises
     ------
     InputError
-        In one line: for what cannot be read, is empty, larger than a modem's file, or a text that stands for none.
+        In one line: if the source cannot be read, is empty, is larger than a modem's file, or is a text that stands for no such
+        file.
     """
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
@@ -116,7 +117,7 @@ def read_text(source: str) -> str:
     Raises
     ------
     InputError
-        In one line: for what cannot be read, is empty, too large, or no text.
+        In one line: if the source cannot be read, is empty, is too large, or is no text.
     """
     content = _read(source, LARGEST_TEXT_BYTES)
     if not _is_text(content):
@@ -135,7 +136,7 @@ def read_text_form(text: str, shown_as: str) -> bytes:
     text
         The TOML or JSON.
     shown_as
-        What errors call it.
+        The name of the text in errors.
 
     Raises
     ------
@@ -165,7 +166,7 @@ def wants_signing(text: str) -> bool:
 
 
 def show_source(source: str) -> str:
-    """Write what errors call a source."""
+    """Write the name of a source in errors."""
     return STANDARD_INPUT_SHOWN if source == STANDARD_INPUT else source
 
 
@@ -205,7 +206,7 @@ def _list_beside(path: Path) -> list[str]:
 
 
 def _is_text(content: bytes) -> bool:
-    r"""Say whether bytes are a text: a modem's file has bytes below a space, for its types and lengths are small.
+    r"""Say whether bytes are a text. A modem's file has bytes below that of a space, because its types and lengths are small.
 
     Examples
     --------
@@ -220,5 +221,5 @@ def _is_text(content: bytes) -> bool:
 
 
 def _quote(source: str) -> str:
-    """Write a source as a shell takes it for one word."""
+    """Write a source quoted, so that a shell reads it as one word."""
     return shlex.quote(source if source == STANDARD_INPUT or source[:1] != "-" else f"./{source}")

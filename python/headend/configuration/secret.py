@@ -16,7 +16,7 @@ LARGEST_SECRET_BYTES = 4096
 
 
 def read_secret(text: str | None, file: str | None) -> bytes | None:
-    """Give the secret; None where nobody gives one.
+    """Read the secret; None where none is given.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def read_secret(text: str | None, file: str | None) -> bytes | None:
     Raises
     ------
     InputError
-        For both of them, and for a file that cannot be read or holds nothing.
+        If both are given, or if the file cannot be read or holds nothing.
     """
     if text is not None and file is not None:
         raise InputError("--secret: has no effect beside --secret-file; leave out one of them")
@@ -36,7 +36,7 @@ def read_secret(text: str | None, file: str | None) -> bytes | None:
         return text.encode()
     if file is not None:
         return _read_file(file)
-    # An empty variable is one that is not set; --secret "" is the empty secret.
+    # An empty variable counts as not set; --secret "" is the empty secret.
     return os.fsencode(os.environ.get(VARIABLE, "")) or None
 
 

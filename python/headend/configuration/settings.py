@@ -1,4 +1,4 @@
-"""What a modem's file sets, as service flows, aggregates and classifiers; each number with the TLV that sets it."""
+"""The settings of a modem's file: its service flows, aggregates and classifiers. Each number keeps the TLV that sets it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headend.configuration.words import DIRECTIONS, write_value
 FLOWS = {24: "up", 25: "down"}
 AGGREGATES = {70: "up", 71: "down"}
 
-#: What one unit of a rate is in bit/s, by the data rate unit (TLV 41).
+#: The unit of rates in bit/s, by the data rate unit (TLV 41).
 RATE_UNITS = {0: 1, 1: 10**3, 2: 10**6, 3: 10**9}
 
 #: Scheduling types (TLV 24.15): the words of operators.
@@ -39,7 +39,7 @@ POLLED = (3, 4, 5)
 #: AQM algorithms (TLV 40.3).
 PIE, IMMEDIATE = 1, 2
 
-#: Flows, aggregates and classifiers that are read, of each: a modem has some dozens.
+#: The most flows, aggregates and classifiers that are read of each kind. A modem has some dozens.
 MOST_READ = 1000
 
 #: The largest maximum buffer means that there is none.
@@ -48,7 +48,7 @@ NO_LIMIT = 2**32 - 1
 
 @dataclass(frozen=True)
 class Setting:
-    """A number of the file, in the base unit of what it is, and the TLV that holds it."""
+    """A number of the file in its base unit, and the TLV that holds it."""
 
     value: int
     tlv: Tlv
@@ -60,14 +60,14 @@ class Setting:
 
 
 def read_setting(tlv: Tlv | None, unit: int = 1) -> Setting | None:
-    """Read a number of so many units; None where there is none, or its length does not fit."""
+    """Read a number and multiply it by the unit; None where there is no number, or its length does not fit."""
     number = tlv.number if tlv else None
     return None if tlv is None or number is None else Setting(number * unit, tlv)
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """What flows and aggregates have in common.
+    """The settings that flows and aggregates have in common.
 
     Rates are in bit/s with the data rate unit (TLV 41) applied, sizes in bytes.
     """
@@ -96,7 +96,7 @@ class Bundle:
 
     @cached_property
     def service_class(self) -> str | None:
-        """The name of a service class that the CMTS defines (.4); its bytes where they are no text."""
+        """The name of a service class that the CMTS defines (.4), or its bytes where they are no text."""
         found = self.tlv.get(4)
         return (found.text or write_value(found.shown, found.hex)) if found else None
 
@@ -132,7 +132,7 @@ class Bundle:
 
     @cached_property
     def sustained(self) -> int | None:
-        """The rate that the flow keeps to, in bit/s: its sustained rate, or its peak where that is less; None without a limit."""
+        """The rate that limits the flow, in bit/s: its sustained rate, or its peak where that is less; None without a limit."""
         limits = [own.value for own in (self.rate, self.peak) if own and own.value]
         return min(limits, default=None)
 
@@ -210,7 +210,7 @@ class ServiceFlow(Bundle):
 
     @cached_property
     def maximum_buffer(self) -> Setting | None:
-        """Maximum buffer (.35.3), B; None also where the number says that there is no limit."""
+        """Maximum buffer (.35.3), B; None also where the number stands for no limit."""
         found = read_setting(self.tlv.get(35, 3))
         return found if found and found.value < NO_LIMIT else None
 
@@ -390,7 +390,7 @@ class Settings:
 
 
 def _take_nested(document: Document, types: Collection[int]) -> Iterator[Tlv]:
-    """Give the first TLVs of these types that could be taken apart."""
+    """Give the first TLVs of these types that could be decoded."""
     return islice(
         (tlv for tlv in document.tlvs if tlv.type in types and tlv.nested is not None), MOST_READ
     )

@@ -1,4 +1,4 @@
-"""A modem's file at a glance: whose it is, its flows with the delay that they give, its classifiers, and what else it holds."""
+"""An overview of a modem's file: its device, its flows with their delays, its classifiers, and its other settings."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from headend.configuration.settings import (
 from headend.configuration.words import write_name, write_rate, write_size, write_time
 from headend.text.wording import capitalise, list_names, write_count
 
-#: What files are called, by whose they are.
+#: The names of devices, by the kinds of files.
 KINDS = {"cable_modem": "cable modem", "mta": "telephone adapter (PacketCable MTA)"}
 
-#: Flows, aggregates, classifiers and other settings that are listed; a modem has 16 or 32 upstream flows.
+#: The most flows, aggregates, classifiers and other settings that are listed; a modem has 16 or 32 upstream flows.
 MOST_LISTED = 200
 
-#: Types that are no settings, or are told elsewhere.
+#: Types that are no settings, or that other parts of the overview describe.
 _TOLD = (PAD, END, 6, 7, 22, 23, 24, 25, 60, 70, 71)
 
-#: What operators call TLVs that carry bytes of others, and how many there are is worth a word.
+#: Operators' names of TLVs that are counted and not written out, because their content belongs to other systems.
 _OTHERS = {
     4: "class of service of DOCSIS 1.0",
     11: "SNMP object",
@@ -52,7 +52,7 @@ class FlowRow:
     """One service flow or aggregate, in words, with ``–`` where the file sets nothing; and its numbers.
 
     ``delay`` is how long a packet waits behind a full buffer at the sustained rate, ``delay_ns`` the same as a number. The AQM is
-    ``on``, ``off``, or ``unsaid`` where the file says nothing of it; its target is what it keeps where it runs.
+    ``on``, ``off``, or ``unsaid`` where the file has nothing about it. Its target is the delay that it keeps where it runs.
     """
 
     path: str
@@ -91,14 +91,14 @@ class FlowRow:
 
 @dataclass(frozen=True)
 class Overview:
-    """A file at a glance.
+    """The overview of a file.
 
     Parameters
     ----------
     kind
         ``cable_modem`` or ``mta``.
     title
-        Whose it is and how large, in words.
+        Its device and its size, in words.
     size
         Its bytes.
     mics
@@ -106,11 +106,11 @@ class Overview:
     flows
         Its service flows and aggregates.
     delays
-        A sentence for each service flow whose delay can be told.
+        A sentence for each service flow whose delay is known.
     classifiers
         A sentence for each classifier.
     others
-        What else is in it, in words: settings of the modem, SNMP objects, certificates, vendors' settings.
+        The other content, in words: settings of the modem, SNMP objects, certificates, vendors' settings.
     """
 
     kind: str
@@ -160,9 +160,9 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
     Parameters
     ----------
     data
-        The bytes of the file. Any bytes are one.
+        The bytes of the file. Any bytes can be described.
     secret
-        The secret that the CMTS has; without it the CMTS MIC is not verified.
+        The secret of the CMTS; without it the CMTS MIC is not verified.
     """
     document = read_document(data)
     settings = read_settings(document)
@@ -198,7 +198,7 @@ def _tell_rest(settings: Settings) -> Iterator[str]:
 
 
 def tell_delay(flow: ServiceFlow, settings: Settings) -> str | None:
-    """Say how long a full buffer of a flow delays, and what its AQM keeps; None where nothing says how large it is."""
+    """Describe the delay of a full buffer of a flow, and that of its AQM; None where size or rate is not known."""
     buffer = find_buffer(flow, settings)
     if buffer is None or buffer.delay is None or buffer.rate is None or flow.is_unsolicited:
         return None
@@ -348,7 +348,7 @@ def _tell_mic(mic: Mic) -> str:
 
 
 def _tell_others(document: Document) -> Iterator[str]:
-    """Say what is in a file beside flows, classifiers and MICs: numbers with their values, the rest by how much it is."""
+    """Describe the content of a file beside flows, classifiers and MICs: numbers with their values, the rest with its size."""
     counts = Counter(tlv.type for tlv in document.tlvs)
     told: set[int] = set()
     for tlv in document.tlvs:
@@ -380,7 +380,7 @@ def _tell_type(document: Document, tlv: Tlv, count: int) -> str:
 
 
 def _tell_vendor(tlv: Tlv) -> str:
-    """Say whose settings a TLV 43 holds; of DOCSIS extensions also what they are."""
+    """Name the vendor of a TLV 43; for DOCSIS extensions, name the settings too."""
     vendor = tlv.get(8)
     inner = [other for other in tlv.nested or () if other.type != 8]
     if vendor and vendor.hex == "ffffff":

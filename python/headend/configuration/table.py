@@ -1,4 +1,4 @@
-"""The engine's table of TLVs: what each is called."""
+"""The names of TLVs in the engine's table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def find_name(types: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    """Give the names by the types from the outermost TLV to the one. A row may stand for several: ``24|25.35.2``."""
+    """Give the names by the types from the outermost TLV to the named one. A row may stand for several paths: ``24|25.35.2``."""
     rows = json.loads(_engine.config_table())
     return {
         ".".join(types): row["name"]

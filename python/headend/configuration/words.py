@@ -1,4 +1,4 @@
-"""Rates, sizes and times of a modem's file in words that lose nothing, and the names of flows."""
+"""Writes rates, sizes, times, names and values of a modem's file in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from headend.text.quantity import format_quantity
 #: The units of rates, the largest first.
 _RATES = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
 
-#: Words of the table's names that are written in capitals.
+#: Words in the table's names that are abbreviations, as they are written.
 # fmt: off
 _CAPITALS = frozenset((
     "aqm", "cm", "cmim", "cmts", "cpe", "dhcp", "dpd", "dscp", "dut", "emta", "icmp", "id", "ip",
@@ -16,10 +16,10 @@ _CAPITALS = frozenset((
 ))
 # fmt: on
 
-#: Letters of a value that are written.
+#: The most characters of a value that are written.
 LONGEST = 120
 
-#: What a direction is called.
+#: The words for directions.
 DIRECTIONS = {"up": "upstream", "down": "downstream"}
 
 
@@ -54,7 +54,7 @@ def write_size(size: int) -> str:
 
 
 def write_time(time: float) -> str:
-    """Write a time of so many ns with three digits.
+    """Write a time in ns with three digits, in the unit that fits.
 
     Examples
     --------

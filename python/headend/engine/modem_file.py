@@ -11,7 +11,7 @@ from typing import Any
 #: A row of the table, as ``_engine.config_table`` gives it.
 Row = dict[str, Any]
 
-#: What the page shows together, by the types of the outermost TLVs: heading, introduction, types.
+#: The sections of the page: heading, introduction, and the types of their outermost TLVs.
 SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
     (
         "Service flows",
@@ -31,7 +31,7 @@ SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
     ),
     (
         "DOCSIS 1.0 class of service",
-        "What a file has in place of service flows.",
+        "Files for DOCSIS 1.0 modems have this in place of service flows.",
         frozenset({4}),
     ),
     (
@@ -46,13 +46,13 @@ SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
     ),
     (
         "Extensions and vendors",
-        "TLV 43 is what the vendor id in it says. With the id `0xffffff` it is an extension of DOCSIS and has the rows"
-        " below. What other vendors put into it stays bytes.",
+        "The vendor id in a TLV 43 decides what it holds. With the id `0xffffff` it is an extension of DOCSIS and has the rows"
+        " below. The settings of other vendors stay bytes.",
         frozenset({43}),
     ),
     (
         "Devices within the modem",
-        "Each device reads the TLV of its own.",
+        "Each TLV holds the settings of one device.",
         frozenset({*range(201, 232), 254}),
     ),
     (
@@ -62,7 +62,7 @@ SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
     ),
 )
 
-#: What a value holds, by its form.
+#: Descriptions of values, by their form.
 FORMS = {
     "nested": "TLVs",
     "u8": "1-byte number",
@@ -82,7 +82,7 @@ FORMS = {
     "varbind": "SNMP object",
 }
 
-#: The most that a number may be, by its form.
+#: The largest number of each form.
 MOST = {
     "u8": 0xFF,
     "u16": 0xFFFF,
@@ -195,14 +195,14 @@ TLV 7 is never listed, and TLV 6 only where there is no digest. `headend config 
 The first column has the number of the TLV, its key, and below it the names that operators use. "24/25.35.2" is 24.35.2 and
 25.35.2. The last column ends with what `headend run` does with the TLV:
 
-- *runs*: it sets something of the simulated line.
-- *said*: it would change the line, and the model does not have it. The run says so, unless the value is the default.
-- neither: it is not about what is simulated.
+- *runs*: the TLV sets something of the simulated line.
+- *said*: the TLV would change the line, but the model does not have it. The run says so, unless the value is the default.
+- neither: the TLV concerns nothing that is simulated.
 
-Letters in square brackets say where number, width and unit were read:
+Letters in square brackets name the source of number, width and unit:
 
 SOURCE_MARKS
-- "from memory": nobody has read it in a source. Check it before you rely on it.
+- "from memory": no source was read. Check it before you rely on it.
 
 Two TLVs have no row: 0 is a pad and 255 the end of a modem's file, a byte each.
 """
@@ -318,7 +318,7 @@ def make_schema(rows: Iterable[Row]) -> dict[str, Any]:
         "pad": {
             "type": "integer",
             "minimum": 1,
-            "description": "So many zero bytes between TLVs.",
+            "description": "A number of zero bytes between TLVs.",
         },
         "unknown": {
             "description": "A TLV by its number.",
@@ -339,14 +339,14 @@ def make_schema(rows: Iterable[Row]) -> dict[str, Any]:
         "kind": {
             "enum": ["cable_modem", "mta"],
             "default": "cable_modem",
-            "description": "Whose file it is.",
+            "description": "The device that the file is for.",
         },
         "end": {"const": True, "description": "The end marker, TLV 255."},
         "rest": {"$ref": "#/$defs/raw", "description": "Bytes at the end that are no TLV."},
         "then": {
             "type": "array",
             "items": {"$ref": "#"},
-            "description": "What comes after, where TOML cannot write it in the order of the file.",
+            "description": "TLVs that follow, where TOML cannot write them in the order of the file.",
         },
     }
     return {
@@ -395,7 +395,7 @@ def _families(rows: Iterable[Row]) -> dict[int, int]:
 
 
 def _order(row: Row, families: dict[int, int]) -> tuple[int, tuple[int, ...], int]:
-    """Order rows by number; those of several outermost TLVs stand among those of each of them."""
+    """Order rows by number. The rows of outermost TLVs that share rows stand together, in the order of their inner types."""
     first = next(_paths(row["number"]))
     return families[first[0]], first[1:], first[0]
 
@@ -445,7 +445,7 @@ def _write_source(row: Row) -> str:
 
 
 def _write_value(row: Row) -> str:
-    """Say what the value of a TLV is: form, unit, length, range, default."""
+    """Describe the value of a TLV: form, unit, length, range, default."""
     parts = [FORMS[row["form"]]]
     unit = row["unit"]
     if unit:
@@ -520,7 +520,7 @@ def _properties(around: tuple[int, ...], named: dict[tuple[int, ...], Row]) -> d
 
 
 def _table(properties: dict[str, Any]) -> dict[str, Any]:
-    """Give the schema of TLVs beside each other, by the schemas of their keys."""
+    """Give the schema of a table of TLVs, made from the schemas of its keys."""
     return {
         "type": "object",
         "properties": {**properties, "pad": {"$ref": "#/$defs/pad"}},
@@ -530,7 +530,7 @@ def _table(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _define(row: Row, named: dict[tuple[int, ...], Row]) -> dict[str, Any]:
-    """Define the value of a TLV, and a list of values of TLVs of one type."""
+    """Define the value of a TLV, and a list of the values of several TLVs of one type."""
     raw = {"$ref": "#/$defs/raw"}
     if row["form"] == "nested":
         key = f"#/$defs/{_key(row['number'])}/$defs/table"
@@ -552,7 +552,7 @@ def _define(row: Row, named: dict[tuple[int, ...], Row]) -> dict[str, Any]:
 
 
 def _values(row: Row) -> list[dict[str, Any]]:
-    """Give the schemas of what may be written as the value of a TLV, bytes aside."""
+    """Give the schemas of all ways to write the value of a TLV, except as bytes."""
     form = row["form"]
     meanings = [meaning for _, meaning in _meanings(row)]
     if form == "bytes":

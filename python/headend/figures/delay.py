@@ -1,4 +1,4 @@
-"""How long packets take: distributions of one-way delay and of queue delay, and latency histograms of service flows."""
+"""Figures of delays: distributions of one-way delay and of queue delay, and latency histograms of service flows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SNMP would show of a cable line: a modem's service flows side by side, and their latency histograms."""
+"""The values that SNMP would show of a cable line: the service flows of a modem side by side, and their latency histograms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNITS = (
     (r"TxSlots\w+$", "minislots"),
 )
 
-#: What numbers of enumerated objects mean, by the end of the object's name.
+#: The meanings of numbers of enumerated objects, by the end of the object's name.
 _MEANINGS = {
     "AqmUsEnable": {1: "true", 2: "false"},
     "AqmDisabled": {1: "true", 2: "false"},
@@ -53,7 +53,7 @@ class ObjectRow:
     unit
         The unit of its values, or nothing.
     values
-        What it is of each service flow; nothing where a service flow does not have it.
+        Its value for each service flow, written; empty where a service flow does not have the object.
     """
 
     table: str
@@ -64,7 +64,7 @@ class ObjectRow:
 
 @dataclass(frozen=True)
 class ManagedModem:
-    """What SNMP shows of a modem's service flows.
+    """The values that SNMP shows of a modem's service flows.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def find_histograms(result: Record) -> list[LatencyHistogram]:
 
 
 def gather_modem(result: Record, queue: str) -> ManagedModem | None:
-    """Give what SNMP shows of the modem that a queue belongs to.
+    """Give the values that SNMP shows of the modem that a queue belongs to.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _name_queues(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _order_objects(rows: pl.DataFrame) -> Sequence[tuple[str, str]]:
-    """Give the tables' objects, those of one table together, both in the order first met."""
+    """Give tables with their objects, in the order of their first rows; the objects of one table stand together."""
     met = list(dict.fromkeys(rows.select("mib_table", "object").iter_rows()))
     tables = list(dict.fromkeys(table for table, _ in met))
     return sorted(met, key=lambda pair: tables.index(pair[0]))
@@ -213,7 +213,7 @@ def _find_unit(name: str) -> str:
 
 
 def _write_value(name: str, value: int | None) -> str:
-    """Write a value, with what it means where it is enumerated.
+    """Write a value, with its meaning if it is enumerated.
 
     Examples
     --------

@@ -52,7 +52,7 @@ MOST_RUNS = 12
 MOST_SEEDS = 100
 
 
-#: What ``modem=`` takes: the path of a file, or paths by the names of modems.
+#: The type of ``modem=``: the path of a file, or paths by the names of modems.
 Modems = str | Path | Mapping[str, str | Path] | None
 
 #: A setting's label and a seed: what tells a run from the others of a comparison.

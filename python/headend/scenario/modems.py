@@ -1,4 +1,4 @@
-"""A modem's file that a person names beside a scenario: with ``--modem`` on the command line, or ``modem=`` from Python."""
+"""Modems' files that are named beside a scenario: with ``--modem`` on the command line, or ``modem=`` from Python."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from headend.files import STANDARD_INPUT
 from headend.scenario.parameters import find_value
 from headend.text.reveal import escape_in_json
 
-#: As the path of an override, the file of the only modem; with a dot and a name behind it, that of the modem of this name.
+#: The path of an override that sets the file of the only modem. With a dot and a name behind it, it sets the file of that modem.
 MODEM_ALIAS = "modem"
 
 #: ``NAME=FILE``, where a name of a modem has neither dots nor slashes. Any other text is a path.
 _NAMED = re.compile(r"([\w-]+)\s*=(.*)", re.DOTALL)
 
-#: How the engine says that a value comes from an option ``--modem``, whose file is written in quotes.
+#: The words of the engine for a value from ``--modem``, whose file is written in quotes.
 _ORIGIN = re.compile(rf'\(from --set {MODEM_ALIAS}(?:\.([\w-]+))?=("(?:[^"\\]|\\.)*")\)')
 
-#: What the engine writes of the paths of such overrides, and what is typed in their place.
+#: The engine's words for the paths of such overrides, and the option that is typed in their place.
 _PATHS = {"modem.NAME": "--modem NAME=FILE", "`modem` alone": "--modem FILE"}
 
 
@@ -55,7 +55,7 @@ def parse_modem(text: str) -> tuple[str, str]:
 def write_modems(
     modem: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]] | None,
 ) -> list[tuple[str, str]]:
-    """Give the overrides of what was passed from Python: the path of a file, or paths by the names of modems."""
+    """Give the overrides for ``modem=`` from Python: the path of a file, or paths by the names of modems."""
     if modem is None:
         return []
     if isinstance(modem, str | os.PathLike):
@@ -69,7 +69,7 @@ def write_modems(
 
 
 def find_named(overrides: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """Give those overrides, as ``PATH=VALUE``, that name the file of a modem."""
+    """Give the overrides that name the file of a modem, each as ``PATH=VALUE``."""
     return frozenset(f"{path}={value}" for path, value in overrides if is_modem(path))
 
 
@@ -86,7 +86,7 @@ def is_modem(path: str) -> bool:
 
 
 def echo_option(message: str) -> str:
-    """Name the option that was typed in an error of the engine: to the engine, all that is changed is set.
+    """Replace ``--set`` by the option ``--modem`` that was typed, in an error of the engine, which knows only ``--set``.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def echo_option(message: str) -> str:
 
 
 def show_option(path: str) -> str:
-    """Write the option that an override of a modem's file was typed as."""
+    """Write the option that stands for an override of a modem's file."""
     name = path.partition(".")[2]
     return f"--modem {name}=…" if name else "--modem"
 
@@ -119,8 +119,8 @@ class Configured:
     Parameters
     ----------
     modem
-        The line, and with a dot behind it the modem, such as ``cable.home``; the line alone for all modems without a file of their
-        own.
+        The line and the modem, with a dot between them, such as ``cable.home``. The line alone stands for all modems without a
+        file of their own.
     file
         The path of the file, as it was written.
     """
@@ -190,6 +190,6 @@ def is_configured(scenario: Mapping[str, Any], link: str, modem: str = "") -> bo
 
 def _write(name: str, file: str) -> tuple[str, str]:
     refuse_unwritable(file)
-    # TOML takes the escapes of JSON, but no halves of surrogate pairs.
+    # TOML reads the escapes of JSON, except halves of surrogate pairs.
     value = escape_in_json(json.dumps(file, ensure_ascii=False))
     return f"{MODEM_ALIAS}.{name}" if name else MODEM_ALIAS, value

@@ -54,7 +54,7 @@ _UNITS = {
 #: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
 QUEUE_ALIAS = "queue"
 
-#: What results are called that come from standard input.
+#: The name of results whose scenario comes from standard input.
 STANDARD_INPUT_NAME = "stdin"
 
 Overrides = Sequence[tuple[str, str]]
@@ -112,7 +112,7 @@ class Text:
         return Loaded(self.name, scenario)
 
     def allow_named(self, overrides: Overrides) -> Text:
-        """Give the same text with the modems' files that overrides name within reach, wherever they are."""
+        """Give the same text, which may also read the modems' files that overrides name, wherever they are."""
         named = self.reach.named | find_named(overrides)
         return replace(self, reach=replace(self.reach, named=named))
 

@@ -1,1 +1,1 @@
-"""What ``headend config check`` looks for: a function for each rule, in a module for each subject."""
+"""The rules of ``headend config check``: a function for each rule, in a module for each subject."""

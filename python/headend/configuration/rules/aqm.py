@@ -1,4 +1,4 @@
-"""Rules on AQM: turned off, started too late or never, and numbers that its algorithm does not read."""
+"""Rules on AQM: one that is turned off, one that acts too late or never, and numbers that the algorithm does not read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from headend.configuration.finding import Finding, Rule
 from headend.configuration.settings import ServiceFlow, Settings
 from headend.configuration.words import write_rate, write_size, write_time
 
-#: A full buffer that delays by no more costs little without AQM (headend's bound: the target of the Buffer Control guideline).
+#: A full buffer with at most this delay does little harm without AQM (headend's bound: the target of the Buffer Control
+#: guideline).
 LITTLE = 60e6
 
 #: Latency targets outside of these are probably not meant, ms. RFC 8034 has 10 ms. A request and its grant take 4 to 8 ms
@@ -26,8 +27,8 @@ LEAST_TARGET, MOST_TARGET = 5, 50
 
 #: DOCSIS-PIE acts once its queue holds this share of the buffer (RFC 8034 §4).
 ACTIVATION = 3
-#: A queue that may grow to so many times the target before PIE acts is far above it (headend's bound). The default buffer of
-#: 250 ms gives 8.
+#: PIE acts late if the queue may first grow to more than this many times the target (headend's bound). The default buffer of 250
+#: ms gives 8.
 FAR = 10
 
 #: Most edges of a latency histogram.
@@ -35,7 +36,7 @@ MOST_EDGES = 15
 
 
 def aqm_is_off(settings: Settings) -> Iterator[Finding]:
-    """Say what it costs that the AQM is off."""
+    """Find an AQM that is off, and say which delay that costs."""
     for flow in settings.flows:
         aqm = find_aqm(flow, settings)
         if aqm.state != "off" or flow.is_unsolicited:
@@ -53,7 +54,7 @@ def aqm_is_off(settings: Settings) -> Iterator[Finding]:
 
 
 def switches_contradict(settings: Settings) -> Iterator[Finding]:
-    """Find where TLV 76 turns off what a flow's own TLV 40.1 leaves on."""
+    """Find a TLV 76 that turns off an AQM which a flow's own TLV 40.1 leaves on."""
     all_off = settings.upstream_aqm_disabled
     if not all_off or all_off.value != 1:
         return
@@ -75,7 +76,7 @@ def acts_too_late_or_never(settings: Settings) -> Iterator[Finding]:
     for flow in settings.flows:
         aqm = find_aqm(flow, settings)
         buffer = find_buffer(flow, settings)
-        # Where the file says nothing of AQM, the rules on buffers tell all that is known.
+        # Where the file has nothing about AQM, only the rules on buffers apply.
         is_pie = aqm.state == "on" and not aqm.is_immediate
         if not is_pie or flow.is_unsolicited or flow.direction != "up":
             continue

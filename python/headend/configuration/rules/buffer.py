@@ -18,7 +18,7 @@ LONG = 100e6
 
 #: The delay of the buffer that findings advise. The targets of the Buffer Control guideline (Table 2) are 41 to 66 ms.
 ADVISED = 50e6
-#: And the smallest size that they advise, B (Table 2, at 1 Mbit/s).
+#: The smallest size that findings advise, B (Table 2, at 1 Mbit/s).
 LEAST_ADVISED = 8192
 
 #: One connection keeps the line busy up to a round-trip time of the full buffer's delay. Below 20 ms few servers are so near: the
@@ -27,7 +27,7 @@ TOO_SHORT = 20e6
 #: The round-trip time at which findings say how much of the bandwidth-delay product a buffer is.
 ROUND_TRIP = 100e6
 
-#: What every modem offers, B (Buffer Control guideline §6.2).
+#: The buffer that every modem offers, B (Buffer Control guideline §6.2).
 OFFERED = 24_576
 
 #: Two full frames with their Ethernet header and checksum, B.
@@ -37,7 +37,7 @@ _GUIDELINE = "Buffer Control guideline CM-GL-Buffer"
 
 
 def limits_contradict(settings: Settings) -> Iterator[Finding]:
-    """Find what breaks minimum ≤ target ≤ maximum."""
+    """Find sizes that violate minimum ≤ target ≤ maximum."""
     for flow in settings.flows:
         least, target, most = flow.minimum_buffer, flow.target_buffer, flow.maximum_buffer
         source = f"{_GUIDELINE} §6.1"
@@ -76,7 +76,7 @@ def limits_contradict(settings: Settings) -> Iterator[Finding]:
 
 
 def minimum_is_not_offered(settings: Settings) -> Iterator[Finding]:
-    """Find a minimum above what every modem offers, which may be refused."""
+    """Find a minimum above the buffer that every modem offers; a modem may refuse it."""
     for flow in settings.list_flows("up"):
         least = flow.minimum_buffer
         if least and least.value > OFFERED:
@@ -92,7 +92,7 @@ def minimum_is_not_offered(settings: Settings) -> Iterator[Finding]:
 
 
 def buffer_is_long(settings: Settings) -> Iterator[Finding]:
-    """Find a full buffer that delays every packet behind it by long: its size over the rate."""
+    """Find a buffer that delays packets for a long time when it is full. The delay is its size over the rate."""
     for flow in settings.flows:
         buffer = find_buffer(flow, settings)
         if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
@@ -119,7 +119,7 @@ def buffer_is_long(settings: Settings) -> Iterator[Finding]:
 
 
 def buffer_is_short(settings: Settings) -> Iterator[Finding]:
-    """Find a buffer far below the bandwidth-delay product, which drops what an ordinary burst brings."""
+    """Find a buffer far below the bandwidth-delay product, which overflows with an ordinary burst."""
     for flow in settings.flows:
         target = flow.target_buffer
         buffer = find_buffer(flow, settings)
@@ -145,7 +145,7 @@ def buffer_is_short(settings: Settings) -> Iterator[Finding]:
                 "buffer_short",
                 buffer.path,
                 f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is {write_time(buffer.delay)} at"
-                f" {write_rate(buffer.rate)}. One connection fills the line only up to a round-trip time of about that; the"
+                f" {write_rate(buffer.rate)}. One connection fills the line only if its round-trip time is no longer than about that; the"
                 f" bandwidth-delay product at 100 ms is {write_size(product)}. Bursts are dropped at the tail.",
                 _advise_size(flow, buffer),
                 source,
@@ -167,16 +167,16 @@ def buffer_is_short_at_the_peak(settings: Settings) -> Iterator[Finding]:
             "buffer_short_at_peak",
             buffer.path,
             f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is {write_time(buffer.peak_delay or 0)} at the peak"
-            f" rate of {write_rate(buffer.peak)}: while the burst lasts, one connection reaches that rate only up to a round-trip"
-            " time of about that.",
-            f"Nothing, if calls matter more than bursts; {write_size(size)} is 20 ms at the peak rate, and {at_rate} at the"
+            f" rate of {write_rate(buffer.peak)}: while the burst lasts, one connection reaches that rate only if its round-trip"
+            " time is no longer than about that.",
+            f"Nothing has to change if calls matter more than bursts; {write_size(size)} is 20 ms at the peak rate, and {at_rate} at the"
             " sustained rate.",
             f"{_GUIDELINE} Table 2; bound of 20 ms: headend",
         )
 
 
 def default_has_no_use(settings: Settings) -> Iterator[Finding]:
-    """Find a TLV 68 that counts for no flow, since each has a target of its own."""
+    """Find a TLV 68 without effect, because each upstream flow has a target of its own."""
     default = settings.default_buffer
     flows = settings.list_flows("up")
     if default and flows and all(flow.target_buffer and flow.target_buffer.value for flow in flows):
@@ -186,13 +186,13 @@ def default_has_no_use(settings: Settings) -> Iterator[Finding]:
             default.path,
             f"The default upstream target buffer of {default.value} ms has no effect: every upstream service flow has a"
             " target buffer of its own (24.35.2).",
-            "Nothing, or leave it out.",
+            "Nothing has to change; the TLV may be left out.",
             "MULPI C.1.2.17 as restated by docsis-ns3",
         )
 
 
 def _weigh(delay: float, buffer: Buffer, aqm: Aqm) -> Severity | None:
-    """Say how grave a delay is; None where it is no finding."""
+    """Give the severity of a delay; None where it is no finding."""
     if aqm.state == "off":
         return "error" if delay > LONG else None
     if delay > TOO_LONG:
@@ -253,7 +253,7 @@ def _advise(flow: ServiceFlow, buffer: Buffer) -> str:
 def _advise_size(flow: ServiceFlow, buffer: Buffer) -> str:
     target = flow.target_buffer.path if flow.target_buffer else f"{flow.path}.35.2"
     if not buffer.rate:
-        return f"Set {target} to what 50 ms of the flow's rate are."
+        return f"Set {target} to the bytes that the flow sends in 50 ms."
     size = max(find_size(ADVISED, buffer.rate), LEAST_ADVISED)
     more = ""
     if (most := flow.maximum_buffer) and most.value < size:

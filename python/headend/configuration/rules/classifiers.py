@@ -1,4 +1,4 @@
-"""Rules on classifiers: they send packets to flows that exist, and can match."""
+"""Rules on classifiers: those that refer to absent flows, match no packet, or compete, and flows without one."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def references_repeat(settings: Settings) -> Iterator[Finding]:
 
 
 def nothing_can_match(settings: Settings) -> Iterator[Finding]:
-    """Find ranges that hold nothing: ends in the wrong order, a range of the TOS byte beside its mask."""
+    """Find ranges that hold nothing: bounds in the wrong order, or a range of the TOS byte that its mask excludes."""
     for one in settings.classifiers:
         for group in (9, 12):
             tos = one.tlv.get(group, 1)
@@ -136,7 +136,7 @@ def flow_gets_nothing(settings: Settings) -> Iterator[Finding]:
                 "warning" if is_special else "note",
                 "flow_without_classifier",
                 flow.path,
-                f"No classifier sends packets to the {flow.name}{_tell_scheduling(flow)}; what no classifier takes goes to the first flow.",
+                f"No classifier sends packets to the {flow.name}{_tell_scheduling(flow)}; packets that no classifier takes go to the first flow.",
                 f"Add a classifier with {'22' if direction == 'up' else '23'}.3 = {flow.reference.value}, or remove the flow.",
                 "MULPI §7.5",
             )

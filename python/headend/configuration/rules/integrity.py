@@ -1,4 +1,4 @@
-"""Rules on message integrity checks: wrong, stale and unverifiable ones are three findings."""
+"""The rule on message integrity checks: wrong, stale and unverifiable ones are three findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SOURCE = "MULPI D.2 and C.1.1.18.1.6"
 
 
 def check_mics(mics: tuple[Mic, ...]) -> Iterator[Finding]:
-    """Say which MICs do not verify. One that is absent is told by another rule."""
+    """Find MICs that do not verify. Another rule finds absent ones."""
     for mic in mics:
         if mic.state == "wrong":
             yield Finding(

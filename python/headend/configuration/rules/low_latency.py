@@ -1,4 +1,4 @@
-"""Rules on low latency: aggregates and flows that name each other, classifiers, thresholds, and what reaches the CMTS."""
+"""Rules on low latency: references of aggregates and flows, classifiers, thresholds, and settings that the CMTS does not get."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from headend.configuration.table import find_name
 from headend.configuration.words import DIRECTIONS, write_name, write_rate, write_time
 from headend.text.wording import capitalise, join_names, list_names
 
-#: A coupling factor below this couples the classic queue less than tenfold weaker than the default (tenths; the default is 20).
-#: Earlier tables defined an exponent with the default 1.
+#: A coupling factor below this, half of the default, is weak (tenths). A file made by an earlier table has an exponent here, with
+#: the default 1.
 LEAST_COUPLING = 10
 
 #: The default coupling factor (tenths).
@@ -32,14 +32,14 @@ COVERED = frozenset(
     (1, 2, 3, 4, 6, 17, 18, 19, 20, 22, 23, 24, 25, 26, 28, 29, 35, 36, 37, 40, 43, 59)
 )
 
-#: Flows that a finding names.
+#: The most flows that a finding names.
 MOST_NAMED = 6
 
 #: The CM MIC and vendors' settings, among them the extended CMTS MIC itself.
 _CM_MIC, _VENDOR = 6, 43
 _CMTS_MIC = 7
 
-#: Settings that a modem tells its CMTS only if an extended CMTS MIC covers them, with what they are.
+#: Settings that a modem passes on to its CMTS only if an extended CMTS MIC covers them, and their names.
 TOLD = {
     70: "upstream aggregate service flows",
     71: "downstream aggregate service flows",
@@ -48,7 +48,7 @@ TOLD = {
     93: "upstream enhanced hierarchical QoS",
     94: "downstream enhanced hierarchical QoS",
 }
-#: And those that the modem itself follows.
+#: Such settings that the modem itself follows.
 KEPT = {76: "the switch of the upstream AQM", 91: "the switch of low latency"}
 
 _MIB = "DOCS-QOS3-MIB; docsis-ns3"
@@ -146,7 +146,7 @@ def aggregate_has_no_flow(settings: Settings) -> Iterator[Finding]:
 
 
 def cmts_does_not_hear(settings: Settings) -> Iterator[Finding]:
-    """Find what the modem does not tell its CMTS, since no MIC for the CMTS covers it."""
+    """Find settings that the modem does not pass on to its CMTS, because no MIC for the CMTS covers them."""
     document = settings.document
     extended = _find_extended(settings)
     covered = _read_bitmap(extended) if extended else set()
@@ -250,8 +250,8 @@ def algorithm_does_not_suit(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "aqm_algorithm",
                 algorithm.path,
-                f"The low-latency {flow.name} has DOCSIS-PIE, which drops packets and marks none: L4S senders hear of"
-                " congestion by loss alone.",
+                f"The low-latency {flow.name} has DOCSIS-PIE, which drops packets and marks none: L4S senders learn of"
+                " congestion only from loss.",
                 f"Set {algorithm.path} to 2 (immediate AQM), or leave it out.",
                 _MIB,
             )
@@ -307,9 +307,9 @@ def protection_is_off_or_early(settings: Settings) -> Iterator[Finding]:
                 "note",
                 "queue_protection",
                 threshold.path,
-                f"The latency threshold of queue protection of the {aggregate.name} is 0, which is as if it were absent: the"
+                f"The latency threshold of queue protection of the {aggregate.name} is 0, which counts as absent: the"
                 " maximum threshold of the AQM counts.",
-                "Nothing, or leave it out.",
+                "Nothing has to change; the TLV may be left out.",
                 _MIB,
             )
         elif threshold and (ramp := _find_ramp(aggregate, settings)) is not None:
@@ -328,7 +328,7 @@ def protection_is_off_or_early(settings: Settings) -> Iterator[Finding]:
 
 
 def coupling_is_weak(settings: Settings) -> Iterator[Finding]:
-    """Find a weak coupling factor: it is in tenths, where earlier tables had an exponent."""
+    """Find a weak coupling factor. The number is in tenths; earlier tables had an exponent."""
     for aggregate in settings.aggregates:
         coupling = aggregate.coupling
         if coupling and coupling.value < LEAST_COUPLING:
@@ -348,7 +348,7 @@ def coupling_is_weak(settings: Settings) -> Iterator[Finding]:
 
 
 def low_latency_is_off(settings: Settings) -> Iterator[Finding]:
-    """Find a TLV 91 that turns off what aggregates set up."""
+    """Find a TLV 91 that turns off the low latency of aggregates."""
     switch = settings.document.get(91)
     aggregate = next((one for one in settings.aggregates if one.low_latency), None)
     if switch and switch.number and aggregate:
@@ -358,7 +358,7 @@ def low_latency_is_off(settings: Settings) -> Iterator[Finding]:
             switch.path,
             f"{capitalise(aggregate.name)} has a low-latency flow, but {switch.path} = {switch.number} turns low latency off.",
             f"Set {switch.path} to 0, or leave it out.",
-            "MULPI C.1.1 (TLV 91); what 1 and 2 differ in is not verified",
+            "MULPI C.1.1 (TLV 91); the difference between 1 and 2 is not verified",
         )
 
 

@@ -17,14 +17,14 @@ LEAST = 8000
 #: The least burst, B: one full frame (MULPI C.2.2.7.3; CMTSs refuse less).
 LEAST_BURST = 1522
 
-#: What 32 bits hold.
+#: The largest number of 32 bits.
 MOST_OF_32_BITS = 2**32 - 1
 
 _RATES = {8: "sustained rate", 10: "reserved rate", 27: "peak rate"}
 
 
 def rate_is_impossible(settings: Settings) -> Iterator[Finding]:
-    """Find a rate that no line carries, or hardly a packet: a number in another unit."""
+    """Find a rate that no line carries, or that hardly carries a packet: its number is probably in another unit."""
     for bundle in _bundles(settings):
         for number, what, rate in _rates(bundle):
             most = MOST[bundle.direction]
@@ -105,7 +105,7 @@ def unit_is_beyond_old_modems(settings: Settings) -> Iterator[Finding]:
                 unit.path,
                 f"Rates of the {bundle.name} do not fit into 32 bits of bit/s ({', '.join(large)}). A modem or management"
                 " system that does not know the data rate unit reads the number as bit/s.",
-                "Nothing, if every modem with this file is DOCSIS 3.1 or later.",
+                "Nothing has to change if every modem with this file is DOCSIS 3.1 or later.",
                 "MULPI C.2.2.7.13; DOCS-QOS3-MIB",
             )
         else:
@@ -122,7 +122,7 @@ def unit_is_beyond_old_modems(settings: Settings) -> Iterator[Finding]:
 
 
 def limits_contradict(settings: Settings) -> Iterator[Finding]:
-    """Find what breaks reserved rate ≤ sustained rate ≤ peak rate."""
+    """Find rates that violate reserved rate ≤ sustained rate ≤ peak rate."""
     for bundle in _bundles(settings):
         rate, peak, reserved = bundle.rate, bundle.peak, bundle.reserved
         if rate and peak and peak.value and rate.value > peak.value:

@@ -1,4 +1,4 @@
-"""Rules on the file itself: what must be there, what occurs twice, what does not fit, and what is no TLV."""
+"""Rules on the file itself: TLVs that are absent, repeated, of wrong length or misplaced, and bytes that are no TLV."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from headend.configuration.settings import FLOWS, MOST_READ, Settings
 from headend.configuration.words import write_name, write_value
 from headend.text.wording import join_names, write_count
 
-#: Bytes that every modem accepts.
+#: The size of a file that every modem accepts, B.
 ACCEPTED = 8192
 
-#: What a file must have, with what it is. Files of DOCSIS 1.0 have 4 in place of 24 and 25.
+#: The TLVs that a file must have, and their names. Files of DOCSIS 1.0 have 4 in place of 24 and 25.
 MANDATORY = {
     3: "network access control",
     24: "an upstream service flow",
@@ -27,7 +27,7 @@ MICS = {6: "the CM MIC", 7: "the CMTS MIC"}
 #: Sub-TLVs of a flow that occur once.
 ONCE = (1, 4, 6, 7, 8, 9, 10, 15, 27, 35, 36, 40, 41, 44, 45)
 
-#: TLVs whose values are made of TLVs; where one is not, its inner lengths do not add up.
+#: TLVs whose values consist of TLVs. One that was kept as bytes has inner lengths that do not add up.
 TAKEN_APART = (22, 23, 24, 25, 60, 70, 71)
 
 CM_MIC, CMTS_MIC = 6, 7
@@ -42,7 +42,7 @@ _SOURCE = "MULPI C.1 and D.1.2"
 
 
 def mandatory_is_absent(settings: Settings) -> Iterator[Finding]:
-    """Find what is absent of network access, a flow in each direction, and the end marker."""
+    """Find which of these are absent: network access, a flow in each direction, and the end marker."""
     document = settings.document
     has_classes = document.get(4) is not None
     for number, what in MANDATORY.items():
@@ -175,7 +175,7 @@ def nesting_is_broken(settings: Settings) -> Iterator[Finding]:
 
 
 def value_does_not_fit(settings: Settings) -> Iterator[Finding]:
-    """Find a value without the length or the range of its definition."""
+    """Find a value whose length or range does not fit its definition."""
     for tlv in settings.document.walk():
         is_told = tlv.tlv in _CHECKED_ELSEWHERE or _is_broken(tlv)
         if not tlv.problem or is_told:
@@ -192,7 +192,7 @@ def value_does_not_fit(settings: Settings) -> Iterator[Finding]:
 
 
 def rest_is_no_tlv(settings: Settings) -> Iterator[Finding]:
-    """Find what is left after the last TLV."""
+    """Find bytes after the last TLV."""
     document = settings.document
     if not document.rest:
         return
@@ -202,7 +202,7 @@ def rest_is_no_tlv(settings: Settings) -> Iterator[Finding]:
             "warning",
             "rest",
             None,
-            f"{size} from offset {document.rest_offset} on stand after the end marker and are no pads.",
+            f"After the end marker there are {size} that are no pads, from offset {document.rest_offset} on.",
             "Remove them: no modem reads them.",
             _SOURCE,
         )
@@ -267,7 +267,7 @@ def settings_follow_the_mics(settings: Settings) -> Iterator[Finding]:
 
 
 def flows_are_too_many(settings: Settings) -> Iterator[Finding]:
-    """Find more flows or classifiers than are read, which no modem has."""
+    """Find more flows or classifiers than headend reads; no modem has so many."""
     for what, found in (
         ("service flows", settings.flows),
         ("aggregate service flows", settings.aggregates),
@@ -298,12 +298,12 @@ def file_is_large(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: Whose problem another rule tells.
+#: TLVs whose problems other rules find.
 _CHECKED_ELSEWHERE = ("6", "7", "24.40.6", "25.40.6")
 
 
 def _is_broken(tlv: Tlv) -> bool:
-    """Whether it is a flow or classifier that could not be taken apart."""
+    """Whether it is a flow or classifier that could not be decoded."""
     return tlv.tlv.isdigit() and tlv.type in TAKEN_APART and tlv.nested is None
 
 
