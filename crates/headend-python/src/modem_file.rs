@@ -1,5 +1,5 @@
-//! Configuration files of cable modems: as text and back, the table of TLVs, and integrity checks
-//! verified and made.
+//! Configuration files of cable modems: converts them to text and back, gives the table of TLVs,
+//! and verifies and makes message integrity checks.
 
 use docsis_config::File;
 use docsis_config::mic::{self, MicError, Which};

@@ -112,8 +112,9 @@ impl Scenario {
         self.0.queue_path()
     }
 
-    /// The configuration file of a modem, and what it does not say of the scenario. With a secret it
-    /// has all message integrity checks, without one only the CM MIC.
+    /// The configuration file of a modem, and notes about the settings of the scenario that it does
+    /// not hold. With a secret the file has all message integrity checks, without one only the CM
+    /// MIC.
     #[pyo3(signature = (modem = None, secret = None, *, by_class = false))]
     fn modem_file(
         &self,

@@ -1,4 +1,4 @@
-//! The table `mib`: settings and counters of service flows as DOCS-QOS3-MIB names them.
+//! Tests of the table `mib`: settings and counters of service flows as DOCS-QOS3-MIB names them.
 
 mod from_text;
 

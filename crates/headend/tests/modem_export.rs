@@ -1,4 +1,5 @@
-//! The configuration file of a modem of a scenario: what each key becomes, and what no TLV says.
+//! Tests of the configuration file of a modem of a scenario: the TLVs of each key, and the notes
+//! about keys that no TLV expresses.
 
 use std::collections::BTreeMap;
 
@@ -113,7 +114,7 @@ fn a_queue_becomes_a_buffer_and_an_algorithm() {
         (part(35), part(40), notes.len())
     };
     let bytes = |number: u8, size: u32| format!("{number:02x}04{size:08x}");
-    // What the generation has by itself: AQM with a target of 10 ms, and 250 ms of buffer.
+    // The defaults of the generation: AQM with a target of 10 ms, and 250 ms of buffer.
     let pie = (bytes(2, 312_500), "01010002010a030101".to_owned(), 0);
     assert_eq!(of("docsis31", "priority = 0"), pie);
     assert_eq!(
@@ -140,7 +141,7 @@ fn a_queue_becomes_a_buffer_and_an_algorithm() {
     let edges = "latency_histogram = ['1 ms', '2 ms', '64 ms']";
     let pie = "01010002010a03010106060064 00c8 1900".replace(' ', "");
     assert_eq!(of("docsis31", edges), (bytes(2, 312_500), pie, 0));
-    // What no TLV says.
+    // Keys that no TLV expresses.
     let (_, aqm, notes) = of("docsis31", "queue = 'codel'");
     assert_eq!((aqm.as_str(), notes), ("", 2));
     let (buffer, _, notes) = of(
@@ -269,7 +270,8 @@ fn classifiers_say_the_fields_of_their_packets() {
         of("up", "{ port = 5060 }"),
         ["0501000908070213c4080213c4", "0501000908090213c40a0213c4"]
     );
-    // A customer's host sends what goes up; of several, the one behind this modem.
+    // A customer's host is the source of upstream packets. Of several hosts, only the one behind
+    // this modem counts.
     assert_eq!(
         of("up", "{ host = 'desk' }"),
         ["050100090c0304c0a8000b0404ffffffff"]

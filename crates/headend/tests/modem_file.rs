@@ -1,4 +1,5 @@
-//! Modems' configuration files in scenarios: a file is exactly the keys that it stands for.
+//! Tests of modems' configuration files in scenarios: a modem with a file is exactly a modem with
+//! the keys that the file stands for.
 
 mod from_text;
 
@@ -775,7 +776,7 @@ fn an_error_of_a_file_names_the_file_and_the_place_in_it() {
         ),
         (
             vec![254, 1, 1, 254, 1, 255],
-            format!("home.cm: the file is for a telephone adapter (an MTA), and a cable modem's file is expected: that with the service flows{key}"),
+            format!("home.cm: expected the file of a cable modem, which holds service flows; found the file of a telephone adapter (MTA){key}"),
         ),
         (
             with(vec![number(3, 0, 1)]),
@@ -929,7 +930,8 @@ fn an_override_of_a_part_leaves_the_rest_to_the_file() {
     for key in ["no_piggyback", "no_concatenation", "no_fragmentation"] {
         assert_eq!(found[key], true, "{key}: {found}");
     }
-    // What the file names besides is asked for, although only the file has the service flow.
+    // The required files can be listed although an override sets a service flow that only the file
+    // has.
     let needed = required_files(LINE, Format::Toml, &set(&overrides)).expect("it can be read");
     assert_eq!(needed.len(), 1);
     let jitter = "link.cable.docsis.upstream.scheduling.rtps.jitter";
@@ -1168,7 +1170,7 @@ fn a_classifier_of_the_primary_service_flow_that_goes_before_another_is_said() {
     let start = "link.cable.docsis.config: of the file \"home.cm\": upstream_packet_classifier[1], TLV 22[1] is left out: it sends packets to the primary service flow, ";
     assert_eq!(
         warnings(1, 2),
-        format!("{start}which has what no other claims")
+        format!("{start}which takes all packets that no other classifier takes")
     );
     assert_eq!(
         warnings(2, 1),

@@ -1,5 +1,6 @@
-//! The ways to the same line: keys, a modem's file made of them, a service class, a change at the
-//! start, and the CMTS's own buffer (CM-GL-Buffer, "Cable Modem Buffer Control", §6.3).
+//! Tests that all ways of provisioning give the same line: keys, a modem's file made of them, a
+//! service class, a change at the start, and the CMTS's own buffer (CM-GL-Buffer, "Cable Modem
+//! Buffer Control", §6.3).
 
 mod from_text;
 
@@ -44,7 +45,7 @@ fn run(scenario: &Scenario) -> BTreeMap<String, String> {
     found
 }
 
-/// The columns that differ, with what they hold.
+/// The columns that differ, with their values.
 fn differences(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Vec<String> {
     assert!(one.keys().eq(other.keys()));
     let pairs = one.iter().zip(other.values());
@@ -64,13 +65,14 @@ struct Shipped {
     name: &'static str,
     /// The modem, and the key that names its file.
     modem: (&'static str, &'static str),
-    /// Names of further service flows, which a file does not keep, and what they are called in a
-    /// scenario that has them from the file.
+    /// Names of further service flows, which a file does not keep, and their names in a scenario
+    /// that has them from the file.
     renamed: &'static [(&'static str, &'static str)],
-    /// What makes the run short.
+    /// Overrides that make the run short.
     overrides: &'static [(&'static str, &'static str)],
-    /// The queues of a modem with the file. Of a drop-tail queue, it makes one whose device has its
-    /// buffer in blocks. A limit in bytes is a setting that the table `mib` shows, and a time is not.
+    /// The queues of a modem with the file. The file turns a drop-tail queue into one whose device
+    /// has its buffer in blocks. The table `mib` shows a limit in bytes as a setting, but not a
+    /// limit that is a time.
     queues: &'static [(&'static str, &'static str)],
 }
 
@@ -231,7 +233,7 @@ fn a_shipped_scenario_runs_alike_with_the_file_of_its_modem() {
     }
 }
 
-/// A line with one modem, which has these keys, and its line these.
+/// A line with the keys `of_line` and one modem with the keys `of_modem`.
 fn line(of_line: &str, of_modem: &str) -> String {
     format!(
         r#"
@@ -261,8 +263,8 @@ direction = "down"
 
 const UP: &str = r#"upstream = { rate = "5 Mbit/s", peak = "8 Mbit/s", burst = "100 kB", queue.buffer_control = { minimum = "24 KiB", target = "60 kB", maximum = "90 kB" } }"#;
 const DOWN: &str = r#"downstream = { rate = "50 Mbit/s", queue.buffer_control.target = "300 kB" }"#;
-/// What the line has for its modems, where they have nothing of their own. The burst is the same, as
-/// a change keeps the tokens that there are.
+/// Keys of the line that its modems have where they set nothing themselves. The burst is the same,
+/// because a change keeps the tokens of the bucket.
 const OTHERS: &str = r#"
 upstream = { rate = "1 Mbit/s", burst = "100 kB", queue.buffer_control.target = "200 kB" }
 downstream = { rate = "9 Mbit/s", queue.buffer_control.target = "90 kB" }"#;

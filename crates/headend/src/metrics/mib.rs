@@ -1,5 +1,5 @@
 //! The service flows of cable lines as DOCS-QOS3-MIB describes them: the names of its objects, and
-//! what results know of a service flow.
+//! what results record of a service flow.
 //!
 //! Names, columns and units are those of the module of 2019-05-02. docs/reference/results.md says
 //! where a count differs from the MIB's.
@@ -27,12 +27,12 @@ pub struct ServiceFlowInfo {
     pub modem: String,
     /// Its name: `up`, `down`, or that of a further one.
     pub name: String,
-    /// Its settings and the modem's, from a time on, in order of time. From a deletion on there are
-    /// none.
+    /// The settings of the service flow and of its modem, each with the time from which they hold,
+    /// in order of time. A deletion has none.
     pub settings: Vec<(Instant, Option<Arc<[Setting]>>)>,
     /// The upper edges of its latency histogram's bins; empty if it has no histogram.
     pub latency_edges: Vec<Duration>,
-    /// Of an upstream service flow: the bytes of a minislot.
+    /// The bytes of a minislot; none for a downstream service flow.
     pub minislot_bytes: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ pub enum State<'a> {
 }
 
 impl ServiceFlowInfo {
-    /// What it is at `now`.
+    /// The state of the service flow at `now`.
     pub fn state(&self, now: Instant) -> State<'_> {
         match self.settings.iter().rfind(|(from, _)| *from <= now) {
             None => State::Absent,
@@ -135,7 +135,7 @@ pub mod parameter_set {
     });
 }
 
-/// Settings of the modem and of what it has chosen.
+/// Settings of the modem, and the buffer size that it has chosen.
 pub mod system {
     use super::Object;
 
@@ -161,7 +161,7 @@ pub mod counter {
         PKTS = "docsQosServiceFlowPkts",
         /// Bytes sent, from after the HCS to the CRC.
         OCTETS = "docsQosServiceFlowOctets",
-        /// Packets dropped because they did not fit.
+        /// Packets dropped because they did not fit into the buffer or any grant.
         POLICED_DROP_PKTS = "docsQosServiceFlowPolicedDropPkts",
         /// Packets that waited for the rate limits.
         POLICED_DELAY_PKTS = "docsQosServiceFlowPolicedDelayPkts",

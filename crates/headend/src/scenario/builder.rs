@@ -26,7 +26,7 @@ pub(super) struct QueuePlace<'a> {
     pub(super) acceleration: AckAcceleration,
     /// Of a DOCSIS upstream: time between two MAPs.
     pub(super) map_interval: Option<Duration>,
-    /// Of a cable line: its service flow.
+    /// The service flow of the queue, on a cable line.
     pub(super) service_flow: Option<Box<ServiceFlowInfo>>,
 }
 

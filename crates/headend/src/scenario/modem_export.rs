@@ -1,4 +1,5 @@
-//! The configuration file of a modem of a scenario: which modem is meant, and its file.
+//! The configuration file of a modem of a scenario: finds the modem by its name, and makes its
+//! file.
 
 use docsis_config::File;
 
@@ -8,7 +9,7 @@ use super::link::{LinkConfig, LinkPlan};
 use super::names::unknown;
 use super::plan::Scenario;
 
-/// The key that errors name: the modem is no key of the scenario.
+/// The path that errors name, because the name of the modem is no key of the scenario.
 const PATH: &str = "modem";
 
 /// A cable line of the scenario.
@@ -20,8 +21,8 @@ struct Line<'a> {
 }
 
 impl Scenario {
-    /// The configuration file of a modem, without its message integrity checks and its end, and
-    /// what it does not say of the scenario.
+    /// The configuration file of a modem, without its message integrity checks and its end marker,
+    /// and notes about the settings of the scenario that it does not hold.
     ///
     /// `modem` is called as in the scenario: `home`, or `home.3` of several. Where there are
     /// several lines, the link's name may go before: `cable.home`. The only modem of a line is

@@ -32,7 +32,7 @@ impl LatencyHistogram {
         self.max = self.max.max(sojourn);
     }
 
-    /// Starts the measured part at the end of the warm-up.
+    /// Forgets the packets of the warm-up, at whose end the measured part starts.
     pub(super) fn reset(&mut self) {
         self.bins.fill(0);
         self.max = Duration::ZERO;

@@ -120,12 +120,12 @@ impl Rows<'_> {
     }
 }
 
-/// The packets that a service flow dropped, as the MIB tells them apart. What a modem drops for
-/// other reasons counts in `ifOutDiscards` of its interface.
+/// The packets that a service flow dropped, by the two causes that the MIB distinguishes. Packets
+/// that a modem drops for other reasons count in `ifOutDiscards` of its interface.
 struct Drops {
-    /// They did not fit into the buffer, or into any grant.
+    /// Packets that did not fit into the buffer, or into any grant.
     policed: u64,
-    /// The queue discipline decided so.
+    /// Packets that the queue discipline dropped.
     aqm: u64,
 }
 

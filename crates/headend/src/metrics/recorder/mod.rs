@@ -61,7 +61,7 @@ pub struct QueueInfo {
     pub overhead_bytes: u64,
     /// For a DOCSIS upstream: the time between two MAPs.
     pub map_interval: Option<Duration>,
-    /// For a cable line: its service flow.
+    /// The service flow of the queue, on a cable line.
     pub service_flow: Option<Box<ServiceFlowInfo>>,
 }
 

@@ -36,7 +36,7 @@ struct Line<'a> {
     entrances: Vec<Entrance>,
     /// By profile: the classifiers of each direction, where there are any.
     classifiers: Vec<[Option<u32>; 2]>,
-    /// By profile and direction: the settings of its service flows at the start.
+    /// The settings of service flows at the start, by profile and direction.
     settings: Vec<[Vec<Arc<[Setting]>>; 2]>,
 }
 
@@ -203,7 +203,7 @@ impl Line<'_> {
         }
     }
 
-    /// Enters what a service flow is from a change on.
+    /// Records the settings that a service flow has from a change on.
     fn note_change(&self, plan: &ChangePlan, builder: &mut Builder) {
         let (direction, place) = plan.flow;
         let index = self.entrances[2 * plan.modem + direction].primary as usize + place;

@@ -1,7 +1,7 @@
 //! A service flow's settings as objects of DOCS-QOS3-MIB.
 //!
-//! Upstream they are what the modem shows, downstream what the CMTS shows. A scenario's file of a
-//! modem has become keys before, so it needs no case of its own.
+//! The modem shows the upstream settings, the CMTS the downstream ones. A modem's file was turned
+//! into keys before, so it needs no case of its own.
 
 use super::service_flow::{FlowPlan, OneWay};
 use crate::aqm::Governor;
@@ -11,12 +11,13 @@ use crate::qdisc::QueueConfig;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
 
-/// Buffer Control's maximum of a service flow that has none.
+/// The value of Buffer Control's maximum for a service flow without a maximum.
 const NO_LIMIT: u64 = u32::MAX as u64;
 /// The largest latency target that the MIB can show, in ms.
 const LARGEST_TARGET: u64 = 256;
 
-/// The settings of a service flow, and those of its modem before its primary upstream one.
+/// The settings of a service flow. For the primary upstream one, the settings of the modem stand
+/// before them.
 pub(super) fn settings(flow: &FlowPlan, direction: OneWay) -> Vec<Setting> {
     let mut settings = Vec::new();
     if direction == OneWay::Up && flow.name == direction.name() {
@@ -32,8 +33,9 @@ pub(super) fn settings(flow: &FlowPlan, direction: OneWay) -> Vec<Setting> {
     settings
 }
 
-/// What holds for all upstream service flows of a modem, of which this is the primary one. A buffer
-/// that is given as a time is the modem's default; one in bytes is the service flow's own.
+/// The settings that hold for all upstream service flows of a modem; `flow` is the primary one. A
+/// buffer that is given as a time is the modem's default. A buffer in bytes is a setting of the
+/// service flow.
 fn of_modem(flow: &FlowPlan) -> Vec<Setting> {
     let enabled = (system::AQM_US_ENABLE, truth(!flow.is_modem_aqm_disabled));
     let mut settings = vec![enabled];
@@ -127,7 +129,7 @@ fn policy(policy: RequestPolicy) -> u64 {
         .sum()
 }
 
-/// What is configured of the buffer.
+/// The configured sizes of the buffer.
 fn buffer(flow: &FlowPlan) -> [Setting; 3] {
     use parameter_set::{MAXIMUM_BUFFER, MINIMUM_BUFFER, TARGET_BUFFER};
     let [minimum, target, maximum] = match &flow.queue {
@@ -149,7 +151,7 @@ fn buffer(flow: &FlowPlan) -> [Setting; 3] {
     ]
 }
 
-/// What is configured of AQM, and what runs.
+/// The configured settings of AQM, and the algorithm that runs.
 fn aqm(flow: &FlowPlan) -> Vec<Setting> {
     use parameter_set::{AQM_ALG_IN_USE, AQM_DISABLED, AQM_LATENCY_TARGET};
     let is_running = match flow.queue.governor() {

@@ -26,14 +26,15 @@ use crate::units::Limit;
 pub struct Docsis {
     /// Generation, whose plant and queue are the defaults.
     pub preset: Preset,
-    /// The configuration file of its modem, or of every modem that has none of its own: a file that a modem downloads when it starts (DOCSIS configuration file). It is
-    /// turned into the keys that it stands for: its service flows with their rates, buffers and
-    /// AQM, its classifiers and drop classifiers. A key that is written beside it goes before it.
-    /// The path is relative to the scenario.
+    /// The configuration file (DOCSIS configuration file, which a modem downloads when it starts)
+    /// of its modem, or of every modem that has none of its own. The file is turned into the keys
+    /// that it stands for: its service flows with their rates, buffers and AQM, its classifiers and
+    /// drop classifiers. A key that is written beside `config` takes precedence over the file. The
+    /// path is relative to the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// The file has been read already, and all that it says stands beside it. Results have this;
-    /// nobody needs to write it.
+    /// The file has been read already, and its settings are written beside it as keys. Scenarios in
+    /// results have this key; nobody needs to write it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub config_read: bool,
     /// The plant, where it differs from the generation's.

@@ -68,9 +68,8 @@ struct Place {
 }
 
 impl Document {
-    /// Reads `text`, puts `overrides` in place one after the other, and then what the files of
-    /// modems say. Without `files` these are left alone, and so are the overrides of names that
-    /// only they can have.
+    /// Reads `text`, applies `overrides` one after the other, and then the files of modems. Without
+    /// `files`, neither the files nor overrides of names that only files can have are applied.
     pub(super) fn read(
         text: &str,
         format: Format,

@@ -9,8 +9,8 @@ use crate::scenario::error::{Origin, Problem, ScenarioError};
 use crate::scenario::link::tables;
 
 impl Document {
-    /// Puts overrides in place, one after the other, and gives back those of names that only a
-    /// modem's file can have.
+    /// Applies overrides one after the other, and returns those of names that only a modem's file
+    /// can have.
     pub(super) fn override_all(
         &mut self,
         overrides: &[Override],

@@ -1,5 +1,5 @@
-//! Modems and service classes: how they are [written], their [layers], the modems' plan, what a
-//! [modem's file](modem_file) says, and the file that a plan [gives](export).
+//! Modems and service classes: how they are [written], their [layers], the modems' plan, reading a
+//! [modem's file](modem_file), and [writing](export) one from a plan.
 
 mod export;
 mod layers;

@@ -49,14 +49,14 @@ pub struct Modem {
     /// registered from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub online_at: Option<OrTable<Duration, StartRange>>,
-    /// Its configuration file: a file that a modem downloads when it starts (DOCSIS configuration file). It is
-    /// turned into the keys that it stands for: its service flows with their rates, buffers and
-    /// AQM, its classifiers and drop classifiers. A key that is written beside it goes before it.
-    /// The path is relative to the scenario.
+    /// Its configuration file (DOCSIS configuration file, which a modem downloads when it starts).
+    /// The file is turned into the keys that it stands for: its service flows with their rates,
+    /// buffers and AQM, its classifiers and drop classifiers. A key that is written beside `config`
+    /// takes precedence over the file. The path is relative to the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// The file has been read already, and all that it says stands beside it. Results have this;
-    /// nobody needs to write it.
+    /// The file has been read already, and its settings are written beside it as keys. Scenarios in
+    /// results have this key; nobody needs to write it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub config_read: bool,
     /// AQM disabled on all upstream service flows.

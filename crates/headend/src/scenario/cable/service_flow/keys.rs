@@ -174,9 +174,9 @@ impl Settings {
         paths.into_iter().flatten().collect()
     }
 
-    /// The same with the keys of a place further in, at `path`: a value that it gives goes before.
+    /// The same with the keys of a place further in, at `path`, whose values take precedence.
     pub(in crate::scenario::cable) fn overlaid(self, path: &str, keys: Keys) -> Self {
-        // "unlimited" is a value too, and goes before a rate further out.
+        // "unlimited" is a value too, and takes precedence over a rate further out.
         let [gives_rate, gives_peak] = [keys.rate, keys.peak].map(|given| given.is_some());
         let inner = Self::new(path, keys);
         Self {

@@ -40,7 +40,7 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario) exists_at_start: bool,
     /// AQM is disabled on all of the modem's service flows in its direction.
     pub(in crate::scenario::cable) is_modem_aqm_disabled: bool,
-    /// The CMTS drops what is written of its buffer.
+    /// The CMTS drops the configured buffer sizes.
     pub(in crate::scenario::cable) is_buffer_dropped: bool,
     /// Which packets it takes; the flow for what no other claims has none.
     pub(in crate::scenario) rules: Vec<RulePlan>,
@@ -309,7 +309,7 @@ pub(in crate::scenario) fn default_queue(preset: Preset, flow: &ServiceFlow) -> 
     }
 }
 
-/// Whether such a service flow asks for its grants. The specification has AQM on these.
+/// Whether such a service flow requests its grants. The specification applies AQM to these.
 pub(in crate::scenario::cable) fn is_elastic(direction: OneWay, scheduling: &Scheduling) -> bool {
     let is_elastic = matches!(
         scheduling,

@@ -1,11 +1,13 @@
-//! Files of modems in a document: what they say becomes keys, so that a modem with a file is exactly
-//! a modem with these keys.
+//! Turns the files of modems into keys of a document, so that a modem with a file is exactly a
+//! modem with these keys.
 //!
-//! A key that an override has written goes before the file. So does one that the text writes beside
-//! the text's own `config`. A `config` that an override has written goes before the text.
+//! A key that an override has written takes precedence over the file. So does a key that the text
+//! writes beside the text's own `config`. A `config` that an override has written takes precedence
+//! over the text.
 //!
-//! A file says all that there is to say of a service flow: what it leaves out has the default of the
-//! specification, whatever the scenario has. What no file can say stays the scenario's.
+//! A file sets a service flow completely: a setting that it leaves out has the default of the
+//! specification, whatever the scenario has. Settings that no file can hold stay those of the
+//! scenario.
 
 mod queue;
 mod writer;
@@ -89,8 +91,7 @@ impl Document {
             .collect()
     }
 
-    /// Puts what files say in place, and then the overrides `of_files`, whose names only a file can
-    /// have.
+    /// Applies the files, and then the overrides `of_files`, whose names only a file can have.
     pub(super) fn read_modem_files(
         &mut self,
         files: &BTreeMap<String, Vec<u8>>,
@@ -121,7 +122,7 @@ impl Document {
         for (path, text) in of_files {
             self.replace(path, text)?;
         }
-        // An override that names another discipline leaves it the file's buffer.
+        // A discipline that an override names gets the buffer of the file.
         for queue in queues {
             if self.is_overridden(&queue.path) {
                 self.fill_queue(&queue);
@@ -221,7 +222,7 @@ impl Document {
         })
     }
 
-    /// The generation of a line; the default if it makes no sense, which is found later.
+    /// The generation of a line. An invalid one counts as the default here, and is refused later.
     fn preset(&self, line: &str) -> Preset {
         let written = self.at(&format!("{line}.preset")).cloned();
         let preset = written.and_then(|preset| serde_json::from_value(preset).ok());
@@ -239,8 +240,8 @@ impl Document {
         self.is_set_whole(path) || self.overridden.iter().any(|other| is_inside(other, path))
     }
 
-    /// Sets a value that a file gives. Where something else than a table is in its way, nothing
-    /// happens: that is found later.
+    /// Sets a value that a file gives. Where a value that is no table stands on the path, nothing
+    /// is set; that value is refused later.
     pub(super) fn set(&mut self, path: &str, value: Value, place: Option<Place>) {
         let (around, key) = path.rsplit_once('.').unwrap_or(("", path));
         let table = around.split('.').try_fold(&mut self.tree, |tree, key| {
@@ -272,7 +273,7 @@ impl Document {
         self.places.remove(path);
     }
 
-    /// Forgets the places of what stood in the value at `path`.
+    /// Forgets the places of all values in the value at `path`.
     fn forget_inside(&mut self, path: &str) {
         let from = self.places.range(path.to_owned()..);
         let alike = from
@@ -306,7 +307,7 @@ fn refuse_file(key: &str, file: &str, error: FileError) -> ScenarioError {
     ScenarioError::invalid(key, error.why).with_origin(Some(Origin::File(place)))
 }
 
-/// Keys that are named in a warning.
+/// The most keys that a warning names.
 const MOST_NAMED: usize = 3;
 
 fn sentence_with_keys((sentence, keys): (String, Vec<String>)) -> String {

@@ -17,7 +17,7 @@ use crate::scenario::queue::Queue;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit};
 
-/// A queue, and what a file says of it.
+/// A queue, and the settings that a file gives it.
 #[derive(Debug)]
 pub(super) struct FileQueue {
     /// The path of its key.
@@ -49,7 +49,7 @@ pub(super) enum Size {
     },
 }
 
-/// What has become of a queue, as ends of sentences that begin with the path of its key.
+/// What a file has changed of a queue, as ends of sentences that begin with the path of its key.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) replaced: Vec<String>,
@@ -144,13 +144,13 @@ impl Document {
             );
         }
         if !is_written {
-            // It has taken the place of a default, or of what the modem's line has.
+            // The file has replaced only a default, or a queue of the modem's line.
             outcome.replaced.clear();
         }
         outcome
     }
 
-    /// Whether a queue is what would be without its key, and no line of the text says it.
+    /// Whether a queue equals its default, and no line of the text sets it.
     fn is_default_queue(&self, queue: &FileQueue, own: &Value) -> bool {
         let is_of_text = |(path, place): (&String, &Place)| {
             (*path == queue.path || is_inside(path, &queue.path))
@@ -162,7 +162,7 @@ impl Document {
         !alike.any(is_of_text) && read(own).is_some_and(|own| read(&queue.base) == Some(own))
     }
 
-    /// Sets a parameter of a queue, or takes it away, unless something else goes before.
+    /// Sets or removes a parameter of a queue, unless another value takes precedence.
     fn set_parameter(
         &mut self,
         queue: &FileQueue,
@@ -201,7 +201,7 @@ impl Document {
     }
 }
 
-/// The parameters of a discipline that a file gives; without a value, those that it takes away.
+/// The parameters of a discipline that a file sets, and, without a value, those that it removes.
 fn parameters(
     queue: &FileQueue,
     kind: &str,

@@ -1,4 +1,4 @@
-//! Writes one modem's file into a document, unless something else goes before it.
+//! Writes one modem's file into a document, where no other value takes precedence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(super) struct Writer<'a> {
     of_files: &'a [Override],
     /// Keys of the text that the file replaces.
     replaced: Vec<String>,
-    /// Keys of the text that go before the file.
+    /// Keys of the text that take precedence over the file.
     beside: Vec<String>,
     /// Keys that stay as a file that was read before has them.
     kept: Vec<String>,
@@ -40,7 +40,8 @@ pub(super) struct Writer<'a> {
     queues: &'a mut Vec<FileQueue>,
 }
 
-/// Keys of a primary service flow of which a file says all, with what an absent TLV means.
+/// Keys of a primary service flow that a file sets completely, with the values that absent TLVs
+/// stand for.
 fn defaults(direction: OneWay) -> Vec<(&'static str, Value)> {
     let of_upstream = ["scheduling", "request_policy"];
     let default = Upstream::default();
@@ -260,7 +261,7 @@ impl Writer<'_> {
         found
     }
 
-    /// What became of this file, which `key` names; the keys that it set are still to be listed.
+    /// The effects of this file, which `key` names. The keys that it set are listed later.
     pub(super) fn into_read(self, key: &str) -> ModemFileRead {
         ModemFileRead {
             key: key.to_owned(),
@@ -273,8 +274,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a value is what would be without it, and no line of the text says it: resolved
-    /// scenarios have every default written out.
+    /// Whether a value equals its default, and no line of the text sets it. Resolved scenarios have
+    /// every default written out.
     fn is_default(&self, path: &str, found: &Value) -> bool {
         let of_text = |place: &Place| matches!(place.value, Origin::Text { .. });
         if self.document.places.get(path).is_some_and(of_text) {
@@ -688,8 +689,8 @@ impl Writer<'_> {
         (bytes, peak > sustained || is_too_small)
     }
 
-    /// Leaves out what the text has of further service flows or drop classifiers in a direction, if
-    /// the file takes the place of the text.
+    /// Removes the text's further service flows or drop classifiers in a direction, if the file
+    /// replaces the text.
     fn leave_out(&mut self, key: &str, is_of_file: impl Fn(OneWay) -> bool) {
         if !self.target.is_override {
             return;
@@ -719,9 +720,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a key that each modem has, below the table with the file. Without a value it gets
-    /// its default: on a line by leaving it out, at a modem by writing it, as its line may have
-    /// another.
+    /// Writes a key that each modem has, below the table with the file. Without a value the key
+    /// gets its default. A line gets the default by leaving the key out. A modem gets it by writing
+    /// the key, because its line may have another value.
     fn primary(
         &mut self,
         key: &str,
@@ -750,7 +751,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a value, unless something else goes before it.
+    /// Writes a value, unless another value takes precedence.
     fn put(&mut self, path: &str, value: Value, is_explicit: bool, place: Option<&TlvPlace>) {
         if let (Some(Value::Object(found)), Value::Object(parts)) = (self.document.at(path), &value)
             && self.document.is_overridden(path)
@@ -799,7 +800,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A path without the line's.
+    /// A path without that of the line.
     fn short(&self, path: &str) -> String {
         let short = path.strip_prefix(&self.target.line).unwrap_or(path);
         short.trim_start_matches('.').to_owned()
@@ -860,7 +861,7 @@ fn scenario_name(name: &str) -> String {
     format!("class_{name}")
 }
 
-/// More than these no one reads in a warning.
+/// The most notes in a warning; a longer one would not be read.
 const MOST_SAID: usize = 12;
 
 /// The same of keys that a file replaces, which is what a file is for.

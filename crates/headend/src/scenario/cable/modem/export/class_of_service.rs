@@ -28,7 +28,7 @@ pub(super) fn tlv(of: &ModemOf<'_>, flows: &[Vec<FlowPlan>; 2], notes: &mut Note
         tlvs.push(u16_tlv(UPSTREAM_BURST, burst as u16));
     }
     notes.line(format!(
-        "{} is {}, whose files say the two rates and the upstream burst, and nothing of queues.",
+        "{} is {}: its files hold the two rates and the upstream burst, and no settings of queues.",
         of.path,
         of.written.preset.title()
     ));

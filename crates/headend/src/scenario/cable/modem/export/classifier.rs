@@ -1,8 +1,8 @@
 //! Classifiers as TLVs 22, 23 and 60 (MULPI Annex C.2.1).
 //!
-//! A TLV holds one condition for each field. A scenario's classifier can ask for more: a host or a
-//! port at either end, a name of a host, a field of whichever IP version. It becomes as many TLVs
-//! as it has alternatives, all of the same priority. A host is written as its address.
+//! A TLV holds one condition for each field. A scenario's classifier can have alternatives: a host
+//! or a port at either end, a host with several addresses, a field of either IP version. Each
+//! alternative becomes a TLV, all with the same priority. A host is written as its address.
 
 use docsis_config::Tlv;
 
@@ -57,8 +57,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Adds the TLVs of a classifier: of the service flow with this reference, or a drop
-    /// classifier.
+    /// Adds the TLVs of a classifier. It sends packets to the service flow with the reference
+    /// `flow`; without one it is a drop classifier.
     pub(super) fn add(
         &mut self,
         number: u8,
@@ -70,14 +70,14 @@ impl<'a> Rules<'a> {
         let alternatives = self.alternatives(&rule.classifier, direction);
         if alternatives.is_empty() {
             notes.line(format!(
-                "{}: no packet matches it, and the file leaves it out.",
+                "{}: no packet matches this classifier; the file leaves it out.",
                 rule.path
             ));
         }
         for fields in alternatives {
             let Ok(reference) = u8::try_from(self.tlvs.len() + 1) else {
                 notes.line(format!(
-                    "{}: a file has at most {} classifiers, and leaves this one out.",
+                    "{}: a file has at most {} classifiers; this one is left out.",
                     rule.path,
                     u8::MAX
                 ));
@@ -91,7 +91,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// All combinations of what the conditions ask for.
+    /// All combinations of the alternatives of the conditions.
     fn alternatives(&self, rule: &Classifier, direction: OneWay) -> Vec<Fields> {
         let mut all = vec![Fields {
             source_port: rule.source_port,
@@ -113,8 +113,8 @@ impl<'a> Rules<'a> {
             let host = find_host(self.of.hosts, name).expect("the check has found it");
             let is_near = self.place(&host).is_some();
             let networks = self.networks(&Network::Host(name.clone()));
-            // The customer's host is the source of what goes up, and the network's of what goes
-            // down.
+            // The customer's host is the source of upstream packets, and the network's host that of
+            // downstream packets.
             let is_source = is_near == (direction == OneWay::Up);
             let put = if is_source {
                 Fields::set_source
@@ -141,7 +141,7 @@ impl<'a> Rules<'a> {
             .collect()
     }
 
-    /// One for each IP version whose fields it has to name.
+    /// The fields once for each IP version whose TLVs they need.
     fn of_versions(&self, fields: &Fields) -> Vec<Fields> {
         let versions = match fields.version {
             Some(version) => vec![Some(version)],
@@ -190,7 +190,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Each of `all` with each of `values` put into it, where that can be.
+/// Each of `all` with each of `values` put into it. Combinations that `put` refuses are left out.
 fn each<T>(all: &[Fields], values: &[T], put: impl Fn(&mut Fields, &T) -> bool) -> Vec<Fields> {
     let mut found = Vec::new();
     for fields in all {
@@ -221,8 +221,8 @@ fn blocks(first: u32, count: u32) -> Vec<Network> {
     found
 }
 
-/// The conditions on the type-of-service byte, as one condition, or as one for each byte that meets
-/// several of them.
+/// The conditions on the type-of-service byte. A single condition is kept. Several become one
+/// condition for each byte that meets all of them.
 fn type_of_service(rule: &Classifier) -> Option<Vec<TypeOfService>> {
     let of_dscp = |dscp: Span<u8>| TypeOfService {
         low: dscp.from << 2,
@@ -287,7 +287,7 @@ impl Fields {
         self.destination_port.is_some()
     }
 
-    /// Takes the IP version of a network, unless it has another one.
+    /// Sets the IP version to that of a network. Returns false if it was another one before.
     fn is_of(&mut self, network: &Network) -> bool {
         let version = match network {
             Network::V6 { .. } => IPV6,
@@ -335,7 +335,7 @@ impl Fields {
                 Some(Network::Host(_)) | None => {}
             }
         }
-        // The ports of IPv6 packets stand here too: the IPv6 fields have none.
+        // The ports of IPv6 packets stand here too, because TLVs of IPv6 fields have no ports.
         for (port, at) in [(self.source_port, 7), (self.destination_port, 9)] {
             if let Some(Span { from, to }) = port {
                 ipv4.push(u16_tlv(at, from));

@@ -2,10 +2,10 @@
 //!
 //! [`service_flow`] writes TLVs 24 and 25, [`queue`] their Buffer Control and AQM encodings,
 //! [`classifier`] TLVs 22, 23 and 60. A DOCSIS 1.0 modem gets a [`class_of_service`] in place of
-//! service flows. The message integrity checks and the end marker are for
-//! [`docsis_config`] to add.
+//! service flows. [`docsis_config`] adds the message integrity checks and the end marker.
 //!
-//! What no TLV says becomes a note. The file says what the modem has at the start of the run.
+//! A key that no TLV can express becomes a note. The file describes the modem at the start of the
+//! run.
 
 mod class_of_service;
 mod classifier;
@@ -32,8 +32,8 @@ const DOWNSTREAM_CLASSIFIER: u8 = 23;
 const DROP_CLASSIFIER: u8 = 60;
 const UPSTREAM_AQM_DISABLE: u8 = 76;
 
-/// How many devices of the customer the modem serves. The model has no such limit; this one leaves
-/// room for a home network without a router.
+/// The most devices of the customer that the modem serves. The model has no such limit; this one
+/// leaves room for a home network without a router.
 const DEVICES: u8 = 16;
 
 /// A modem of a line.
@@ -49,10 +49,10 @@ pub(in crate::scenario) struct ModemOf<'a> {
     pub(in crate::scenario) bottleneck: Option<&'a str>,
     pub(in crate::scenario) written: &'a Docsis,
     pub(in crate::scenario) plan: &'a CablePlan,
-    /// Which of its modems.
+    /// The number of the modem on the line.
     pub(in crate::scenario) modem: usize,
     pub(in crate::scenario) hosts: &'a BTreeMap<String, HostPlan>,
-    /// Service class names stand in place of the values of their classes.
+    /// Whether service class names stand in place of the values of their classes.
     pub(in crate::scenario) is_by_class: bool,
 }
 
@@ -63,7 +63,8 @@ struct Referred<'a> {
     flow: &'a FlowPlan,
 }
 
-/// The file of a modem without its checks and its end, and what it does not say.
+/// The file of a modem without its message integrity checks and end marker, and notes about the
+/// settings that it does not hold.
 pub(in crate::scenario) fn file_of(of: ModemOf<'_>) -> (File, Vec<String>) {
     let mut notes = Notes::default();
     let profile = of.plan.modems.profile_of(of.modem);
@@ -108,9 +109,9 @@ fn rules(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) -> Vec<Tlv
     rules.tlvs
 }
 
-/// The service flows that are there at the start, with their references: 1 and 2 for the primary
-/// ones. A further one called `up_7` or `down_7` has the reference 7, as it would have had in the
-/// file that gave it this name. The others take what is left.
+/// The service flows that exist at the start, with their references. The primary ones have 1 and 2.
+/// A further one called `up_7` or `down_7` has 7, because a service flow gets this name from a file
+/// where its reference is 7. The others get numbers that are left.
 fn referred(flows: &[Vec<FlowPlan>; 2]) -> Vec<Referred<'_>> {
     let ways = [OneWay::Up, OneWay::Down];
     let primary = |way: OneWay| (way, &flows[way.index()][0]);
@@ -197,7 +198,7 @@ fn note_line(of: &ModemOf<'_>, notes: &mut Notes) {
     }
 }
 
-/// Whether it is a flow that asks for its grants, which fills its buffer and is managed by AQM.
+/// Whether a flow requests its grants. Such a flow can fill its buffer, and AQM manages it.
 fn is_elastic(one: &Referred<'_>) -> bool {
     service_flow_plan::is_elastic(one.direction, &one.flow.qos.scheduling)
 }

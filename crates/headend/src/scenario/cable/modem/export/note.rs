@@ -1,4 +1,5 @@
-//! What a modem's file does not say of a scenario, in lines for its reader.
+//! Notes for the reader of a modem's file: the settings of the scenario that the file does not
+//! hold.
 
 use crate::time::Duration;
 
@@ -11,7 +12,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// No TLV says the key at `path`.
+    /// Notes that no TLV expresses the key at `path`.
     pub(super) fn is_unsaid(&mut self, path: impl Into<String>) {
         let path = path.into();
         if !self.unsaid.contains(&path) {
@@ -19,7 +20,7 @@ impl Notes {
         }
     }
 
-    /// A line of its own.
+    /// Adds a note with its own text.
     pub(super) fn line(&mut self, line: impl Into<String>) {
         let line = line.into();
         if !self.lines.contains(&line) {
@@ -27,8 +28,8 @@ impl Notes {
         }
     }
 
-    /// `value` in steps of `unit`, as far as `most` reaches. A value that is not such a number
-    /// becomes the nearest one, and a note says so.
+    /// `value` as a number of steps of `unit`, at most `most`. A value that is no such number is
+    /// rounded to the nearest one, and a note says so.
     pub(super) fn steps(&mut self, path: &str, value: Duration, unit: Duration, most: u32) -> u32 {
         let steps = (value.as_nanos() + unit.as_nanos() / 2) / unit.as_nanos();
         let steps = steps.min(u64::from(most));
@@ -41,7 +42,7 @@ impl Notes {
         steps as u32
     }
 
-    /// `value` as far as `most` reaches. A note says where that is less.
+    /// `value`, or `most` if it is larger. A note says so then.
     pub(super) fn at_most(&mut self, path: &str, value: u64, most: u64) -> u64 {
         if value > most {
             self.line(format!("{path}: the file says {most} in place of {value}."));
@@ -49,12 +50,12 @@ impl Notes {
         value.min(most)
     }
 
-    /// All of them.
+    /// All notes.
     pub(super) fn into_lines(self) -> Vec<String> {
         let mut lines = self.lines;
         if !self.unsaid.is_empty() {
             lines.push(format!(
-                "The file does not say, because no TLV does: {}.",
+                "The file leaves out these keys, because no TLV expresses them: {}.",
                 self.unsaid.join(", ")
             ));
         }
@@ -78,7 +79,7 @@ mod tests {
         let expected = [
             "b: the file says 6 ms in place of 5.5 ms.",
             "c: the file says 255 ms in place of 1 s.",
-            "The file does not say, because no TLV does: d.",
+            "The file leaves out these keys, because no TLV expresses them: d.",
         ];
         assert_eq!(notes.into_lines(), expected);
     }

@@ -1,8 +1,8 @@
 //! A service flow's queue as its Buffer Control (24/25.35) and AQM encodings (24/25.40).
 //!
-//! TLVs name one discipline, DOCSIS-PIE, and a size of the buffer in bytes. Downstream, and of flows
-//! that get their grants unasked, a drop-tail queue with the default limit is not written: buffers
-//! matter where a sender fills them.
+//! TLVs can name one discipline, DOCSIS-PIE, and a buffer size in bytes. A drop-tail queue with the
+//! default limit is not written for downstream flows and for flows with unsolicited grants, whose
+//! buffers no sender fills.
 
 use docsis_config::Tlv;
 
@@ -69,13 +69,13 @@ pub(super) fn tlvs(
     tlvs
 }
 
-/// The edges of a latency histogram's bins.
+/// The value of TLV 40.6: the edges of a latency histogram's bins.
 fn histogram(edges: &[Duration]) -> Vec<u8> {
     let edge = |edge: &Duration| (edge.as_nanos() / EDGE_UNIT.as_nanos()) as u16;
     edges.iter().map(edge).flat_map(u16::to_be_bytes).collect()
 }
 
-/// Whether it is a buffer alone, without a control law.
+/// Whether a queue is a buffer without a control law.
 fn drops_at_tail(queue: &QueueConfig) -> bool {
     matches!(
         queue,
@@ -83,7 +83,7 @@ fn drops_at_tail(queue: &QueueConfig) -> bool {
     )
 }
 
-/// The size of the buffer.
+/// The Buffer Control encodings, if the queue has a size.
 fn buffer(queue: &QueueConfig, path: &str, rate: Rate, notes: &mut Notes) -> Option<Tlv> {
     let sizes = match queue {
         QueueConfig::BufferControl(config) => {
@@ -143,7 +143,7 @@ fn note_device(config: &buffer_control::Config, path: &str, notes: &mut Notes) {
     }
 }
 
-/// The algorithm and its target, of the one that TLVs name.
+/// The TLVs of the algorithm and its target. Only DOCSIS-PIE has them.
 fn algorithm(queue: &QueueConfig, path: &str, notes: &mut Notes) -> Vec<Tlv> {
     let QueueConfig::DocsisPie(config) = queue else {
         if !drops_at_tail(queue) {
@@ -162,7 +162,7 @@ fn algorithm(queue: &QueueConfig, path: &str, notes: &mut Notes) -> Vec<Tlv> {
     };
     if *config != usual {
         notes.line(format!(
-            "{path}: of DOCSIS-PIE's parameters, TLVs say only the limit and the target."
+            "{path}: TLVs hold only the limit and the target of DOCSIS-PIE, no other parameter."
         ));
     }
     let most = u32::from(u8::MAX);

@@ -97,8 +97,8 @@ impl Written<'_> {
         setting.given().filter(|(_, path)| !self.is_of_class(path))
     }
 
-    /// Whether the file has to write a value at `path` that may be the default: if the modem's own
-    /// keys give it, the class may give another.
+    /// Whether the file has to write the value at `path`. A default is written too if the modem's
+    /// own keys give it and the file names a class, because the class may have another value.
     pub(super) fn says(self, path: &str, is_default: bool) -> bool {
         !is_default || self.class.is_some() && path.contains(".docsis.modem.")
     }
@@ -109,8 +109,8 @@ impl Written<'_> {
     }
 }
 
-/// The service class of which some keys of a primary service flow are, if names are to be written.
-/// A class has its further ones in tables that no file refers to.
+/// The service class that gives some keys of a primary service flow, if class names are to be
+/// written. A file cannot refer to the further service flows of a class.
 fn class_of<'a>(of: &ModemOf<'_>, one: &Referred<'a>, notes: &mut Notes) -> Option<&'a str> {
     if !of.is_by_class || !one.flow.rules.is_empty() {
         return None;
@@ -143,7 +143,7 @@ fn rates(settings: &Settings, written: Written<'_>, notes: &mut Notes) -> Vec<Tl
         .filter_map(|(number, setting)| {
             let (rate, path) = match written.given(setting) {
                 Some((&rate, path)) => (rate, path),
-                // No limit goes before that of the class.
+                // The absence of a limit takes precedence over the limit of the class.
                 None if setting.value.is_none() && !written.is_of_class(&setting.path) => {
                     (Rate(0), setting.path.as_str())
                 }
@@ -256,7 +256,7 @@ fn policy_bits(policy: RequestPolicy) -> u32 {
         .sum()
 }
 
-/// Notes what the device does that no file says.
+/// Notes the keys about the device that no file holds.
 fn note_device(settings: &Settings, notes: &mut Notes) {
     if let Some((_, path)) =
         (settings.peak_burst.given()).filter(|(burst, _)| burst.0 != PEAK_BURST)

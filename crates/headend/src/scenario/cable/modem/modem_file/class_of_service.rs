@@ -63,7 +63,7 @@ pub(super) fn read(
                 up.keys.priority = Some(part.uint(1)? as u8);
                 up.places.insert("priority", part.place());
             }
-            // Less than a frame is no burst that a bucket could pass.
+            // A bucket of less than one frame could never pass that frame.
             BURST if part.uint(2)? >= PEAK_BURST => {
                 up.keys.burst = Some(ByteCount(part.uint(2)?));
                 up.places.insert("burst", part.place());

@@ -1,7 +1,7 @@
 //! Classifiers of a modem's file (TLVs 22, 23 and 60).
 //!
-//! A classifier with a condition that the model does not have is left out: without the condition it
-//! would take packets that it does not take.
+//! A classifier with a condition that the model does not have is left out: without that condition
+//! it would match packets that it does not match on the real line.
 
 use super::place::{FileError, Node, TlvPlace, first, name_of};
 use super::{DOWNSTREAM_FLOW, ModemFile, UPSTREAM_FLOW};
@@ -24,14 +24,15 @@ const IPV4_CONDITIONS: u8 = 9;
 const ETHERNET_CONDITIONS: u8 = 10;
 const VLAN_CONDITIONS: u8 = 11;
 const IPV6_CONDITIONS: u8 = 12;
-/// Interfaces of the modem that packets come from. All customers' packets come in by one.
+/// The mask of the modem's interfaces that packets come from. In the model, all packets of customers
+/// arrive at one interface.
 const INTERFACE_MASK: u8 = 13;
 /// The modem itself (bit 0), its cable interface (bit 2) and devices built into it (bits 16 and
 /// further, such as a telephone adapter) as bits of the first bytes of the mask. The most
 /// significant bit is bit 0; all other bits of the first two bytes are interfaces of customers.
 const NOT_OF_CUSTOMERS: [u8; 2] = [0b1010_0000, 0];
 
-/// Classifiers of a file: many times what a modem has.
+/// The most classifiers of a file: many times as many as a modem has.
 const MOST_CLASSIFIERS: usize = 1000;
 
 /// Reads all classifiers into the service flows that they belong to, and into the drop rules.
@@ -92,8 +93,8 @@ pub(super) fn read_classifiers(top: &[Node<'_>], read: &mut ModemFile) -> Result
     Ok(())
 }
 
-/// What becomes of a classifier that sends packets to the primary service flow. The model's primary
-/// service flow has no classifiers.
+/// The note on a classifier that sends packets to the primary service flow. The primary service flow
+/// of the model has no classifiers.
 fn primary_note(read: &ModemFile, (direction, priority, place): &(OneWay, u8, TlvPlace)) -> String {
     let further = read
         .flows
@@ -104,20 +105,20 @@ fn primary_note(read: &ModemFile, (direction, priority, place): &(OneWay, u8, Tl
     let beaten: Vec<String> = beaten.map(|(_, place)| place.to_string()).collect();
     let start = format!("{place} is left out: it sends packets to the primary service flow");
     match beaten.as_slice() {
-        [] => format!("{start}, which has what no other claims"),
+        [] => format!("{start}, which takes all packets that no other classifier takes"),
         [first, more @ ..] => {
             let more = match more.len() {
                 0 => String::new(),
                 count => format!(" (or one of {count} more)"),
             };
             format!(
-                "{start}, whose classifiers are not simulated; packets that {first}{more} claims too leave the primary service flow"
+                "{start}, whose classifiers are not simulated; packets that {first}{more} matches too leave the primary service flow"
             )
         }
     }
 }
 
-/// What has become of a classifier.
+/// The result of assigning a classifier.
 #[derive(Debug, PartialEq, Eq)]
 enum Claim {
     /// It sends packets to the primary service flow.
@@ -126,7 +127,7 @@ enum Claim {
     Settled,
 }
 
-/// Gives a classifier to the service flow that it refers to.
+/// Assigns a classifier to the service flow that it refers to.
 fn claim(
     read: &mut ModemFile,
     (node, parts): (&Node<'_>, &[Node<'_>]),
@@ -185,7 +186,8 @@ fn read_one(parts: &[Node<'_>]) -> Result<Result<Classifier, String>, FileError>
             ETHERNET_CONDITIONS => ethernet(part, &mut found)?,
             VLAN_CONDITIONS => vlan(part, &mut found)?,
             IPV6_CONDITIONS => ipv6(part, &mut found)?,
-            // References and ids, what is done with it, and errors.
+            // References, identifiers, priority, activation, change action and errors: no
+            // conditions.
             1..=8 | INTERFACE_MASK => None,
             _ => Some(call(part)),
         };
@@ -208,7 +210,7 @@ fn call(node: &Node<'_>) -> String {
     format!("{} (TLV {numbers})", name_of(node.types()))
 }
 
-/// Conditions on IPv4 and what it carries.
+/// Conditions on IPv4 and on the protocol that it carries.
 fn ipv4(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileError> {
     let mut addresses = [(None, u32::MAX); 2];
     let mut has_ports_alone = true;
@@ -229,12 +231,12 @@ fn ipv4(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileE
     let names_version = source.is_some() || destination.is_some();
     found.source = source.or(found.source.take());
     found.destination = destination.or(found.destination.take());
-    // The ports of IPv6 packets stand here too: the IPv6 fields have none.
+    // The ports of IPv6 packets stand here too, because TLVs of IPv6 fields have no ports.
     of_version(names_version || has_ports_alone, IPV4, found);
     Ok(None)
 }
 
-/// Conditions on IPv6 and what it carries.
+/// Conditions on IPv6 and on the protocol that it carries.
 fn ipv6(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileError> {
     let mut addresses = [(None, 128); 2];
     for part in node.nested()? {
@@ -307,7 +309,8 @@ fn protocol(node: &Node<'_>) -> Result<IpProtocol, FileError> {
     }
 }
 
-/// Bounds of ports: 0 and 1 those of the source, 2 and 3 those of the destination.
+/// Sets a bound of a range of ports. The places 0 and 1 are the source's, 2 and 3 the
+/// destination's.
 fn port(node: &Node<'_>, place: u8, found: &mut Classifier) -> Result<(), FileError> {
     let number = node.uint(2)? as u16;
     let range = if place < 2 {

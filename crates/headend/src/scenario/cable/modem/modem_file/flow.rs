@@ -13,17 +13,17 @@ use crate::units::{ByteCount, MaximumRate, Rate};
 #[derive(Debug)]
 pub(in crate::scenario) struct FileFlow {
     pub(in crate::scenario) direction: OneWay,
-    /// The number that classifiers call it by.
+    /// The number by which classifiers refer to it.
     pub(in crate::scenario) reference: Option<u16>,
     pub(in crate::scenario) place: TlvPlace,
-    /// The service class whose keys lie beneath its own.
+    /// The service class whose keys hold where the file gives none.
     pub(in crate::scenario) class: Option<(String, TlvPlace)>,
     /// The keys that the file gives.
     pub(in crate::scenario) keys: Keys,
-    /// Where it gives them, by the names of the keys.
+    /// The places of these keys in the file, by their names.
     pub(in crate::scenario) places: BTreeMap<&'static str, TlvPlace>,
     pub(in crate::scenario) buffer: Option<(Buffer, TlvPlace)>,
-    /// The AQM that it asks for.
+    /// The AQM that the file selects.
     pub(in crate::scenario) law: Option<(LatencyControl, TlvPlace)>,
     /// The reference of the aggregate that it is part of.
     pub(in crate::scenario) aggregate: Option<(u16, TlvPlace)>,
@@ -69,7 +69,7 @@ const RATE_UNIT: u8 = 41;
 /// The bit of the set type for a service flow that is active once the modem has registered.
 const ACTIVE: u64 = 4;
 
-/// Service flows of a file: many times what a modem has.
+/// The most service flows of a file: many times as many as a modem has.
 const MOST_FLOWS: usize = 1000;
 
 /// A maximum buffer without a bound.
@@ -250,8 +250,8 @@ fn read_buffer(node: &Node<'_>) -> Result<Buffer, FileError> {
     Ok(buffer)
 }
 
-/// Which algorithm is used (sub-TLV 3), with which target (2), and the edges of the latency histogram
-/// (6).
+/// Reads the AQM encodings: the algorithm (sub-TLV 3), its target (2), and the edges of the latency
+/// histogram (6).
 fn read_aqm(
     node: &Node<'_>,
     keys: &mut Keys,
@@ -276,7 +276,7 @@ fn read_aqm(
                     0 => {}
                     1 => *law = Some((LatencyControl { target: None }, part.place())),
                     2 => notes.push(format!(
-                        "{} asks for immediate AQM, which is not simulated: the queue stays the scenario's",
+                        "{} selects immediate AQM, which is not simulated: the queue stays the scenario's",
                         part.place()
                     )),
                     other => {

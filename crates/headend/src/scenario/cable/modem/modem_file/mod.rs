@@ -1,7 +1,7 @@
 //! A modem's configuration file as keys of the scenario (MULPI Annex C).
 //!
-//! Each TLV that the model has becomes the value of a key, and keeps its place in the file for
-//! errors. Putting the keys into the scenario is the work of the document.
+//! Each TLV that the model has becomes the value of a key. Its place in the file is kept for
+//! errors. `scenario::document` puts the keys into the scenario.
 //!
 //! [`place`] says where a TLV stands, [`flow`] reads service flows, [`scheduling`] what they may
 //! send without requests, [`aggregate`] the limits that they share, [`classifier`] which packets they
@@ -30,7 +30,7 @@ use crate::scenario::cable::classifier::Classifier;
 use crate::scenario::cable::service_flow::OneWay;
 use crate::time::Duration;
 
-/// What a modem's file says of the modelled line.
+/// The settings of a modem's file that the model has.
 #[derive(Debug)]
 pub(in crate::scenario) struct ModemFile {
     /// Service flows in the order of the file. The first of each direction is the primary one.
@@ -45,7 +45,7 @@ pub(in crate::scenario) struct ModemFile {
     pub(in crate::scenario) default_buffer: Option<(Duration, TlvPlace)>,
     /// Directions and references of service flows that are left out.
     inactive: BTreeSet<(usize, u16)>,
-    /// Sentences about what is not run as it stands in the file.
+    /// Sentences about settings of the file that the run does not follow.
     pub(in crate::scenario) notes: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ impl ModemFile {
     pub(in crate::scenario) fn read(bytes: &[u8], preset: Preset) -> Result<Self, FileError> {
         let file = File::decode(bytes);
         if file.kind == Kind::Mta {
-            let why = "the file is for a telephone adapter (an MTA), and a cable modem's file is expected: that with the service flows";
+            let why = "expected the file of a cable modem, which holds service flows; found the file of a telephone adapter (MTA)";
             return Err(FileError::of_file(why));
         }
         let top = nodes(&file.tlvs);
@@ -74,8 +74,7 @@ impl ModemFile {
         if let Some(access) = find(NETWORK_ACCESS)
             && access.uint(1)? == 0
         {
-            let why =
-                "found 0, no access: the modem would forward nothing for its customers; expected 1";
+            let why = "expected 1, found 0: without network access the modem forwards nothing for its customers";
             return Err(access.refuse(why));
         }
         let mut notes = Vec::new();
@@ -106,7 +105,7 @@ impl ModemFile {
         Ok(read)
     }
 
-    /// What service flows and classifiers say.
+    /// Reads the service flows and classifiers of a file.
     fn of_flows(top: &[Node<'_>], mut notes: Vec<String>) -> Result<Self, FileError> {
         let mut inactive = BTreeSet::new();
         let flows = flow::read_flows(top, &mut inactive, &mut notes)?;
@@ -150,7 +149,7 @@ impl ModemFile {
     }
 }
 
-/// The error of a file that is something else.
+/// The error for bytes that are no modem's file.
 fn refuse_stranger(bytes: &[u8]) -> FileError {
     let is_text =
         !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));

@@ -14,12 +14,12 @@ pub(in crate::scenario) struct TlvPlace {
     numbers: String,
 }
 
-/// What keeps a file from being used, and where in it.
+/// The reason why a file cannot be used, and its place in the file.
 #[derive(Debug)]
 pub(in crate::scenario) struct FileError {
-    /// None if it is about the whole file.
+    /// None if the reason is about the whole file.
     pub(in crate::scenario) place: Option<TlvPlace>,
-    /// A clause.
+    /// The reason, as a clause.
     pub(in crate::scenario) why: String,
 }
 
@@ -58,7 +58,7 @@ fn below<'a>(tlvs: &'a [Tlv], types: &[u8], around: &TlvPlace) -> Vec<Node<'a>> 
 
 impl TlvPlace {
     /// The place of a TLV in this one. `types` are all types down to it, `nth` its number among
-    /// its like.
+    /// those of its type.
     fn inside(&self, types: &[u8], nth: &str) -> Self {
         let number = types.last().copied().unwrap_or_default();
         let dot = if self.numbers.is_empty() { "" } else { "." };
@@ -132,7 +132,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Its bytes, which must be so many.
+    /// Its bytes, of which there must be `width`.
     pub(super) fn bytes(&self, width: usize) -> Result<&'a [u8], FileError> {
         let bytes = self.tlv.bytes().unwrap_or_default();
         if bytes.len() == width {
@@ -148,7 +148,7 @@ impl<'a> Node<'a> {
         self.tlv.bytes().unwrap_or_default()
     }
 
-    /// Its number of so many bytes.
+    /// Its number, which must have `width` bytes.
     pub(super) fn uint(&self, width: usize) -> Result<u64, FileError> {
         let bytes = self.bytes(width)?.iter();
         Ok(bytes.fold(0, |sum, &byte| sum << 8 | u64::from(byte)))

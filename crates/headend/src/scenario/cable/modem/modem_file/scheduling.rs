@@ -88,7 +88,7 @@ pub(super) fn read(
         },
         0 | 1 => {
             notes.push(format!(
-                "{} is the CMTS's to define: it runs as best effort",
+                "{} is a scheduling type that the CMTS defines: it runs as best effort",
                 kind.place()
             ));
             Scheduling::BestEffort
@@ -112,8 +112,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Says which values are the model's and not the file's: the specification asks a file for them and
-/// has no default.
+/// Notes values that the model assumes because the file does not give them. The specification
+/// requires them in a file and has no default.
 fn note_assumed(
     kind: &Node<'_>,
     values: &Values<'_, '_>,

@@ -1,4 +1,4 @@
-//! What a modem's file has and the model does not: said once, in one sentence.
+//! One sentence about all TLVs of a modem's file that the model does not have.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use docsis_config::table::Model;
 use super::NETWORK_ACCESS;
 use super::place::{Node, name_of};
 
-/// More names than these no one reads in a line.
+/// The most TLVs that the sentence names; a longer one would not be read.
 const MOST_NAMES: usize = 12;
 
 /// Types below which everything is about service flows, known or not.
@@ -22,8 +22,8 @@ const SAID_ELSEWHERE: [u8; 6] = [NETWORK_ACCESS, 22, 23, 60, 70, 71];
 /// A service flow's reference to its aggregate, of which a note says more.
 const AGGREGATE_REFERENCE: u8 = 36;
 
-/// A sentence about the TLVs that would change the line and are not simulated. One that says what
-/// would be without it changes nothing.
+/// A sentence about the TLVs that would change the line and are not simulated. A TLV with its
+/// default value changes nothing, and is not named.
 pub(super) fn list(top: &[Node<'_>]) -> Option<String> {
     let mut found = BTreeSet::new();
     for node in top {
