@@ -407,9 +407,7 @@ impl Writer<'_> {
                 name: name.to_owned(),
                 known,
             };
-            let why = format!(
-                "{problem}; the file leaves this service flow to the class: expected its keys in [{path}.{wanted}]"
-            );
+            let why = format!("{problem}; its keys would be in service_class.{wanted}");
             let key = format!("{}.config", self.target.table);
             return Err(refuse_file(
                 &key,
