@@ -305,6 +305,8 @@ def _load(name: str, values: dict[str, Any]) -> None:
         if _is_placeholder(varied):
             continue
         path, taken = _parse_vary(varied)
+        if path == "modem":
+            continue  # files of the reader
         for value in taken:
             text.load([*settings, (path, value)])
 

@@ -298,7 +298,7 @@ def test_a_file_that_cannot_be_read_is_told_in_words_of_the_command_line(folder:
         assert told.startswith("line.toml: link.cable.docsis.config: ")
         assert told.endswith(f"(from --modem {file}): {folder / name}: {why}")
     file = str(folder / "short.cm")
-    assert "found one without a service flow" in refuse("--modem", str(folder / "text.cm"))
+    assert "found a text, expected the binary file" in refuse("--modem", str(folder / "text.cm"))
     assert refuse("--modem", file, "--modem", file) == "--modem: set twice; leave out one of them"
 
 

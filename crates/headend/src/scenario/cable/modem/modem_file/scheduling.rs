@@ -1,8 +1,6 @@
 //! Upstream scheduling types of a modem's file, with their parameters, and the request/transmission
 //! policy (MULPI §7.2.3; sub-TLVs of 24).
 
-use serde_json::json;
-
 use super::flow::FileFlow;
 use super::place::{FileError, Node, first};
 use crate::link::docsis::qos::{
@@ -106,7 +104,6 @@ pub(super) fn read(
             node.place()
         ));
     }
-    notes.extend(values.assumed(&scheduling, kind));
     flow.keys.scheduling = Some(Named(scheduling));
     flow.places.insert("scheduling", kind.place());
     Ok(())
@@ -154,7 +151,7 @@ fn note_assumed(
 }
 
 /// The TLVs of a service flow, as parameters of its scheduling type. What the file leaves out is
-/// the model's default, of which [`Values::assumed`] says what a CMTS would refuse or choose.
+/// the model's default, of which [`note_assumed`] names what a CMTS would refuse or choose.
 struct Values<'b, 'a> {
     parts: &'b [Node<'a>],
 }
@@ -163,40 +160,6 @@ impl Values<'_, '_> {
     fn micros(&self, number: u8, width: usize) -> Result<Option<Duration>, FileError> {
         let found = first(self.parts, number).map(|part| part.uint(width));
         Ok(found.transpose()?.map(Duration::from_micros))
-    }
-
-    /// What the file leaves out of grants and polls, with the values that are assumed.
-    fn assumed(&self, scheduling: &Scheduling, kind: &Node<'_>) -> Option<String> {
-        let parameters = match scheduling {
-            Scheduling::Ugs(grants) => vec![
-                (GRANT_SIZE, "grant size", json!(grants.size)),
-                (GRANT_INTERVAL, "grant interval", json!(grants.interval)),
-            ],
-            Scheduling::RtPs(polling) | Scheduling::NrtPs(polling) => {
-                vec![(
-                    POLLING_INTERVAL,
-                    "polling interval",
-                    json!(polling.interval),
-                )]
-            }
-            _ => Vec::new(),
-        };
-        let absent = parameters
-            .into_iter()
-            .filter(|(number, ..)| first(self.parts, *number).is_none());
-        let assumed: Vec<String> = absent
-            .map(|(number, what, value)| {
-                let value = value.as_str().map_or(value.to_string(), str::to_owned);
-                format!("{value} as {what} (TLV 24.{number})")
-            })
-            .collect();
-        (!assumed.is_empty()).then(|| {
-            let assumed = assumed.join(" and ");
-            format!(
-                "{} needs more than the file has: {assumed} is assumed",
-                kind.place()
-            )
-        })
     }
 
     fn polling(&self) -> Result<Polling, FileError> {
