@@ -411,11 +411,11 @@ mod tests {
                 .map(|tos| [tos.low, tos.high, tos.mask])
                 .collect::<Vec<_>>()
         };
-        assert_eq!(of("port = 5"), [[0; 3]; 0]);
-        assert_eq!(of("dscp = 46"), [[0xb8, 0xb8, 0xfc]]);
+        assert_eq!(of("port = '5'"), [[0; 3]; 0]);
+        assert_eq!(of("dscp = '46'"), [[0xb8, 0xb8, 0xfc]]);
         assert_eq!(of("dscp = '40-47'"), [[0xa0, 0xbc, 0xfc]]);
         assert_eq!(of("ecn = 'ect1'"), [[1, 1, 3]]);
-        assert_eq!(of("dscp = 46\necn = 'ce'"), [[0xbb, 0xbb, 0xff]]);
+        assert_eq!(of("dscp = '46'\necn = 'ce'"), [[0xbb, 0xbb, 0xff]]);
         assert_eq!(
             of("dscp = '0-1'\necn = 'ect0'"),
             [[2, 2, 0xff], [6, 6, 0xff]]
