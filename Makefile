@@ -12,7 +12,7 @@ BIN := .venv/bin
 HEADEND := $(BIN)/headend
 
 # What the compiled module is made of: it is rebuilt when any of these is newer.
-RUST_SOURCES := $(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.json' \) 2>/dev/null) \
+RUST_SOURCES := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' -o -name '*.json' \) 2>/dev/null) \
 	Cargo.toml $(wildcard Cargo.lock)
 
 .PHONY: help
