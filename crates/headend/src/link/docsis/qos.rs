@@ -113,6 +113,42 @@ pub struct RequestPolicy {
     pub no_contention_while_outstanding: bool,
 }
 
+impl RequestPolicy {
+    /// From the bits of the encoding (16), the lowest of which is bit 0. Bits that the model does not
+    /// have are not in it.
+    pub fn from_bits(bits: u32) -> Self {
+        let is_set = |bit: u32| bits >> bit & 1 == 1;
+        Self {
+            no_contention: is_set(0),
+            no_piggyback: is_set(4),
+            no_concatenation: is_set(5),
+            no_fragmentation: is_set(6),
+            no_contention_while_outstanding: is_set(10),
+        }
+    }
+
+    /// The bits of the encoding.
+    pub fn bits(self) -> u32 {
+        let Self {
+            no_contention,
+            no_piggyback,
+            no_concatenation,
+            no_fragmentation,
+            no_contention_while_outstanding,
+        } = self;
+        let bits = [
+            (0, no_contention),
+            (4, no_piggyback),
+            (5, no_concatenation),
+            (6, no_fragmentation),
+            (10, no_contention_while_outstanding),
+        ];
+        bits.into_iter()
+            .map(|(bit, is_set)| u32::from(is_set) << bit)
+            .sum()
+    }
+}
+
 impl Default for Polling {
     /// No source gives defaults. The interval is that of packets of a voice codec, and the jitter
     /// is about one MAP.
@@ -144,5 +180,25 @@ impl Default for ProactiveGrants {
             rate: Rate(1_000_000),
             interval: Duration::from_millis(2),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_policy_is_the_number_of_its_tlv() {
+        let bits = RequestPolicy {
+            no_contention: true,
+            no_piggyback: true,
+            no_concatenation: true,
+            no_fragmentation: true,
+            no_contention_while_outstanding: true,
+        };
+        assert_eq!(bits.bits(), 0x0471);
+        assert_eq!(RequestPolicy::default().bits(), 0);
+        assert_eq!(RequestPolicy::from_bits(u32::MAX), bits);
+        assert_eq!(RequestPolicy::from_bits(!0x0471), RequestPolicy::default());
     }
 }

@@ -5,7 +5,7 @@
 
 use super::service_flow::{FlowPlan, OneWay};
 use crate::aqm::Governor;
-use crate::link::docsis::qos::{RequestPolicy, Scheduling};
+use crate::link::docsis::qos::Scheduling;
 use crate::metrics::mib::{Setting, parameter_set, system, truth};
 use crate::qdisc::QueueConfig;
 use crate::time::Duration;
@@ -111,22 +111,8 @@ fn scheduling(flow: &FlowPlan, direction: OneWay) -> Vec<Setting> {
     };
     let mut settings = vec![(SCHEDULING_TYPE, kind)];
     settings.extend(own);
-    settings.push((REQUEST_POLICY, policy(flow.qos.policy)));
+    settings.push((REQUEST_POLICY, u64::from(flow.qos.policy.bits())));
     settings
-}
-
-/// The bits of TLV 24.16, of which bit 0 is the least significant one.
-fn policy(policy: RequestPolicy) -> u64 {
-    let bits = [
-        (0, policy.no_contention),
-        (4, policy.no_piggyback),
-        (5, policy.no_concatenation),
-        (6, policy.no_fragmentation),
-        (10, policy.no_contention_while_outstanding),
-    ];
-    bits.into_iter()
-        .map(|(bit, is_set)| u64::from(is_set) << bit)
-        .sum()
 }
 
 /// The configured sizes of the buffer.
@@ -201,19 +187,6 @@ fn micros(span: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_request_policy_is_the_number_of_its_tlv() {
-        let bits = RequestPolicy {
-            no_contention: true,
-            no_piggyback: true,
-            no_concatenation: true,
-            no_fragmentation: true,
-            no_contention_while_outstanding: true,
-        };
-        assert_eq!(policy(bits), 0x0471);
-        assert_eq!(policy(RequestPolicy::default()), 0);
-    }
 
     #[test]
     fn times_are_rounded_to_the_units_of_the_mib() {

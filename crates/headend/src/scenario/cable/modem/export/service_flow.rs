@@ -4,7 +4,7 @@ use docsis_config::Tlv;
 
 use super::note::Notes;
 use super::{ModemOf, Referred, queue, u16_tlv, u32_tlv};
-use crate::link::docsis::qos::{ProactiveGrants, RequestPolicy, Scheduling, UnsolicitedGrants};
+use crate::link::docsis::qos::{ProactiveGrants, Scheduling, UnsolicitedGrants};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
 use crate::qdisc::AckAcceleration;
@@ -227,33 +227,12 @@ fn scheduling(one: &Referred<'_>, written: Written<'_>, notes: &mut Notes) -> Ve
         }
     }
     if let Some((policy, path)) = written.given(&settings.request_policy) {
-        let bits = policy_bits(*policy);
+        let bits = policy.bits();
         if written.says(path, bits == 0) {
             tlvs.push(u32_tlv(REQUEST_POLICY, bits));
         }
     }
     tlvs
-}
-
-/// The request policy as bits, the lowest of which is bit 0.
-fn policy_bits(policy: RequestPolicy) -> u32 {
-    let RequestPolicy {
-        no_contention,
-        no_piggyback,
-        no_concatenation,
-        no_fragmentation,
-        no_contention_while_outstanding,
-    } = policy;
-    let bits = [
-        (0, no_contention),
-        (4, no_piggyback),
-        (5, no_concatenation),
-        (6, no_fragmentation),
-        (10, no_contention_while_outstanding),
-    ];
-    bits.into_iter()
-        .map(|(bit, is_set)| u32::from(is_set) << bit)
-        .sum()
 }
 
 /// Notes the keys about the device that no file holds.

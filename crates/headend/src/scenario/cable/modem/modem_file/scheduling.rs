@@ -21,10 +21,6 @@ const GRANTS_PER_INTERVAL: u8 = 22;
 const GUARANTEED_INTERVAL: u8 = 44;
 const GUARANTEED_RATE: u8 = 45;
 
-/// Bits of the policy that the model has: no contention, no piggyback, no concatenation, no
-/// fragmentation, no contention while a request is outstanding.
-const KNOWN_BITS: u64 = 1 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 10;
-
 /// Reads both into the keys of `flow`, whose TLVs are `parts`.
 pub(super) fn read(
     node: &Node<'_>,
@@ -33,18 +29,13 @@ pub(super) fn read(
     notes: &mut Vec<String>,
 ) -> Result<(), FileError> {
     if let Some(policy) = first(parts, POLICY) {
-        let bits = policy.uint(4)?;
-        let is_set = |bit: u32| bits >> bit & 1 == 1;
-        flow.keys.request_policy = Some(RequestPolicy {
-            no_contention: is_set(0),
-            no_piggyback: is_set(4),
-            no_concatenation: is_set(5),
-            no_fragmentation: is_set(6),
-            no_contention_while_outstanding: is_set(10),
-        });
+        let bits = policy.uint(4)? as u32;
+        let simulated = RequestPolicy::from_bits(bits);
+        flow.keys.request_policy = Some(simulated);
         flow.places.insert("request_policy", policy.place());
-        let others = (0..32).filter(|&bit| is_set(bit) && KNOWN_BITS >> bit & 1 == 0);
-        let others: Vec<String> = others.map(|bit| bit.to_string()).collect();
+        let beyond = bits & !simulated.bits();
+        let others = (0..32).filter(|&bit| beyond >> bit & 1 == 1);
+        let others: Vec<String> = others.map(|bit: u32| bit.to_string()).collect();
         if !others.is_empty() {
             notes.push(format!(
                 "{}: of its bits, {} are not simulated",
