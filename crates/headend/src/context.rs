@@ -12,6 +12,7 @@ use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop, Surroundings};
 use crate::line::{Fate, Line};
 use crate::metrics::Recorder;
+use crate::metrics::protection::Judged;
 use crate::notice::Notice;
 use crate::packet::sack::{SackBlocks, SackPool};
 use crate::packet::{Ecn, Packet, SackId, Side};
@@ -233,6 +234,19 @@ impl<'a> Context<'a> {
     pub fn note_dequeued(&mut self, queue: QueueId, packet: &Packet) {
         let (recorder, around) = self.world.record();
         recorder.dequeued(self.now, queue, packet, around);
+    }
+
+    /// Queue protection has judged a packet that arrives at the low-latency queue that is called.
+    pub fn note_judged(&mut self, packet: &Packet, judged: Judged) {
+        if let Some(queue) = self.queue {
+            let group = self.group(packet);
+            (self.world.recorder).judged(self.now, queue, packet, group, judged);
+        }
+    }
+
+    /// A packet of an aggregate service flow leaves its link at `at`.
+    pub fn note_left(&mut self, queue: QueueId, packet: &Packet, at: Instant) {
+        self.world.recorder.left(queue, packet, at);
     }
 
     /// A modem has put the last byte of a packet from `queue` into a burst. The CMTS forwards the

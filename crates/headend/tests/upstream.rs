@@ -157,6 +157,7 @@ impl Street {
             contention: self.plant.contention,
             flows: flows.collect(),
             timing,
+            aggregates: Vec::new(),
             placement: Placement::Random,
             token_interval: Duration::ZERO,
             capacity: None,

@@ -104,6 +104,11 @@ pub trait Aqm: Debug + Send {
     fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
         let _ = (backlog, line, cx);
     }
+    /// The base probability of a law to which a low-latency queue can be coupled (p′ of RFC 9332,
+    /// whose square is the drop probability); `None` for the other laws.
+    fn base_probability(&self) -> Option<f64> {
+        None
+    }
     /// The internal state, for the time series of the results.
     fn internals(&self) -> QueueInternals {
         QueueInternals::default()

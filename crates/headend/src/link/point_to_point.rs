@@ -93,6 +93,7 @@ impl Direction {
                 framing: setup.framing,
                 shaper: None,
                 grants: None,
+                coupling: None,
             },
             fused: limit.map(|limit| Fused::new(setup.queue.id(), limit, setup.framing, setup.mtu)),
             varies: !setup.transmitter.is_constant(),

@@ -8,6 +8,7 @@ pub mod life;
 pub mod measure;
 pub mod mib;
 pub(crate) mod periods;
+pub mod protection;
 pub mod recorder;
 pub mod sample;
 pub mod table;

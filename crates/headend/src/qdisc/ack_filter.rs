@@ -176,6 +176,14 @@ impl QueueDiscipline for AckFilter {
         self.queue.update(line, cx);
     }
 
+    fn base_probability(&self) -> Option<f64> {
+        self.queue.base_probability()
+    }
+
+    fn take_redirected(&mut self) -> Option<Packet> {
+        self.queue.take_redirected()
+    }
+
     fn internals(&self) -> QueueInternals {
         self.queue.internals()
     }

@@ -2,8 +2,8 @@
 //! here.
 
 use super::{
-    Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, hash, sfq,
-    sfq_codel, sfq_pie, strict_priority, unlimited,
+    Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, hash,
+    immediate_aqm, sfq, sfq_codel, sfq_pie, strict_priority, unlimited,
 };
 use crate::aqm::{
     Aqm, Governor, LawParameters, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie,
@@ -158,6 +158,9 @@ queues! {
     /// Flow Random Early Drop (Lin and Morris 1997): RED that limits each flow to its share of the
     /// queue.
     Fred(fred::Config) = "fred" with limit,
+    /// The low-latency queue of Low Latency DOCSIS: immediate AQM, which marks ECT(1) packets by a
+    /// ramp over the delay of the queue (MULPI Annex N).
+    ImmediateAqm(immediate_aqm::Config) = "immediate_aqm",
     /// First in, first out, without a limit.
     None(unlimited::Config) = "none",
     /// Proportional Integral controller Enhanced (RFC 8033).
@@ -290,6 +293,10 @@ impl QueueConfig {
     pub fn with_buffer(&self, size: Limit) -> Self {
         match self {
             Self::BufferControl(_) => Self::DropTail(drop_tail::Config { limit: size }),
+            Self::ImmediateAqm(config) => Self::ImmediateAqm(immediate_aqm::Config {
+                limit: Some(size),
+                ..config.clone()
+            }),
             other => other.clone().with_limit(size),
         }
     }

@@ -62,6 +62,10 @@ impl<L: Aqm> QueueDiscipline for Fifo<L> {
         self.law.update(&self.backlog, line, cx);
     }
 
+    fn base_probability(&self) -> Option<f64> {
+        self.law.base_probability()
+    }
+
     fn internals(&self) -> QueueInternals {
         self.law.internals()
     }

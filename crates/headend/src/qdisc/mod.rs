@@ -25,6 +25,7 @@ mod flows;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod hash;
+pub mod immediate_aqm;
 mod queue;
 pub mod sfq;
 pub mod sfq_codel;
@@ -94,6 +95,16 @@ pub trait QueueDiscipline: Debug + Send {
     /// The periodic part of the control law.
     fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         let _ = (line, cx);
+    }
+    /// The base probability of the control law, as [`Aqm::base_probability`](crate::aqm::Aqm).
+    fn base_probability(&self) -> Option<f64> {
+        None
+    }
+    /// Removes and returns a packet that this queue does not accept, and that belongs into the
+    /// queue for classic packets beside it; `None` if there is none. A link whose queue has another
+    /// one beside it asks after every arrival.
+    fn take_redirected(&mut self) -> Option<Packet> {
+        None
     }
     /// The internal state, for the time series of the results.
     fn internals(&self) -> QueueInternals {

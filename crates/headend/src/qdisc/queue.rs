@@ -152,6 +152,16 @@ impl Queue {
         self.discipline.limit_alone()
     }
 
+    /// The base probability of its control law, as [`QueueDiscipline::base_probability`].
+    pub fn base_probability(&self) -> Option<f64> {
+        self.discipline.base_probability()
+    }
+
+    /// A packet that belongs into the classic queue, as [`QueueDiscipline::take_redirected`].
+    pub fn take_redirected(&mut self) -> Option<Packet> {
+        self.discipline.take_redirected()
+    }
+
     /// The internal state of the discipline.
     pub fn internals(&self) -> QueueInternals {
         self.discipline.internals()

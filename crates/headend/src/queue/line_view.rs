@@ -19,6 +19,24 @@ pub struct LineView<'a> {
     pub shaper: Option<&'a dyn Shaper>,
     /// The latest grants; `None` on a line that sends without grants.
     pub grants: Option<GrantView>,
+    /// What a low-latency queue gets from the classic queue that it is coupled to; `None` for any
+    /// other queue.
+    pub coupling: Option<Coupling>,
+}
+
+/// What a low-latency queue of a cable line knows besides its own state (MULPI Annexes M and O).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Coupling {
+    /// Bytes of a MAC header, which the delay estimate and the queuing score count for each packet.
+    pub mac_header: u64,
+    /// The marking probability that the classic queue's control law adds (`p_CL`), from 0 to 1.
+    pub probability: f64,
+    /// Time from a request to its grant.
+    pub loop_delay: Duration,
+    /// The rate that the CMTS grants without requests (GGR). Zero: there are no such grants.
+    pub guaranteed_rate: Rate,
+    /// The time between two such grants (GGI).
+    pub guaranteed_interval: Duration,
 }
 
 /// How a line counts the bytes of a packet: `max(IP bytes, minimum) + overhead`.
@@ -109,6 +127,7 @@ impl<'a> LineView<'a> {
             framing: Framing::IP,
             shaper: None,
             grants: None,
+            coupling: None,
         }
     }
 }

@@ -15,4 +15,4 @@ mod line_view;
 
 pub use backlog::{Backlog, BacklogLimit, Depth, Limited};
 pub use classifier::{Classes, Classifier, TransportName};
-pub use line_view::{Framing, GrantView, LineView, Shaper};
+pub use line_view::{Coupling, Framing, GrantView, LineView, Shaper};

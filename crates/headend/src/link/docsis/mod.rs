@@ -15,6 +15,10 @@
 //! - [`ranging`]: how modems register.
 //! - [`neighbours`]: other customers, as a load.
 //!
+//! Both ends:
+//!
+//! - [`low_latency`]: aggregates of a classic and a low-latency service flow.
+//!
 //! CMTS:
 //!
 //! - [`cmts`]: the upstream scheduler, with [periodic] grants and the [space] of a MAP.
@@ -32,6 +36,7 @@ pub mod contention;
 pub mod continuous;
 pub mod downstream;
 pub mod downstream_scheduler;
+pub mod low_latency;
 pub mod neighbours;
 pub mod periodic;
 pub mod phy;

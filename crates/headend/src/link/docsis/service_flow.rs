@@ -548,5 +548,6 @@ fn line<'a>(rate: Rate, buckets: &'a TokenBuckets, grant_view: Option<&GrantView
         framing: Framing::ETHERNET,
         shaper: Some(buckets),
         grants: grant_view.copied(),
+        coupling: None,
     }
 }

@@ -23,6 +23,8 @@ pub struct UpstreamSetup {
     pub contention: Contention,
     /// The upstream service flows of all modems, in the order of the modems.
     pub flows: Vec<UpstreamFlow>,
+    /// The aggregates among these flows.
+    pub aggregates: Vec<Aggregate>,
     /// Where the grants of a MAP begin.
     pub placement: Placement,
     /// Time between two additions of tokens to the buckets of the CMTS. Zero: tokens are added
@@ -71,6 +73,24 @@ pub struct DownstreamFlow {
     pub rate: Rate,
     /// Its priority and reserved rate.
     pub qos: Qos,
+}
+
+/// An aggregate service flow with low latency: a classic and a low-latency service flow of one
+/// modem that share rate limits. The flows have limits of their own besides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aggregate {
+    /// Index of the classic flow among all service flows of the direction.
+    pub classic: usize,
+    /// Index of the low-latency flow.
+    pub low: usize,
+    /// The limits that both flows share: AMSR, peak rate and burst (TLVs 70 and 71).
+    pub limits: Limits,
+    /// Scheduling weight (TLV 42.6): the share of the low-latency flow, in 256ths, while both flows
+    /// have packets.
+    pub weight: u8,
+    /// Coupling factor k (TLV 42.5): the low-latency queue is marked with k times the base
+    /// probability of the classic queue. Zero: the queues are not coupled.
+    pub coupling: f64,
 }
 
 /// A change of a service flow during the run.

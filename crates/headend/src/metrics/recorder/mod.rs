@@ -21,6 +21,7 @@ use crate::flow::{GroupId, Surroundings};
 use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::measure::Measure;
 use crate::metrics::mib::ServiceFlowInfo;
+use crate::metrics::protection::Judged;
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
@@ -411,6 +412,23 @@ impl Recorder {
         *(self.meetings)
             .entry((queue, backlog, group, from))
             .or_default() += 1;
+    }
+
+    /// Records a judgement of queue protection.
+    pub fn judged(
+        &mut self,
+        now: Instant,
+        queue: QueueId,
+        packet: &Packet,
+        group: GroupId,
+        judged: Judged,
+    ) {
+        let _ = (now, queue, packet, group, judged);
+    }
+
+    /// Records that a packet of an aggregate service flow leaves its link at `at`.
+    pub fn left(&mut self, queue: QueueId, packet: &Packet, at: Instant) {
+        let _ = (queue, packet, at);
     }
 
     /// Records that a packet was marked CE in the wide area.

@@ -68,6 +68,7 @@ pub(super) fn build(
         rules: plan.plant.rules,
         contention: plan.plant.contention,
         flows: line.up,
+        aggregates: Vec::new(),
         placement: plan.placement,
         token_interval: plan.plant.token_interval,
         capacity: (plan.capacity[0].clone()).map(|schedule| {

@@ -394,6 +394,7 @@ fn line(rate: Rate, buckets: &TokenBuckets) -> LineView<'_> {
         framing: Framing::ETHERNET,
         shaper: Some(buckets),
         grants: None,
+        coupling: None,
     }
 }
 
