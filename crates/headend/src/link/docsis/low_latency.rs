@@ -8,7 +8,9 @@
 //! Source: CM-SP-MULPIv3.1, Annexes M and O; docs/models/low_latency.md lists the rules and where
 //! each is from.
 
-use crate::queue::Shaper;
+use super::setup::Aggregate;
+use super::token_bucket::Limits;
+use crate::queue::{Coupling, Shaper};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -184,6 +186,129 @@ impl Shaper for Steady {
 
     fn tokens(&self, _now: Instant) -> u64 {
         0
+    }
+}
+
+/// An aggregate at its queues: the flows, their rates and the coupling.
+#[derive(Debug, Clone, Copy)]
+pub struct Coupled {
+    /// Index of the classic flow.
+    pub classic: usize,
+    /// Index of the low-latency flow.
+    pub low: usize,
+    rates: Rates,
+    weight: u8,
+    /// Coupling factor k.
+    factor: f64,
+}
+
+impl Coupled {
+    /// An aggregate, with the limits of its classic and of its low-latency flow.
+    pub fn new(aggregate: &Aggregate, [classic, low]: [Limits; 2]) -> Self {
+        Self {
+            classic: aggregate.classic,
+            low: aggregate.low,
+            rates: Rates {
+                aggregate: sustained(aggregate.limits),
+                classic: sustained(classic),
+                low: sustained(low),
+            },
+            weight: aggregate.weight,
+            factor: aggregate.coupling,
+        }
+    }
+
+    /// Sets the limits of the aggregate.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.rates.aggregate = sustained(limits);
+    }
+
+    /// Sets the low-latency flow's own limits.
+    pub fn set_low_limits(&mut self, limits: Limits) {
+        self.rates.low = sustained(limits);
+    }
+
+    /// The rate by which the low-latency queue estimates its delay.
+    pub fn low_rate(&self) -> Rate {
+        self.rates.of_low()
+    }
+
+    /// The rate by which the classic queue estimates its delay, while the low-latency queue sends at
+    /// the rate that was `measured`.
+    pub fn classic_rate(&self, measured: Rate) -> Rate {
+        self.rates.of_classic(self.weight, measured)
+    }
+
+    /// The coupled marking probability, from the base probability of the classic queue's control
+    /// law, if it has one.
+    pub fn probability(&self, base: Option<f64>) -> f64 {
+        base.map_or(0.0, |base| (self.factor * base).min(1.0))
+    }
+}
+
+/// The sustained rate. Zero: there is no limit.
+fn sustained(limits: Limits) -> Rate {
+    limits.sustained.unwrap_or(Rate(0))
+}
+
+/// What the queue of one flow of an aggregate sees of the other flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Member {
+    /// The rate by which the queue estimates its delay.
+    rate: Steady,
+    /// Of the low-latency flow: what its queue gets from the classic queue, and what it has sent.
+    low: Option<(Coupling, Measured)>,
+}
+
+impl Member {
+    /// A classic flow.
+    pub fn classic(rate: Rate) -> Self {
+        Self {
+            rate: Steady(rate),
+            low: None,
+        }
+    }
+
+    /// A low-latency flow.
+    pub fn low(rate: Rate, coupling: Coupling) -> Self {
+        Self {
+            rate: Steady(rate),
+            low: Some((coupling, Measured::default())),
+        }
+    }
+
+    /// Sets the rate by which the queue estimates its delay.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = Steady(rate);
+    }
+
+    /// Sets the probability with which the classic queue has the low-latency queue mark.
+    pub fn set_probability(&mut self, probability: f64) {
+        if let Some((coupling, _)) = &mut self.low {
+            coupling.probability = probability;
+        }
+    }
+
+    /// Its queue has sent a packet of `bytes`.
+    pub fn sent(&mut self, bytes: u64, now: Instant) {
+        if let Some((_, measured)) = &mut self.low {
+            measured.count(bytes, now);
+        }
+    }
+
+    /// The rate of a low-latency flow in the latest interval; zero for a classic flow.
+    pub fn measured(&mut self, now: Instant) -> Rate {
+        (self.low.as_mut()).map_or(Rate(0), |(_, measured)| measured.rate(now))
+    }
+
+    /// The queue's view of the rate.
+    pub fn shaper(&self) -> &dyn Shaper {
+        &self.rate
+    }
+
+    /// The queue's view of the classic queue.
+    pub fn coupling(&self) -> Option<Coupling> {
+        self.low.map(|(coupling, _)| coupling)
     }
 }
 

@@ -126,19 +126,11 @@ impl Periodic {
         if self.next_map > map {
             return 0;
         }
-        // A grant belongs to the MAP of its nominal time, or to the next one.
-        let earliest = self.first_from(timing.allocation_start(map.saturating_sub(2)));
-        let mut n = self.next.max(earliest);
-        while self.map_of(n, timing) < map {
-            n += 1;
-        }
+        let mut n = self.first_in(map, timing);
         let missed = n - self.next;
         self.next_map = self.map_of(n, timing);
         while self.next_map == map {
-            let minislots = match self.given {
-                Given::Grant { minislots } => minislots,
-                Given::Poll => timing.opportunity_minislots,
-            };
+            let minislots = self.minislots(timing);
             due.extend((0..self.times).map(|_| self.due(n, minislots)));
             n += 1;
             self.next_map = self.map_of(n, timing);
@@ -149,9 +141,36 @@ impl Periodic {
 
     /// Minislots due in `map`. The calls must be in the order of MAPs.
     pub fn minislots_in(&self, map: u64, timing: &UpstreamTiming) -> u64 {
-        let mut due = Vec::new();
-        self.clone().take_due(map, timing, &mut due);
-        due.iter().map(|due| due.minislots).sum()
+        let from = self.first_in(map, timing);
+        let due = (from..).take_while(|&n| self.map_of(n, timing) == map);
+        due.count() as u64 * self.times * self.minislots(timing)
+    }
+
+    /// Minislots of grants due in `map`: as [`Self::minislots_in`], but zero for polls.
+    pub fn granted_in(&self, map: u64, timing: &UpstreamTiming) -> u64 {
+        match self.given {
+            Given::Grant { .. } => self.minislots_in(map, timing),
+            Given::Poll => 0,
+        }
+    }
+
+    /// Minislots of a grant or poll.
+    fn minislots(&self, timing: &UpstreamTiming) -> u64 {
+        match self.given {
+            Given::Grant { minislots } => minislots,
+            Given::Poll => timing.opportunity_minislots,
+        }
+    }
+
+    /// The first one that no MAP has handled, in `map` or a later one.
+    fn first_in(&self, map: u64, timing: &UpstreamTiming) -> u64 {
+        // A grant belongs to the MAP of its nominal time, or to the next one.
+        let earliest = self.first_from(timing.allocation_start(map.saturating_sub(2)));
+        let mut n = self.next.max(earliest);
+        while self.map_of(n, timing) < map {
+            n += 1;
+        }
+        n
     }
 
     /// The first MAP from `from` on in which one is due.
@@ -159,12 +178,7 @@ impl Periodic {
         if self.next_map >= from && self.next > 0 {
             return self.next_map;
         }
-        let earliest = self.first_from(timing.allocation_start(from.saturating_sub(2)));
-        let mut n = self.next.max(earliest);
-        while self.map_of(n, timing) < from {
-            n += 1;
-        }
-        self.map_of(n, timing)
+        self.map_of(self.first_in(from, timing), timing)
     }
 
     /// Time of the first poll at or after `at`. It is a frame boundary.

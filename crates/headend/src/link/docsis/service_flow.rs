@@ -7,6 +7,7 @@ use super::bursts::Bursts;
 use super::cmts::Grant;
 use super::contention::Backoff;
 use super::continuous::Continuous;
+use super::low_latency::Member;
 use super::qos::{Qos, RequestPolicy, Scheduling};
 use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
@@ -92,14 +93,34 @@ pub struct Supply {
     grant_view: Option<Box<GrantView>>,
     /// When the latest packet that was sent leaves the CMTS.
     last_delivery: Instant,
+    /// What it knows of the other flow, if it is part of an aggregate.
+    member: Option<Member>,
 }
 
 impl Supply {
+    /// The queue, and what it may know about the line.
+    fn queue_and_line(&mut self) -> (&mut Queue, LineView<'_>) {
+        let member = self.member.as_ref();
+        let line = LineView {
+            rate: self.rate,
+            mtu: 1500,
+            framing: Framing::ETHERNET,
+            shaper: Some(member.map_or(&self.buckets, Member::shaper)),
+            grants: self.grant_view.as_deref().copied(),
+            coupling: member.and_then(Member::coupling),
+        };
+        (&mut self.queue, line)
+    }
+
     /// Dequeues the next packet.
     #[inline]
     pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
-        let line = line(self.rate, &self.buckets, self.grant_view.as_deref());
-        self.queue.dequeue(&line, cx)
+        let (queue, line) = self.queue_and_line();
+        let packet = queue.dequeue(&line, cx);
+        if let (Some(member), Some(packet)) = (&mut self.member, &packet) {
+            member.sent(Framing::ETHERNET.bytes(packet), cx.now);
+        }
+        packet
     }
 
     /// Bytes in the queue.
@@ -113,6 +134,9 @@ impl Supply {
     pub fn send(&mut self, packet: Packet, at: Instant, cx: &mut Context<'_>) {
         self.last_delivery = self.last_delivery.max(at);
         cx.note_loaded(self.queue.id(), &packet, self.last_delivery);
+        if self.member.is_some() {
+            cx.note_left(self.queue.id(), &packet, self.last_delivery);
+        }
         cx.forward(packet, self.last_delivery);
     }
 
@@ -179,6 +203,7 @@ impl ServiceFlow {
                 buckets: TokenBuckets::new(flow.limits),
                 rate: flow.rate,
                 last_delivery: Instant::ZERO,
+                member: None,
             },
             sending: if rules.continuous {
                 Sending::Continuous(Continuous::new(flow.dequeue_at))
@@ -234,8 +259,8 @@ impl ServiceFlow {
             return supply.discard(packet, DropReason::NotRegistered, cx);
         }
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
-        supply.queue.enqueue(packet, &line, cx);
+        let (queue, line) = supply.queue_and_line();
+        queue.enqueue(packet, &line, cx);
         self.account(before, cx.now);
         let supply = &self.supply;
         if supply.queued() > before && supply.buckets.waiting() > 0 {
@@ -253,6 +278,31 @@ impl ServiceFlow {
         } else {
             sending!(self, forget(&mut self.supply, before - after, now));
         }
+    }
+
+    /// Makes it a flow of an aggregate.
+    pub fn join(&mut self, member: Member) {
+        self.supply.member = Some(member);
+    }
+
+    /// What it knows of the other flow of its aggregate, if it is part of one.
+    pub fn member(&mut self) -> Option<&mut Member> {
+        self.supply.member.as_mut()
+    }
+
+    /// The base probability of its control law, if a low-latency queue can be coupled to it.
+    pub fn base_probability(&self) -> Option<f64> {
+        self.supply.queue.base_probability()
+    }
+
+    /// A packet that its queue does not accept, and that belongs to the classic flow.
+    pub fn take_redirected(&mut self) -> Option<Packet> {
+        self.supply.queue.take_redirected()
+    }
+
+    /// Sets its nominal rate from now on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.supply.rate = rate;
     }
 
     /// Sets its rate limits and its nominal rate from now on.
@@ -277,9 +327,9 @@ impl ServiceFlow {
         let supply = &mut self.supply;
         let queue = supply.queue.id();
         cx.recorder().mac(queue).unused_grant_bytes += unused;
-        let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
+        let (queue, line) = supply.queue_and_line();
         let reason = DropReason::ServiceFlowDeleted;
-        supply.queue.clear(reason, &line, cx);
+        queue.clear(reason, &line, cx);
         supply.grant_view = None;
         let unsent = supply.buckets.waiting() + supply.buckets.cleared();
         supply.buckets.remove(cx.now, unsent);
@@ -297,8 +347,8 @@ impl ServiceFlow {
         // The new discipline starts without a grant view of the old one, because it may act on its
         // packets at once.
         supply.grant_view = first_view(discipline.looks_at_grants());
-        let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
-        supply.queue.replace(discipline, &line, cx);
+        let (queue, line) = supply.queue_and_line();
+        queue.replace(discipline, &line, cx);
         self.account(before, cx.now);
     }
 
@@ -307,8 +357,8 @@ impl ServiceFlow {
         let supply = &mut self.supply;
         supply.buckets.advance(cx.now);
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
-        supply.queue.update(&line, cx);
+        let (queue, line) = supply.queue_and_line();
+        queue.update(&line, cx);
         if supply.queued() != before {
             self.account(before, cx.now);
         }
@@ -538,16 +588,4 @@ fn burst_limit(rules: &MacRules, policy: RequestPolicy) -> u64 {
 pub fn largest_burst(rules: &MacRules, policy: RequestPolicy, mac_header: u64) -> u64 {
     let longest = mac_header + Framing::ETHERNET.of_size(1500);
     burst_limit(rules, policy).max(longest)
-}
-
-/// What the queue may know about the line.
-fn line<'a>(rate: Rate, buckets: &'a TokenBuckets, grant_view: Option<&GrantView>) -> LineView<'a> {
-    LineView {
-        rate,
-        mtu: 1500,
-        framing: Framing::ETHERNET,
-        shaper: Some(buckets),
-        grants: grant_view.copied(),
-        coupling: None,
-    }
 }

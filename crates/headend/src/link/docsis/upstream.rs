@@ -9,8 +9,9 @@ use super::bursts::FRAGMENT_OVERHEAD;
 use super::cmts::shaper::Shaper;
 use super::cmts::{Cmts, Cut, Grant};
 use super::contention::{Answer, Attempt, RequestRegion};
+use super::low_latency::{Coupled, Member};
 use super::neighbours::NeighbourLoad;
-use super::qos::{Qos, RequestPolicy};
+use super::qos::{Qos, RequestPolicy, Scheduling};
 use super::ranging::{Newcomer, registered_at};
 use super::rest::Rest;
 use super::service_flow::{Carried, RequestState, ServiceFlow};
@@ -22,7 +23,8 @@ use crate::link::{RateSchedule, Visitor};
 use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::qdisc::QueueDiscipline;
-use crate::time::Instant;
+use crate::queue::Coupling;
+use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
 use crate::units::Rate;
 
@@ -56,6 +58,10 @@ pub struct Upstream {
     timing: UpstreamTiming,
     rules: MacRules,
     flows: Vec<ServiceFlow>,
+    aggregates: Vec<Coupled>,
+    /// By service flow: the index of its aggregate, if it is part of one. Empty if there are no
+    /// aggregates.
+    aggregate_of: Vec<Option<u32>>,
     rest: Rest,
     cmts: Cmts,
     region: RequestRegion,
@@ -86,11 +92,39 @@ impl Upstream {
             let shaper = Shaper::new(flow.limits, setup.token_interval);
             cmts.add_flow(&flow.qos, (cut, shaper), from, &timing);
         }
+        for aggregate in &setup.aggregates {
+            cmts.add_aggregate(aggregate, setup.token_interval);
+        }
+        let aggregates: Vec<Coupled> = (setup.aggregates.iter())
+            .map(|one| {
+                let limits = [one.classic, one.low].map(|flow| setup.flows[flow].limits);
+                Coupled::new(one, limits)
+            })
+            .collect();
+        let couplings: Vec<Coupling> = (aggregates.iter())
+            .map(|one| coupling(&setup.flows[one.low].qos, &timing))
+            .collect();
         let flows = setup.flows.into_iter().zip(registered);
-        let flows: Vec<ServiceFlow> = flows
+        let mut flows: Vec<ServiceFlow> = flows
             .map(|(flow, from)| ServiceFlow::new(flow, &setup.rules, &setup.contention, from))
             .collect();
+        let mut aggregate_of = vec![
+            None;
+            if aggregates.is_empty() {
+                0
+            } else {
+                flows.len()
+            }
+        ];
+        for ((place, one), coupling) in (0..).zip(&aggregates).zip(couplings) {
+            flows[one.classic].join(Member::classic(one.classic_rate(Rate(0))));
+            flows[one.low].join(Member::low(one.low_rate(), coupling));
+            aggregate_of[one.classic] = Some(place);
+            aggregate_of[one.low] = Some(place);
+        }
         Self {
+            aggregate_of,
+            aggregates,
             rest: Rest::new(flows.len()),
             looks_at_grants: flows.iter().map(ServiceFlow::looks_at_grants).collect(),
             flows,
@@ -112,6 +146,45 @@ impl Upstream {
 
     /// A packet arrives at a service flow.
     pub fn arrive(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
+        let Some(aggregate) = self.aggregate(flow) else {
+            return self.arrive_at(flow, packet, cx);
+        };
+        self.look_at_other(flow, cx.now);
+        self.arrive_at(flow, packet, cx);
+        while let Some(packet) = self.flows[flow].take_redirected() {
+            self.look_at_other(aggregate.classic, cx.now);
+            self.arrive_at(aggregate.classic, packet, cx);
+        }
+    }
+
+    /// The aggregate that a service flow is part of.
+    fn aggregate(&self, flow: usize) -> Option<Coupled> {
+        let place = (*self.aggregate_of.get(flow)?)?;
+        Some(self.aggregates[place as usize])
+    }
+
+    /// Tells the queue of a service flow the state of the other queue of its aggregate, if it is
+    /// part of one. This precedes everything that the queue does.
+    fn look_at_other(&mut self, flow: usize, now: Instant) {
+        let Some(aggregate) = self.aggregate(flow) else {
+            return;
+        };
+        if flow == aggregate.low {
+            let base = self.flows[aggregate.classic].base_probability();
+            let probability = aggregate.probability(base);
+            if let Some(member) = self.flows[flow].member() {
+                member.set_probability(probability);
+            }
+        } else {
+            let low = self.flows[aggregate.low].member();
+            let measured = low.map_or(Rate(0), |low| low.measured(now));
+            if let Some(member) = self.flows[flow].member() {
+                member.set_rate(aggregate.classic_rate(measured));
+            }
+        }
+    }
+
+    fn arrive_at(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.rest.note_change(flow);
         self.flows[flow].arrive(packet, cx);
         // Only an arrival can add bytes to request. Packets that a discipline holds back count as
@@ -127,6 +200,7 @@ impl Upstream {
             // A deleted flow does not use its grants.
             Wake::Burst(flow) if self.flows[flow].is_deleted() => {}
             Wake::Burst(flow) => {
+                self.look_at_other(flow, cx.now);
                 let (request, carried) = self.flows[flow].prepare_burst(&self.timing, cx);
                 self.count_carried(flow, carried);
                 if let Some((bytes, sent)) = request {
@@ -141,6 +215,7 @@ impl Upstream {
             Wake::Request(flow) => self.send_request(flow, cx),
             Wake::Map => self.receive_map(cx),
             Wake::Update(flow) => {
+                self.look_at_other(flow, cx.now);
                 self.flows[flow].update(cx);
                 debug_assert!(
                     !self.flows[flow].must_request(),
@@ -162,8 +237,7 @@ impl Upstream {
         self.rest.note_change(flow);
         let map = self.timing.first_map_after(cx.now).max(self.unmade);
         self.cmts.change(flow, qos, (cx.now, map), &self.timing);
-        self.cmts.set_limits(flow, limits);
-        self.flows[flow].change(limits, rate, cx);
+        self.change_limits(flow, limits, rate, cx);
         self.flows[flow].change_qos(qos, &self.rules);
         // A request that is delayed by missing tokens chooses its time again, because there may be
         // more tokens now. So does a flow that waits for an unsolicited grant, because that grant
@@ -174,6 +248,30 @@ impl Upstream {
             self.awaiting_grant.retain(|&other| other != flow);
             self.flows[flow].set_request_state(RequestState::Idle);
             self.plan_request_when_ready(flow, cx);
+        }
+    }
+
+    /// Sets the limits and nominal rate of a service flow. Those of the classic flow of an aggregate
+    /// are the aggregate's.
+    fn change_limits(&mut self, flow: usize, limits: Limits, rate: Rate, cx: &mut Context<'_>) {
+        let place = self.aggregate_of.get(flow).copied().flatten();
+        let Some(place) = place.map(|place| place as usize) else {
+            self.cmts.set_limits(flow, limits);
+            return self.flows[flow].change(limits, rate, cx);
+        };
+        let aggregate = &mut self.aggregates[place];
+        if flow == aggregate.classic {
+            aggregate.set_limits(limits);
+            self.cmts.set_aggregate_limits(place, limits);
+            self.flows[flow].set_rate(rate);
+        } else {
+            aggregate.set_low_limits(limits);
+            self.cmts.set_limits(flow, limits);
+            self.flows[flow].change(limits, rate, cx);
+        }
+        let (low, rate) = (aggregate.low, aggregate.low_rate());
+        if let Some(member) = self.flows[low].member() {
+            member.set_rate(rate);
         }
     }
 
@@ -325,6 +423,7 @@ impl Upstream {
             return;
         }
         self.flows[flow].set_request_state(RequestState::Idle);
+        self.look_at_other(flow, cx.now);
         let Some(bytes) = self.flows[flow].request(&self.timing, cx) else {
             return self.plan_request_when_ready(flow, cx);
         };
@@ -427,10 +526,11 @@ impl Upstream {
     fn try_again(&mut self, cx: &mut Context<'_>) {
         let answers = std::mem::take(&mut self.answers);
         for Answer { attempt, heard } in &answers {
-            let flow = &mut self.flows[attempt.flow];
-            if flow.is_deleted() {
+            if self.flows[attempt.flow].is_deleted() {
                 continue;
             }
+            self.look_at_other(attempt.flow, cx.now);
+            let flow = &mut self.flows[attempt.flow];
             if !heard && flow.collided(attempt.bytes, &self.timing, cx) {
                 cx.recorder().mac(flow.id()).requests_exceeded += 1;
             }
@@ -484,6 +584,7 @@ impl Upstream {
     /// Handles the grants of a MAP for one flow, in order of time.
     fn receive_grants(&mut self, grants: &[Grant], cx: &mut Context<'_>) {
         let index = grants[0].flow;
+        self.look_at_other(index, cx.now);
         let credit = grants.iter().map(|grant| grant.credit).sum();
         let flow = &mut self.flows[index];
         let length = self.unmade - grants[0].map;
@@ -539,6 +640,23 @@ impl Upstream {
                 .expect("only flows that are given grants expect one");
             self.expect_map(next, cx);
         }
+    }
+}
+
+/// What the queue of a low-latency flow knows of its grants.
+fn coupling(qos: &Qos, timing: &UpstreamTiming) -> Coupling {
+    let (guaranteed_rate, guaranteed_interval) = match &qos.scheduling {
+        Scheduling::Pgs(grants) => (grants.rate, grants.interval),
+        _ => (Rate(0), Duration::ZERO),
+    };
+    Coupling {
+        probability: 0.0,
+        mac_header: timing.mac_header,
+        // A request waits for the MAP that acknowledges it, and its grant lies somewhere in the
+        // interval of that MAP.
+        loop_delay: timing.minimum_request_grant() + timing.map_interval(),
+        guaranteed_rate,
+        guaranteed_interval,
     }
 }
 

@@ -13,6 +13,10 @@
 //! Priority is strict. A request that must not be cut gets nothing while earlier requests leave too
 //! few minislots in every MAP.
 //!
+//! An [aggregate](super::setup::Aggregate) counts as one of these flows. Its part is divided between
+//! its two flows by its weight ([`aggregate`]), and its limits hold for both together. Proactive
+//! grants of the low-latency flow count in its part.
+//!
 //! A request is considered once the acknowledgement time of the MAP has reached it. A MAP grants
 //! the part of a flow's outstanding requests that the flow's rate limits allow ([`shaper`]). The
 //! rest stays outstanding.
@@ -25,12 +29,15 @@
 //! keep their times even if the budget is too small. The minislots that they take beyond the budget
 //! are deducted from later budgets.
 
+pub mod aggregate;
 pub mod shaper;
 
 use std::collections::VecDeque;
 
+use super::low_latency::Pair;
 use super::periodic::{Due, Given, Periodic};
 use super::qos::{Qos, Scheduling};
+use super::setup;
 use super::space::Space;
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
@@ -39,6 +46,7 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
+use aggregate::Aggregate;
 use shaper::Shaper;
 
 /// Where the grants of a MAP begin.
@@ -120,6 +128,8 @@ struct Reservation {
 struct FlowState {
     priority: u8,
     cut: Cut,
+    /// Index of its aggregate, if it is part of one.
+    aggregate: Option<u32>,
     /// Index of its reservation, and index of its periodic grants or polls.
     reservation: Option<u32>,
     periodic: Option<u32>,
@@ -157,6 +167,7 @@ pub struct Cmts {
     /// it for all flows in `waiting`.
     is_waiting: Vec<bool>,
     reservations: Vec<Reservation>,
+    aggregates: Vec<Aggregate>,
     periodic: Vec<Periodic>,
     /// Number of flows that have had periodic grants or polls so far. It gives each such flow a
     /// different phase.
@@ -312,6 +323,7 @@ impl Cmts {
             waiting: Default::default(),
             is_waiting: Vec::new(),
             reservations: Vec::new(),
+            aggregates: Vec::new(),
             periodic: Vec::new(),
             places: 0,
             space: Space::default(),
@@ -347,6 +359,7 @@ impl Cmts {
         self.flows.push(FlowState {
             priority: qos.priority.min(7),
             cut,
+            aggregate: None,
             reservation: None,
             periodic: None,
             shaper,
@@ -359,6 +372,20 @@ impl Cmts {
         self.reserve(flow, qos.minimum_reserved, Instant::ZERO, timing);
         let periodic = regular((flow, self.places), &qos.scheduling, from, timing);
         self.begin_periodic(flow, periodic);
+    }
+
+    /// Makes two of the flows an aggregate. Tokens of its limits are added every `token_interval`.
+    pub fn add_aggregate(&mut self, setup: &setup::Aggregate, token_interval: Duration) {
+        let place = self.aggregates.len() as u32;
+        for flow in [setup.classic, setup.low] {
+            self.flows[flow].aggregate = Some(place);
+        }
+        self.aggregates.push(Aggregate::new(setup, token_interval));
+    }
+
+    /// Sets the limits of an aggregate from now on.
+    pub fn set_aggregate_limits(&mut self, aggregate: usize, limits: Limits) {
+        self.aggregates[aggregate].shaper.change(limits);
     }
 
     /// Stores a request that the modem sends at `at`. It reaches the CMTS after the delay of the
@@ -480,11 +507,10 @@ impl Cmts {
     /// Corrects the tokens of a flow after a burst. The burst carried `pdu` bytes that count for
     /// the rate limits, in grants of `credit` requested bytes (zero for unsolicited grants).
     pub fn settle(&mut self, flow: usize, credit: u64, pdu: u64) {
-        let shaper = &mut self.flows[flow].shaper;
-        if pdu <= credit {
-            shaper.give_back(credit - pdu);
-        } else {
-            shaper.take(pdu - credit);
+        let state = &mut self.flows[flow];
+        state.shaper.settle(credit, pdu);
+        if let Some(place) = state.aggregate {
+            self.aggregates[place as usize].shaper.settle(credit, pdu);
         }
     }
 
@@ -750,6 +776,37 @@ impl Cmts {
             let is_cut = flow.cut == Cut::Anywhere;
             flow.allowed = flow.shaper.allowed(flow.backlog, is_cut, times);
         }
+        for place in 0..self.aggregates.len() {
+            self.allow_aggregate(place, map, timing);
+        }
+    }
+
+    /// Divides what the limits of an aggregate allow between its flows.
+    fn allow_aggregate(&mut self, place: usize, map: Span, timing: &UpstreamTiming) {
+        let aggregate = &mut self.aggregates[place];
+        let of = |flow: usize| {
+            if self.is_waiting[flow] {
+                self.flows[flow].allowed
+            } else {
+                0
+            }
+        };
+        let requested = Pair {
+            classic: of(aggregate.classic),
+            low: of(aggregate.low),
+        };
+        if requested.sum() == 0 {
+            return;
+        }
+        let periodic = self.flows[aggregate.low].periodic;
+        aggregate.guaranteed = periodic.map_or(0, |place| {
+            let periodic = &self.periodic[place as usize];
+            let due = (map.first..map.end()).map(|map| periodic.granted_in(map, timing));
+            due.sum()
+        });
+        let given = aggregate.allowed(requested, map.times(timing), timing);
+        self.flows[aggregate.classic].allowed = given.classic;
+        self.flows[aggregate.low].allowed = given.low;
     }
 
     /// Capacity of a MAP for grants, in bits × 10⁹. Neighbours take `taken` of its minislots, and
@@ -842,8 +899,10 @@ impl Cmts {
         // Grants are placed in the order of `waiting`. That order changes, so that no flow is
         // always placed last.
         for &(_, index) in &self.unsatisfied {
-            if self.flows[index].share == 0 {
-                self.served.push(index);
+            for index in self.served_together(index).into_iter().flatten() {
+                if self.flows[index].share == 0 {
+                    self.served.push(index);
+                }
             }
         }
         // Max-min fair: the smallest demand first, each at most an equal part of what is left.
@@ -853,7 +912,15 @@ impl Cmts {
             let each = left / (self.unsatisfied.len() - done) as u64;
             let more = wanted.min(each);
             left -= more;
-            self.flows[index].share += more;
+            match self.flows[index].aggregate {
+                None => self.flows[index].share += more,
+                Some(place) => {
+                    let aggregate = &mut self.aggregates[place as usize];
+                    let given = aggregate.divide(more);
+                    self.flows[aggregate.classic].share += given.classic;
+                    self.flows[aggregate.low].share += given.low;
+                }
+            }
         }
         let line = &mut self.waiting[priority];
         // The examined flows go to the end of `waiting`. If all were examined, only the first one
@@ -865,6 +932,32 @@ impl Cmts {
             line.push_front(flow);
         }
         left
+    }
+
+    /// The flows that share what is given to `index`, in the order of their grants: the flow itself,
+    /// or the flows of its aggregate that have requests.
+    fn served_together(&self, index: usize) -> [Option<usize>; 2] {
+        let Some(place) = self.flows[index].aggregate else {
+            return [Some(index), None];
+        };
+        let aggregate = &self.aggregates[place as usize];
+        let of = |flow, wanted| (wanted > 0).then_some(flow);
+        [
+            of(aggregate.low, aggregate.wanted.low),
+            of(aggregate.classic, aggregate.wanted.classic),
+        ]
+    }
+
+    /// Notes that a flow wants so many minislots more. The flows of an aggregate are one entry.
+    fn want(&mut self, index: usize, minislots: u64) {
+        let entries = &mut self.unsatisfied;
+        let Some(place) = self.flows[index].aggregate else {
+            return entries.push((minislots, index));
+        };
+        match self.aggregates[place as usize].want(index, minislots, entries.len()) {
+            Some(entry) => entries[entry].0 += minislots,
+            None => entries.push((minislots, index)),
+        }
     }
 
     /// Selects the flows at the head of `waiting` that share the budget, so that each gets at least
@@ -883,7 +976,11 @@ impl Cmts {
         let can_overhang = timing.channels == 1 && self.periodic.is_empty();
         let (mut least, mut whole) = (0, 0);
         self.unsatisfied.clear();
-        for (position, &index) in self.waiting[priority].iter().enumerate() {
+        for aggregate in &mut self.aggregates {
+            aggregate.start_sharing();
+        }
+        for position in 0..self.waiting[priority].len() {
+            let index = self.waiting[priority][position];
             let flow = &mut self.flows[index];
             let wanted = flow.wanted(timing).saturating_sub(flow.share);
             let left = budget - least;
@@ -917,14 +1014,14 @@ impl Cmts {
             if part > left {
                 // The rest is too small for a packet, but it is not wasted.
                 if timing.room(left) > 0 {
-                    self.unsatisfied.push((wanted, index));
+                    self.want(index, wanted);
                     return (position + 1, whole);
                 }
                 return (position, whole);
             }
             least += part;
             if wanted > 0 {
-                self.unsatisfied.push((wanted, index));
+                self.want(index, wanted);
             }
         }
         (self.waiting[priority].len(), whole)
@@ -958,6 +1055,9 @@ impl Cmts {
                 );
             }
             flow.shaper.spend(before - flow.backlog, map.times(timing));
+            if let Some(place) = flow.aggregate {
+                self.aggregates[place as usize].granted += before - flow.backlog;
+            }
             if let Some(reservation) = flow.reservation {
                 self.reservations[reservation as usize].spend(before - flow.backlog);
             }
@@ -966,6 +1066,9 @@ impl Cmts {
                 self.is_waiting[index] = false;
                 is_done = true;
             }
+        }
+        for aggregate in &mut self.aggregates {
+            aggregate.spend(map.times(timing));
         }
         if is_done {
             for line in &mut self.waiting {

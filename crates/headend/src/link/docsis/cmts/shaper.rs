@@ -119,15 +119,25 @@ impl Shaper {
         self.until = self.until.max(end);
     }
 
+    /// Corrects the tokens after a burst of `pdu` bytes of PDU, in grants of `credit` requested
+    /// bytes.
+    pub fn settle(&mut self, credit: u64, pdu: u64) {
+        if pdu <= credit {
+            self.give_back(credit - pdu);
+        } else {
+            self.take(pdu - credit);
+        }
+    }
+
     /// Returns the tokens of granted bytes that were not PDU bytes.
-    pub fn give_back(&mut self, bytes: u64) {
+    fn give_back(&mut self, bytes: u64) {
         for bucket in self.buckets.iter_mut().flatten() {
             bucket.tokens = (bucket.tokens + i128::from(bytes) * PER_BYTE).min(bucket.depth);
         }
     }
 
     /// Takes the tokens of `bytes` of PDU that an unsolicited grant carried.
-    pub fn take(&mut self, bytes: u64) {
+    fn take(&mut self, bytes: u64) {
         for bucket in self.buckets.iter_mut().flatten() {
             bucket.tokens -= i128::from(bytes) * PER_BYTE;
         }

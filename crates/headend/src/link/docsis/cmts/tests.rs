@@ -587,3 +587,169 @@ fn polls_take_their_minislots_from_the_others() {
         all - minislots
     );
 }
+
+/// A scheduler of an aggregate, flows 0 and 1, and of `others` further flows.
+fn with_aggregate(
+    (weight, limits): (u8, Limits),
+    others: usize,
+    capacity: Option<u64>,
+    timing: &UpstreamTiming,
+) -> Cmts {
+    let mut cmts = cmts(&best_effort(2 + others), Cut::Anywhere, capacity, timing);
+    let aggregate = setup::Aggregate {
+        classic: 0,
+        low: 1,
+        limits,
+        weight,
+        coupling: 2.0,
+    };
+    cmts.add_aggregate(&aggregate, Duration::ZERO);
+    cmts
+}
+
+fn at_rate(rate: u64) -> Limits {
+    Limits {
+        sustained: Some(Rate(rate)),
+        burst: 3044,
+        ..UNLIMITED
+    }
+}
+
+#[track_caller]
+fn assert_share(found: u64, of: u64, expected: f64) {
+    let share = found as f64 / of as f64;
+    assert!(
+        (share / expected - 1.0).abs() <= 0.01,
+        "{share} is not {expected}"
+    );
+}
+
+#[test]
+fn two_backlogged_flows_of_an_aggregate_share_by_its_weight() {
+    let timing = ofdma();
+    for rate in [1_000_000, 10_000_000, 50_000_000] {
+        for weight in [230, 128, 5] {
+            // The limit of the aggregate decides, and then the channel.
+            let share = f64::from(weight) / 256.0;
+            let mut limited = with_aggregate((weight, at_rate(rate)), 0, None, &timing);
+            let bytes = granted(&mut limited, &timing, 10..2000);
+            assert_share(bytes[&1], bytes[&0] + bytes[&1], share);
+            let mut short = with_aggregate((weight, UNLIMITED), 0, Some(rate), &timing);
+            let bytes = granted(&mut short, &timing, 10..2000);
+            assert_share(bytes[&1], bytes[&0] + bytes[&1], share);
+        }
+    }
+}
+
+#[test]
+fn an_aggregate_counts_as_one_flow() {
+    let timing = ofdma();
+    let mut cmts = with_aggregate((230, UNLIMITED), 2, Some(60_000_000), &timing);
+    let bytes = granted(&mut cmts, &timing, 10..1000);
+    let all: u64 = bytes.values().sum();
+    for part in [bytes[&0] + bytes[&1], bytes[&2], bytes[&3]] {
+        assert_share(part, all, 1.0 / 3.0);
+    }
+    assert_share(bytes[&1], all / 3, 230.0 / 256.0);
+}
+
+#[test]
+fn a_flow_alone_has_the_whole_aggregate() {
+    let timing = ofdma();
+    for alone in [0, 1] {
+        let mut cmts = with_aggregate((230, at_rate(20_000_000)), 0, None, &timing);
+        cmts.request(alone, Instant::ZERO, 1 << 40);
+        let mut grants = Vec::new();
+        for map in 10..1010 {
+            cmts.schedule(map, 0, &timing, &mut grants);
+        }
+        let bytes: u64 = grants.iter().map(|grant| grant.credit).sum();
+        let time = timing.map_interval() * 1000;
+        assert_share(bytes, Rate(20_000_000).bytes_in(time), 1.0);
+        assert!(grants.iter().all(|grant| grant.flow == alone));
+    }
+}
+
+#[test]
+fn the_low_latency_flow_is_placed_before_the_classic_flow() {
+    let timing = ofdma();
+    let mut cmts = with_aggregate((230, at_rate(20_000_000)), 0, None, &timing);
+    for flow in [0, 1] {
+        cmts.request(flow, Instant::ZERO, 1 << 20);
+    }
+    let mut grants = Vec::new();
+    cmts.schedule(10, 0, &timing, &mut grants);
+    let order: Vec<usize> = grants.iter().map(|grant| grant.flow).collect();
+    assert_eq!(order, [1, 0]);
+}
+
+#[test]
+fn proactive_grants_count_in_the_low_latency_flows_part() {
+    let timing = ofdma();
+    let pgs = Qos {
+        scheduling: Scheduling::Pgs(crate::link::docsis::qos::ProactiveGrants {
+            rate: Rate(5_000_000),
+            ..Default::default()
+        }),
+        ..Qos::default()
+    };
+    let qos = [Qos::default(), pgs];
+    let mut cmts = cmts(&qos, Cut::Anywhere, None, &timing);
+    let aggregate = setup::Aggregate {
+        classic: 0,
+        low: 1,
+        limits: at_rate(20_000_000),
+        weight: 128,
+        coupling: 2.0,
+    };
+    cmts.add_aggregate(&aggregate, Duration::ZERO);
+    for flow in [0, 1] {
+        cmts.request(flow, Instant::ZERO, 1 << 40);
+    }
+    let mut sums = [0; 2];
+    let mut grants = Vec::new();
+    for map in 10..1010 {
+        cmts.schedule(map, 0, &timing, &mut grants);
+        for grant in grants.drain(..) {
+            let bytes = match grant.credit {
+                0 => timing.room(grant.minislots),
+                credit => credit,
+            };
+            if grant.credit == 0 {
+                cmts.settle(grant.flow, 0, bytes);
+            }
+            sums[grant.flow] += bytes;
+        }
+    }
+    assert_share(sums[1], sums[0] + sums[1], 0.5);
+    let all = Rate(20_000_000).bytes_in(timing.map_interval() * 1000);
+    assert_share(sums[0] + sums[1], all, 1.0);
+}
+
+proptest! {
+    /// Whatever the flows of an aggregate request, both together keep its limits, and nothing that
+    /// may be granted waits.
+    #[test]
+    fn an_aggregate_keeps_its_limits(
+        rate in 500_000_u64..100_000_000,
+        burst in 1522_u64..100_000,
+        weight in 1_u8..=255,
+        requests in prop::collection::vec((0_u64..40_000, 0_u64..40_000), 1..60),
+    ) {
+        let timing = ofdma();
+        let limits = Limits { burst, ..at_rate(rate) };
+        let mut cmts = with_aggregate((weight, limits), 0, None, &timing);
+        let (mut given, mut grants) = (0, Vec::new());
+        for (map, (classic, low)) in (10..).zip(&requests) {
+            for (flow, &bytes) in [classic, low].into_iter().enumerate() {
+                cmts.request(flow, Instant::ZERO, bytes);
+            }
+            cmts.schedule(map, 0, &timing, &mut grants);
+            given += grants.drain(..).map(|grant| grant.credit).sum::<u64>();
+            let most = Rate(rate).bytes_in(timing.map_interval() * (map - 9)) + burst;
+            prop_assert!(given <= most + 1, "{given} of {most}");
+        }
+        let asked: u64 = requests.iter().map(|(classic, low)| classic + low).sum();
+        prop_assert_eq!(given + cmts.pending(0) + cmts.pending(1), asked);
+    }
+}

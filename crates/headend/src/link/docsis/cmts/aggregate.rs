@@ -1,0 +1,103 @@
+//! An aggregate service flow at the upstream scheduler: the limits that its two flows share, and how
+//! a MAP is divided between them.
+
+use crate::link::docsis::low_latency::{Pair, Weight};
+use crate::link::docsis::setup;
+use crate::link::docsis::timing::UpstreamTiming;
+use crate::time::{Duration, Instant};
+
+use super::shaper::Shaper;
+
+/// An aggregate of a classic and a low-latency flow.
+#[derive(Debug)]
+pub struct Aggregate {
+    /// Index of its classic flow.
+    pub classic: usize,
+    /// Index of its low-latency flow.
+    pub low: usize,
+    /// The limits of both flows together.
+    pub shaper: Shaper,
+    weight: Weight,
+    /// Minislots of the low-latency flow's proactive grants in the current MAP.
+    pub guaranteed: u64,
+    /// Minislots that the flows want of the part that is shared now.
+    pub wanted: Pair,
+    /// Number of its entry among the flows that share this part.
+    entry: Option<usize>,
+    /// Requested bytes that the current MAP grants.
+    pub granted: u64,
+}
+
+impl Aggregate {
+    /// An aggregate with full token buckets.
+    pub fn new(setup: &setup::Aggregate, token_interval: Duration) -> Self {
+        Self {
+            classic: setup.classic,
+            low: setup.low,
+            shaper: Shaper::new(setup.limits, token_interval),
+            weight: Weight::new(setup.weight),
+            guaranteed: 0,
+            wanted: Pair::default(),
+            entry: None,
+            granted: 0,
+        }
+    }
+
+    /// Divides the requested bytes that a MAP from the first to the second of `times` may grant.
+    pub fn allowed(&self, requested: Pair, times: [Instant; 2], timing: &UpstreamTiming) -> Pair {
+        let guaranteed = timing.room(self.guaranteed);
+        let wanted = Pair {
+            low: requested.low + guaranteed,
+            ..requested
+        };
+        let most = self.shaper.allowed(wanted.sum(), true, times);
+        // Of bytes, the remainder of the division does not matter.
+        let mut weight = self.weight;
+        let given = weight.split(most, wanted, guaranteed);
+        Pair {
+            low: given.low - guaranteed,
+            ..given
+        }
+    }
+
+    /// A part of the MAP is about to be shared.
+    pub fn start_sharing(&mut self) {
+        self.wanted = Pair::default();
+        self.entry = None;
+    }
+
+    /// One of its flows wants so many minislots. Returns the number of its entry. If it has none, it
+    /// gets the number `next`.
+    pub fn want(&mut self, flow: usize, minislots: u64, next: usize) -> Option<usize> {
+        if flow == self.low {
+            self.wanted.low += minislots;
+        } else {
+            self.wanted.classic += minislots;
+        }
+        let known = self.entry;
+        self.entry = Some(known.unwrap_or(next));
+        known
+    }
+
+    /// Divides minislots between the flows.
+    pub fn divide(&mut self, minislots: u64) -> Pair {
+        let guaranteed = self.guaranteed;
+        let wanted = Pair {
+            low: self.wanted.low + guaranteed,
+            ..self.wanted
+        };
+        let given = (self.weight).split(minislots + guaranteed, wanted, guaranteed);
+        Pair {
+            low: given.low - guaranteed,
+            ..given
+        }
+    }
+
+    /// The MAP is made: takes the tokens of what it grants.
+    pub fn spend(&mut self, times: [Instant; 2]) {
+        let granted = std::mem::take(&mut self.granted);
+        if granted > 0 {
+            self.shaper.spend(granted, times);
+        }
+    }
+}
