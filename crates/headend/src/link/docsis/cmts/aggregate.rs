@@ -22,8 +22,8 @@ pub struct Aggregate {
     pub guaranteed: u64,
     /// Minislots that the flows want of the part that is shared now.
     pub wanted: Pair,
-    /// Number of its entry among the flows that share this part.
-    entry: Option<usize>,
+    /// Its flows have been asked what they want of this part.
+    is_asked: bool,
     /// Requested bytes that the current MAP grants.
     pub granted: u64,
 }
@@ -38,7 +38,7 @@ impl Aggregate {
             weight: Weight::new(setup.weight),
             guaranteed: 0,
             wanted: Pair::default(),
-            entry: None,
+            is_asked: false,
             granted: 0,
         }
     }
@@ -63,20 +63,17 @@ impl Aggregate {
     /// A part of the MAP is about to be shared.
     pub fn start_sharing(&mut self) {
         self.wanted = Pair::default();
-        self.entry = None;
+        self.is_asked = false;
     }
 
-    /// One of its flows wants so many minislots. Returns the number of its entry. If it has none, it
-    /// gets the number `next`.
-    pub fn want(&mut self, flow: usize, minislots: u64, next: usize) -> Option<usize> {
-        if flow == self.low {
-            self.wanted.low += minislots;
-        } else {
-            self.wanted.classic += minislots;
+    /// Its flows want so many minislots of the part. Returns false if they have been asked already.
+    pub fn want(&mut self, wanted: Pair) -> bool {
+        if self.is_asked {
+            return false;
         }
-        let known = self.entry;
-        self.entry = Some(known.unwrap_or(next));
-        known
+        self.wanted = wanted;
+        self.is_asked = true;
+        true
     }
 
     /// Divides minislots between the flows.

@@ -948,16 +948,27 @@ impl Cmts {
         ]
     }
 
-    /// Notes that a flow wants so many minislots more. The flows of an aggregate are one entry.
-    fn want(&mut self, index: usize, minislots: u64) {
-        let entries = &mut self.unsatisfied;
-        let Some(place) = self.flows[index].aggregate else {
-            return entries.push((minislots, index));
+    /// Minislots that a flow of this priority wants of the part that is shared now. The flows of an
+    /// aggregate want them together. `None` if the other flow of its aggregate was asked already.
+    fn wanted(&mut self, index: usize, priority: usize, timing: &UpstreamTiming) -> Option<u64> {
+        let of = |index: usize| {
+            let flow = &self.flows[index];
+            let is_here = self.is_waiting[index] && usize::from(flow.priority) == priority;
+            if is_here {
+                flow.wanted(timing).saturating_sub(flow.share)
+            } else {
+                0
+            }
         };
-        match self.aggregates[place as usize].want(index, minislots, entries.len()) {
-            Some(entry) => entries[entry].0 += minislots,
-            None => entries.push((minislots, index)),
-        }
+        let Some(place) = self.flows[index].aggregate else {
+            return Some(of(index));
+        };
+        let aggregate = &mut self.aggregates[place as usize];
+        let wanted = Pair {
+            classic: of(aggregate.classic),
+            low: of(aggregate.low),
+        };
+        aggregate.want(wanted).then_some(wanted.sum())
     }
 
     /// Selects the flows at the head of `waiting` that share the budget, so that each gets at least
@@ -981,8 +992,10 @@ impl Cmts {
         }
         for position in 0..self.waiting[priority].len() {
             let index = self.waiting[priority][position];
+            let Some(wanted) = self.wanted(index, priority, timing) else {
+                continue;
+            };
             let flow = &mut self.flows[index];
-            let wanted = flow.wanted(timing).saturating_sub(flow.share);
             let left = budget - least;
             if flow.cut == Cut::Never && wanted <= largest {
                 if wanted > self.most && !self.periodic.is_empty() {
@@ -1014,14 +1027,14 @@ impl Cmts {
             if part > left {
                 // The rest is too small for a packet, but it is not wasted.
                 if timing.room(left) > 0 {
-                    self.want(index, wanted);
+                    self.unsatisfied.push((wanted, index));
                     return (position + 1, whole);
                 }
                 return (position, whole);
             }
             least += part;
             if wanted > 0 {
-                self.want(index, wanted);
+                self.unsatisfied.push((wanted, index));
             }
         }
         (self.waiting[priority].len(), whole)
