@@ -57,6 +57,8 @@ pub enum Feature {
     Fragmentation,
     /// Upstream modulations other than QPSK and 16-QAM, and channels of 6.4 MHz.
     HigherModulation,
+    /// Aggregate service flows with a low-latency service flow.
+    LowLatency,
     /// OFDM and OFDMA channels.
     Ofdm,
     /// Proactive grants.
@@ -72,7 +74,9 @@ impl Feature {
             Self::Classifiers | Self::Fragmentation | Self::Scheduling => Preset::Docsis11,
             Self::HigherModulation => Preset::Docsis20,
             Self::Bonding | Self::Continuous => Preset::Docsis30,
-            Self::ModemAqm | Self::Ofdm | Self::ProactiveGrants => Preset::Docsis31,
+            Self::LowLatency | Self::ModemAqm | Self::Ofdm | Self::ProactiveGrants => {
+                Preset::Docsis31
+            }
         }
     }
 
@@ -84,6 +88,7 @@ impl Feature {
             Self::Continuous => "continuous concatenation and fragmentation",
             Self::Fragmentation => "fragmentation",
             Self::HigherModulation => "upstream modulation beyond 16-QAM, or a channel of 6.4 MHz,",
+            Self::LowLatency => "a low-latency service flow",
             Self::ModemAqm => "AQM in the modem",
             Self::Ofdm => "OFDM",
             Self::ProactiveGrants => "proactive grants",

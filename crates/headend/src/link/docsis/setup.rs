@@ -106,6 +106,9 @@ pub struct FlowChange {
     pub kind: Kind,
     /// The new rate limits.
     pub limits: Limits,
+    /// The new limits of the aggregate of which the flow is the classic one. `None`: it is not part
+    /// of one.
+    pub aggregate: Option<Limits>,
     /// The new nominal rate of its queue.
     pub rate: Rate,
     /// The new quality of service.

@@ -10,14 +10,14 @@ use super::mib;
 use super::modem::{ModemPlan, Profile};
 use super::neighbours::NeighbourLoad;
 use super::plan::CablePlan;
-use super::service_flow::{FlowPlan, OneWay};
+use super::service_flow::{FlowPlan, OneWay, Role};
 use crate::link::docsis::DocsisLink;
 use crate::link::docsis::classifier::{Classifiers, Entrance, Verdict};
 use crate::link::docsis::cmts::Capacity;
 use crate::link::docsis::downstream::{self, Downstream};
 use crate::link::docsis::qos::Qos;
 use crate::link::docsis::setup::{
-    DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
+    Aggregate, DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
 };
 use crate::link::docsis::upstream::{self, Upstream};
 use crate::metrics::mib::{ServiceFlowInfo, Setting};
@@ -33,6 +33,8 @@ struct Line<'a> {
     plan: &'a CablePlan,
     up: Vec<UpstreamFlow>,
     down: Vec<DownstreamFlow>,
+    /// Upstream and downstream.
+    aggregates: [Vec<Aggregate>; 2],
     entrances: Vec<Entrance>,
     /// By profile: the classifiers of each direction, where there are any.
     classifiers: Vec<[Option<u32>; 2]>,
@@ -53,6 +55,7 @@ pub(super) fn build(
         plan,
         up: Vec::with_capacity(count),
         down: Vec::with_capacity(count),
+        aggregates: [Vec::new(), Vec::new()],
         entrances: Vec::with_capacity(2 * count),
         classifiers: by_profile,
         settings: plan.modems.profiles.iter().map(settings).collect(),
@@ -63,12 +66,13 @@ pub(super) fn build(
     let changes = plan.changes.iter();
     let changes = changes.map(|change| line.change(change, hosts, builder));
     let changes = changes.collect();
+    let [up_aggregates, _] = line.aggregates;
     let up = Upstream::new(UpstreamSetup {
         timing: plan.plant.upstream_timing(),
         rules: plan.plant.rules,
         contention: plan.plant.contention,
         flows: line.up,
-        aggregates: Vec::new(),
+        aggregates: up_aggregates,
         placement: plan.placement,
         token_interval: plan.plant.token_interval,
         capacity: (plan.capacity[0].clone()).map(|schedule| {
@@ -116,6 +120,8 @@ impl Line<'_> {
             });
         }
         for (direction, primary) in primary.into_iter().enumerate() {
+            let aggregate = aggregate(&profile.flows[direction], primary as usize);
+            self.aggregates[direction].extend(aggregate);
             self.entrances.push(Entrance {
                 primary,
                 classifiers: self.classifiers[modem.profile][direction],
@@ -192,6 +198,7 @@ impl Line<'_> {
                 ChangeKind::Modify => Kind::Modify,
             },
             limits: flow.limits,
+            aggregate: (flow.aggregate.as_ref()).map(|member| member.aggregate.limits),
             rate: flow.rate,
             qos: flow.qos.clone(),
             queue,
@@ -220,6 +227,26 @@ impl Line<'_> {
             flow.settings.push((Instant::ZERO + plan.at, settings));
         }
     }
+}
+
+/// The aggregate of a modem's service flows in one direction, of which `primary` is the index of
+/// the first.
+fn aggregate(flows: &[FlowPlan], primary: usize) -> Option<Aggregate> {
+    let place = |role: Role| {
+        let is_it =
+            |flow: &FlowPlan| (flow.aggregate.as_ref()).is_some_and(|member| member.role == role);
+        flows.iter().position(is_it)
+    };
+    let classic = place(Role::Classic)?;
+    let low = place(Role::LowLatency)?;
+    let plan = &flows[classic].aggregate.as_ref()?.aggregate;
+    Some(Aggregate {
+        classic: primary + classic,
+        low: primary + low,
+        limits: plan.limits,
+        weight: plan.weight,
+        coupling: plan.coupling(),
+    })
 }
 
 /// The settings of a profile's service flows, upstream and downstream.
@@ -298,12 +325,20 @@ fn classifiers_of<'a>(
         let classifier = &plan.classifier;
         rules.push((classifier.priority, rule(classifier, hosts), Verdict::Drop));
     }
+    // Default classifiers have the lowest priority, and come after all that have it too.
+    let mut defaults = Vec::new();
     for (place, plans) in flows {
         for plan in plans {
             let classifier = &plan.classifier;
             let verdict = Verdict::Flow(place as u32);
-            rules.push((classifier.priority, rule(classifier, hosts), verdict));
+            let list = if plan.is_default {
+                &mut defaults
+            } else {
+                &mut rules
+            };
+            list.push((classifier.priority, rule(classifier, hosts), verdict));
         }
     }
+    rules.extend(defaults);
     Classifiers::new(rules)
 }

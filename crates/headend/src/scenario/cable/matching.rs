@@ -86,8 +86,9 @@ type RuleSet<'a> = Vec<(&'a str, &'a [RulePlan])>;
 /// of its service flow.
 type Rules<'a> = &'a [(usize, Vec<RulePlan>)];
 
-/// A classifier that takes a flow's packets: its priority, and its service flow.
-type Taker<'a> = (u8, &'a str, &'a RulePlan);
+/// A classifier that takes a flow's packets: its priority, none for a default classifier, which is
+/// examined after all others; and its service flow.
+type Taker<'a> = (Option<u8>, &'a str, &'a RulePlan);
 
 fn check_flows(
     link: u16,
@@ -97,8 +98,8 @@ fn check_flows(
     groups: &[GroupPlan],
     warnings: &mut Vec<String>,
 ) -> Result<(), ScenarioError> {
-    let idle = all_rules(modems, changes).map(|rule| rule.path.as_str());
-    let mut idle: BTreeSet<&str> = idle.collect();
+    let idle = all_rules(modems, changes).filter(|rule| !rule.is_default);
+    let mut idle: BTreeSet<&str> = idle.map(|rule| rule.path.as_str()).collect();
     let mut later: BTreeMap<(usize, usize), Vec<Rules<'_>>> = BTreeMap::new();
     for change in changes {
         if let Some(rules) = &change.rules {
@@ -142,7 +143,9 @@ fn check_flows(
                         for (name, rules) in set {
                             for rule in rules.iter().filter(taken) {
                                 idle.remove(rule.path.as_str());
-                                takers.push((rule.classifier.priority, name, rule));
+                                let written =
+                                    (!rule.is_default).then_some(rule.classifier.priority);
+                                takers.push((written, name, rule));
                             }
                         }
                         refuse_ambiguity(group, &takers)?;
@@ -186,7 +189,7 @@ fn refuse_ambiguity(group: &GroupPlan, takers: &[Taker<'_>]) -> Result<(), Scena
     let rival = takers
         .iter()
         .find(|(priority, name, _)| *priority == highest && *name != first);
-    let Some((_, other, rule)) = rival else {
+    let (Some((_, other, rule)), Some(highest)) = (rival, highest) else {
         return Ok(());
     };
     let why = format!(

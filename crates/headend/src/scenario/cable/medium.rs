@@ -48,6 +48,8 @@ impl Medium for CablePlan {
                         Some(group) if place == 0 => {
                             format!("link.{link}.docsis.modem.{group}.{}stream.queue", flow.name)
                         }
+                        // The low-latency queue stands in the table of its flow.
+                        _ if flow.is_low_latency() => flow.settings.path.clone(),
                         _ => format!("{}.queue", flow.settings.path),
                     };
                     queues.push(QueuePlan {

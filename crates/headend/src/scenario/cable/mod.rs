@@ -27,6 +27,9 @@ pub(super) use modem::{ModemOf, file_of};
 pub use neighbours::NeighbourLoad;
 pub(super) use overrides::{CableTables, is_from_files};
 pub(super) use plan::{CablePlan, plan};
-pub use service_flow::{Downstream, Keys, OneWay, OwnDownstream, ServiceFlow, Upstream};
+pub use service_flow::{
+    Downstream, Keys, LowLatency, LowLatencyPreset, LowLatencySwitch, LowLatencyTable, OneWay,
+    OwnDownstream, ProtectionTable, QueueProtection, ServiceFlow, Upstream,
+};
 pub(super) use service_flow::{default_queue, modem_queue};
 pub use written::{BufferSettings, Docsis};

@@ -6,7 +6,9 @@ use super::change::{self, ChangePlan};
 use super::line::Line;
 use super::modem::{self, Modems};
 use super::neighbours::{self, NeighbourLoad};
-use super::service_flow::{OneWay, default_queue, modem_queue};
+use super::service_flow::{
+    OneWay, default_queue, is_reserved_name, modem_queue, warn_of_low_latency,
+};
 use super::written::Docsis;
 use super::{admission, plant};
 use crate::link::RateSchedule;
@@ -66,6 +68,7 @@ pub(in crate::scenario) fn plan(
     };
     let mut modems = modem::plan(line)?;
     admission::check(line, &modems, warnings)?;
+    warn_of_low_latency(&modems, warnings);
     let changes = change::plan(line, &mut modems, warnings)?;
     Ok(CablePlan {
         placement: written.placement,
@@ -177,6 +180,12 @@ fn check_names(path: &str, line: &Docsis) -> Result<(), ScenarioError> {
         check_name(&path, &name)?;
         if ["up", "down"].contains(&name.as_str()) {
             let why = "\"up\" and \"down\" are the service flows that every modem has (upstream, downstream)";
+            return Err(ScenarioError::invalid(path, why));
+        }
+        if is_reserved_name(&name) {
+            let why = format!(
+                "\"{name}\" is the low-latency flow that comes with `low_latency`: expected another name"
+            );
             return Err(ScenarioError::invalid(path, why));
         }
     }

@@ -193,6 +193,13 @@ fn one(
     };
     let (direction, place) = find(path, change, kind, flows)?;
     let current = &mut flows[direction][place];
+    if current.plan.is_low_latency() {
+        let why = format!(
+            "a low-latency flow stays as it is during the run: expected \"{}\", whose rate, peak and burst are those of both flows, or a further service flow",
+            flows[direction][0].plan.name
+        );
+        return Err(ScenarioError::invalid(format!("{path}.service_flow"), why));
+    }
     let mut queue = None;
     match kind {
         ChangeKind::Create => current.exists = true,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::link::docsis::qos::Scheduling;
 use crate::named::Named;
 use crate::scenario::cable::classifier::Classifier;
-use crate::scenario::cable::service_flow::{ServiceFlow, layer};
+use crate::scenario::cable::service_flow::{Refused, ServiceFlow, layer};
 use crate::scenario::queue::Queue;
 use crate::scenario::span::Several;
 use crate::time::Duration;
@@ -64,6 +64,10 @@ pub struct Change {
     /// The queue from then on: packets that wait move into it in order, as far as there is room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Never there: low latency does not change during the run.
+    #[serde(default, skip_serializing)]
+    #[schemars(skip)]
+    pub(in crate::scenario::cable) low_latency: Option<Refused>,
 }
 
 #[expect(
@@ -76,4 +80,4 @@ fn is_false(value: &bool) -> bool {
 
 layer!(Change {
     rate, peak, burst, minimum_reserved, priority, scheduling, aqm_disabled, queue
-} besides { at, modem, service_flow, create, delete, classifiers });
+} besides { at, modem, service_flow, create, delete, classifiers, low_latency });

@@ -11,6 +11,9 @@ use crate::scenario::span::Several;
 pub(in crate::scenario) struct RulePlan {
     pub(in crate::scenario) path: String,
     pub(in crate::scenario) classifier: Classifier,
+    /// Nobody has written it: it comes with low latency, and is examined after all that are
+    /// written.
+    pub(in crate::scenario) is_default: bool,
 }
 
 /// The classifiers that are written below `path`.
@@ -70,6 +73,7 @@ pub(in crate::scenario::cable) fn rule_plan(
     check_versions(&path, classifier)?;
     Ok(RulePlan {
         classifier: classifier.clone(),
+        is_default: false,
         path,
     })
 }

@@ -10,7 +10,7 @@ use super::written::Modem;
 use crate::named::OrTable;
 use crate::scenario::cable::classifier::{RulePlan, rule_plan};
 use crate::scenario::cable::line::Line;
-use crate::scenario::cable::service_flow::{self, FlowPlan, OneWay};
+use crate::scenario::cable::service_flow::{self, Channel, FlowPlan, OneWay, Settings};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::unknown;
 use crate::time::Duration;
@@ -28,7 +28,7 @@ pub(in crate::scenario) struct Modems {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct Profile {
     /// Upstream and downstream. The first of each is the primary one, for what no classifier
-    /// claims.
+    /// claims. With low latency, the second is the low-latency flow of the same aggregate.
     pub(in crate::scenario) flows: [Vec<FlowPlan>; 2],
     /// Upstream drop classifiers.
     pub(in crate::scenario) drops: Vec<RulePlan>,
@@ -233,8 +233,8 @@ impl<'a> Planner<'a> {
         let channel = |direction| self.line.channel(direction, is_aqm_disabled);
         let [up, down] = [layers.up, layers.down];
         let mut flows = [
-            vec![service_flow::plan("up", up, channel(OneWay::Up))?],
-            vec![service_flow::plan("down", down, channel(OneWay::Down))?],
+            primary(up, channel(OneWay::Up))?,
+            primary(down, channel(OneWay::Down))?,
         ];
         for (name, (path, flow)) in layers.further {
             let channel = channel(flow.direction);
@@ -249,6 +249,14 @@ impl<'a> Planner<'a> {
         });
         Ok(self.modems.profiles.len() - 1)
     }
+}
+
+/// The primary service flow of a direction, and the low-latency flow of its aggregate if it is part
+/// of one.
+fn primary(settings: Settings, channel: Channel<'_>) -> Result<Vec<FlowPlan>, ScenarioError> {
+    let flow = service_flow::plan(channel.direction.name(), settings, channel)?;
+    let low_latency = service_flow::low_latency_plan(&flow, channel)?;
+    Ok(std::iter::once(flow).chain(low_latency).collect())
 }
 
 fn check_online(path: &str, modem: &Modem, duration: Duration) -> Result<(), ScenarioError> {

@@ -9,6 +9,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::low_latency::LowLatency;
 use crate::link::docsis::qos::{RequestPolicy, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::named::Named;
@@ -67,6 +68,9 @@ pub struct Keys {
     /// The modem's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Low latency, in place of the line's whole table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_latency: Option<LowLatency>,
 }
 
 /// Makes tables of a scenario into layers: lists the keys of a service flow that a table has, and
@@ -111,6 +115,7 @@ pub(in crate::scenario) struct Settings {
     pub(in crate::scenario) aqm_disabled: Setting<bool>,
     pub(in crate::scenario) latency_histogram: Setting<Vec<Duration>>,
     pub(in crate::scenario) queue: Setting<Queue>,
+    pub(in crate::scenario) low_latency: Setting<LowLatency>,
 }
 
 impl<T> Setting<T> {
@@ -147,6 +152,7 @@ impl Settings {
             aqm_disabled: Setting::new(path, "aqm_disabled", keys.aqm_disabled),
             latency_histogram: Setting::new(path, "latency_histogram", keys.latency_histogram),
             queue: Setting::new(path, "queue", keys.queue),
+            low_latency: Setting::new(path, "low_latency", keys.low_latency),
             path: path.to_owned(),
         }
     }
@@ -170,6 +176,7 @@ impl Settings {
             path(&self.aqm_disabled),
             path(&self.latency_histogram),
             path(&self.queue),
+            path(&self.low_latency),
         ];
         paths.into_iter().flatten().collect()
     }
@@ -194,6 +201,7 @@ impl Settings {
             aqm_disabled: inner.aqm_disabled.or(self.aqm_disabled),
             latency_histogram: inner.latency_histogram.or(self.latency_histogram),
             queue: inner.queue.or(self.queue),
+            low_latency: inner.low_latency.or(self.low_latency),
         }
     }
 }

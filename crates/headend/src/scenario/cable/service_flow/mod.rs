@@ -1,6 +1,8 @@
-//! Service flows: how one is [written], which [keys] it has from which places, and its plan.
+//! Service flows: how one is [written], which [keys] it has from which places, and its plan. With
+//! [low latency](low_latency), the primary one becomes an aggregate of two.
 
 mod keys;
+mod low_latency;
 mod plan;
 mod scheduling;
 mod written;
@@ -8,6 +10,14 @@ mod written;
 pub use keys::Keys;
 pub(super) use keys::layer;
 pub(in crate::scenario) use keys::{Setting, Settings};
+pub(super) use low_latency::Role;
+pub use low_latency::{
+    LowLatency, LowLatencyTable, Preset as LowLatencyPreset, ProtectionTable, QueueProtection,
+    Switch as LowLatencySwitch,
+};
+pub(super) use low_latency::{
+    Refused, is_reserved_name, low_latency_plan, warn as warn_of_low_latency,
+};
 pub(in crate::scenario) use plan::FlowPlan;
 pub(super) use plan::{Channel, DefaultBuffer, is_elastic, plan, plan_further};
 pub(in crate::scenario) use plan::{default_queue, modem_queue};

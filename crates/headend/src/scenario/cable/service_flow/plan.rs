@@ -1,6 +1,7 @@
 //! A service flow that makes sense: its settings are checked against each other and its channel.
 
 use super::keys::Settings;
+use super::low_latency::{AggregatePlan, Membership, Role, aggregate_plan, nominal};
 use super::scheduling::{check_scheduling, fixed_rate};
 use super::written::{DEFAULT_BURST, OneWay, ServiceFlow};
 use crate::aqm::docsis_pie;
@@ -27,8 +28,9 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario) name: String,
     /// Its keys as they are written: errors name their paths, and changes overlay them.
     pub(in crate::scenario) settings: Settings,
+    /// Its own limits. The limits of an aggregate are in `aggregate`.
     pub(in crate::scenario) limits: Limits,
-    /// Nominal rate: the sustained one, or the channel's where that is less.
+    /// Nominal rate: the sustained one, or the channel's or the aggregate's where that is less.
     pub(in crate::scenario) rate: Rate,
     pub(in crate::scenario) qos: Qos,
     pub(in crate::scenario) dequeue_at: DequeueAt,
@@ -44,6 +46,8 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario::cable) is_buffer_dropped: bool,
     /// Which packets it takes; the flow for what no other claims has none.
     pub(in crate::scenario) rules: Vec<RulePlan>,
+    /// Its part in an aggregate with low latency, if it has one.
+    pub(in crate::scenario) aggregate: Option<Membership>,
 }
 
 /// The channel that a service flow is to have a part of.
@@ -74,10 +78,12 @@ pub(in crate::scenario::cable) fn plan(
     settings: Settings,
     channel: Channel<'_>,
 ) -> Result<FlowPlan, ScenarioError> {
-    let limits = limits(&settings)?;
-    let qos = qos(&settings, channel, limits.sustained)?;
-    let wanted = limits.sustained.or_else(|| fixed_rate(&qos.scheduling));
-    let rate = wanted.map_or(channel.rate, |wanted| wanted.min(channel.rate));
+    let shared = limits(&settings)?;
+    let qos = qos(&settings, channel, shared.sustained)?;
+    let aggregate = aggregate_plan(&settings, shared, channel)?;
+    let limits = (aggregate.as_ref()).map_or(shared, AggregatePlan::classic_limits);
+    let wanted = shared.sustained.or_else(|| fixed_rate(&qos.scheduling));
+    let rate = nominal(limits.sustained, wanted, channel);
     let is_aqm_disabled = settings.aqm_disabled.value.unwrap_or_default();
     Ok(FlowPlan {
         name: name.to_owned(),
@@ -92,6 +98,10 @@ pub(in crate::scenario::cable) fn plan(
         is_buffer_dropped: channel.default_buffer.is_some(),
         is_modem_aqm_disabled: channel.is_aqm_disabled,
         rules: Vec::new(),
+        aggregate: aggregate.map(|aggregate| Membership {
+            role: Role::Classic,
+            aggregate,
+        }),
         settings,
     })
 }
@@ -146,7 +156,7 @@ fn limits(settings: &Settings) -> Result<Limits, ScenarioError> {
 }
 
 /// How the CMTS is to treat it.
-fn qos(
+pub(super) fn qos(
     settings: &Settings,
     channel: Channel<'_>,
     sustained: Option<Rate>,
@@ -205,7 +215,7 @@ fn queue(
 }
 
 /// The upper edges of the latency histogram's bins.
-fn latency_histogram(settings: &Settings) -> Result<Vec<Duration>, ScenarioError> {
+pub(super) fn latency_histogram(settings: &Settings) -> Result<Vec<Duration>, ScenarioError> {
     let Some((edges, path)) = settings.latency_histogram.given() else {
         return Ok(Vec::new());
     };
@@ -251,6 +261,19 @@ fn ack_acceleration(
         return Err(ScenarioError::invalid(path, why));
     }
     Ok(mode)
+}
+
+impl FlowPlan {
+    /// Whether it is the low-latency flow of an aggregate.
+    pub(in crate::scenario) fn is_low_latency(&self) -> bool {
+        (self.aggregate.as_ref()).is_some_and(|member| member.role == Role::LowLatency)
+    }
+
+    /// The aggregate of which it is the classic flow.
+    pub(in crate::scenario) fn aggregate_as_classic(&self) -> Option<&AggregatePlan> {
+        let member = self.aggregate.as_ref()?;
+        (member.role == Role::Classic).then_some(&member.aggregate)
+    }
 }
 
 impl Channel<'_> {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::keys::layer;
+use super::low_latency::{LowLatency, Refused};
 use crate::link::docsis::qos::{RequestPolicy, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
@@ -71,6 +72,11 @@ pub struct Upstream {
     /// on and `drop_tail` before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Low latency (DOCSIS 3.1): a second service flow for packets with ECT(1), CE, DSCP 45 or DSCP
+    /// 46, which shares the rates of this one. `"on"`, `"2019"` (the defaults of the first release),
+    /// `"off"`, or a table of its parameters. Default: `"off"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_latency: Option<LowLatency>,
 }
 
 impl Default for Upstream {
@@ -91,6 +97,7 @@ impl Default for Upstream {
             aqm_disabled: false,
             latency_histogram: None,
             queue: None,
+            low_latency: None,
         }
     }
 }
@@ -128,6 +135,10 @@ pub struct Downstream {
     pub latency_histogram: Option<Vec<Duration>>,
     /// The CMTS's queue.
     pub queue: Queue,
+    /// Low latency (DOCSIS 3.1), as upstream. The classic queue at the CMTS is coupled to the
+    /// low-latency queue if it is `docsis_pie`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_latency: Option<LowLatency>,
 }
 
 impl Default for Downstream {
@@ -143,6 +154,7 @@ impl Default for Downstream {
             aqm_disabled: false,
             latency_histogram: None,
             queue: Queue::default(),
+            low_latency: None,
         }
     }
 }
@@ -182,6 +194,9 @@ pub struct OwnDownstream {
     /// The CMTS's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Low latency, in place of the line's whole table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_latency: Option<LowLatency>,
 }
 
 /// A further service flow of a modem: its rates, its scheduling, its queue, and which packets it
@@ -238,6 +253,10 @@ pub struct ServiceFlow {
     /// else `drop_tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Never there: a further service flow is not part of an aggregate.
+    #[serde(default, skip_serializing)]
+    #[schemars(skip)]
+    pub(in crate::scenario::cable) low_latency: Option<Refused>,
 }
 
 fn default_burst() -> ByteCount {
@@ -279,21 +298,21 @@ impl OneWay {
 layer!(Upstream {
     rate, peak, burst, peak_burst, minimum_reserved, priority, scheduling, request_policy,
     dequeue_at, ack_acceleration, aqm_disabled, latency_histogram,
-    queue
+    queue, low_latency
 } besides { capacity, capacity_variation });
 
 layer!(Downstream {
     rate, peak, burst, peak_burst, minimum_reserved, priority, aqm_disabled, latency_histogram,
-    queue
+    queue, low_latency
 } besides { capacity });
 
 layer!(OwnDownstream {
     rate, peak, burst, peak_burst, minimum_reserved, priority, aqm_disabled, latency_histogram,
-    queue
+    queue, low_latency
 } besides {});
 
 layer!(ServiceFlow {
     rate, peak, burst, peak_burst, minimum_reserved, priority, scheduling, request_policy,
     dequeue_at, ack_acceleration, aqm_disabled, latency_histogram,
     queue
-} besides { direction, classifiers });
+} besides { direction, classifiers, low_latency });

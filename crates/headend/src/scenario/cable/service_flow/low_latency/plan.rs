@@ -1,0 +1,479 @@
+//! An aggregate of a classic and a low-latency service flow that makes sense: its shared limits and
+//! parameters, and the plan of the low-latency flow.
+
+use super::written::{
+    LowLatency, LowLatencyTable, Preset, ProtectionTable, QueueProtection, Switch,
+};
+use crate::aqm::drop_tail;
+use crate::link::docsis::low_latency::Rates;
+use crate::link::docsis::preset::Feature;
+use crate::link::docsis::qos::{Qos, Scheduling};
+use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
+use crate::named::OrTable;
+use crate::qdisc::immediate_aqm::{self, Protection};
+use crate::qdisc::{AckAcceleration, QueueConfig};
+use crate::queue::BacklogLimit;
+use crate::rng::Rng;
+use crate::scenario::cable::classifier::{Classifier, RulePlan, TypeOfService, rule_plans};
+use crate::scenario::cable::service_flow::plan::{self, Channel, FlowPlan};
+use crate::scenario::cable::service_flow::{
+    DEFAULT_BURST, Keys, OneWay, Setting, Settings, is_elastic,
+};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::rate::check_rate;
+use crate::scenario::span::Span;
+use crate::time::Duration;
+use crate::units::{ByteCount, Limit, MaximumRate, Rate};
+
+/// An aggregate of a classic and a low-latency service flow.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) struct AggregatePlan {
+    /// Where `low_latency` is written.
+    pub(in crate::scenario) path: String,
+    /// What is written there; an empty table for `"on"`.
+    pub(in crate::scenario) written: LowLatencyTable,
+    /// The limits that both flows share.
+    pub(in crate::scenario) limits: Limits,
+    /// The limit of the classic flow alone.
+    pub(in crate::scenario) classic_rate: Option<Rate>,
+    /// The limit of the low-latency flow alone.
+    pub(in crate::scenario) low_rate: Option<Rate>,
+    /// Scheduling weight of the low-latency flow, in 256ths.
+    pub(in crate::scenario) weight: u8,
+    /// Coupling factor in tenths.
+    pub(in crate::scenario) coupling_tenths: u8,
+    /// Configuration of the low-latency queue and of queue protection. The size is always there.
+    /// While AQM is disabled, the queue has only the size.
+    pub(in crate::scenario) queue: immediate_aqm::Config,
+}
+
+/// A service flow's part in an aggregate.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) struct Membership {
+    pub(in crate::scenario) role: Role,
+    pub(in crate::scenario) aggregate: AggregatePlan,
+}
+
+/// Which of the two service flows of an aggregate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::scenario) enum Role {
+    Classic,
+    LowLatency,
+}
+
+/// The frame by which sizes and thresholds are bounded (MULPI Annexes N and O).
+const FRAME: u64 = 2000;
+
+/// The most that is counted as a delay: the MIB has it in 16 bits of microseconds.
+const LONGEST: Duration = Duration::from_micros(65_535);
+
+const MOST_RANGE_EXPONENT: i64 = 25;
+const MOST_DRAIN_EXPONENT: i64 = 30;
+
+impl AggregatePlan {
+    /// Coupling factor k.
+    pub(in crate::scenario) fn coupling(&self) -> f64 {
+        f64::from(self.coupling_tenths) / 10.0
+    }
+
+    /// The rate by which the low-latency queue estimates its delay (MAX_RATE). Zero: there is none.
+    pub(super) fn max_rate(&self) -> Rate {
+        let rate = |rate: Option<Rate>| rate.unwrap_or(Rate(0));
+        let rates = Rates {
+            aggregate: rate(self.limits.sustained),
+            classic: rate(self.classic_rate),
+            low: rate(self.low_rate),
+        };
+        rates.of_low()
+    }
+
+    /// The shortest minimum threshold at this rate (FLOOR of Annex N): the time that two frames of
+    /// 2000 B take.
+    pub(super) fn floor(&self) -> Duration {
+        let Rate(rate) = self.max_rate();
+        let nanos = (2 * 8 * FRAME * 1_000_000_000).checked_div(rate);
+        Duration::from_nanos(nanos.unwrap_or(0)).min(LONGEST)
+    }
+
+    /// The limits of the classic flow alone.
+    pub(in crate::scenario::cable::service_flow) fn classic_limits(&self) -> Limits {
+        own_limits(self.classic_rate)
+    }
+}
+
+/// Limits of one flow of an aggregate, besides those of the aggregate.
+fn own_limits(rate: Option<Rate>) -> Limits {
+    Limits {
+        sustained: rate,
+        burst: DEFAULT_BURST.0,
+        peak: None,
+        peak_burst: PEAK_BURST,
+    }
+}
+
+/// The name of the low-latency flow of a direction.
+pub(in crate::scenario::cable::service_flow) fn flow_name(direction: OneWay) -> &'static str {
+    match direction {
+        OneWay::Up => "up_low_latency",
+        OneWay::Down => "down_low_latency",
+    }
+}
+
+/// Whether a service flow that is written cannot have this name.
+pub(in crate::scenario::cable) fn is_reserved_name(name: &str) -> bool {
+    [OneWay::Up, OneWay::Down]
+        .into_iter()
+        .any(|direction| flow_name(direction) == name)
+}
+
+/// The aggregate that these settings make of a primary service flow, if they do.
+pub(in crate::scenario::cable::service_flow) fn aggregate_plan(
+    settings: &Settings,
+    limits: Limits,
+    channel: Channel<'_>,
+) -> Result<Option<AggregatePlan>, ScenarioError> {
+    let Some((low_latency, path)) = settings.low_latency.given() else {
+        return Ok(None);
+    };
+    let Some(written) = table(low_latency) else {
+        return Ok(None);
+    };
+    channel.require(true, path, Feature::LowLatency)?;
+    refuse_unsolicited(&settings.scheduling, channel.direction)?;
+    let rate = |key: &str, rate: Option<MaximumRate>| own_rate(path, key, rate, settings);
+    let (low_rate, classic_rate) = (
+        rate("rate", written.rate)?,
+        rate("classic_rate", written.classic_rate)?,
+    );
+    let mut plan = AggregatePlan {
+        path: path.to_owned(),
+        limits,
+        classic_rate,
+        low_rate,
+        weight: weight(path, &written)?,
+        coupling_tenths: coupling(path, &written)?,
+        queue: queue(path, &written)?,
+        written,
+    };
+    plan.queue.limit = Some(limit(&plan, channel)?);
+    Ok(Some(plan))
+}
+
+/// The table that a value stands for; none for "off".
+fn table(low_latency: &LowLatency) -> Option<LowLatencyTable> {
+    match low_latency {
+        OrTable::Plain(Switch::Off) => None,
+        OrTable::Plain(Switch::On) => Some(LowLatencyTable::default()),
+        OrTable::Plain(Switch::In2019) => Some(LowLatencyTable {
+            preset: Preset::In2019,
+            ..LowLatencyTable::default()
+        }),
+        OrTable::Table(table) => Some(table.clone()),
+    }
+}
+
+/// The rate of one of the two flows: some, and no more than the aggregate's.
+fn own_rate(
+    path: &str,
+    key: &str,
+    rate: Option<MaximumRate>,
+    settings: &Settings,
+) -> Result<Option<Rate>, ScenarioError> {
+    let Some(rate) = rate.and_then(MaximumRate::limit) else {
+        return Ok(None);
+    };
+    let path = format!("{path}.{key}");
+    if rate.0 == 0 {
+        let why = "a service flow at rate 0 carries nothing: expected a rate above zero";
+        return Err(ScenarioError::invalid(path, why));
+    }
+    check_rate(&path, rate)?;
+    match settings.rate.given() {
+        Some((aggregate, aggregate_path)) if rate > *aggregate => {
+            let why = format!(
+                "expected at most the rate of the aggregate, {aggregate} ({aggregate_path}), found {rate}"
+            );
+            Err(ScenarioError::invalid(path, why))
+        }
+        _ => Ok(Some(rate)),
+    }
+}
+
+fn weight(path: &str, written: &LowLatencyTable) -> Result<u8, ScenarioError> {
+    let weight = written.weight.unwrap_or(230);
+    match u8::try_from(weight) {
+        Ok(weight) if weight > 0 => Ok(weight),
+        _ => {
+            let why = format!(
+                "expected a scheduling weight from 1 to 255, the 256ths that the low-latency flow gets, found {weight}"
+            );
+            Err(ScenarioError::invalid(format!("{path}.weight"), why))
+        }
+    }
+}
+
+/// The coupling factor in tenths.
+fn coupling(path: &str, written: &LowLatencyTable) -> Result<u8, ScenarioError> {
+    let coupling = written.coupling.unwrap_or(2.0);
+    let tenths = (coupling * 10.0).round();
+    let is_in_tenths = (coupling * 10.0 - tenths).abs() < 1e-6;
+    if is_in_tenths && (0.0..=255.0).contains(&tenths) {
+        return Ok(tenths as u8);
+    }
+    let why = format!(
+        "expected a coupling factor from 0.1 to 25.5 in tenths, or 0 for no coupling, found {coupling}"
+    );
+    Err(ScenarioError::invalid(format!("{path}.coupling"), why))
+}
+
+/// The configuration of the low-latency queue, without its size.
+fn queue(path: &str, written: &LowLatencyTable) -> Result<immediate_aqm::Config, ScenarioError> {
+    let default = match written.preset {
+        Preset::Current => immediate_aqm::Config::default(),
+        // DOCS-QOS3-MIB, February 2019: a minimum threshold of 475 us, and a range of 2^19 ns.
+        Preset::In2019 => immediate_aqm::Config {
+            maximum_threshold: Duration::from_nanos(475_000 + (1 << 19)),
+            ..immediate_aqm::Config::default()
+        },
+    };
+    let maximum_threshold = written
+        .maximum_threshold
+        .unwrap_or(default.maximum_threshold);
+    if maximum_threshold == Duration::ZERO || maximum_threshold > LONGEST {
+        let why =
+            format!("expected a delay above zero and up to {LONGEST}, found {maximum_threshold}");
+        let path = format!("{path}.maximum_threshold");
+        return Err(ScenarioError::invalid(path, why));
+    }
+    let range_exponent = match written.range_exponent {
+        None => default.range_exponent,
+        Some(exponent) if (0..=MOST_RANGE_EXPONENT).contains(&exponent) => exponent as u8,
+        Some(exponent) => {
+            let why =
+                format!("expected an exponent from 0 to {MOST_RANGE_EXPONENT}, found {exponent}");
+            return Err(ScenarioError::invalid(
+                format!("{path}.range_exponent"),
+                why,
+            ));
+        }
+    };
+    Ok(immediate_aqm::Config {
+        limit: None,
+        maximum_threshold,
+        range_exponent,
+        estimator: written.estimator,
+        protection: protection(path, written)?,
+    })
+}
+
+fn protection(path: &str, written: &LowLatencyTable) -> Result<Option<Protection>, ScenarioError> {
+    let path = format!("{path}.queue_protection");
+    let table = match &written.queue_protection {
+        Some(QueueProtection::Enabled(false)) => return Ok(None),
+        Some(QueueProtection::Table(table)) => table.clone(),
+        Some(QueueProtection::Enabled(true)) | None => ProtectionTable::default(),
+    };
+    let default = match written.preset {
+        Preset::Current => Protection {
+            latency_threshold: None,
+            score_threshold: Duration::from_millis(4),
+            drain_exponent: 19,
+        },
+        Preset::In2019 => Protection {
+            latency_threshold: Some(Duration::from_millis(1)),
+            score_threshold: Duration::from_millis(2),
+            drain_exponent: 17,
+        },
+    };
+    let thresholds = [
+        ("latency_threshold", table.latency_threshold),
+        ("score_threshold", table.score_threshold),
+    ];
+    for (key, threshold) in thresholds {
+        if let Some(threshold) = threshold.filter(|one| *one == Duration::ZERO || *one > LONGEST) {
+            let why = format!("expected a time above zero and up to {LONGEST}, found {threshold}");
+            return Err(ScenarioError::invalid(format!("{path}.{key}"), why));
+        }
+    }
+    let drain_exponent = match table.drain_exponent {
+        None => default.drain_exponent,
+        Some(exponent) if (1..=MOST_DRAIN_EXPONENT).contains(&exponent) => exponent as u8,
+        Some(exponent) => {
+            let why =
+                format!("expected an exponent from 1 to {MOST_DRAIN_EXPONENT}, found {exponent}");
+            return Err(ScenarioError::invalid(
+                format!("{path}.drain_exponent"),
+                why,
+            ));
+        }
+    };
+    Ok(table.enabled.unwrap_or(true).then(|| Protection {
+        latency_threshold: table.latency_threshold.or(default.latency_threshold),
+        score_threshold: table.score_threshold.unwrap_or(default.score_threshold),
+        drain_exponent,
+    }))
+}
+
+/// The smallest default size of a low-latency queue: 20 frames.
+const LEAST_DEFAULT: u64 = 20 * FRAME;
+
+/// The size of the low-latency queue: what is written, unless the CMTS drops it; else what the
+/// aggregate's rate carries in 10 ms, and at least 20 frames.
+fn limit(plan: &AggregatePlan, channel: Channel<'_>) -> Result<Limit, ScenarioError> {
+    let path = format!("{}.limit", plan.path);
+    let written = plan.written.limit;
+    if let Some(limit) = written {
+        let at = nominal(plan.low_rate, plan.limits.sustained, channel);
+        match BacklogLimit::at_rate(limit, at) {
+            BacklogLimit::Packets(_) => {
+                let why = format!("expected a size or a time, found \"{limit}\"");
+                return Err(ScenarioError::invalid(path, why));
+            }
+            BacklogLimit::Bytes(bytes) if bytes < FRAME => {
+                let at_rate = match limit {
+                    Limit::Time(_) => format!(" ({bytes} B at {at})"),
+                    _ => String::new(),
+                };
+                let why = format!(
+                    "expected room for one frame at least ({FRAME} B), found \"{limit}\"{at_rate}"
+                );
+                return Err(ScenarioError::invalid(path, why));
+            }
+            BacklogLimit::Bytes(_) | BacklogLimit::Unlimited => {}
+        }
+    }
+    let aggregate = plan.limits.sustained.unwrap_or(Rate(0));
+    let bytes = aggregate.bytes_in(Duration::from_millis(10));
+    let default = Limit::Bytes(ByteCount(bytes.max(LEAST_DEFAULT)));
+    let is_dropped = channel.default_buffer.is_some();
+    Ok(written.filter(|_| !is_dropped).unwrap_or(default))
+}
+
+/// The rate that a flow of an aggregate can have at most: its own, the aggregate's, the channel's.
+pub(in crate::scenario::cable::service_flow) fn nominal(
+    own: Option<Rate>,
+    aggregate: Option<Rate>,
+    channel: Channel<'_>,
+) -> Rate {
+    [own, aggregate]
+        .into_iter()
+        .flatten()
+        .fold(channel.rate, Rate::min)
+}
+
+/// A flow of an aggregate asks for its grants.
+fn refuse_unsolicited(
+    scheduling: &Setting<crate::named::Named<Scheduling>>,
+    direction: OneWay,
+) -> Result<(), ScenarioError> {
+    match scheduling.given() {
+        Some((kind, path)) if direction == OneWay::Up && !is_elastic(direction, &kind.0) => {
+            let why = format!(
+                "a service flow of an aggregate with low latency shares its rate: expected best_effort, nrtps or pgs, found {}",
+                kind.0.name()
+            );
+            Err(ScenarioError::invalid(path, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The low-latency flow that belongs to a classic flow, if that is part of an aggregate.
+pub(in crate::scenario::cable) fn low_latency_plan(
+    classic: &FlowPlan,
+    channel: Channel<'_>,
+) -> Result<Option<FlowPlan>, ScenarioError> {
+    let Some(Membership { aggregate, .. }) = &classic.aggregate else {
+        return Ok(None);
+    };
+    let path = aggregate.path.as_str();
+    let settings = settings(aggregate);
+    refuse_unsolicited(&settings.scheduling, channel.direction)?;
+    if channel.direction == OneWay::Down
+        && let Some((_, path)) = settings.request_policy.given()
+    {
+        let why = "request policies are for the upstream: a downstream flow is given its packets";
+        return Err(ScenarioError::invalid(path, why));
+    }
+    let qos = Qos {
+        priority: classic.qos.priority,
+        ..plan::qos(&settings, channel, aggregate.low_rate)?
+    };
+    let rate = nominal(aggregate.low_rate, aggregate.limits.sustained, channel);
+    let is_aqm_disabled = aggregate.written.aqm_disabled || channel.is_aqm_disabled;
+    let queue = if is_aqm_disabled {
+        let limit = aggregate.queue.limit.expect("the plan has written it out");
+        QueueConfig::DropTail(drop_tail::Config { limit })
+    } else {
+        QueueConfig::ImmediateAqm(aggregate.queue.clone())
+    };
+    (queue.check(rate, Rng::for_path(0, path))).map_err(|why| ScenarioError::invalid(path, why))?;
+    Ok(Some(FlowPlan {
+        name: flow_name(channel.direction).to_owned(),
+        limits: own_limits(aggregate.low_rate),
+        rate,
+        qos,
+        dequeue_at: classic.dequeue_at,
+        queue,
+        ack_acceleration: AckAcceleration::Off,
+        latency_histogram: plan::latency_histogram(&settings)?,
+        exists_at_start: true,
+        is_buffer_dropped: channel.default_buffer.is_some(),
+        is_modem_aqm_disabled: channel.is_aqm_disabled,
+        rules: rules(aggregate)?,
+        aggregate: Some(Membership {
+            role: Role::LowLatency,
+            aggregate: aggregate.clone(),
+        }),
+        settings,
+    }))
+}
+
+/// The keys of the low-latency flow as settings of a service flow.
+fn settings(aggregate: &AggregatePlan) -> Settings {
+    let written = &aggregate.written;
+    let keys = Keys {
+        rate: written.rate,
+        scheduling: written.scheduling.clone(),
+        request_policy: written.request_policy,
+        aqm_disabled: Some(written.aqm_disabled),
+        latency_histogram: written.latency_histogram.clone(),
+        ..Keys::default()
+    };
+    let mut settings = Settings::new(&aggregate.path, keys);
+    // What its queue is stands in the same table.
+    settings.queue.path.clone_from(&aggregate.path);
+    settings
+}
+
+/// The classifiers of the low-latency flow.
+fn rules(aggregate: &AggregatePlan) -> Result<Vec<RulePlan>, ScenarioError> {
+    let written = &aggregate.written.classifiers;
+    if !written.is_empty() {
+        return rule_plans(&aggregate.path, written);
+    }
+    let dscp = |dscp: u8| Classifier {
+        dscp: Some(Span::of(dscp)),
+        ..Classifier::default()
+    };
+    let is_l4s = Classifier {
+        tos: Some(TypeOfService {
+            low: 1,
+            high: 1,
+            mask: 1,
+        }),
+        ..Classifier::default()
+    };
+    let rules = [is_l4s, dscp(NQB), dscp(EF)].into_iter().enumerate();
+    let rule = |(index, classifier)| RulePlan {
+        path: format!("{}.match[{index}]", aggregate.path),
+        classifier,
+        is_default: true,
+    };
+    Ok(rules.map(rule).collect())
+}
+
+/// DSCP of non-queue-building traffic (RFC 9956).
+const NQB: u8 = 45;
+/// DSCP of expedited forwarding (RFC 3246).
+const EF: u8 = 46;
