@@ -57,9 +57,8 @@ def pair(
     mic: bytes = EXTENDED,
 ) -> bytes:
     """A file with the pair."""
-    return build(
-        *settings, mic, by, of or low(), aggregate() if joins is None else joins, up=CLASSIC
-    )
+    up = CLASSIC + (of or low())
+    return build(*settings, mic, by, aggregate() if joins is None else joins, up=up)
 
 
 def find(data: bytes, rule: str, secret: bytes | None = SECRET) -> list[Finding]:
@@ -172,7 +171,7 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "aqm_ignored", "note", "24.40.2", build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1), u8(2, 10)))),
     ),
     "latency target beside the immediate AQM": (
-        "aqm_ignored", "warning", "24[1].40.2", pair(of=low(tlv(40, u8(2, 10)))),
+        "aqm_ignored", "warning", "24[2].40.2", pair(of=low(tlv(40, u8(2, 10)))),
     ),
     "histogram edges that do not ascend": (
         "histogram_edges", "error", "24.40.6",
@@ -246,7 +245,7 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "low_latency_flow", "error", "70.42.1", pair(joins=aggregate(names=7)),
     ),
     "low-latency flow of no aggregate": (
-        "low_latency_flow", "error", "24[1].36", pair(of=low(to=None)),
+        "low_latency_flow", "error", "24[2].36", pair(of=low(to=None)),
     ),
     "aggregate that the CMTS does not get": (
         "not_told_to_cmts", "warning", "70", pair(mic=b""),
@@ -266,19 +265,19 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "rate_absent", "warning", "24.8", build(up=flow(24, buffer(62_500), rate=None)),
     ),
     "low-latency flow without a classifier": (
-        "low_latency_classifier", "warning", "24[1]", pair(by=b""),
+        "low_latency_classifier", "warning", "24[2]", pair(by=b""),
     ),
     "low-latency flow without L4S": (
         "low_latency_classifier", "note", "22", pair(by=classifier(22, 1, 2, tlv(9, tlv(1, b"\xb4\xb4\xfc")))),
     ),
     "PIE on the low-latency flow": (
-        "aqm_algorithm", "warning", "24[1].40.3", pair(of=low(tlv(40, u8(3, 1)))),
+        "aqm_algorithm", "warning", "24[2].40.3", pair(of=low(tlv(40, u8(3, 1)))),
     ),
     "immediate AQM on an ordinary flow": (
         "aqm_algorithm", "warning", "24.40.3", build(up=flow(24, buffer(62_500), tlv(40, u8(3, 2)))),
     ),
     "maximum threshold below the floor": (
-        "threshold_floor", "warning", "24[1].40.4", pair(of=low(tlv(40, u16(4, 1000)))),
+        "threshold_floor", "warning", "24[2].40.4", pair(of=low(tlv(40, u16(4, 1000)))),
     ),
     "queue protection off": (
         "queue_protection", "warning", "70.42.7", pair(joins=aggregate(u8(7, 0))),
@@ -291,6 +290,37 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
     ),
     "coupling factor of an old table": (
         "coupling_weak", "warning", "70.42.5", pair(joins=aggregate(u8(5, 1))),
+    ),
+    "a classic flow without an AQM": (
+        "coupling_off", "warning", "76", pair(u8(76, 1)),
+    ),
+    "a weight of nothing": (
+        "scheduling_weight", "error", "70.42.6", pair(joins=aggregate(u8(6, 0))),
+    ),
+    "a weight below one half": (
+        "scheduling_weight", "warning", "70.42.6", pair(joins=aggregate(u8(6, 26))),
+    ),
+    "low-latency flow before the classic one": (
+        "low_latency_primary", "warning", "24[1]", build(EXTENDED, L4S, low(), aggregate(), up=CLASSIC),
+    ),
+    "low latency without a rate": (
+        "low_latency_rate", "warning", "70.8",
+        pair(of=flow(24, u16(36, 5), reference=2, rate=None), joins=tlv(70, u16(1, 5), tlv(42, u16(1, 2)))),
+    ),
+    "low-latency queue for no frame": (
+        "low_latency_limit", "error", "24[2].35.2", pair(of=low(buffer(2000))),
+    ),
+    "low-latency queue that drops before it marks": (
+        "low_latency_limit", "warning", "24[2].35.2", pair(of=low(buffer(6000))),
+    ),
+    "a minimum threshold of 2019 as a maximum": (
+        "defaults_2019", "warning", "24[2].40.4", pair(of=low(tlv(40, u16(4, 475)))),
+    ),
+    "a score threshold of 2019": (
+        "defaults_2019", "note", "70.42.9", pair(joins=aggregate(u16(9, 2000))),
+    ),
+    "scores that decay as in 2019": (
+        "defaults_2019", "note", "70.42.10", pair(joins=aggregate(u8(10, 17))),
     ),
     "low latency off": (
         "low_latency_off", "warning", "91", pair(u8(91, 1)),
@@ -484,7 +514,8 @@ def test_what_a_cut_file_lacks_is_not_told() -> None:
 
 
 def test_flows_that_name_one_absent_aggregate_are_one_finding() -> None:
-    data = build(EXTENDED, L4S, low(to=6), aggregate(), up=flow(24, u16(36, 6), buffer(62_500)))
+    up = flow(24, u16(36, 6), buffer(62_500)) + low(to=6)
+    data = build(EXTENDED, L4S, aggregate(), up=up)
     grave = [finding for finding in check(data, SECRET) if finding.severity != "note"]
     grave = [finding for finding in grave if not finding.rule.startswith("mic_")]
     assert [finding.rule for finding in grave] == ["aggregate_absent"]

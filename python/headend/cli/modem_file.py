@@ -43,6 +43,7 @@ def print_overview(name: str, overview: Overview) -> None:
         console.print()
         console.print(fit(console, _draw_flows(overview.flows, overview.HEADINGS)))
     _print_list(console, "", overview.delays)
+    _print_list(console, "Low latency", overview.low_latency)
     _print_list(console, "Classifiers", overview.classifiers)
     _print_list(console, "Also in the file", overview.others)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from headend.configuration.settings import IMMEDIATE, ServiceFlow, Settings
+from headend.configuration.settings import IMMEDIATE, Aggregate, ServiceFlow, Settings
 
 #: Default upstream target buffer of a classic flow without TLV 68, ms (MULPI C.1.2.17 as docsis-ns3 restates it).
 DEFAULT_BUFFER = 100
@@ -22,6 +22,10 @@ DEFAULT_EXPONENT = 19
 
 #: The largest threshold of the immediate AQM, ns.
 LARGEST_THRESHOLD = 65_535_000
+
+#: Score threshold of queue protection where the file sets none, µs; and its drain rate exponent.
+DEFAULT_SCORE = 4000
+DEFAULT_DRAIN = 19
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,27 @@ class Ramp:
     floor: float
 
 
+@dataclass(frozen=True)
+class Protection:
+    """Queue protection of an aggregate.
+
+    Parameters
+    ----------
+    is_on
+        Whether it is on.
+    latency, score
+        The thresholds, ns. Packets of a flow go to the classic queue where the queue delay is above ``latency``, and the product
+        of delay and score above that of the two thresholds.
+    drain
+        The rate at which scores decay, in bit/s of marked packets.
+    """
+
+    is_on: bool
+    latency: float
+    score: float
+    drain: float
+
+
 def find_delay(size: int, rate: int) -> float:
     """Give the time that a rate in bit/s takes for so many bytes, in ns.
 
@@ -129,8 +154,8 @@ def find_buffer(flow: ServiceFlow, settings: Settings) -> Buffer | None:
     """Find the buffer of a flow.
 
     A device chooses a size within minimum and maximum that is near the target. Where the file sets no target, an upstream flow
-    has the default of TLV 68 at the larger of its sustained and its peak rate, a low-latency one 10 ms at the rate of its
-    aggregate. The specification has no default for downstream flows.
+    has the default of TLV 68 at the larger of its sustained and its peak rate, or at that of its aggregate without either; a
+    low-latency one has 10 ms at the rate of its aggregate. The specification has no default for downstream flows.
 
     Returns
     -------
@@ -144,7 +169,7 @@ def find_buffer(flow: ServiceFlow, settings: Settings) -> Buffer | None:
     path: str | None
     if target and target.value:
         size, path = target.value, target.path
-    elif (chosen := _find_default(flow, settings, rate, fastest)) is not None:
+    elif (chosen := _find_default(flow, settings, rate)) is not None:
         size, path = chosen
     else:
         least = flow.minimum_buffer
@@ -201,6 +226,39 @@ def find_ramp(flow: ServiceFlow, settings: Settings) -> Ramp:
     return Ramp(low, min(low + width, LARGEST_THRESHOLD), floor)
 
 
+def find_protection(aggregate: Aggregate, flow: ServiceFlow, settings: Settings) -> Protection:
+    """Compute the thresholds of an aggregate's queue protection (MULPI Annex P as docsis-ns3 restates it).
+
+    Parameters
+    ----------
+    aggregate, flow
+        The aggregate and its low-latency flow.
+    settings
+        All settings of the file.
+    """
+    enabled, latency = aggregate.protection, aggregate.protection_threshold
+    score, exponent = aggregate.protection_score, aggregate.drain_exponent
+    return Protection(
+        is_on=enabled is None or bool(enabled.value & 1),
+        latency=1e3 * latency.value
+        if latency and latency.value
+        else find_ramp(flow, settings).high,
+        score=1e3 * (score.value if score else DEFAULT_SCORE),
+        drain=find_drain(exponent.value if exponent else DEFAULT_DRAIN),
+    )
+
+
+def find_drain(exponent: int) -> float:
+    """Give the rate at which scores decay, in bit/s: 2 to the power of the exponent, in 2^30ths of a byte per ns.
+
+    Examples
+    --------
+    >>> round(find_drain(19))
+    3906250
+    """
+    return 8e9 * 2.0 ** (min(exponent, 63) - 30)
+
+
 def _find_fastest(flow: ServiceFlow, settings: Settings) -> int | None:
     """Give the larger of the sustained and the peak rate of a flow, or of its aggregate where it has none of its own."""
     aggregate = settings.find_aggregate(flow)
@@ -208,13 +266,13 @@ def _find_fastest(flow: ServiceFlow, settings: Settings) -> int | None:
 
 
 def _find_default(
-    flow: ServiceFlow, settings: Settings, rate: int | None, fastest: int | None
+    flow: ServiceFlow, settings: Settings, rate: int | None
 ) -> tuple[int, str | None] | None:
     """Give the default size of an upstream buffer without a target, in bytes, and the TLV that sets it, if one does."""
-    if flow.direction != "up" or not rate or not fastest:
+    if flow.direction != "up" or not rate:
         return None
     if settings.is_low_latency(flow):
         return max(find_size(10e6, rate), 20 * LARGEST_FRAME), None
     default = settings.default_buffer
     time = 1e6 * (default.value if default else DEFAULT_BUFFER)
-    return find_size(time, fastest), default.path if default else None
+    return find_size(time, flow.fastest or rate), default.path if default else None

@@ -13,8 +13,22 @@ from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
 from headend.configuration.classifying import CLASSIFIERS, Classifier
-from headend.configuration.delay import Buffer, find_aqm, find_buffer
+from headend.configuration.delay import (
+    Buffer,
+    find_aqm,
+    find_buffer,
+    find_protection,
+    find_ramp,
+    is_immediate_aqm,
+)
 from headend.configuration.document import END, PAD, Document, Tlv, read_document
+from headend.configuration.low_latency import (
+    find_coupling,
+    tell_aggregate,
+    tell_protection,
+    tell_ramp,
+    tell_weight,
+)
 from headend.configuration.settings import (
     AGGREGATES,
     FLOWS,
@@ -195,6 +209,25 @@ def _compare_flow(
         )
         yield _close(Change("buffer", now.path, ""), text)
     yield from _compare_aqm(was, now, before, after)
+    yield from _compare_ramp(was, now, before, after)
+
+
+def _compare_ramp(
+    was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
+) -> Iterator[Change]:
+    """Describe the effect on the marks of a low-latency flow: of its thresholds, its rate, or that of its aggregate."""
+    if not (is_immediate_aqm(was, before) and is_immediate_aqm(now, after)):
+        return
+    if "off" in (find_aqm(was, before).state, find_aqm(now, after).state):
+        return
+    ramps = [find_ramp(was, before), find_ramp(now, after)]
+    old, new = map(tell_ramp, ramps)
+    if old != new:
+        threshold = now.maximum_threshold or now.ramp_exponent
+        path = threshold.path if threshold else now.path
+        earlier = f"{write_time(ramps[0].low)} and {write_time(ramps[0].high)}"
+        text = f"{capitalise(now.name)}: {new}; before from {earlier} on."
+        yield Change("aqm", path, text, old, new)
 
 
 def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | None) -> int | None:
@@ -246,6 +279,8 @@ def _compare_aggregates(before: Settings, after: Settings) -> Iterator[Change]:
         for was, now in _match(olds, news):
             if was is None and now is not None:
                 text = f"{capitalise(now.name)} is new (TLV {now.path})."
+                if told := tell_aggregate(now, after):
+                    text = f"{text} {told}"
                 yield Change("low_latency", now.path, text, None, now.name)
             elif now is None and was is not None:
                 text = f"{capitalise(was.name)} is gone (TLV {was.path} of the old file)."
@@ -253,7 +288,31 @@ def _compare_aggregates(before: Settings, after: Settings) -> Iterator[Change]:
             elif was is not None and now is not None:
                 for change in _compare_bundle(was, now):
                     kind: Kind = "low_latency" if change.kind == "setting" else change.kind
-                    yield _close(Change(kind, change.path, "", change.old, change.new), change.text)
+                    own = Change(kind, change.path, "", change.old, change.new)
+                    effect = _tell_low_latency(change, (was, before), (now, after))
+                    yield _close(own, f"{change.text}: {effect}" if effect else change.text)
+
+
+def _tell_low_latency(
+    change: Change, old: tuple[Aggregate, Settings], new: tuple[Aggregate, Settings]
+) -> str | None:
+    """Describe the effect of a change of low-latency encodings (42.5 to 42.10), as a clause; None of any other change."""
+    path = change.path or ""
+    number = path.rpartition(".42.")[2]
+    if number == "6":
+        return tell_weight(*new)
+    if number == "5":
+        factors = [find_coupling(one) / 10 for one, _ in (old, new)]
+        if not factors[1]:
+            return "the classic flow's AQM no longer marks low-latency packets, which take the rate from classic flows"
+        return (
+            f"a low-latency packet is marked with {factors[1]:g} times the base probability of the classic flow's AQM, before"
+            f" {factors[0]:g} times"
+        )
+    if number in ("7", "8", "9", "10"):
+        low = new[1].find_low(new[0])
+        return tell_protection(find_protection(new[0], low, new[1])) if low else None
+    return None
 
 
 def _compare_classifiers(before: Settings, after: Settings) -> Iterator[Change]:

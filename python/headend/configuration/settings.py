@@ -266,6 +266,16 @@ class Aggregate(Bundle):
         return self._read(1)
 
     @cached_property
+    def classic_class(self) -> Tlv | None:
+        """The service class of the classic flow (.42.3)."""
+        return self.tlv.get(42, 3)
+
+    @cached_property
+    def low_latency_class(self) -> Tlv | None:
+        """The service class of the low-latency flow (.42.4)."""
+        return self.tlv.get(42, 4)
+
+    @cached_property
     def coupling(self) -> Setting | None:
         """AQM coupling factor (.42.5), tenths."""
         return self._read(5)
@@ -284,6 +294,16 @@ class Aggregate(Bundle):
     def protection_threshold(self) -> Setting | None:
         """Latency threshold of queue protection (.42.8), µs."""
         return self._read(8)
+
+    @cached_property
+    def protection_score(self) -> Setting | None:
+        """Score threshold of queue protection (.42.9), µs."""
+        return self._read(9)
+
+    @cached_property
+    def drain_exponent(self) -> Setting | None:
+        """Drain rate exponent of queue protection (.42.10)."""
+        return self._read(10)
 
     def _read(self, number: int) -> Setting | None:
         return read_setting(self.tlv.get(42, number))
@@ -333,6 +353,11 @@ class Settings:
         """Whether the modem runs no AQM at all (76)."""
         return read_setting(self.document.get(76))
 
+    @cached_property
+    def low_latency_disabled(self) -> Setting | None:
+        """Whether low latency is off for all aggregates (91): not 0."""
+        return read_setting(self.document.get(91))
+
     def list_flows(self, direction: str) -> list[ServiceFlow]:
         """Give the service flows of a direction."""
         return [flow for flow in self.flows if flow.direction == direction]
@@ -351,17 +376,43 @@ class Settings:
         """Whether a flow is the low-latency one of an aggregate."""
         return self._find_naming(flow) is not None
 
+    def find_low(self, aggregate: Aggregate) -> ServiceFlow | None:
+        """Find the low-latency flow of an aggregate.
+
+        An aggregate with low latency that names none (.42.1) has the flow that names it, where that is one besides the first flow
+        of the direction.
+        """
+        if named := aggregate.low_latency_reference:
+            return self.find_flow(aggregate.direction, named.value)
+        if aggregate.low_latency is None or aggregate.low_latency_class:
+            return None
+        primary = next(iter(self.list_flows(aggregate.direction)), None)
+        found = [flow for flow in self.list_members(aggregate) if flow is not primary]
+        return found[0] if len(found) == 1 else None
+
+    def find_classic(self, aggregate: Aggregate) -> ServiceFlow | None:
+        """Find the classic flow of an aggregate with low latency: the one that names it and is not the low-latency flow."""
+        low = self.find_low(aggregate)
+        found = [flow for flow in self.list_members(aggregate) if flow is not low]
+        return found[0] if aggregate.low_latency and len(found) == 1 else None
+
+    def list_members(self, aggregate: Aggregate) -> list[ServiceFlow]:
+        """Give the flows that name an aggregate."""
+        own = aggregate.reference
+        return [
+            flow
+            for flow in self.list_flows(aggregate.direction)
+            if own and flow.aggregate_reference and flow.aggregate_reference.value == own.value
+        ]
+
     def list_low_latency(self) -> Iterator[tuple[Aggregate, ServiceFlow]]:
-        """Give each aggregate that names a low-latency flow of the file, with that flow."""
+        """Give each aggregate with a low-latency flow that is in the file, with that flow."""
         for aggregate in self.aggregates:
-            named = aggregate.low_latency_reference
-            flow = self.find_flow(aggregate.direction, named.value) if named else None
-            if flow:
+            if flow := self.find_low(aggregate):
                 yield aggregate, flow
 
     def _find_naming(self, flow: ServiceFlow) -> Aggregate | None:
-        own = flow.reference
-        return self._aggregates_by_flow.get((flow.direction, own.value)) if own else None
+        return self._aggregates_by_flow.get(flow.path)
 
     @cached_property
     def _flows_by_reference(self) -> dict[tuple[str, int], ServiceFlow]:
@@ -380,12 +431,11 @@ class Settings:
         return found
 
     @cached_property
-    def _aggregates_by_flow(self) -> dict[tuple[str, int], Aggregate]:
-        """Aggregates by the low-latency flow that they name."""
-        found: dict[tuple[str, int], Aggregate] = {}
-        for aggregate in self.aggregates:
-            if named := aggregate.low_latency_reference:
-                found.setdefault((aggregate.direction, named.value), aggregate)
+    def _aggregates_by_flow(self) -> dict[str, Aggregate]:
+        """Aggregates by the path of their low-latency flow."""
+        found: dict[str, Aggregate] = {}
+        for aggregate, flow in self.list_low_latency():
+            found.setdefault(flow.path, aggregate)
         return found
 
 

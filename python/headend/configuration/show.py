@@ -11,6 +11,7 @@ from typing import Any
 from headend.configuration.delay import Aqm, Buffer, find_aqm, find_buffer
 from headend.configuration.document import END, PAD, Document, Tlv, read_document
 from headend.configuration.integrity import Mic, verify
+from headend.configuration.low_latency import tell_aggregate
 from headend.configuration.settings import (
     AGGREGATES,
     FLOWS,
@@ -107,6 +108,8 @@ class Overview:
         Its service flows and aggregates.
     delays
         A sentence for each service flow whose delay is known.
+    low_latency
+        Sentences for each aggregate with a low-latency flow: what its settings do.
     classifiers
         A sentence for each classifier.
     others
@@ -119,6 +122,7 @@ class Overview:
     mics: tuple[Mic, ...]
     flows: tuple[FlowRow, ...]
     delays: tuple[str, ...]
+    low_latency: tuple[str, ...]
     classifiers: tuple[str, ...]
     others: tuple[str, ...]
 
@@ -149,6 +153,7 @@ class Overview:
             "mics": [mic.to_json() for mic in self.mics],
             "flows": [asdict(row) for row in self.flows],
             "delays": list(self.delays),
+            "low_latency": list(self.low_latency),
             "classifiers": list(self.classifiers),
             "others": list(self.others),
         }
@@ -167,6 +172,7 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
     document = read_document(data)
     settings = read_settings(document)
     flows = settings.flows[:MOST_LISTED]
+    aggregates = settings.aggregates[:MOST_LISTED]
     return Overview(
         kind=document.kind,
         title=f"{capitalise(KINDS.get(document.kind, document.kind))}, {write_size(document.size)}"
@@ -175,9 +181,14 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
         mics=verify(data, secret) if document.is_modem else (),
         flows=(
             *(_draw_flow(flow, settings) for flow in flows),
-            *map(_draw_aggregate, settings.aggregates[:MOST_LISTED]),
+            *map(_draw_aggregate, aggregates),
         ),
         delays=tuple(told for flow in flows if (told := tell_delay(flow, settings)) is not None),
+        low_latency=tuple(
+            f"{capitalise(one.name)}: {told}"
+            for one in aggregates
+            if (told := tell_aggregate(one, settings)) is not None
+        ),
         classifiers=tuple(
             f"{capitalise(one.name)}: {one.describe()}"
             for one in settings.classifiers[:MOST_LISTED]

@@ -1,13 +1,24 @@
-"""Rules on low latency: references of aggregates and flows, classifiers, thresholds, and settings that the CMTS does not get."""
+"""Rules on low latency: references of aggregates and flows, classifiers, weights, thresholds, and settings that the CMTS does not get."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from headend.configuration.classifying import L4S
-from headend.configuration.delay import find_ramp, find_rate
+from headend.configuration.delay import (
+    DEFAULT_DRAIN,
+    DEFAULT_SCORE,
+    LARGEST_FRAME,
+    find_aqm,
+    find_delay,
+    find_drain,
+    find_ramp,
+    find_rate,
+    find_size,
+)
 from headend.configuration.document import Tlv
 from headend.configuration.finding import Finding, Rule
+from headend.configuration.low_latency import DEFAULT_COUPLING, DEFAULT_WEIGHT, PARTS
 from headend.configuration.settings import (
     AGGREGATES,
     IMMEDIATE,
@@ -17,15 +28,26 @@ from headend.configuration.settings import (
     Settings,
 )
 from headend.configuration.table import find_name
-from headend.configuration.words import DIRECTIONS, write_name, write_rate, write_time
+from headend.configuration.words import (
+    DIRECTIONS,
+    write_name,
+    write_rate,
+    write_size,
+    write_time,
+)
+from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
 #: A coupling factor below this, half of the default, is weak (tenths). A file made by an earlier table has an exponent here, with
 #: the default 1.
 LEAST_COUPLING = 10
 
-#: The default coupling factor (tenths).
-DEFAULT_COUPLING = 20
+#: A low-latency queue accepts packets while it holds less than its limit less this frame; and its default limit, B.
+LEAST_LIMIT, DEFAULT_LIMIT = LARGEST_FRAME, 20 * LARGEST_FRAME
+
+#: The defaults of DOCS-QOS3-MIB in February 2019: the ramp's lower threshold and the latency threshold of queue protection, µs, its
+#: score threshold, µs, and its drain rate exponent. The table called the lower threshold a minimum, and calls it a maximum today.
+THRESHOLD_2019, LATENCY_2019, SCORE_2019, DRAIN_2019 = 475, 1000, 2000, 17
 
 #: Types that the CMTS MIC covers in a file without an extended one (docs/reference/modem-file.md names them).
 COVERED = frozenset(
@@ -272,7 +294,8 @@ def threshold_is_below_floor(settings: Settings) -> Iterator[Finding]:
     for _, flow in settings.list_low_latency():
         most = flow.maximum_threshold
         rate = find_rate(flow, settings)
-        if not most or not most.value or not rate:
+        # `defaults_are_of_2019` says what to do.
+        if not most or most.value in (0, THRESHOLD_2019) or not rate:
             continue
         ramp = find_ramp(flow, settings)
         if most.value * 1e3 < ramp.floor:
@@ -345,6 +368,168 @@ def coupling_is_weak(settings: Settings) -> Iterator[Finding]:
                 f"Set {coupling.path} to {DEFAULT_COUPLING}, or leave it out.",
                 "RFC 9332; DOCS-QOS3-MIB",
             )
+
+
+def weight_is_zero(settings: Settings) -> Iterator[Finding]:
+    """Find a scheduling weight of 0, and one that leaves the low-latency flow less than half of the rate."""
+    for aggregate in settings.aggregates:
+        weight = aggregate.weight
+        if weight is None or weight.value >= PARTS // 2:
+            continue
+        yield Finding(
+            "warning" if weight.value else "error",
+            "scheduling_weight",
+            weight.path,
+            f"The scheduling weight of the {aggregate.name} is {weight.value} of {PARTS}: while the classic flow has packets, the"
+            + (
+                f" low-latency flow gets {weight.value / PARTS:.0%} of the rate.".replace("%", " %")
+                if weight.value
+                else " low-latency flow gets nothing. The weight is a number from 1 to 255."
+            ),
+            f"Set {weight.path} to {DEFAULT_WEIGHT}, or leave it out.",
+            _MIB,
+        )
+
+
+def primary_is_low_latency(settings: Settings) -> Iterator[Finding]:
+    """Find a low-latency flow that is the first of its direction, and so gets the packets that no classifier matches."""
+    for aggregate, flow in settings.list_low_latency():
+        if flow is not settings.list_flows(flow.direction)[0]:
+            continue
+        number = _FLOW[flow.direction]
+        yield Finding(
+            "warning",
+            "low_latency_primary",
+            flow.path,
+            f"The low-latency {flow.name} is the first {DIRECTIONS[flow.direction]} flow of the file, the primary one: it gets all"
+            " packets that no classifier matches, among them those of ordinary senders, which ignore its marks and fill its queue.",
+            f"Put the classic flow of the {aggregate.name} before it, as the first TLV {number}.",
+            "MULPI C.2.2.7; RFC 9957",
+        )
+
+
+def low_latency_has_no_rate(settings: Settings) -> Iterator[Finding]:
+    """Find a low-latency flow that nothing limits: its delay counts as 0."""
+    for aggregate, flow in settings.list_low_latency():
+        # A profile or class at the CMTS may have a rate.
+        if find_rate(flow, settings) or aggregate.service_class or flow.service_class:
+            continue
+        yield Finding(
+            "warning",
+            "low_latency_rate",
+            f"{aggregate.path}.8",
+            f"Neither the {aggregate.name} nor its low-latency {flow.name} has a rate. The delay of the low-latency queue is"
+            " computed from the rate and counts as 0 without one: no packet is marked, and queue protection never acts.",
+            f"Set {aggregate.path}.8 to the rate of the tier.",
+            f"{_MIB}: delay = 8 · bytes / rate",
+        )
+
+
+def limit_is_too_low(settings: Settings) -> Iterator[Finding]:
+    """Find a low-latency queue that holds no frame, or drops before it marks every packet."""
+    for _, flow in settings.list_low_latency():
+        target = flow.target_buffer
+        rate = find_rate(flow, settings)
+        if not target or not target.value:
+            continue
+        room = target.value - LEAST_LIMIT
+        if room <= 0:
+            yield Finding(
+                "error",
+                "low_latency_limit",
+                target.path,
+                f"The target buffer of the low-latency {flow.name} is {write_size(target.value)}. The queue accepts packets while it"
+                f" holds less than that minus a frame of {write_size(LARGEST_FRAME)}: it accepts none.",
+                f"Set {target.path} to at least {write_size(DEFAULT_LIMIT)}, or leave it out.",
+                "docsis-ns3",
+            )
+        elif rate and find_aqm(flow, settings).state != "off":
+            ramp = find_ramp(flow, settings)
+            if find_delay(room, rate) >= ramp.high:
+                continue
+            needed = LEAST_LIMIT + find_size(2 * ramp.high, rate)
+            yield Finding(
+                "warning",
+                "low_latency_limit",
+                target.path,
+                f"The target buffer of the low-latency {flow.name} is {write_size(target.value)}. The queue drops packets from"
+                f" {write_size(room)} on, which is {write_time(find_delay(room, rate))} at {write_rate(rate)}, before its AQM marks"
+                f" every packet, from {write_time(ramp.high)} on.",
+                f"Set {target.path} to at least {write_size(max(needed, DEFAULT_LIMIT))}, or leave it out.",
+                "docsis-ns3",
+            )
+
+
+def coupling_has_no_source(settings: Settings) -> Iterator[Finding]:
+    """Find a classic flow without DOCSIS-PIE, which has no probability to couple."""
+    for aggregate in settings.aggregates:
+        classic = settings.find_classic(aggregate)
+        coupling = aggregate.coupling
+        if classic is None or settings.find_low(aggregate) is None:
+            continue
+        aqm = find_aqm(classic, settings)
+        if aqm.state != "off" or (coupling and not coupling.value):
+            continue
+        yield Finding(
+            "warning",
+            "coupling_off",
+            aqm.paths[0],
+            f"The AQM of the classic {classic.name} is off ({' and '.join(aqm.paths)}), so that the AQM of the {aggregate.name} has"
+            " nothing to couple: low-latency flows do not slow down for classic ones.",
+            f"Set {' and '.join(aqm.paths)} to 0, or leave {'it' if len(aqm.paths) == 1 else 'them'} out.",
+            "RFC 9332; DOCS-QOS3-MIB",
+        )
+
+
+def defaults_are_of_2019(settings: Settings) -> Iterator[Finding]:
+    """Find the defaults of the first tables, which have changed since."""
+    for aggregate, flow in settings.list_low_latency():
+        most = flow.maximum_threshold
+        if most and most.value == THRESHOLD_2019 and (rate := find_rate(flow, settings)):
+            ramp = find_ramp(flow, settings)
+            yield Finding(
+                "warning",
+                "defaults_2019",
+                most.path,
+                f"The maximum threshold of the {flow.name} is {THRESHOLD_2019} µs, which was the default of the minimum threshold"
+                f" until 2019. As a maximum it makes the AQM mark from {write_time(ramp.low)} to {write_time(ramp.high)} at"
+                f" {write_rate(rate)}.",
+                f"Set {most.path} to 1000, or leave it out.",
+                "DOCS-QOS3-MIB of 2019-02-07 and 2019-05-02",
+            )
+        score, drain = aggregate.protection_score, aggregate.drain_exponent
+        latency = aggregate.protection_threshold
+        old = [
+            (setting, words)
+            for setting, number, words in (
+                (
+                    score,
+                    SCORE_2019,
+                    f"a score threshold of 2 ms (today {DEFAULT_SCORE // 1000} ms)",
+                ),
+                (
+                    drain,
+                    DRAIN_2019,
+                    f"scores that decay at {format_quantity(find_drain(DRAIN_2019), 'rate')} of marked packets (today"
+                    f" {format_quantity(find_drain(DEFAULT_DRAIN), 'rate')})",
+                ),
+            )
+            if setting and setting.value == number
+        ]
+        if not old:
+            continue
+        paths = [setting.path for setting, _ in old]
+        if latency and latency.value == LATENCY_2019:
+            paths.insert(0, latency.path)
+        yield Finding(
+            "note",
+            "defaults_2019",
+            paths[-1],
+            f"Queue protection of the {aggregate.name} has defaults of 2019: {join_names([words for _, words in old])}. Flows go to"
+            " the classic queue sooner than with today's.",
+            f"Leave {join_names(paths)} out to have today's defaults.",
+            "DOCS-QOS3-MIB of 2019-02-07; docsis-ns3",
+        )
 
 
 def low_latency_is_off(settings: Settings) -> Iterator[Finding]:
@@ -467,5 +652,11 @@ RULES: tuple[Rule, ...] = (
     threshold_is_below_floor,
     protection_is_off_or_early,
     coupling_is_weak,
+    coupling_has_no_source,
+    weight_is_zero,
+    primary_is_low_latency,
+    low_latency_has_no_rate,
+    limit_is_too_low,
+    defaults_are_of_2019,
     low_latency_is_off,
 )
