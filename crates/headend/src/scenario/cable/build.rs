@@ -84,7 +84,8 @@ pub(super) fn build(
     });
     let timing = plan.plant.downstream_timing();
     let capacity = plan.capacity[1].clone();
-    let down = Downstream::new(timing, line.down, capacity, plan.plant.token_interval);
+    let interval = plan.plant.token_interval;
+    let down = Downstream::new(timing, line.down, capacity, interval, &[]);
     DocsisLink::new(up, down, line.entrances, classifiers).with_changes(changes)
 }
 

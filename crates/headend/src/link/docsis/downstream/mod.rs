@@ -5,11 +5,17 @@
 //! the channel is free, the [scheduler](super::downstream_scheduler) selects one of the flows that
 //! may send. A flow dequeues one packet in advance, because the size of the packet decides when it
 //! may be sent.
+//!
+//! The two flows of an aggregate with low latency are [one member](flow_pair) of the scheduler.
+
+mod flow_pair;
+
+use flow_pair::{FlowPair, Place};
 
 use super::downstream_scheduler::{DownstreamScheduler, Turn};
 use super::qos::Qos;
 use super::rest::Rest;
-use super::setup::DownstreamFlow;
+use super::setup::{Aggregate, DownstreamFlow};
 use super::timing::DownstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::Context;
@@ -32,6 +38,8 @@ pub enum Wake {
     Sent,
     /// A periodic update of the queue discipline of a service flow is due.
     Update(usize),
+    /// An aggregate has the tokens of its dequeued packet.
+    Shared(usize),
 }
 
 /// A service flow at the CMTS.
@@ -47,6 +55,8 @@ struct ServiceFlow {
     /// The dequeued packet waits for tokens.
     awaits_tokens: bool,
     is_deleted: bool,
+    /// Its place in an aggregate, if it belongs to one.
+    place: Option<Box<Place>>,
 }
 
 /// The downstream of a line.
@@ -54,6 +64,8 @@ struct ServiceFlow {
 pub struct Downstream {
     timing: DownstreamTiming,
     flows: Vec<ServiceFlow>,
+    /// The aggregates with low latency.
+    pairs: Vec<FlowPair>,
     rest: Rest,
     scheduler: DownstreamScheduler,
     channel: Transmitter,
@@ -69,25 +81,38 @@ pub struct Downstream {
 }
 
 impl Downstream {
-    /// An idle downstream of these service flows. `capacity` limits the channel over time. Tokens
-    /// are added every `token_interval` (zero: continuously).
+    /// An idle downstream of these service flows and of the `aggregates` among them. `capacity`
+    /// limits the channel over time. Tokens are added every `token_interval` (zero: continuously).
     pub fn new(
         timing: DownstreamTiming,
         flows: Vec<DownstreamFlow>,
         capacity: Option<RateSchedule>,
         token_interval: Duration,
+        aggregates: &[Aggregate],
     ) -> Self {
         let schedule = capacity.unwrap_or(RateSchedule::Constant(timing.rate));
         let shares = flows
             .iter()
             .map(|flow| (flow.qos.priority, flow.qos.minimum_reserved));
+        let scheduler = DownstreamScheduler::new(shares);
+        let pairs: Vec<FlowPair> = (aggregates.iter().enumerate())
+            .map(|(index, aggregate)| {
+                let limits = [aggregate.classic, aggregate.low].map(|flow| flows[flow].limits);
+                FlowPair::new(index, aggregate, limits, token_interval)
+            })
+            .collect();
+        let mut flows: Vec<ServiceFlow> = (flows.into_iter())
+            .map(|flow| ServiceFlow::new(flow, token_interval))
+            .collect();
+        for pair in &pairs {
+            pair.join(&mut flows, timing.mac_header);
+        }
         Self {
             timing,
-            scheduler: DownstreamScheduler::new(shares),
+            scheduler,
             rest: Rest::new(flows.len()),
-            flows: (flows.into_iter())
-                .map(|flow| ServiceFlow::new(flow, token_interval))
-                .collect(),
+            flows,
+            pairs,
             channel: Transmitter::new(schedule),
             busy_until: Instant::ZERO,
             is_awaited: false,
@@ -100,8 +125,11 @@ impl Downstream {
     pub fn arrive(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.rest.note_change(flow);
         let one = &mut self.flows[flow];
-        let line = line(one.rate, &one.buckets);
-        one.queue.enqueue(packet, &line, cx);
+        if let Some(place) = &one.place {
+            let pair = place.pair;
+            return self.arrive_in_pair(pair, flow, packet, cx);
+        }
+        one.enqueue(packet, cx);
         let is_first = one.queue.depth().packets == 1 && !one.awaits_tokens;
         if is_first && !self.is_awaited && cx.now >= self.busy_until {
             // The usual case on a channel that is not full: no other flow waits for it.
@@ -112,28 +140,43 @@ impl Downstream {
         self.check_queue(flow, cx);
     }
 
+    /// A packet arrives for a service flow of an aggregate.
+    fn arrive_in_pair(&mut self, pair: usize, flow: usize, packet: Packet, cx: &mut Context<'_>) {
+        self.note_change_of(pair);
+        self.pairs[pair].arrive(flow, packet, &mut self.flows, cx);
+        self.check_pair(pair, cx);
+    }
+
     /// Handles a wake-up.
     pub fn wake(&mut self, wake: Wake, cx: &mut Context<'_>) {
         match wake {
             Wake::Admitted(flow) if self.flows[flow].is_deleted => {}
             Wake::Admitted(flow) => {
                 self.flows[flow].awaits_tokens = false;
-                self.scheduler.ready(flow, cx.now);
-                self.send_or_wait(cx);
+                match self.pair(flow) {
+                    Some(pair) => self.check_pair(pair, cx),
+                    None => self.become_ready(flow, cx),
+                }
             }
             Wake::Sent => {
                 self.is_awaited = false;
                 self.next(cx);
             }
             Wake::Update(flow) => {
+                self.look_at_other(flow, cx.now);
                 self.flows[flow].update(cx);
                 self.check_queue(flow, cx);
+            }
+            Wake::Shared(pair) => {
+                self.pairs[pair].awaits_tokens = false;
+                self.check_pair(pair, cx);
             }
         }
     }
 
     /// Sets the limits, nominal rate, priority and reserved rate of a service flow from now on. A
-    /// packet that already waits for tokens keeps its time.
+    /// packet that already waits for tokens keeps its time. The limits, priority and reserved rate
+    /// of a classic flow are those of its aggregate.
     pub fn change(
         &mut self,
         flow: usize,
@@ -143,15 +186,19 @@ impl Downstream {
         cx: &mut Context<'_>,
     ) {
         self.rest.note_change(flow);
-        let one = &mut self.flows[flow];
-        one.buckets.change(cx.now, limits);
-        one.rate = rate;
+        if let Some(pair) = self.pair(flow) {
+            self.note_change_of(pair);
+            self.pairs[pair].change(flow, limits, rate, &mut self.flows, cx.now);
+        } else {
+            self.flows[flow].change(limits, rate, cx.now);
+        }
         (self.scheduler).change(flow, qos.priority, qos.minimum_reserved, cx.now);
     }
 
-    /// Deletes a service flow. Its packets are discarded. A packet on the channel is still
-    /// delivered.
+    /// Deletes a service flow, which must not belong to an aggregate. Its packets are discarded. A
+    /// packet on the channel is still delivered.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
+        debug_assert!(self.pair(flow).is_none(), "an aggregate is not deleted");
         self.rest.note_change(flow);
         self.scheduler.withdraw(flow);
         self.flows[flow].delete(cx);
@@ -165,16 +212,27 @@ impl Downstream {
         cx: &mut Context<'_>,
     ) {
         self.rest.note_change(flow);
-        let one = &mut self.flows[flow];
-        let line = line(one.rate, &one.buckets);
-        one.queue.replace(discipline, &line, cx);
+        self.look_at_other(flow, cx.now);
+        self.flows[flow].replace(discipline, cx);
+        if let Some(pair) = self.pair(flow) {
+            self.note_change_of(pair);
+            self.pairs[pair].redirect(&mut self.flows, cx);
+        }
         self.check_queue(flow, cx);
     }
 
     /// Calls `visit` for each queue, with `None` if the queue has not changed.
     pub fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
-        let row = |flow: &ServiceFlow| (flow.queue.id(), flow.internals(now));
-        let is_at_rest = |flow: &ServiceFlow| flow.is_at_rest(now);
+        let pairs = &self.pairs;
+        let buckets =
+            |flow: &ServiceFlow| flow.place.as_ref().map(|place| &pairs[place.pair].buckets);
+        let row = |flow: &ServiceFlow| {
+            let tokens = buckets(flow).unwrap_or(&flow.buckets).tokens(now);
+            (flow.queue.id(), flow.internals(tokens))
+        };
+        let is_at_rest = |flow: &ServiceFlow| {
+            flow.is_at_rest(now) && buckets(flow).is_none_or(|buckets| buckets.are_full(now))
+        };
         self.rest.visit(&self.flows, row, is_at_rest, visit);
     }
 
@@ -211,14 +269,49 @@ impl Downstream {
         self.flows.iter().map(ServiceFlow::held).sum()
     }
 
+    /// The aggregate that a flow belongs to.
+    fn pair(&self, flow: usize) -> Option<usize> {
+        self.flows[flow].place.as_ref().map(|place| place.pair)
+    }
+
+    /// The state of both flows of an aggregate may change.
+    fn note_change_of(&mut self, pair: usize) {
+        self.rest.note_change(self.pairs[pair].classic());
+        self.rest.note_change(self.pairs[pair].low());
+    }
+
+    /// Sets what the queue of a flow knows of the other flow of its aggregate, if it belongs to
+    /// one.
+    fn look_at_other(&mut self, flow: usize, now: Instant) {
+        if let Some(pair) = self.pair(flow) {
+            self.pairs[pair].look_at_other(flow, &mut self.flows, now);
+        }
+    }
+
     /// A service flow may have a new packet to send: a packet has arrived, or the discipline may
     /// release one that it held back.
     fn check_queue(&mut self, flow: usize, cx: &mut Context<'_>) {
+        if let Some(pair) = self.pair(flow) {
+            return self.check_pair(pair, cx);
+        }
         let one = &self.flows[flow];
         if !one.awaits_tokens && !one.queue.is_empty() {
-            self.scheduler.ready(flow, cx.now);
-            self.send_or_wait(cx);
+            self.become_ready(flow, cx);
         }
+    }
+
+    /// A flow of an aggregate may have a new packet to send.
+    fn check_pair(&mut self, pair: usize, cx: &mut Context<'_>) {
+        let pair = &self.pairs[pair];
+        if pair.may_send(&self.flows) {
+            self.become_ready(pair.classic(), cx);
+        }
+    }
+
+    /// A member of the scheduler has a packet that may be sent.
+    fn become_ready(&mut self, member: usize, cx: &mut Context<'_>) {
+        self.scheduler.ready(member, cx.now);
+        self.send_or_wait(cx);
     }
 
     /// Sends now if the channel is free. Otherwise schedules a wake-up for the end of the
@@ -237,8 +330,14 @@ impl Downstream {
     /// The channel is free: sends the next packet.
     fn next(&mut self, cx: &mut Context<'_>) {
         while let Some(turn) = self.scheduler.next(cx.now) {
-            if let Some(packet) = self.flows[turn.flow].take(turn.flow, cx) {
-                return self.send(turn, packet, cx);
+            let taken = match self.pair(turn.flow) {
+                Some(pair) => self.pairs[pair].take(&mut self.flows, cx),
+                None => {
+                    (self.flows[turn.flow].take(turn.flow, cx)).map(|packet| (turn.flow, packet))
+                }
+            };
+            if let Some((flow, packet)) = taken {
+                return self.send(turn, flow, packet, cx);
             }
             self.scheduler.withdraw(turn.flow);
         }
@@ -256,9 +355,13 @@ impl Downstream {
         }
     }
 
-    fn send(&mut self, turn: Turn, packet: Packet, cx: &mut Context<'_>) {
-        if let Some(pdu) = self.transmit(turn.flow, packet, cx) {
-            let more = !self.flows[turn.flow].queue.is_empty();
+    /// Sends a packet of `flow` on the free channel, in the turn of its member of the scheduler.
+    fn send(&mut self, turn: Turn, flow: usize, packet: Packet, cx: &mut Context<'_>) {
+        if let Some(pdu) = self.transmit(flow, packet, cx) {
+            let more = match self.pair(flow) {
+                Some(pair) => self.pairs[pair].may_send(&self.flows),
+                None => !self.flows[flow].queue.is_empty(),
+            };
             self.scheduler.sent(turn, pdu, more, cx.now);
             self.await_end(cx);
         }
@@ -276,7 +379,12 @@ impl Downstream {
             return None;
         }
         self.sent += pdu + self.timing.mac_header;
-        cx.forward(packet, self.timing.delivery(end));
+        let delivery = self.timing.delivery(end);
+        if let Some(place) = &mut self.flows[flow].place {
+            place.member.sent(pdu, cx.now);
+            cx.note_left(self.flows[flow].queue.id(), &packet, delivery);
+        }
+        cx.forward(packet, delivery);
         Some(pdu)
     }
 
@@ -300,7 +408,29 @@ impl ServiceFlow {
             awaits_tokens: false,
             is_deleted: false,
             dequeued: None,
+            place: None,
         }
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        let line = line(self.rate, &self.buckets, self.place.as_deref());
+        self.queue.enqueue(packet, &line, cx);
+    }
+
+    fn replace(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
+        let line = line(self.rate, &self.buckets, self.place.as_deref());
+        self.queue.replace(discipline, &line, cx);
+    }
+
+    fn change(&mut self, limits: Limits, rate: Rate, now: Instant) {
+        self.buckets.change(now, limits);
+        self.rate = rate;
+    }
+
+    /// Whether it has a packet that does not wait for tokens of its own.
+    fn may_send(&self) -> bool {
+        !self.awaits_tokens && (self.dequeued.is_some() || !self.queue.is_empty())
     }
 
     /// The packet that may be sent now. If the next packet must wait for tokens, it is dequeued and
@@ -314,7 +444,7 @@ impl ServiceFlow {
             }
             return Some(packet);
         }
-        let line = line(self.rate, &self.buckets);
+        let line = line(self.rate, &self.buckets, self.place.as_deref());
         let packet = self.queue.dequeue(&line, cx)?;
         let bytes = Framing::ETHERNET.of_size(packet.size);
         self.admitted = self.buckets.admit(cx.now, bytes);
@@ -335,19 +465,19 @@ impl ServiceFlow {
             cx.enter_queue(self.queue.id());
             cx.discard(packet, DropReason::ServiceFlowDeleted);
         }
-        let line = line(self.rate, &self.buckets);
+        let line = line(self.rate, &self.buckets, self.place.as_deref());
         let reason = DropReason::ServiceFlowDeleted;
         self.queue.clear(reason, &line, cx);
     }
 
     fn update(&mut self, cx: &mut Context<'_>) {
         self.buckets.advance(cx.now);
-        let line = line(self.rate, &self.buckets);
+        let line = line(self.rate, &self.buckets, self.place.as_deref());
         self.queue.update(&line, cx);
     }
 
-    fn internals(&self, now: Instant) -> QueueInternals {
-        let tokens = self.buckets.tokens(now);
+    /// The internal state of its queue. `tokens` are those that its packets need, in bytes.
+    fn internals(&self, tokens: u64) -> QueueInternals {
         QueueInternals {
             tokens_bytes: (tokens < u64::MAX).then_some(tokens as f64),
             ..self.queue.internals()
@@ -371,6 +501,7 @@ impl Wake {
             Self::Admitted(flow) => (0, flow),
             Self::Sent => (1, 0),
             Self::Update(flow) => (2, flow),
+            Self::Shared(pair) => (3, pair),
         };
         (flow as u64) << 3 | kind << 1 | 1
     }
@@ -381,20 +512,22 @@ impl Wake {
         match (token >> 1) & 3 {
             0 => Self::Admitted(flow),
             1 => Self::Sent,
-            _ => Self::Update(flow),
+            2 => Self::Update(flow),
+            _ => Self::Shared(flow),
         }
     }
 }
 
-/// What a queue may know about the line.
-fn line(rate: Rate, buckets: &TokenBuckets) -> LineView<'_> {
+/// What a queue may know about the line. A flow of an aggregate has a `place` in it.
+#[inline]
+fn line<'a>(rate: Rate, buckets: &'a TokenBuckets, place: Option<&'a Place>) -> LineView<'a> {
     LineView {
         rate,
         mtu: 1500,
         framing: Framing::ETHERNET,
-        shaper: Some(buckets),
+        shaper: Some(place.map_or(buckets, |place| place.member.shaper())),
         grants: None,
-        coupling: None,
+        coupling: place.and_then(|place| place.member.coupling()),
     }
 }
 

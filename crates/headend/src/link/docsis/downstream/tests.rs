@@ -1,6 +1,8 @@
 //! Tests with many service flows on one channel: packets enter, and the times of their delivery are
 //! checked.
 
+mod aggregates;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -57,6 +59,11 @@ struct Plain {
 impl Plain {
     /// Service flows on a channel of `capacity` bit/s.
     fn new(wanted: &[Wanted], capacity: u64) -> Self {
+        Self::with_aggregates(wanted, Vec::new(), capacity)
+    }
+
+    /// Service flows with these aggregates among them, on a channel of `capacity` bit/s.
+    fn with_aggregates(wanted: &[Wanted], aggregates: Vec<Aggregate>, capacity: u64) -> Self {
         let mut flows = FlowTable::default();
         let hop = Hop::Link {
             link: 0,
@@ -88,7 +95,7 @@ impl Plain {
         let capacity = RateSchedule::Constant(Rate(capacity));
         let timing = Plant::docsis30().downstream_timing();
         Self {
-            downstream: Downstream::new(timing, flows, Some(capacity), Duration::ZERO),
+            downstream: Downstream::new(timing, flows, Some(capacity), Duration::ZERO, &aggregates),
             world,
             now: Instant::ZERO,
             sources,
