@@ -281,6 +281,16 @@ impl Aqm for DocsisPie {
         self.catch_up(backlog, line, cx.now);
     }
 
+    /// MULPI Annex M: the square root of the drop probability, and zero while a burst is allowed.
+    fn base_probability(&self) -> Option<f64> {
+        let is_burst = !self.burst_allowance.is_zero();
+        Some(if is_burst {
+            0.0
+        } else {
+            self.drop_probability.sqrt()
+        })
+    }
+
     fn internals(&self) -> QueueInternals {
         QueueInternals {
             drop_probability: Some(self.drop_probability),
@@ -868,6 +878,27 @@ mod tests {
             let mut scene = Scene::new(waiting);
             assert!(!scene.drops_early(1024));
             assert_eq!(scene.law.state, state, "{waiting} of 30 packets");
+        }
+    }
+
+    #[test]
+    fn the_base_probability_is_the_square_root_and_zero_while_a_burst_is_allowed() {
+        let mut law = law();
+        for (probability, base) in [
+            (0.0, 0.0),
+            (1e-4, 0.01),
+            (1e-3, 0.031_622_776_6),
+            (1e-2, 0.1),
+            (0.04, 0.2),
+            (0.25, 0.5),
+            // It is a probability per 1024 B, and may exceed 1.
+            (9.0, 3.0),
+        ] {
+            law.drop_probability = probability;
+            law.burst_allowance = Duration::ZERO;
+            assert_near(law.base_probability().expect("it couples"), base);
+            law.burst_allowance = Duration::from_nanos(1);
+            assert_near(law.base_probability().expect("it couples"), 0.0);
         }
     }
 

@@ -259,12 +259,12 @@ impl QueueConfig {
         self.parameters().limit(rate).ok()?.bytes_at(rate)
     }
 
-    /// The same queue without active queue management: a drop-tail FIFO with the same buffer. A
-    /// queue without a control law stays as it is. A scheduler with a choosable control law keeps
-    /// its scheduling.
+    /// The same queue without active queue management: a drop-tail FIFO with the same buffer before
+    /// a line of this rate. A queue without a control law stays as it is. A scheduler with a
+    /// choosable control law keeps its scheduling.
     #[must_use]
-    pub fn without_aqm(&self) -> Self {
-        let plain = |law: &Self| Box::new(law.without_aqm());
+    pub fn without_aqm(&self, rate: Rate) -> Self {
+        let plain = |law: &Self| Box::new(law.without_aqm(rate));
         match self {
             Self::Drr(config) => Self::Drr(drr::Config {
                 law: plain(&config.law),
@@ -280,8 +280,10 @@ impl QueueConfig {
             }),
             other if other.governor() != Governor::Law => other.clone(),
             _ => {
-                let default = drop_tail::Config::default().limit;
-                let limit = self.written_limit().unwrap_or(default);
+                let written = self
+                    .written_limit()
+                    .map_or(self.parameters().limit(rate), Ok);
+                let limit = written.unwrap_or(drop_tail::Config::default().limit);
                 Self::DropTail(drop_tail::Config { limit })
             }
         }
@@ -362,6 +364,7 @@ mod tests {
                 ("drop_tail", 312_500),
                 ("drr", 312_500),
                 ("dualpi2", 312_500),
+                ("immediate_aqm", 40_000),
                 ("sfq", 312_500),
                 ("sfq_codel", 312_500),
                 ("sfq_pie", 312_500),
@@ -374,7 +377,7 @@ mod tests {
     #[test]
     fn a_queue_without_its_law_drops_at_its_tail_and_keeps_its_buffer() {
         let read = |text: &str| toml::from_str::<QueueConfig>(text).expect(text);
-        let without = |text: &str| read(text).without_aqm();
+        let without = |text: &str| read(text).without_aqm(RATE);
         for (queue, plain) in [
             ("docsis_pie.target = '5 ms'", "drop_tail.limit = '250 ms'"),
             ("docsis_pie.limit = '32 KiB'", "drop_tail.limit = '32 KiB'"),
@@ -390,18 +393,18 @@ mod tests {
             law,
             ..sfq::Config::default()
         });
-        let QueueConfig::Sfq(plain) = fair.without_aqm() else {
+        let QueueConfig::Sfq(plain) = fair.without_aqm(RATE) else {
             panic!("its scheduling stays")
         };
         assert_eq!(plain.law.name(), "drop_tail");
         for kept in ["buffer_control", "drop_tail", "none", "cbq", "random_drop"] {
             let kept = QueueConfig::named(kept).expect(kept);
-            assert_eq!(kept.without_aqm(), kept);
+            assert_eq!(kept.without_aqm(RATE), kept);
         }
         for queue in QueueConfig::all() {
             let limit = queue.limit_bytes(RATE);
             assert_eq!(
-                queue.without_aqm().limit_bytes(RATE),
+                queue.without_aqm(RATE).limit_bytes(RATE),
                 limit,
                 "{}",
                 queue.name()
@@ -444,6 +447,7 @@ mod tests {
             "fq_pie = { queues = 1000, hash = { isolation = 'set_associative', ways = 7 } }",
             "sfq_codel.quantum = '1 B'",
             "drr.law = 'sfq'",
+            "immediate_aqm.limit = '2 kB'",
         ] {
             let refused = read(text).build(RATE, rng()).map(drop);
             assert!(refused.is_err(), "{text}");

@@ -25,6 +25,7 @@
 //! - Updates fall on multiples of the update interval. No update is scheduled while both queues are
 //!   empty and the controller's state is all zero.
 
+use super::recurrence::Recurrence;
 use super::{Parameters, QueueDiscipline};
 use crate::aqm::proportional_integral::Gains;
 use crate::aqm::updates::Updates;
@@ -168,8 +169,7 @@ impl Config {
 #[derive(Debug)]
 struct Half {
     backlog: Backlog,
-    /// Sum of the likelihoods since the last signal (`q.count`).
-    count: f64,
+    recurrence: Recurrence,
 }
 
 impl Half {
@@ -178,7 +178,7 @@ impl Half {
         // it.
         Self {
             backlog: Backlog::new(limit),
-            count: 0.0,
+            recurrence: Recurrence::default(),
         }
     }
 
@@ -186,16 +186,6 @@ impl Half {
     fn time(&self, now: Instant) -> Duration {
         let head = self.backlog.head();
         head.map_or(Duration::ZERO, |head| now - head.enqueued_at)
-    }
-
-    /// `recur`: returns true for this share of the calls, at even distances.
-    fn recur(&mut self, likelihood: f64) -> bool {
-        self.count += likelihood;
-        let recurs = self.count > 1.0;
-        if recurs {
-            self.count -= 1.0;
-        }
-        recurs
     }
 }
 
@@ -321,13 +311,13 @@ impl DualPi2 {
         let native = self.native_probability(cx.now);
         let mut packet = self.low.backlog.pop(line)?;
         let is_marked = if coupled < 1.0 {
-            self.low.recur(native.max(coupled))
-        } else if self.low.recur(self.classic_probability()) {
+            self.low.recurrence.recurs(native.max(coupled))
+        } else if self.low.recurrence.recurs(self.classic_probability()) {
             // Overload: marking is saturated, so the queue must drop.
             cx.discard(packet, DropReason::Congested);
             return None;
         } else {
-            self.low.recur(coupled)
+            self.low.recurrence.recurs(coupled)
         };
         if is_marked {
             cx.mark(&mut packet);
@@ -339,7 +329,7 @@ impl DualPi2 {
     fn take_classic(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         let mut packet = self.classic.backlog.pop(line)?;
         let probability = self.classic_probability();
-        if self.classic.recur(probability) {
+        if self.classic.recurrence.recurs(probability) {
             // Overload disables ECN.
             let is_overload = probability >= self.max_classic_probability();
             if is_overload || !cx.mark(&mut packet) {
@@ -586,18 +576,10 @@ mod tests {
     // Signals.
 
     #[test]
-    fn signals_recur_at_even_distances() {
-        let mut half = Half::new(BacklogLimit::Unlimited);
-        let signals: Vec<u32> = (1..=20).filter(|_| half.recur(0.25)).collect();
-        // The sum must exceed 1: it does so with the fifth packet, and then with every fourth.
-        assert_eq!(signals, [5, 9, 13, 17]);
-    }
-
-    #[test]
     fn the_low_latency_queue_is_marked_from_a_millisecond_on() {
         let marked = |waited| {
             let mut scene = Scene::new();
-            scene.queue.low.count = 1e-9;
+            scene.queue.low.recurrence.recurs(1e-9);
             scene.arrive(2, Ecn::Ect1);
             scene.bench.advance(waited);
             scene.dequeue().expect("it waits").1 == Ecn::Ce

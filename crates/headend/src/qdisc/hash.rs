@@ -187,7 +187,7 @@ impl FlowHash {
         if self.isolation == Isolation::Perfect {
             return self.own_queue(packet, header);
         }
-        let flow = self.hash(header, packet.from);
+        let flow = five_tuple(self.seed, header, packet.from);
         let queue = if self.isolation == Isolation::Hashed {
             scale(flow, self.queues)
         } else {
@@ -198,23 +198,6 @@ impl FlowHash {
             cx.note_met(packet, queue);
         }
         queue
-    }
-
-    /// Hashes the five-tuple in the sender's direction, or the tunnel in place of its outer header.
-    fn hash(&self, header: &FlowHeader, from: Side) -> u64 {
-        if let Some(tunnel) = header.tunnel {
-            return self.mix(u64::from(tunnel.0.get()), u64::MAX);
-        }
-        let [source, destination] = [from, from.other()].map(Side::index);
-        let address = |side: usize| u64::from(header.addresses[side]);
-        let port = |side: usize| u64::from(header.ports[side]);
-        let hosts = address(source) << 32 | address(destination);
-        let ports = port(source) << 32 | port(destination) << 16 | header.protocol as u64;
-        self.mix(hosts, ports)
-    }
-
-    fn mix(&self, hosts: u64, ports: u64) -> u64 {
-        splitmix(splitmix(self.seed ^ hosts) ^ ports)
     }
 
     fn own_queue(&mut self, packet: &Packet, header: &FlowHeader) -> usize {
@@ -264,6 +247,23 @@ impl FlowHash {
         }
         owner.is_shared()
     }
+}
+
+/// Hashes the five-tuple in the sender's direction, or the tunnel in place of its outer header.
+pub(super) fn five_tuple(seed: u64, header: &FlowHeader, from: Side) -> u64 {
+    if let Some(tunnel) = header.tunnel {
+        return mix(seed, u64::from(tunnel.0.get()), u64::MAX);
+    }
+    let [source, destination] = [from, from.other()].map(Side::index);
+    let address = |side: usize| u64::from(header.addresses[side]);
+    let port = |side: usize| u64::from(header.ports[side]);
+    let hosts = address(source) << 32 | address(destination);
+    let ports = port(source) << 32 | port(destination) << 16 | header.protocol as u64;
+    mix(seed, hosts, ports)
+}
+
+fn mix(seed: u64, hosts: u64, ports: u64) -> u64 {
+    splitmix(splitmix(seed ^ hosts) ^ ports)
 }
 
 /// Maps 64 bits evenly to 0..queues.
@@ -340,8 +340,8 @@ mod tests {
         assert!((0..10).all(|_| place(&mut hash, &mut bench, flow, &[]) == first));
         let header = bench.cx().header(flow).clone();
         assert_ne!(
-            hash.hash(&header, Side::Host),
-            hash.hash(&header, Side::Peer)
+            five_tuple(hash.seed, &header, Side::Host),
+            five_tuple(hash.seed, &header, Side::Peer)
         );
     }
 

@@ -27,6 +27,7 @@ pub mod fq_pie;
 pub mod hash;
 pub mod immediate_aqm;
 mod queue;
+mod recurrence;
 pub mod sfq;
 pub mod sfq_codel;
 pub mod sfq_pie;

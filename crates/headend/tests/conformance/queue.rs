@@ -323,6 +323,7 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             | QueueConfig::DropFront(_)
             | QueueConfig::DropTail(_)
             | QueueConfig::Drr(_)
+            | QueueConfig::ImmediateAqm(_)
             | QueueConfig::RandomDrop(_)
             | QueueConfig::Sfq(_)
             | QueueConfig::StrictPriority(_) => (false, true),

@@ -142,7 +142,7 @@ fn aqm(flow: &FlowPlan) -> Vec<Setting> {
     use parameter_set::{AQM_ALG_IN_USE, AQM_DISABLED, AQM_LATENCY_TARGET};
     let is_running = match flow.queue.governor() {
         Governor::Law => true,
-        Governor::ChosenLaw(_) => flow.queue != flow.queue.without_aqm(),
+        Governor::ChosenLaw(_) => flow.queue != flow.queue.without_aqm(flow.rate),
         Governor::Bound(_) | Governor::Nothing => false,
     };
     let algorithm = match &flow.queue {

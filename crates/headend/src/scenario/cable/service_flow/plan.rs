@@ -209,7 +209,7 @@ fn queue(
         queue = queue.with_buffer(size);
     }
     if is_aqm_disabled || channel.is_aqm_disabled {
-        queue = queue.without_aqm();
+        queue = queue.without_aqm(rate);
     }
     Ok(queue)
 }
