@@ -70,7 +70,12 @@ const DOWN: &str = "link.cable.docsis.downstream.low_latency";
 #[test]
 fn each_direction_has_a_classic_and_a_low_latency_queue() {
     let names = |overrides: &[(&str, &str)]| tables(overrides).texts("queues", "queue").to_vec();
-    let all = ["cable.up", "cable.up_low_latency", "cable.down", "cable.down_low_latency"];
+    let all = [
+        "cable.up",
+        "cable.up_low_latency",
+        "cable.down",
+        "cable.down_low_latency",
+    ];
     assert_eq!(names(&[]), all);
     assert_eq!(names(&[(UP, "on"), (DOWN, "2019")]), all);
     assert_eq!(names(&[(DOWN, "off")]), all[..3]);

@@ -104,11 +104,8 @@ pub struct FlowChange {
     pub flow: usize,
     /// The kind of change.
     pub kind: Kind,
-    /// The new rate limits.
+    /// The new rate limits; of the classic flow of an aggregate, those of the aggregate.
     pub limits: Limits,
-    /// The new limits of the aggregate of which the flow is the classic one. `None`: it is not part
-    /// of one.
-    pub aggregate: Option<Limits>,
     /// The new nominal rate of its queue.
     pub rate: Rate,
     /// The new quality of service.

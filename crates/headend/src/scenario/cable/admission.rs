@@ -185,9 +185,8 @@ fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &
         .flat_map(|profile| &profile.flows[direction.index()]);
     for flow in all {
         // Up to a thousandth more comes from how the plant's overheads are rounded.
-        let limits =
-            (flow.aggregate_as_classic()).map_or(flow.limits, |aggregate| aggregate.limits);
-        let promised = limits
+        let promised = flow
+            .limits_with_aggregate()
             .sustained
             .filter(|rate| rate.0 as f64 > given.0 as f64 * 1.001);
         if let Some(promised) = promised {

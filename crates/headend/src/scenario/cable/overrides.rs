@@ -19,12 +19,18 @@ pub(in crate::scenario) fn is_from_files(keys: &[&str]) -> bool {
 
 impl Tables for CableTables {
     /// The queue of one of several modems has the modem's name. If the modem has it from its line,
-    /// it is written there.
+    /// it is written there. A low-latency queue has no discipline to choose: then it is that of the
+    /// classic flow beside it.
     fn queue_key(&self, table: Option<&Value>, place: &str) -> String {
         let (modem, flow) = match place.split_once('.') {
             // A modem's number, between the two, stands for no table of its own.
             Some((modem, rest)) => (Some(modem), rest.rsplit('.').next().unwrap_or(rest)),
             None => (None, place),
+        };
+        let flow = match flow {
+            "up_low_latency" => "up",
+            "down_low_latency" => "down",
+            other => other,
         };
         let is_primary = ["up", "down"].contains(&flow);
         if let Some(modem) = modem {

@@ -130,6 +130,7 @@ impl Document {
         if path == key && self.places.get(path).is_some_and(is_overriding) {
             // An override may also begin with short names: see `spelled_out`.
             let short = [
+                ("low_latency", self.cable_lines().next().is_some()),
                 ("modem", self.cable_lines().next().is_some()),
                 ("queue", self.bottleneck_queue().is_some()),
             ];

@@ -24,7 +24,9 @@ impl Document {
             .filter(|path| path.ends_with(".config"))
             .collect();
         for (path, text) in overrides {
-            if self.is_of_file(&self.spelled_out(path)?, &named) {
+            if let Some(key) = low_latency_key(path) {
+                self.replace_low_latency(path, key, text, &named)?;
+            } else if self.is_of_file(&self.spelled_out(path)?, &named) {
                 of_files.push((path.clone(), text.clone()));
             } else {
                 self.replace(path, text)?;
@@ -54,9 +56,15 @@ impl Document {
             .collect()
     }
 
-    /// Puts `value` at the dotted `path`, in place of whatever stands there or in its way.
+    /// Puts the value of `text` at the dotted `path`, in place of whatever stands there or in its
+    /// way.
     pub(super) fn replace(&mut self, path: &str, text: &str) -> Result<(), ScenarioError> {
-        let origin = Origin::Override(format!("{path}={text}"));
+        self.replace_for(path, path, text)
+    }
+
+    /// As [`Self::replace`]. Errors call the override `given`.
+    fn replace_for(&mut self, given: &str, path: &str, text: &str) -> Result<(), ScenarioError> {
+        let origin = Origin::Override(format!("{given}={text}"));
         let place = Place {
             key: origin.clone(),
             value: origin,
@@ -104,6 +112,63 @@ impl Document {
         Ok(())
     }
 
+    /// Switches low latency of the bottleneck's cable line, or of the only one, or changes one of its
+    /// keys; `given` is what the override calls it. `named` are the keys of files that overrides
+    /// name.
+    fn replace_low_latency(
+        &mut self,
+        given: &str,
+        key: &str,
+        text: &str,
+        named: &[String],
+    ) -> Result<(), ScenarioError> {
+        let missing =
+            "low latency is of a cable line, and this scenario has none (link.NAME.docsis)";
+        let line = self.line_of(given, missing, "upstream.low_latency")?;
+        for place in self.low_latency_places(&line, key.is_empty(), named) {
+            let path = if key.is_empty() {
+                place
+            } else {
+                format!("{place}.{key}")
+            };
+            self.replace_for(given, &path, text)?;
+        }
+        Ok(())
+    }
+
+    /// Where a line has low latency, or is to have it. The switch is for both directions of the line,
+    /// and of each service class and modem that has low latency of its own or may have it from its
+    /// file. A single key is for those places alone that have low latency, if there is one.
+    fn low_latency_places(&self, line: &str, is_switch: bool, named: &[String]) -> Vec<String> {
+        let names = |table: &str| {
+            let table = self.at(line).and_then(|line| line.get(table)?.as_object());
+            table.into_iter().flat_map(Map::keys)
+        };
+        let classes = names("service_class").map(|name| format!("{line}.service_class.{name}"));
+        let modems = names("modem").map(|name| format!("{line}.modem.{name}"));
+        let inner: Vec<String> = classes.chain(modems).collect();
+        let below = |place: &str| {
+            ["upstream", "downstream"].map(|direction| format!("{place}.{direction}.low_latency"))
+        };
+        let is_given = |key: &str| self.at(key).is_some();
+        let of_line = below(line).to_vec();
+        if is_switch {
+            let has_file = |place: &str| {
+                let key = format!("{place}.config");
+                is_given(&key) || named.contains(&key)
+            };
+            let inner = inner.iter().flat_map(|place| {
+                let keys = below(place).into_iter();
+                keys.filter(|key| is_given(key) || has_file(place))
+            });
+            return of_line.into_iter().chain(inner).collect();
+        }
+        let is_on = |key: &String| self.at(key).is_some_and(|found| found != "off");
+        let all = std::iter::once(line).chain(inner.iter().map(String::as_str));
+        let on: Vec<String> = all.flat_map(below).filter(is_on).collect();
+        if on.is_empty() { of_line } else { on }
+    }
+
     /// `queue` alone means the bottleneck's; `modem` alone the file of the only modem, and
     /// `modem.NAME` that of one of several.
     fn spelled_out(&self, path: &str) -> Result<String, ScenarioError> {
@@ -122,30 +187,10 @@ impl Document {
     /// override calls it.
     fn modem_file_key(&self, path: &str, name: &str) -> Result<String, ScenarioError> {
         let refuse = |why: String| Err(ScenarioError::invalid(path, why));
-        let lines: Vec<String> = self.cable_lines().collect();
-        let of_bottleneck = self.bottleneck_queue();
-        let is_bottleneck = |line: &&String| {
-            let queue = of_bottleneck.as_deref();
-            queue.is_some_and(|queue| is_inside(queue, line))
-        };
-        let line = match lines.as_slice() {
-            [] => return refuse("a file configures a cable modem, and this scenario has no cable line (link.NAME.docsis)".to_owned()),
-            [only] => only,
-            several => {
-                if let Some(line) = several.iter().find(is_bottleneck) {
-                    line
-                } else {
-                    let keys: Vec<String> =
-                        several.iter().map(|line| format!("{line}.config")).collect();
-                    return refuse(format!(
-                        "the scenario has several cable lines: expected one of {}",
-                        keys.join(", ")
-                    ));
-                }
-            },
-        };
+        let missing = "a file configures a cable modem, and this scenario has no cable line (link.NAME.docsis)";
+        let line = self.line_of(path, missing, "config")?;
         let modems = self
-            .at(line)
+            .at(&line)
             .and_then(|line| line.get("modem")?.as_object());
         let names: Vec<&String> = modems.into_iter().flat_map(Map::keys).collect();
         match (names.as_slice(), name) {
@@ -167,6 +212,34 @@ impl Document {
                 "the line has one modem, which has no name: expected `modem` alone".to_owned(),
             ),
             _ => Ok(format!("{line}.modem.{name}.config")),
+        }
+    }
+
+    /// The cable line that the short name `path` is about: the bottleneck's, or the only one. `key` is
+    /// what it stands for there; `missing` says that there is none.
+    fn line_of(&self, path: &str, missing: &str, key: &str) -> Result<String, ScenarioError> {
+        let refuse = |why: &str| Err(ScenarioError::invalid(path, why));
+        let lines: Vec<String> = self.cable_lines().collect();
+        let of_bottleneck = self.bottleneck_queue();
+        let is_bottleneck = |line: &&String| {
+            let queue = of_bottleneck.as_deref();
+            queue.is_some_and(|queue| is_inside(queue, line))
+        };
+        match lines.as_slice() {
+            [] => refuse(missing),
+            [only] => Ok(only.clone()),
+            several => {
+                if let Some(line) = several.iter().find(is_bottleneck) {
+                    return Ok(line.clone());
+                }
+                let keys: Vec<String> = (several.iter())
+                    .map(|line| format!("{line}.{key}"))
+                    .collect();
+                refuse(&format!(
+                    "the scenario has several cable lines: expected one of {}",
+                    keys.join(", ")
+                ))
+            }
         }
     }
 
@@ -261,6 +334,16 @@ impl Document {
             path,
             Problem::UnknownName { what, name, known },
         ))
+    }
+}
+
+/// What follows the short name `low_latency` in an override's path: a key, or nothing. `None`: the
+/// path has another name.
+fn low_latency_key(path: &str) -> Option<&str> {
+    match path.split_once('.') {
+        Some(("low_latency", key)) => Some(key),
+        None if path == "low_latency" => Some(""),
+        _ => None,
     }
 }
 

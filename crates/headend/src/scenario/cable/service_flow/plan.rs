@@ -274,6 +274,12 @@ impl FlowPlan {
         let member = self.aggregate.as_ref()?;
         (member.role == Role::Classic).then_some(&member.aggregate)
     }
+
+    /// The limits that its `rate`, `peak` and `burst` are: those of the aggregate, if it is the
+    /// classic flow of one.
+    pub(in crate::scenario) fn limits_with_aggregate(&self) -> Limits {
+        (self.aggregate_as_classic()).map_or(self.limits, |aggregate| aggregate.limits)
+    }
 }
 
 impl Channel<'_> {
