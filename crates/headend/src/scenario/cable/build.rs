@@ -66,7 +66,7 @@ pub(super) fn build(
     let changes = plan.changes.iter();
     let changes = changes.map(|change| line.change(change, hosts, builder));
     let changes = changes.collect();
-    let [up_aggregates, _] = line.aggregates;
+    let [up_aggregates, down_aggregates] = line.aggregates;
     let up = Upstream::new(UpstreamSetup {
         timing: plan.plant.upstream_timing(),
         rules: plan.plant.rules,
@@ -85,7 +85,7 @@ pub(super) fn build(
     let timing = plan.plant.downstream_timing();
     let capacity = plan.capacity[1].clone();
     let interval = plan.plant.token_interval;
-    let down = Downstream::new(timing, line.down, capacity, interval, &[]);
+    let down = Downstream::new(timing, line.down, capacity, interval, &down_aggregates);
     DocsisLink::new(up, down, line.entrances, classifiers).with_changes(changes)
 }
 

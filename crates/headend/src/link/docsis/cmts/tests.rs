@@ -629,14 +629,25 @@ fn two_backlogged_flows_of_an_aggregate_share_by_its_weight() {
     let timing = ofdma();
     for rate in [1_000_000, 10_000_000, 50_000_000] {
         for weight in [230, 128, 5] {
-            // The limit of the aggregate decides, and then the channel.
+            // The limit of the aggregate decides, in bytes.
             let share = f64::from(weight) / 256.0;
             let mut limited = with_aggregate((weight, at_rate(rate)), 0, None, &timing);
             let bytes = granted(&mut limited, &timing, 10..2000);
             assert_share(bytes[&1], bytes[&0] + bytes[&1], share);
+            // The channel decides, in minislots. Each grant costs segment overhead besides.
             let mut short = with_aggregate((weight, UNLIMITED), 0, Some(rate), &timing);
-            let bytes = granted(&mut short, &timing, 10..2000);
-            assert_share(bytes[&1], bytes[&0] + bytes[&1], share);
+            for flow in [0, 1] {
+                short.request(flow, Instant::ZERO, 1 << 40);
+            }
+            let mut grants = Vec::new();
+            for map in 10..2000 {
+                short.schedule(map, 0, &timing, &mut grants);
+            }
+            let minislots = |flow: usize| -> u64 {
+                let own = grants.iter().filter(|grant| grant.flow == flow);
+                own.map(|grant| grant.minislots).sum()
+            };
+            assert_share(minislots(1), minislots(0) + minislots(1), share);
         }
     }
 }
