@@ -239,14 +239,15 @@ impl<'a> Context<'a> {
     /// Queue protection has judged a packet that arrives at the low-latency queue that is called.
     pub fn note_judged(&mut self, packet: &Packet, judged: Judged) {
         if let Some(queue) = self.queue {
-            let group = self.group(packet);
-            (self.world.recorder).judged(self.now, queue, packet, group, judged);
+            let (recorder, around) = self.world.record();
+            recorder.judged(self.now, queue, packet, around, judged);
         }
     }
 
-    /// A packet of an aggregate service flow leaves its link at `at`.
+    /// A packet of an aggregate service flow leaves its link at `at`, which is not before now.
     pub fn note_left(&mut self, queue: QueueId, packet: &Packet, at: Instant) {
-        self.world.recorder.left(queue, packet, at);
+        let (recorder, around) = self.world.record();
+        recorder.left(self.now, queue, packet, around, at);
     }
 
     /// A modem has put the last byte of a packet from `queue` into a burst. The CMTS forwards the

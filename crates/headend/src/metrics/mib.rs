@@ -34,6 +34,20 @@ pub struct ServiceFlowInfo {
     pub latency_edges: Vec<Duration>,
     /// The bytes of a minislot; none for a downstream service flow.
     pub minislot_bytes: Option<u64>,
+    /// Its part in the aggregate that it belongs to; `None` for a service flow on its own.
+    pub member: Option<Member>,
+}
+
+/// The part of a service flow in an aggregate with low latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Member {
+    /// The classic flow.
+    Classic,
+    /// The low-latency flow.
+    LowLatency {
+        /// Whether queue protection is on.
+        is_protected: bool,
+    },
 }
 
 /// A service flow at some moment.
@@ -132,6 +146,41 @@ pub mod parameter_set {
         GUARANTEED_GRANT_INTERVAL = "docsQosParamSetGuaranteedGrantInterval",
         /// Guaranteed grant rate, bit/s.
         GUARANTEED_GRANT_RATE = "docsQosParamSetGuaranteedGrantRate",
+        /// Upper end of the ramp of immediate AQM that is in effect, µs.
+        IMMED_AQM_MAX_THRESHOLD = "docsQosParamSetImmedAqmMaxThreshold",
+        /// Range of the ramp, as an exponent of 2 of nanoseconds.
+        IMMED_AQM_RANGE_EXPONENT = "docsQosParamSetImmedAqmRangeExponentRampFunc",
+    });
+}
+
+/// Settings of an aggregate service flow.
+pub mod aggregate {
+    use super::Object;
+
+    objects!("docsQosAggregateServiceFlowTable" {
+        /// Traffic priority, 0 to 7.
+        PRIORITY = "docsQosAggregateServiceFlowPriority",
+        /// Maximum sustained rate of both flows together, bit/s. Zero: no limit, or more than 32
+        /// bits.
+        MAX_AGGREGATE_TRAFFIC_RATE = "docsQosAggregateServiceFlowMaxAggregateTrafficRate",
+        /// Maximum traffic burst, bytes.
+        MAX_TRAFFIC_BURST = "docsQosAggregateServiceFlowMaxTrafficBurst",
+        /// Peak traffic rate, bit/s. Zero: no limit, or more than 32 bits.
+        PEAK_TRAFFIC_RATE = "docsQosAggregateServiceFlowPeakTrafficRate",
+        /// Whether it has a low-latency flow (`TruthValue`).
+        LOW_LATENCY_ASF = "docsQosAggregateServiceFlowLowLatencyAsf",
+        /// Coupling factor, in tenths.
+        AQM_COUPLING_FACTOR = "docsQosAggregateServiceFlowAqmCouplingFactor",
+        /// Scheduling weight of the low-latency flow, in 256ths.
+        SCHEDULING_WEIGHT = "docsQosAggregateServiceFlowSchedulingWeight",
+        /// Whether queue protection is on, as the number of its bits.
+        QP_ENABLE = "docsQosAggregateServiceFlowQpEnable",
+        /// Latency threshold of queue protection, µs.
+        QP_LATENCY_THRESHOLD = "docsQosAggregateServiceFlowQpLatencyThreshold",
+        /// Queuing score threshold, µs.
+        QP_QUEUING_SCORE_THRESHOLD = "docsQosAggregateServiceFlowQpQueuingScoreThreshold",
+        /// Drain rate of queuing scores, as an exponent of 2 of bytes per second.
+        QP_DRAIN_RATE_EXPONENT = "docsQosAggregateServiceFlowQpDrainRateExponent",
     });
 }
 
@@ -167,6 +216,15 @@ pub mod counter {
         POLICED_DELAY_PKTS = "docsQosServiceFlowPolicedDelayPkts",
         /// Packets dropped by the AQM.
         AQM_DROPPED_PKTS = "docsQosServiceFlowAqmDroppedPkts",
+        /// Packets that queue protection redirected to the classic service flow.
+        SANCTIONED_PKTS = "docsQosServiceFlowSanctionedPkts",
+    });
+
+    objects!("docsQosAggregateServiceFlowStatsTable" {
+        /// Packets that both flows of an aggregate sent.
+        AGGREGATE_PKTS = "docsQosAggregateServiceFlowStatsPkts",
+        /// Their bytes, from after the HCS to the CRC.
+        AGGREGATE_OCTETS = "docsQosAggregateServiceFlowStatsOctets",
     });
 
     objects!("docsQosServiceFlowLogTable" {
@@ -280,6 +338,7 @@ mod tests {
             settings: vec![(at(3), settings(1)), (at(5), settings(2)), (at(7), None)],
             latency_edges: Vec::new(),
             minislot_bytes: None,
+            member: None,
         };
         assert_eq!(flow.state(at(2)), State::Absent);
         for (second, priority) in [(3, 1), (4, 1), (5, 2)] {

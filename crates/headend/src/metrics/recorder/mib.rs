@@ -2,12 +2,13 @@
 //! instance of an object.
 
 use super::latency::LatencyHistogram;
+use super::low_latency::LowLatency;
 use super::stats::QueueStats;
 use super::{MacCounters, QueueInfo, Recorder};
-use crate::metrics::mib::{self, Object, ServiceFlowInfo, State, counter, latency};
+use crate::metrics::mib::{self, Member, Object, ServiceFlowInfo, State, counter, latency};
 use crate::metrics::table::{INTEGER, TEXT, Table};
 use crate::time::{Duration, Instant};
-use crate::trace::DropReason;
+use crate::trace::{DropReason, QueueId};
 
 impl Recorder {
     /// The table; `None` if the run has no service flows.
@@ -32,10 +33,45 @@ impl Recorder {
                     flow,
                 };
                 rows.add_flow(now, &self.queues[index], &self.macs[index]);
+                if let Some(low_latency) = &self.low_latency {
+                    self.add_aggregate(&mut rows, QueueId(index as u32), low_latency);
+                }
             }
         }
         Some(table)
     }
+
+    /// What the MIB counts for the aggregate of a service flow, and for the flow as a part of it.
+    fn add_aggregate(&self, rows: &mut Rows<'_>, queue: QueueId, low_latency: &LowLatency) {
+        match rows.flow.member {
+            None => {}
+            Some(Member::LowLatency { .. }) => {
+                let sanctioned = low_latency.count_sanctioned(queue);
+                rows.add(counter::SANCTIONED_PKTS, sanctioned);
+            }
+            Some(Member::Classic) => {
+                let parts = [Some(queue), low_latency.low_queue(queue)];
+                let [mut packets, mut bytes] = [0, 0];
+                for QueueId(part) in parts.into_iter().flatten() {
+                    let (info, stats) = (
+                        &self.queue_infos[part as usize],
+                        &self.queues[part as usize],
+                    );
+                    packets += stats.measured().packets_dequeued;
+                    bytes += octets(info, stats);
+                }
+                rows.add(counter::AGGREGATE_PKTS, packets);
+                rows.add(counter::AGGREGATE_OCTETS, bytes);
+            }
+        }
+    }
+}
+
+/// The bytes sent from after the HCS to the CRC: short packets are padded.
+fn octets(info: &QueueInfo, stats: &QueueStats) -> u64 {
+    let seen = stats.measured();
+    let headers = seen.packets_dequeued * info.overhead_bytes;
+    seen.bytes_dequeued + seen.bytes_padded + headers
 }
 
 /// The rows of one service flow.
@@ -66,7 +102,7 @@ impl Rows<'_> {
         let seen = stats.measured();
         let drops = Drops::of(stats);
         self.add(counter::PKTS, seen.packets_dequeued);
-        self.add(counter::OCTETS, self.octets(stats));
+        self.add(counter::OCTETS, octets(self.info, stats));
         self.add(counter::POLICED_DROP_PKTS, drops.policed);
         self.add(counter::POLICED_DELAY_PKTS, mac.packets_delayed);
         self.add(counter::AQM_DROPPED_PKTS, drops.aqm);
@@ -95,16 +131,9 @@ impl Rows<'_> {
     fn add_log(&mut self, stats: &QueueStats, mac: &MacCounters) {
         let seen = stats.measured();
         self.add(counter::LOG_PKTS, seen.packets_dequeued);
-        self.add(counter::LOG_OCTETS, self.octets(stats));
+        self.add(counter::LOG_OCTETS, octets(self.info, stats));
         self.add(counter::LOG_POLICED_DROP_PKTS, Drops::of(stats).policed);
         self.add(counter::LOG_POLICED_DELAY_PKTS, mac.packets_delayed);
-    }
-
-    /// The bytes sent from after the HCS to the CRC: short packets are padded.
-    fn octets(&self, stats: &QueueStats) -> u64 {
-        let seen = stats.measured();
-        let headers = seen.packets_dequeued * self.info.overhead_bytes;
-        seen.bytes_dequeued + seen.bytes_padded + headers
     }
 
     fn add(&mut self, object: Object, value: u64) {

@@ -7,6 +7,7 @@
 //! tables; docs/reference/results.md defines every column.
 
 mod latency;
+mod low_latency;
 mod mib;
 mod series;
 mod stats;
@@ -14,6 +15,7 @@ mod tables;
 
 use std::collections::BTreeMap;
 
+use self::low_latency::LowLatency;
 use self::series::Series;
 use self::stats::{FlowStats, QueueStats, mean_and_max};
 pub use self::tables::{columns, jain_index};
@@ -21,7 +23,6 @@ use crate::flow::{GroupId, Surroundings};
 use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::measure::Measure;
 use crate::metrics::mib::ServiceFlowInfo;
-use crate::metrics::protection::Judged;
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
@@ -135,6 +136,8 @@ pub struct Recorder {
     /// The packets that joined a backlog that several flows have used since it was last empty; by
     /// queue, backlog, group and sender.
     meetings: BTreeMap<(QueueId, u32, GroupId, Side), u64>,
+    /// The flows of aggregates with low latency; `None` in a run without such an aggregate.
+    low_latency: Option<Box<LowLatency>>,
     samples: Vec<Sample>,
     delivered: u64,
     data_delivered: u64,
@@ -189,6 +192,7 @@ impl Recorder {
             macs: vec![MacCounters::default(); queues.len()],
             channels: Channels::default(),
             meetings: BTreeMap::new(),
+            low_latency: LowLatency::of(&queues, 2 * groups.len()),
             samples: Vec::with_capacity(4096),
             delivered: 0,
             data_delivered: 0,
@@ -412,23 +416,6 @@ impl Recorder {
         *(self.meetings)
             .entry((queue, backlog, group, from))
             .or_default() += 1;
-    }
-
-    /// Records a judgement of queue protection.
-    pub fn judged(
-        &mut self,
-        now: Instant,
-        queue: QueueId,
-        packet: &Packet,
-        group: GroupId,
-        judged: Judged,
-    ) {
-        let _ = (now, queue, packet, group, judged);
-    }
-
-    /// Records that a packet of an aggregate service flow leaves its link at `at`.
-    pub fn left(&mut self, queue: QueueId, packet: &Packet, at: Instant) {
-        let _ = (queue, packet, at);
     }
 
     /// Records that a packet was marked CE in the wide area.
@@ -662,6 +649,9 @@ impl Recorder {
         }
         self.macs.fill(MacCounters::default());
         self.meetings.clear();
+        if let Some(low_latency) = &mut self.low_latency {
+            low_latency.start_measuring(at);
+        }
         (self.delivered, self.data_delivered) = (0, 0);
     }
 

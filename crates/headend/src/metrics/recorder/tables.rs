@@ -70,7 +70,7 @@ pub fn columns() -> Vec<(&'static str, Vec<String>)> {
 
 impl Recorder {
     /// The tables of docs/reference/results.md, at `now`. The table `mib` is there if the run has a
-    /// cable line.
+    /// cable line, those of low latency if a service flow has a low-latency flow beside it.
     pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
         let measured = now.since(self.measuring_since).as_secs_f64();
         for stats in &mut self.queues {
@@ -90,6 +90,7 @@ impl Recorder {
             ("summary", self.summary_table(now, events)),
         ];
         tables.extend(self.mib_table(now).map(|table| ("mib", table)));
+        tables.extend(self.low_latency_tables(now));
         tables
     }
 
@@ -400,7 +401,7 @@ fn figures(table: &mut Table, columns: &[(&str, Column)], row: &[u64]) {
     }
 }
 
-fn direction(from: Side) -> &'static str {
+pub(super) fn direction(from: Side) -> &'static str {
     match from {
         Side::Host => "up",
         Side::Peer => "down",

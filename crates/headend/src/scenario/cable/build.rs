@@ -156,6 +156,7 @@ impl Line<'_> {
                 .collect(),
             latency_edges: flow.latency_histogram.clone(),
             minislot_bytes: is_upstream.then_some(timing.minislot_bytes),
+            member: None,
         };
         let place = QueuePlace {
             link: self.name,
