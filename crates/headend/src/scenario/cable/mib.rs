@@ -1,12 +1,14 @@
 //! A service flow's settings as objects of DOCS-QOS3-MIB.
 //!
+//! An aggregate with low latency stands under the name of its classic flow.
+//!
 //! The modem shows the upstream settings, the CMTS the downstream ones. A modem's file was turned
 //! into keys before, so it needs no case of its own.
 
-use super::service_flow::{FlowPlan, OneWay};
+use super::service_flow::{AggregatePlan, FlowPlan, OneWay};
 use crate::aqm::Governor;
 use crate::link::docsis::qos::Scheduling;
-use crate::metrics::mib::{Setting, parameter_set, system, truth};
+use crate::metrics::mib::{Setting, aggregate, parameter_set, system, truth};
 use crate::qdisc::QueueConfig;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
@@ -22,6 +24,9 @@ pub(super) fn settings(flow: &FlowPlan, direction: OneWay) -> Vec<Setting> {
     let mut settings = Vec::new();
     if direction == OneWay::Up && flow.name == direction.name() {
         settings.extend(of_modem(flow));
+    }
+    if let Some(plan) = flow.aggregate_as_classic() {
+        settings.extend(of_aggregate(plan, flow));
     }
     settings.extend(rates(flow));
     settings.extend(scheduling(flow, direction));
@@ -45,6 +50,49 @@ fn of_modem(flow: &FlowPlan) -> Vec<Setting> {
     settings
 }
 
+/// The bits of `QpEnable` while queue protection is on: it is enabled, and it judges each flow.
+const PROTECTED_BY_FLOW: u64 = 0b11;
+
+/// The settings of an aggregate of which `classic` is the classic flow.
+fn of_aggregate(plan: &AggregatePlan, classic: &FlowPlan) -> Vec<Setting> {
+    use aggregate::{
+        AQM_COUPLING_FACTOR, LOW_LATENCY_ASF, MAX_AGGREGATE_TRAFFIC_RATE, MAX_TRAFFIC_BURST,
+        PEAK_TRAFFIC_RATE, PRIORITY, QP_DRAIN_RATE_EXPONENT, QP_ENABLE, QP_LATENCY_THRESHOLD,
+        QP_QUEUING_SCORE_THRESHOLD, SCHEDULING_WEIGHT,
+    };
+    let rate = |rate: Option<Rate>| narrow(rate.map_or(0, |rate| rate.0));
+    let protection = plan.queue.protection;
+    let enabled = protection.map_or(0, |_| PROTECTED_BY_FLOW);
+    let mut settings = vec![
+        (PRIORITY, u64::from(classic.qos.priority)),
+        (MAX_AGGREGATE_TRAFFIC_RATE, rate(plan.limits.sustained)),
+        (MAX_TRAFFIC_BURST, plan.limits.burst.min(NO_LIMIT)),
+        (PEAK_TRAFFIC_RATE, rate(plan.limits.peak)),
+        (LOW_LATENCY_ASF, truth(true)),
+        (AQM_COUPLING_FACTOR, u64::from(plan.coupling_tenths)),
+        (SCHEDULING_WEIGHT, u64::from(plan.weight)),
+        (QP_ENABLE, enabled),
+    ];
+    if let Some(protection) = protection {
+        // Without a threshold of its own, queue protection has that of the ramp.
+        let threshold = (protection.latency_threshold).unwrap_or_else(|| plan.maximum_threshold());
+        settings.extend([
+            (QP_LATENCY_THRESHOLD, micros(threshold)),
+            (
+                QP_QUEUING_SCORE_THRESHOLD,
+                micros(protection.score_threshold),
+            ),
+            (QP_DRAIN_RATE_EXPONENT, u64::from(protection.drain_exponent)),
+        ]);
+    }
+    settings
+}
+
+/// A rate as the MIB has it in 32 bits: zero if it does not fit.
+fn narrow(rate: u64) -> u64 {
+    u32::try_from(rate).map_or(0, u64::from)
+}
+
 fn rates(flow: &FlowPlan) -> [Setting; 8] {
     use parameter_set::{
         HC_MAX_TRAFFIC_RATE, HC_MIN_RESERVED_RATE, HC_PEAK_TRAFFIC_RATE, MAX_TRAFFIC_BURST,
@@ -54,8 +102,6 @@ fn rates(flow: &FlowPlan) -> [Setting; 8] {
     let rate = |rate: Option<Rate>| rate.map_or(0, |rate| rate.0);
     let [sustained, peak] = [limits.sustained, limits.peak].map(rate);
     let reserved = flow.qos.minimum_reserved.0;
-    // A rate that does not fit into 32 bits is reported as zero.
-    let narrow = |rate: u64| u32::try_from(rate).map_or(0, u64::from);
     // Service flows with grants of a fixed size have no burst.
     let has_burst = !matches!(flow.qos.scheduling, Scheduling::Ugs(_));
     let burst = if has_burst { limits.burst } else { 0 };
@@ -120,6 +166,7 @@ fn buffer(flow: &FlowPlan) -> [Setting; 3] {
     use parameter_set::{MAXIMUM_BUFFER, MINIMUM_BUFFER, TARGET_BUFFER};
     let [minimum, target, maximum] = match &flow.queue {
         _ if flow.is_buffer_dropped => [0, 0, NO_LIMIT],
+        _ if flow.is_low_latency() => [0, written_size(flow), NO_LIMIT],
         QueueConfig::BufferControl(config) => [
             config.minimum.map_or(0, |bytes| bytes.0),
             config.target.map_or(0, |bytes| bytes.0),
@@ -137,9 +184,21 @@ fn buffer(flow: &FlowPlan) -> [Setting; 3] {
     ]
 }
 
+/// The configured size of a low-latency queue, in bytes. Zero: the device decides.
+fn written_size(flow: &FlowPlan) -> u64 {
+    let member = flow.aggregate.as_ref();
+    match member.and_then(|member| member.aggregate.written.limit) {
+        Some(Limit::Bytes(bytes)) => bytes.0,
+        _ => 0,
+    }
+}
+
 /// The configured settings of AQM, and the algorithm that runs.
 fn aqm(flow: &FlowPlan) -> Vec<Setting> {
-    use parameter_set::{AQM_ALG_IN_USE, AQM_DISABLED, AQM_LATENCY_TARGET};
+    use parameter_set::{
+        AQM_ALG_IN_USE, AQM_DISABLED, AQM_LATENCY_TARGET, IMMED_AQM_MAX_THRESHOLD,
+        IMMED_AQM_RANGE_EXPONENT,
+    };
     let is_running = match flow.queue.governor() {
         Governor::Law => true,
         Governor::ChosenLaw(_) => flow.queue != flow.queue.without_aqm(flow.rate),
@@ -148,6 +207,7 @@ fn aqm(flow: &FlowPlan) -> Vec<Setting> {
     let algorithm = match &flow.queue {
         _ if !is_running => 1,
         QueueConfig::DocsisPie(_) => 3,
+        QueueConfig::ImmediateAqm(_) => 4,
         _ => 2,
     };
     let mut settings = vec![(AQM_DISABLED, truth(!is_running))];
@@ -158,6 +218,12 @@ fn aqm(flow: &FlowPlan) -> Vec<Setting> {
         settings.push((AQM_LATENCY_TARGET, millis));
     }
     settings.push((AQM_ALG_IN_USE, algorithm));
+    if let (QueueConfig::ImmediateAqm(config), Some(member)) = (&flow.queue, &flow.aggregate) {
+        let maximum = member.aggregate.maximum_threshold();
+        let exponent = u64::from(config.range_exponent);
+        settings.push((IMMED_AQM_MAX_THRESHOLD, micros(maximum)));
+        settings.push((IMMED_AQM_RANGE_EXPONENT, exponent));
+    }
     settings
 }
 

@@ -10,7 +10,7 @@ mod written;
 pub use keys::Keys;
 pub(super) use keys::layer;
 pub(in crate::scenario) use keys::{Setting, Settings};
-pub(super) use low_latency::Role;
+pub(super) use low_latency::{AggregatePlan, Role};
 pub use low_latency::{
     LowLatency, LowLatencyTable, Preset as LowLatencyPreset, ProtectionTable, QueueProtection,
     Switch as LowLatencySwitch,

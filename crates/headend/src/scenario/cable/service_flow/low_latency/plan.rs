@@ -95,6 +95,13 @@ impl AggregatePlan {
         Duration::from_nanos(nanos.unwrap_or(0)).min(LONGEST)
     }
 
+    /// The upper end of the ramp at this rate (MAXTH of Annex N).
+    pub(in crate::scenario::cable) fn maximum_threshold(&self) -> Duration {
+        let range = Duration::from_nanos(1 << self.queue.range_exponent);
+        let configured = self.queue.maximum_threshold.saturating_sub(range);
+        (configured.max(self.floor()) + range).min(LONGEST)
+    }
+
     /// The limits of the classic flow alone.
     pub(in crate::scenario::cable::service_flow) fn classic_limits(&self) -> Limits {
         own_limits(self.classic_rate)
