@@ -187,7 +187,8 @@ fn it_says_what_the_sources_say() {
     assert_eq!(definition(&[61]).map(|found| found.form), Some(Form::Bytes));
     assert_eq!(definition(&[24, 40, 6]).unwrap().form, Form::U16List);
     assert_eq!(definition(&[24, 35, 2]).unwrap().model, Model::Yes);
-    assert_eq!(definition(&[70, 42, 5]).unwrap().model, Model::Said);
+    assert_eq!(definition(&[70, 42, 5]).unwrap().model, Model::Yes);
+    assert_eq!(definition(&[70, 38, 1]).unwrap().model, Model::Said);
 }
 
 #[test]

@@ -818,7 +818,7 @@ fn what_a_file_has_beyond_the_model_is_said_once() {
         scenario.warnings()[0],
         "link.cable.docsis.config: of the file \"home.cm\": the last 2 B are no TLV, and are not read; \
          upstream_service_flow[2], TLV 24[2] is not active after registration (upstream_service_flow[2].qos_parameter_set_type, TLV 24[2].6): left out; \
-         upstream_service_flow[3].aqm_encodings.algorithm, TLV 24[3].40.3 selects immediate AQM, which is not simulated: the queue stays the scenario's; \
+         upstream_service_flow[3].aqm_encodings.algorithm, TLV 24[3].40.3 selects immediate AQM, which only the low-latency service flow of an aggregate has: the queue stays the scenario's; \
          upstream_service_flow[3], TLV 24[3] has no classifier, so that no packet would take it: left out; \
          the file has no downstream service flow (TLV 25): the downstream stays the scenario's; \
          not simulated: upstream_service_flow.maximum_concatenated_burst (TLV 24.14); \
@@ -1407,7 +1407,7 @@ fn a_service_flow_without_a_rate_has_the_limits_of_its_aggregate() {
     );
     assert_eq!(
         scenario.warnings()[0],
-        "link.cable.docsis.config: of the file \"home.cm\": upstream_aggregate_service_flow, TLV 70: each of its service flows without a rate of its own gets the aggregate's 20 Mbit/s; that they share it is not simulated, nor is what low latency does to them"
+        "link.cable.docsis.config: of the file \"home.cm\": upstream_aggregate_service_flow, TLV 70: each of its service flows without a rate of its own gets the aggregate's 20 Mbit/s; that they share it is not simulated, nor is its low latency: of its 3 service flows the model has two"
     );
     // Without a limit there is nothing to give.
     let open = parse(

@@ -8,7 +8,7 @@ use super::queue::{BUFFER_CONTROL, FileQueue, Size, split};
 use super::{ModemFileRead, Target, refuse_file};
 use crate::link::docsis::preset::Preset;
 use crate::scenario::cable::modem::modem_file::{
-    Aggregate, Buffer, FileError, FileFlow, ModemFile, TlvPlace,
+    Aggregate, Buffer, FileError, FileFlow, LIMITS, ModemFile, Pair, TlvPlace,
 };
 use crate::scenario::cable::{
     Downstream, OneWay, ServiceFlow, Upstream, default_queue, modem_queue,
@@ -20,7 +20,7 @@ use crate::scenario::queue::Queue;
 use crate::scenario::span::Several;
 use crate::time::Duration;
 use crate::units::MaximumRate;
-use crate::units::{ByteCount, Rate, parse_bytes, parse_duration, parse_rate};
+use crate::units::{ByteCount, Limit, Rate, parse_bytes, parse_duration, parse_rate};
 
 /// Writes one file's settings into the document.
 pub(super) struct Writer<'a> {
@@ -68,6 +68,23 @@ const FURTHER_KEYS: [&str; 5] = [
     "latency_histogram",
     "queue",
 ];
+
+/// What a low-latency service flow of a file gives the table `low_latency` under the same keys,
+/// besides its rate.
+const OF_LOW_LATENCY_FLOW: [&str; 4] = [
+    "aqm_disabled",
+    "latency_histogram",
+    "request_policy",
+    "scheduling",
+];
+
+const IMMEDIATE_AQM: &str = "immediate_aqm";
+
+/// A direction without low latency.
+const OFF: &str = "off";
+
+/// Bytes of the least default buffer of a low-latency queue: 20 frames of 2000 B.
+const LEAST_LOW_LATENCY_BUFFER: u64 = 40_000;
 
 /// Bytes of the least buffer that a modem offers where the file gives a time: the blocks of 1 KiB
 /// that hold one frame.
@@ -121,7 +138,7 @@ impl Writer<'_> {
             if std::mem::replace(&mut has_primary[direction], true) {
                 further.push((flow, keys));
             } else {
-                self.write_primary(&flow, &keys, file.default_buffer.as_ref());
+                self.write_primary(&flow, keys, file.default_buffer.as_ref())?;
             }
         }
         let aggregates = file.aggregates.iter().zip(members);
@@ -158,9 +175,14 @@ impl Writer<'_> {
         if is_any_upstream && let Some((true, place)) = file.upstream_aqm_disabled.clone() {
             // The others have it each on its own.
             file.upstream_aqm_disabled = None;
-            for flow in file.flows.iter_mut().filter(|flow| of_upstream(flow)) {
+            let disable = |flow: &mut FileFlow| {
                 flow.keys.aqm_disabled = Some(true);
                 flow.places.insert("aqm_disabled", place.clone());
+            };
+            for flow in file.flows.iter_mut().filter(|flow| of_upstream(flow)) {
+                let low = flow.pair.as_mut().map(|pair| &mut pair.low);
+                low.into_iter().for_each(disable);
+                disable(flow);
             }
         }
         for ((flow, path), is_set) in file.flows.iter_mut().zip(&paths).zip(is_set) {
@@ -378,14 +400,111 @@ impl Writer<'_> {
             return;
         }
         members.limited += 1;
-        let Value::Object(limits) = json!(aggregate.keys) else {
-            unreachable!("keys are a table")
-        };
-        for (key, value) in limits {
-            if is_open(keys, &key) {
-                let place = aggregate.places.get(key.as_str()).cloned();
-                keys.insert(key, (value, place));
+        for (key, given) in given_by(aggregate) {
+            if LIMITS.contains(&key.as_str()) && is_open(keys, &key) {
+                keys.insert(key, given);
             }
+        }
+    }
+
+    /// The table `low_latency` of an aggregate with low latency. The limits in `keys`, of the
+    /// classic service flow, become those of the aggregate.
+    fn join_pair(&mut self, pair: &Pair, keys: &mut Keys) -> Result<Keys, ScenarioError> {
+        let Pair { aggregate, low } = pair;
+        // A rate above the aggregate's limits nothing.
+        let is_limit = |(value, _): &(Value, Option<TlvPlace>)| {
+            let rate = value.as_str().and_then(parse_rate);
+            rate.is_some_and(|rate| aggregate.limit().is_none_or(|limit| rate <= limit))
+        };
+        let [classic_rate, _, _] = LIMITS.map(|key| keys.remove(key));
+        keys.extend(given_by(aggregate));
+        let mut of_low = self.keys_of(low)?;
+        let of_class = of_low.remove("queue");
+        let mut found = Keys::new();
+        if let Some((Value::Object(queue), _)) = of_class
+            && let Some(Value::Object(parameters)) = queue.get(IMMEDIATE_AQM)
+        {
+            let parameters = parameters.clone().into_iter();
+            found.extend(parameters.map(|(key, value)| (key, (value, None))));
+        }
+        let encodings = aggregate.low_latency.iter().flat_map(|one| &one.keys);
+        for (key, (value, place)) in encodings.chain(&low.ramp) {
+            found.insert((*key).to_owned(), (value.clone(), Some(place.clone())));
+        }
+        let rate = of_low.remove("rate").filter(is_limit);
+        let own = OF_LOW_LATENCY_FLOW.map(|key| (key, of_low.remove(key)));
+        let limit = low_latency_limit(pair).map(|(limit, place)| (json!(limit), Some(place)));
+        let classifiers = low.classifiers.iter();
+        let classifiers = classifiers.map(|(classifier, _)| classifier.clone());
+        let classifiers = (low.classifiers.first())
+            .map(|(_, place)| (json!(Several(classifiers.collect())), Some(place.clone())));
+        let given = [
+            ("classic_rate", classic_rate.filter(is_limit)),
+            ("rate", rate),
+            ("limit", limit),
+            ("match", classifiers),
+        ];
+        for (key, value) in given.into_iter().chain(own) {
+            found.extend(value.map(|value| (key.to_owned(), value)));
+        }
+        Ok(found)
+    }
+
+    /// Writes the table `low_latency` of a primary service flow. A file without one for a direction
+    /// has no low latency there.
+    fn write_low_latency(&mut self, table: &str, keys: &Keys, found: Option<(&Keys, &TlvPlace)>) {
+        const KEY: &str = "low_latency";
+        let Target {
+            line, table: own, ..
+        } = self.target;
+        let path = format!("{own}.{table}.{KEY}");
+        if let Some((found, place)) = found {
+            let mut whole = Map::new();
+            for (key, (value, _)) in found {
+                insert(&mut whole, key, value.clone());
+            }
+            self.put_each(&path, Value::Object(whole), place);
+            for (key, (value, place)) in found {
+                let path = format!("{path}.{key}");
+                if let Some(place) = place
+                    && self.document.at(&path) == Some(value)
+                    && !self.document.is_overridden(&path)
+                {
+                    let place = self.place(place);
+                    self.document.places.insert(path, place);
+                }
+            }
+            return;
+        }
+        if let Some((value, _)) = keys.get(KEY) {
+            self.put(&path, value.clone(), true, None);
+            return;
+        }
+        let of_line = self.document.at(&format!("{line}.{table}.{KEY}"));
+        if own != line && (of_line.is_some() || self.has_class_with(table, KEY)) {
+            self.put(&path, json!(OFF), false, None);
+        } else if let Some(written) = self.document.at(&path)
+            && self.target.is_override
+            && !self.document.is_overridden(&path)
+        {
+            if *written != json!(OFF) {
+                let replaced = format!("{} ({} → {OFF})", self.short(&path), show(written));
+                self.replaced.push(replaced);
+            }
+            self.document.remove(&path);
+        }
+    }
+
+    /// Writes a table. Keys that the text has in the same table go before the file's, each on its
+    /// own.
+    fn put_each(&mut self, path: &str, value: Value, place: &TlvPlace) {
+        let has_table = self.document.at(path).is_some_and(Value::is_object);
+        if let (true, false, Value::Object(parts)) = (has_table, self.target.is_override, &value) {
+            for (key, part) in parts {
+                self.put_each(&format!("{path}.{key}"), part.clone(), place);
+            }
+        } else {
+            self.put(path, value, true, Some(place));
         }
     }
 
@@ -429,10 +548,14 @@ impl Writer<'_> {
     fn write_primary(
         &mut self,
         flow: &FileFlow,
-        keys: &Keys,
+        mut keys: Keys,
         default_buffer: Option<&(Duration, TlvPlace)>,
-    ) {
+    ) -> Result<(), ScenarioError> {
         let table = format!("{}stream", flow.direction.name());
+        let low_latency = match &flow.pair {
+            Some(pair) => Some((self.join_pair(pair, &mut keys)?, &pair.aggregate.place)),
+            None => None,
+        };
         for (key, default) in defaults(flow.direction) {
             let (value, place) = match keys.get(key) {
                 Some((value, place)) => (Some(value.clone()), place.as_ref()),
@@ -453,8 +576,11 @@ impl Writer<'_> {
                 self.keep_scenarios(flow, key);
             }
         }
+        let low_latency = low_latency.as_ref().map(|(found, place)| (found, *place));
+        self.write_low_latency(&table, &keys, low_latency);
         let base = self.queue_around(&table);
         self.configure_queue(&path, flow, base, default_buffer);
+        Ok(())
     }
 
     /// Keeps a key that the file does not give as the scenario has it: not as the file of the
@@ -593,14 +719,14 @@ impl Writer<'_> {
             (Some((buffer, place)), default) => {
                 let mut buffer = *buffer;
                 if let (None, Some((span, _))) = (buffer.target, default) {
-                    let (bytes, _) = self.default_bytes(path, *span);
+                    let (bytes, _) = self.default_bytes(path, flow, *span);
                     buffer.target = bytes.map(|bytes| buffer.bound(bytes));
                 }
                 let says_something = buffer != Buffer::default();
                 says_something.then(|| (Size::Control(buffer), self.place(place)))
             }
             (None, Some((span, place))) => {
-                let (bytes, is_in_bytes) = self.default_bytes(path, *span);
+                let (bytes, is_in_bytes) = self.default_bytes(path, flow, *span);
                 let size = Size::Default {
                     span: *span,
                     bytes,
@@ -675,12 +801,29 @@ impl Writer<'_> {
 
     /// What the faster of the two rates of the service flow at `path` carries in a time, but room for
     /// a packet at least, and whether that is another size than the time at the sustained rate.
-    fn default_bytes(&self, path: &str, span: Duration) -> (Option<ByteCount>, bool) {
+    /// The classic service flow of an aggregate has its own rates, or else the aggregate's sustained
+    /// one.
+    fn default_bytes(
+        &self,
+        path: &str,
+        flow: &FileFlow,
+        span: Duration,
+    ) -> (Option<ByteCount>, bool) {
         let rate = |key: &str| {
             let value = self.document.at(&format!("{path}.{key}"))?;
             parse_rate(value.as_str()?)
         };
-        let [sustained, peak] = ["rate", "peak"].map(rate);
+        let [sustained, peak] = if flow.pair.is_none() {
+            ["rate", "peak"].map(rate)
+        } else {
+            let [own, peak] =
+                [flow.keys.rate, flow.keys.peak].map(|limit| limit.and_then(MaximumRate::limit));
+            let own = own.or_else(|| rate("low_latency.classic_rate"));
+            [
+                own.or_else(|| rate("rate").filter(|_| peak.is_none())),
+                peak,
+            ]
+        };
         let carried = sustained.max(peak).map(|rate| rate.bytes_in(span));
         let is_too_small = carried.is_some_and(|bytes| bytes < LEAST_BUFFER);
         let bytes = carried.map(|bytes| ByteCount(bytes.max(LEAST_BUFFER)));
@@ -812,22 +955,58 @@ struct Members {
     limited: usize,
 }
 
-/// What a run makes of an aggregate.
+/// What a run makes of an aggregate whose service flows run apart.
 fn say_aggregate(aggregate: &Aggregate, members: Members) -> String {
     let place = &aggregate.place;
-    if members.all == 0 {
+    if members.all == 0 && aggregate.obstacle.is_none() {
         return format!("{place}: no service flow of the file refers to it: not simulated");
     }
-    let low_latency = if aggregate.has_low_latency {
-        ", nor is what low latency does to them"
-    } else {
-        ""
+    let low_latency = match &aggregate.obstacle {
+        Some(why) => format!(", nor is its low latency: {why}"),
+        None => String::new(),
     };
     match aggregate.limit() {
         Some(rate) if members.limited > 0 => format!(
             "{place}: each of its service flows without a rate of its own gets the aggregate's {rate}; that they share it is not simulated{low_latency}"
         ),
         _ => format!("{place}: that its service flows share limits is not simulated{low_latency}"),
+    }
+}
+
+/// The values of an aggregate by their keys.
+fn given_by(aggregate: &Aggregate) -> Keys {
+    let Value::Object(given) = json!(aggregate.keys) else {
+        unreachable!("keys are a table")
+    };
+    let of_key = |(key, value): (String, Value)| {
+        let place = aggregate.places.get(key.as_str()).cloned();
+        (key, (value, place))
+    };
+    given.into_iter().map(of_key).collect()
+}
+
+/// The limit of a low-latency queue, if the file gives it: its target buffer, or the default within
+/// its bounds.
+fn low_latency_limit(pair: &Pair) -> Option<(Limit, TlvPlace)> {
+    let (buffer, place) = pair.low.buffer.as_ref()?;
+    let default = || {
+        let bytes = pair.aggregate.limit()?.bytes_in(Duration::from_millis(10));
+        Some(ByteCount(bytes.max(LEAST_LOW_LATENCY_BUFFER)))
+    };
+    let is_bounded = buffer.minimum.is_some() || buffer.maximum.is_some();
+    let size = (buffer.target).or_else(|| default().filter(|_| is_bounded))?;
+    Some((Limit::Bytes(buffer.bound(size)), place.clone()))
+}
+
+/// Puts a value into a table, below the tables that its key names: `queue_protection.enabled`.
+fn insert(table: &mut Map<String, Value>, key: &str, value: Value) {
+    let Some((first, rest)) = key.split_once('.') else {
+        table.insert(key.to_owned(), value);
+        return;
+    };
+    let inner = table.entry(first).or_insert_with(|| json!({}));
+    if let Value::Object(inner) = inner {
+        insert(inner, rest, value);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The configuration file of a modem, made from its plan: the way back from keys to TLVs.
 //!
 //! [`service_flow`] writes TLVs 24 and 25, [`queue`] their Buffer Control and AQM encodings,
-//! [`classifier`] TLVs 22, 23 and 60. A DOCSIS 1.0 modem gets a [`class_of_service`] in place of
+//! [`low_latency`] TLVs 70 and 71, [`classifier`] TLVs 22, 23 and 60. A DOCSIS 1.0 modem gets a [`class_of_service`] in place of
 //! service flows. [`docsis_config`] adds the message integrity checks and the end marker.
 //!
 //! A key that no TLV can express becomes a note. The file describes the modem at the start of the
@@ -9,10 +9,12 @@
 
 mod class_of_service;
 mod classifier;
+mod low_latency;
 mod note;
 mod queue;
 mod service_flow;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use docsis_config::{File, Kind, Tlv};
@@ -20,6 +22,7 @@ use docsis_config::{File, Kind, Tlv};
 use self::classifier::Rules;
 use self::note::Notes;
 use crate::link::docsis::preset::Feature;
+use crate::scenario::cable::classifier::RulePlan;
 use crate::scenario::cable::plan::CablePlan;
 use crate::scenario::cable::service_flow::{self as service_flow_plan, FlowPlan, OneWay};
 use crate::scenario::cable::written::Docsis;
@@ -76,8 +79,14 @@ pub(in crate::scenario) fn file_of(of: ModemOf<'_>) -> (File, Vec<String>) {
         for flow in &flows {
             tlvs.push(service_flow::tlv(&of, flow, &mut notes));
         }
+        let aggregates = aggregates(&flows, &mut notes);
+        let has_aggregates = !aggregates.is_empty();
+        tlvs.extend(aggregates);
         if profile.flows[0][0].is_modem_aqm_disabled {
             tlvs.push(Tlv::new(UPSTREAM_AQM_DISABLE, [1]));
+        }
+        if has_aggregates {
+            tlvs.push(low_latency::extended_mic(&tlvs));
         }
     } else {
         tlvs.push(class_of_service::tlv(&of, &profile.flows, &mut notes));
@@ -91,6 +100,19 @@ pub(in crate::scenario) fn file_of(of: ModemOf<'_>) -> (File, Vec<String>) {
     (file, notes.into_lines())
 }
 
+/// The aggregates with low latency.
+fn aggregates(flows: &[Referred<'_>], notes: &mut Notes) -> Vec<Tlv> {
+    let with_low = flows.iter().filter_map(|classic| {
+        let plan = classic.flow.aggregate_as_classic()?;
+        let is_low =
+            |one: &&Referred<'_>| one.direction == classic.direction && one.flow.is_low_latency();
+        Some((classic, plan, flows.iter().find(is_low)?.reference))
+    });
+    with_low
+        .map(|(classic, plan, low)| low_latency::aggregate(classic, plan, low, notes))
+        .collect()
+}
+
 /// The classifiers of its service flows and its drop classifiers.
 fn rules(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) -> Vec<Tlv> {
     let mut rules = Rules::new(of);
@@ -100,13 +122,29 @@ fn rules(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) -> Vec<Tlv
             OneWay::Down => DOWNSTREAM_CLASSIFIER,
         };
         for rule in &one.flow.rules {
-            rules.add(number, Some(one.reference), one.direction, rule, notes);
+            let rule = raised(rule, one.direction, flows);
+            rules.add(number, Some(one.reference), one.direction, &rule, notes);
         }
     }
     for rule in &of.plan.modems.profile_of(of.modem).drops {
         rules.add(DROP_CLASSIFIER, None, OneWay::Up, rule, notes);
     }
     rules.tlvs
+}
+
+/// A classifier with a priority above that of the default classifiers of its direction, if it is
+/// none of them. These are examined last in the model, and have the priority 0.
+fn raised<'a>(rule: &'a RulePlan, direction: OneWay, flows: &[Referred<'_>]) -> Cow<'a, RulePlan> {
+    let of_direction = flows.iter().filter(|one| one.direction == direction);
+    let rules = || of_direction.clone().flat_map(|one| &one.flow.rules);
+    let has_default = rules().any(|rule| rule.is_default);
+    let is_low = rules().any(|rule| !rule.is_default && rule.classifier.priority == 0);
+    if rule.is_default || !has_default || !is_low {
+        return Cow::Borrowed(rule);
+    }
+    let mut rule = rule.clone();
+    rule.classifier.priority = rule.classifier.priority.saturating_add(1);
+    Cow::Owned(rule)
 }
 
 /// The service flows that exist at the start, with their references. The primary ones have 1 and 2.
@@ -157,7 +195,8 @@ fn note_names(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) {
     let modems = &of.plan.modems;
     let own = &modems.all[of.modem];
     let mut renamed = Vec::new();
-    for one in &flows[2..] {
+    let named = flows[2..].iter().filter(|one| !one.flow.is_low_latency());
+    for one in named {
         let old = &one.flow.name;
         let new = format!("{}_{}", one.direction.name(), one.reference);
         if *old == new {

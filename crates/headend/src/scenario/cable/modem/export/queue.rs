@@ -8,7 +8,7 @@ use docsis_config::Tlv;
 
 use super::note::Notes;
 use super::service_flow::Written;
-use super::{ModemOf, Referred, is_elastic, u32_tlv};
+use super::{ModemOf, Referred, is_elastic, low_latency, u32_tlv};
 use crate::aqm::docsis_pie;
 use crate::link::docsis::preset::Feature;
 use crate::named::Named;
@@ -40,6 +40,17 @@ pub(super) fn tlvs(
     notes: &mut Notes,
 ) -> Vec<Tlv> {
     let settings = &one.flow.settings;
+    let edges = written.given(&settings.latency_histogram);
+    let edges = edges.filter(|(edges, _)| !edges.is_empty());
+    let edges = edges.map(|(edges, _)| Tlv::new(HISTOGRAM_EDGES, histogram(edges)));
+    if let Some(member) = one
+        .flow
+        .aggregate
+        .as_ref()
+        .filter(|_| one.flow.is_low_latency())
+    {
+        return low_latency::queue(one, &member.aggregate, edges, notes);
+    }
     let is_disabled = settings.aqm_disabled.value.unwrap_or_default();
     let has_aqm = of.written.preset.supports(Feature::ModemAqm) && is_elastic(one);
     let mut tlvs = Vec::new();
@@ -59,10 +70,7 @@ pub(super) fn tlvs(
     {
         aqm.push(Tlv::new(AQM_DISABLE, [u8::from(is_disabled)]));
     }
-    let edges = written.given(&settings.latency_histogram);
-    if let Some((edges, _)) = edges.filter(|(edges, _)| !edges.is_empty()) {
-        aqm.push(Tlv::new(HISTOGRAM_EDGES, histogram(edges)));
-    }
+    aqm.extend(edges);
     if !aqm.is_empty() {
         tlvs.push(Tlv::nested(AQM, aqm));
     }

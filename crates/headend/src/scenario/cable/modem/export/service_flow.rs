@@ -3,7 +3,7 @@
 use docsis_config::Tlv;
 
 use super::note::Notes;
-use super::{ModemOf, Referred, queue, u16_tlv, u32_tlv};
+use super::{ModemOf, Referred, low_latency, queue, u16_tlv, u32_tlv};
 use crate::link::docsis::qos::{ProactiveGrants, Scheduling, UnsolicitedGrants};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
@@ -31,6 +31,7 @@ const GRANT_INTERVAL: u8 = 20;
 const GRANT_JITTER: u8 = 21;
 const GRANTS: u8 = 22;
 const PEAK_RATE: u8 = 27;
+const AGGREGATE: u8 = 36;
 const RATE_UNIT: u8 = 41;
 const GUARANTEED_INTERVAL: u8 = 44;
 const GUARANTEED_RATE: u8 = 45;
@@ -57,14 +58,28 @@ pub(super) fn tlv(of: &ModemOf<'_>, one: &Referred<'_>, notes: &mut Notes) -> Tl
         tlvs.push(Tlv::new(CLASS_NAME, [class.as_bytes(), &[0]].concat()));
     }
     let written = Written { class };
-    tlvs.extend(rates(settings, written, notes));
-    let burst = written.given(&settings.burst);
-    let is_usual = |burst: &ByteCount| class.is_some() && *burst == DEFAULT_BURST;
-    if let Some((ByteCount(burst), path)) =
-        burst.filter(|(burst, path)| written.says(path, is_usual(burst)))
-    {
-        let burst = notes.at_most(path, *burst, u64::from(u32::MAX));
-        tlvs.push(u32_tlv(BURST, burst as u32));
+    if let Some(aggregate) = one.flow.aggregate_as_classic() {
+        // The limits of the settings are those of the aggregate.
+        let own = Setting {
+            value: aggregate.classic_rate,
+            path: format!("{}.classic_rate", aggregate.path),
+        };
+        let limits = [
+            (SUSTAINED_RATE, &own),
+            (RESERVED_RATE, &settings.minimum_reserved),
+        ];
+        tlvs.extend(rates(&limits, written, notes));
+    } else {
+        let limits = [
+            (SUSTAINED_RATE, &settings.rate),
+            (RESERVED_RATE, &settings.minimum_reserved),
+            (PEAK_RATE, &settings.peak),
+        ];
+        tlvs.extend(rates(&limits, written, notes));
+        tlvs.extend(burst(settings, written, notes));
+    }
+    if one.flow.aggregate.is_some() {
+        tlvs.push(u16_tlv(AGGREGATE, low_latency::reference(one.direction)));
     }
     let priority = written.given(&settings.priority);
     if let Some((&priority, _)) =
@@ -92,6 +107,11 @@ pub(super) struct Written<'a> {
 }
 
 impl Written<'_> {
+    /// All of them.
+    pub(super) fn all() -> Self {
+        Self { class: None }
+    }
+
     /// The value with the path of its key, if the file has to write it.
     pub(super) fn given<T>(self, setting: &Setting<T>) -> Option<(&T, &str)> {
         setting.given().filter(|(_, path)| !self.is_of_class(path))
@@ -116,7 +136,14 @@ fn class_of<'a>(of: &ModemOf<'_>, one: &Referred<'a>, notes: &mut Notes) -> Opti
         return None;
     }
     let settings = &one.flow.settings;
-    let class = settings.given_paths().into_iter().find_map(class_in)?;
+    let found = settings.given_paths().into_iter().find_map(class_in);
+    if let Some(class) = found.filter(|_| one.flow.aggregate.is_some()) {
+        notes.line(format!(
+            "The service class \"{class}\" has low latency, which a file says of an aggregate: its values are written out."
+        ));
+        return None;
+    }
+    let class = found?;
     if class.len() <= LONGEST_NAME {
         return Some(class);
     }
@@ -132,15 +159,23 @@ fn class_in(path: &str) -> Option<&str> {
     rest.split('.').next()
 }
 
-/// The sustained, reserved and peak rate, in the smallest unit in which they fit into 32 bits.
-fn rates(settings: &Settings, written: Written<'_>, notes: &mut Notes) -> Vec<Tlv> {
-    let given = [
-        (SUSTAINED_RATE, &settings.rate),
-        (RESERVED_RATE, &settings.minimum_reserved),
-        (PEAK_RATE, &settings.peak),
-    ];
-    let given: Vec<(u8, Rate, &str)> = (given.into_iter())
-        .filter_map(|(number, setting)| {
+/// The maximum traffic burst.
+pub(super) fn burst(settings: &Settings, written: Written<'_>, notes: &mut Notes) -> Option<Tlv> {
+    let is_usual = |burst: &ByteCount| written.class.is_some() && *burst == DEFAULT_BURST;
+    let (ByteCount(burst), path) = (written.given(&settings.burst))
+        .filter(|(burst, path)| written.says(path, is_usual(burst)))?;
+    let burst = notes.at_most(path, *burst, u64::from(u32::MAX));
+    Some(u32_tlv(BURST, burst as u32))
+}
+
+/// Rates by their TLVs, in the smallest unit in which they fit into 32 bits.
+pub(super) fn rates(
+    limits: &[(u8, &Setting<Rate>)],
+    written: Written<'_>,
+    notes: &mut Notes,
+) -> Vec<Tlv> {
+    let given: Vec<(u8, Rate, &str)> = (limits.iter())
+        .filter_map(|&(number, setting)| {
             let (rate, path) = match written.given(setting) {
                 Some((&rate, path)) => (rate, path),
                 // The absence of a limit takes precedence over the limit of the class.

@@ -1,9 +1,10 @@
 //! Aggregate service flows of a modem's file (TLVs 70 and 71): limits that several service flows
-//! share.
+//! share, and their low latency.
 
 use std::collections::BTreeMap;
 
 use super::flow::{read_limit, read_unit};
+use super::low_latency::LowLatency;
 use super::place::{FileError, Node, TlvPlace, first};
 use crate::scenario::cable::service_flow::{Keys, OneWay};
 use crate::units::{MaximumRate, Rate};
@@ -15,12 +16,17 @@ pub(in crate::scenario) struct Aggregate {
     /// The number by which service flows refer to it.
     pub(in crate::scenario) reference: Option<u16>,
     pub(in crate::scenario) place: TlvPlace,
-    /// Its rate, peak rate and burst.
+    /// Its rate, peak rate and burst, its priority and its reserved rate.
     pub(in crate::scenario) keys: Keys,
     /// Where the file gives them, by the names of the keys.
     pub(in crate::scenario) places: BTreeMap<&'static str, TlvPlace>,
-    pub(in crate::scenario) has_low_latency: bool,
+    pub(in crate::scenario) low_latency: Option<LowLatency>,
+    /// Why its low latency is not simulated, as a clause.
+    pub(in crate::scenario) obstacle: Option<String>,
 }
+
+/// The keys of service flows that an aggregate limits.
+pub(in crate::scenario) const LIMITS: [&str; 3] = ["rate", "peak", "burst"];
 
 impl Aggregate {
     /// Its rate, if it has one.
@@ -34,6 +40,8 @@ const DOWNSTREAM: u8 = 71;
 
 // Sub-TLVs of aggregates.
 const REFERENCE: u8 = 1;
+const PRIORITY: u8 = 7;
+const RESERVED_RATE: u8 = 10;
 const LOW_LATENCY: u8 = 42;
 
 /// Reads the aggregates of a file. One that cannot be taken apart has no limits.
@@ -47,19 +55,34 @@ pub(super) fn read(top: &[Node<'_>]) -> Result<Vec<Aggregate>, FileError> {
         };
         let parts = node.children();
         let reference = first(&parts, REFERENCE).map(|part| part.uint(2));
+        let low_latency = first(&parts, LOW_LATENCY).map(LowLatency::read);
         let mut aggregate = Aggregate {
             direction,
             reference: reference.transpose()?.map(|number| number as u16),
             place: node.place(),
             keys: Keys::default(),
             places: BTreeMap::new(),
-            has_low_latency: first(&parts, LOW_LATENCY).is_some(),
+            low_latency: low_latency.transpose()?,
+            obstacle: None,
         };
         let unit = read_unit(&parts)?;
+        let keys = &mut aggregate.keys;
         for part in &parts {
-            if let Some(key) = read_limit(part, unit, &mut aggregate.keys)? {
-                aggregate.places.insert(key, part.place());
-            }
+            let key = match part.number() {
+                PRIORITY => {
+                    keys.priority = Some(part.uint(1)? as u8);
+                    "priority"
+                }
+                RESERVED_RATE => {
+                    keys.minimum_reserved = Some(Rate(part.uint(4)? * unit));
+                    "minimum_reserved"
+                }
+                _ => match read_limit(part, unit, keys)? {
+                    Some(key) => key,
+                    None => continue,
+                },
+            };
+            aggregate.places.insert(key, part.place());
         }
         found.push(aggregate);
     }

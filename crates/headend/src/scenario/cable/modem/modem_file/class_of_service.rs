@@ -1,13 +1,13 @@
 //! The class of service of a file for DOCSIS 1.0 (TLV 4): rates both ways and a priority.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::flow::FileFlow;
 use super::place::{FileError, Node, first};
 use super::{CLASS_OF_SERVICE, ModemFile};
 use crate::link::docsis::preset::{Feature, Preset};
 use crate::link::docsis::token_bucket::PEAK_BURST;
-use crate::scenario::cable::service_flow::{Keys, OneWay};
+use crate::scenario::cable::service_flow::OneWay;
 use crate::units::{ByteCount, MaximumRate, Rate};
 
 const DOWNSTREAM_RATE: u8 = 2;
@@ -22,18 +22,8 @@ pub(super) fn read(
     mut notes: Vec<String>,
 ) -> Result<ModemFile, FileError> {
     let node = first(top, CLASS_OF_SERVICE).expect("the caller has seen one");
-    let [mut up, mut down] = [OneWay::Up, OneWay::Down].map(|direction| FileFlow {
-        direction,
-        reference: None,
-        place: node.place(),
-        class: None,
-        keys: Keys::default(),
-        places: BTreeMap::new(),
-        buffer: None,
-        law: None,
-        aggregate: None,
-        classifiers: Vec::new(),
-    });
+    let [mut up, mut down] =
+        [OneWay::Up, OneWay::Down].map(|direction| FileFlow::new(direction, node.place(), None));
     let maximum = |number: u64| match number {
         0 => MaximumRate::Unlimited,
         number => MaximumRate::Rate(Rate(number)),

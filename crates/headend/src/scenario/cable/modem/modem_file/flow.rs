@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Value, json};
+
+use super::low_latency::Pair;
 use super::place::{FileError, Node, TlvPlace, first};
 use super::{DOWNSTREAM_FLOW, UPSTREAM_FLOW, scheduling};
 use crate::scenario::cable::classifier::Classifier;
@@ -25,9 +28,41 @@ pub(in crate::scenario) struct FileFlow {
     pub(in crate::scenario) buffer: Option<(Buffer, TlvPlace)>,
     /// The AQM that the file selects.
     pub(in crate::scenario) law: Option<(LatencyControl, TlvPlace)>,
+    /// Where the file selects immediate AQM for it.
+    pub(in crate::scenario) immediate: Option<TlvPlace>,
+    /// The parameters of immediate AQM, by their keys in the scenario's table `low_latency`.
+    pub(in crate::scenario) ramp: BTreeMap<&'static str, (Value, TlvPlace)>,
     /// The reference of the aggregate that it is part of.
     pub(in crate::scenario) aggregate: Option<(u16, TlvPlace)>,
     pub(in crate::scenario) classifiers: Vec<(Classifier, TlvPlace)>,
+    /// Of the classic service flow of an aggregate with low latency: the aggregate and its
+    /// low-latency service flow.
+    pub(in crate::scenario) pair: Option<Box<Pair>>,
+}
+
+impl FileFlow {
+    /// A service flow of which the file says nothing more.
+    pub(super) fn new(
+        direction: OneWay,
+        place: TlvPlace,
+        class: Option<(String, TlvPlace)>,
+    ) -> Self {
+        Self {
+            direction,
+            reference: None,
+            place,
+            class,
+            keys: Keys::default(),
+            places: BTreeMap::new(),
+            buffer: None,
+            law: None,
+            immediate: None,
+            ramp: BTreeMap::new(),
+            aggregate: None,
+            classifiers: Vec::new(),
+            pair: None,
+        }
+    }
 }
 
 /// The size of a buffer (Buffer Control, sub-TLVs of 35).
@@ -133,21 +168,14 @@ fn read_flow(
     reference: Option<u16>,
     notes: &mut Vec<String>,
 ) -> Result<FileFlow, FileError> {
+    let class = first(parts, SERVICE_CLASS).map(|class| (class.text(), class.place()));
     let mut flow = FileFlow {
-        direction,
         reference,
-        place: node.place(),
-        class: first(parts, SERVICE_CLASS).map(|class| (class.text(), class.place())),
-        keys: Keys::default(),
-        places: BTreeMap::new(),
-        buffer: None,
-        law: None,
-        aggregate: None,
-        classifiers: Vec::new(),
+        ..FileFlow::new(direction, node.place(), class)
     };
     let unit = read_unit(parts)?;
-    let keys = &mut flow.keys;
     for part in parts {
+        let keys = &mut flow.keys;
         if let Some(key) = read_limit(part, unit, keys)? {
             flow.places.insert(key, part.place());
             continue;
@@ -171,7 +199,7 @@ fn read_flow(
                 continue;
             }
             AQM => {
-                read_aqm(part, keys, &mut flow.places, &mut flow.law, notes)?;
+                read_aqm(part, &mut flow)?;
                 continue;
             }
             _ => continue,
@@ -250,21 +278,15 @@ fn read_buffer(node: &Node<'_>) -> Result<Buffer, FileError> {
     Ok(buffer)
 }
 
-/// Reads the AQM encodings: the algorithm (sub-TLV 3), its target (2), and the edges of the latency
-/// histogram (6).
-fn read_aqm(
-    node: &Node<'_>,
-    keys: &mut Keys,
-    places: &mut BTreeMap<&'static str, TlvPlace>,
-    law: &mut Option<(LatencyControl, TlvPlace)>,
-    notes: &mut Vec<String>,
-) -> Result<(), FileError> {
+/// Reads the AQM encodings: whether AQM is disabled (sub-TLV 1), the algorithm (3), the target of
+/// DOCSIS-PIE (2), the ramp of immediate AQM (4 and 5), and the edges of the latency histogram (6).
+fn read_aqm(node: &Node<'_>, flow: &mut FileFlow) -> Result<(), FileError> {
     let (mut algorithm, mut target) = (0, None);
     for part in node.nested()? {
         match part.number() {
             1 => {
-                keys.aqm_disabled = Some(part.switch()?);
-                places.insert("aqm_disabled", part.place());
+                flow.keys.aqm_disabled = Some(part.switch()?);
+                flow.places.insert("aqm_disabled", part.place());
             }
             2 => {
                 let span = Duration::from_millis(part.uint(1)?);
@@ -274,11 +296,8 @@ fn read_aqm(
                 algorithm = part.uint(1)?;
                 match algorithm {
                     0 => {}
-                    1 => *law = Some((LatencyControl { target: None }, part.place())),
-                    2 => notes.push(format!(
-                        "{} selects immediate AQM, which is not simulated: the queue stays the scenario's",
-                        part.place()
-                    )),
+                    1 => flow.law = Some((LatencyControl { target: None }, part.place())),
+                    2 => flow.immediate = Some(part.place()),
                     other => {
                         let why = format!(
                             "expected an algorithm from 0 to 2 (default, DOCSIS-PIE, immediate AQM), found {other}"
@@ -287,16 +306,28 @@ fn read_aqm(
                     }
                 }
             }
+            4 => {
+                let threshold = Duration::from_micros(part.uint(2)?);
+                // 0 stands for the default.
+                if !threshold.is_zero() {
+                    let value = (json!(threshold), part.place());
+                    flow.ramp.insert("maximum_threshold", value);
+                }
+            }
+            5 => {
+                let value = (json!(part.uint(1)?), part.place());
+                flow.ramp.insert("range_exponent", value);
+            }
             6 => {
-                keys.latency_histogram = Some(read_edges(&part)?);
-                places.insert("latency_histogram", part.place());
+                flow.keys.latency_histogram = Some(read_edges(&part)?);
+                flow.places.insert("latency_histogram", part.place());
             }
             _ => {}
         }
     }
     if let Some((span, place)) = target.filter(|_| algorithm != 2) {
         let target = Some(span);
-        *law = Some((LatencyControl { target }, place));
+        flow.law = Some((LatencyControl { target }, place));
     }
     Ok(())
 }

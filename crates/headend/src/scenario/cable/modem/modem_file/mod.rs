@@ -4,13 +4,15 @@
 //! errors. `scenario::document` puts the keys into the scenario.
 //!
 //! [`place`] says where a TLV stands, [`flow`] reads service flows, [`scheduling`] what they may
-//! send without requests, [`aggregate`] the limits that they share, [`classifier`] which packets they
-//! take, and [`class_of_service`] the files of DOCSIS 1.0.
+//! send without requests, [`aggregate`] the limits that they share, [`low_latency`] joins the two of
+//! an aggregate with low latency, [`classifier`] reads which packets they take, and
+//! [`class_of_service`] the files of DOCSIS 1.0.
 
 mod aggregate;
 mod class_of_service;
 mod classifier;
 mod flow;
+mod low_latency;
 mod place;
 mod scheduling;
 mod unused;
@@ -19,12 +21,13 @@ use std::collections::BTreeSet;
 
 use docsis_config::{File, Kind};
 
-pub(in crate::scenario) use aggregate::Aggregate;
+pub(in crate::scenario) use aggregate::{Aggregate, LIMITS};
 pub(in crate::scenario) use flow::{Buffer, FileFlow, LatencyControl};
+pub(in crate::scenario) use low_latency::Pair;
 pub(in crate::scenario) use place::{FileError, TlvPlace};
 
 use self::classifier::read_classifiers;
-use self::place::{Node, nodes};
+use self::place::{Node, first, nodes};
 use crate::link::docsis::preset::Preset;
 use crate::scenario::cable::classifier::Classifier;
 use crate::scenario::cable::service_flow::OneWay;
@@ -35,7 +38,7 @@ use crate::time::Duration;
 pub(in crate::scenario) struct ModemFile {
     /// Service flows in the order of the file. The first of each direction is the primary one.
     pub(in crate::scenario) flows: Vec<FileFlow>,
-    /// Aggregates that service flows refer to.
+    /// Aggregates that service flows refer to, without those of a [`Pair`].
     pub(in crate::scenario) aggregates: Vec<Aggregate>,
     /// Upstream drop classifiers by name.
     pub(in crate::scenario) drops: Vec<(String, Classifier, TlvPlace)>,
@@ -55,6 +58,7 @@ const UPSTREAM_FLOW: u8 = 24;
 const DOWNSTREAM_FLOW: u8 = 25;
 const DEFAULT_TARGET_BUFFER: u8 = 68;
 const UPSTREAM_AQM_DISABLE: u8 = 76;
+const LOW_LATENCY_DISABLE: u8 = 91;
 
 impl ModemFile {
     /// Reads a file for a modem of a generation.
@@ -90,7 +94,7 @@ impl ModemFile {
                     "the class of service (TLV 4) is ignored beside service flows".to_owned(),
                 );
             }
-            Self::of_flows(&top, notes)?
+            Self::of_flows(&top, preset, notes)?
         } else {
             class_of_service::read(&top, preset, notes)?
         };
@@ -106,7 +110,11 @@ impl ModemFile {
     }
 
     /// Reads the service flows and classifiers of a file.
-    fn of_flows(top: &[Node<'_>], mut notes: Vec<String>) -> Result<Self, FileError> {
+    fn of_flows(
+        top: &[Node<'_>],
+        preset: Preset,
+        mut notes: Vec<String>,
+    ) -> Result<Self, FileError> {
         let mut inactive = BTreeSet::new();
         let flows = flow::read_flows(top, &mut inactive, &mut notes)?;
         let mut read = Self {
@@ -119,6 +127,8 @@ impl ModemFile {
             notes,
         };
         read_classifiers(top, &mut read)?;
+        low_latency::join(&mut read, preset, first(top, LOW_LATENCY_DISABLE))?;
+        read.note_immediate();
         read.leave_out_idle();
         for (direction, name) in [(OneWay::Up, "upstream"), (OneWay::Down, "downstream")] {
             if !read.flows.iter().any(|flow| flow.direction == direction) {
@@ -129,6 +139,17 @@ impl ModemFile {
             }
         }
         Ok(read)
+    }
+
+    /// Notes the service flows with immediate AQM that are not the low-latency one of an aggregate.
+    fn note_immediate(&mut self) {
+        let selected = self.flows.iter().filter_map(|flow| flow.immediate.as_ref());
+        let notes = selected.map(|place| {
+            format!(
+                "{place} selects immediate AQM, which only the low-latency service flow of an aggregate has: the queue stays the scenario's"
+            )
+        });
+        self.notes.extend(notes);
     }
 
     /// Leaves out the service flows that no packet could reach.

@@ -15,11 +15,11 @@ const MOST_NAMES: usize = 12;
 /// Types below which everything is about service flows, known or not.
 const OF_FLOWS: [u8; 2] = [24, 25];
 
-/// Types of which a note says more: what a classifier cannot be without, the network access that a
-/// modem must have, and aggregates.
-const SAID_ELSEWHERE: [u8; 6] = [NETWORK_ACCESS, 22, 23, 60, 70, 71];
+/// Types of which a note says more: what a classifier cannot be without, and the network access that
+/// a modem must have.
+const SAID_ELSEWHERE: [u8; 4] = [NETWORK_ACCESS, 22, 23, 60];
 
-/// A service flow's reference to its aggregate, of which a note says more.
+/// A service flow's reference to its aggregate, which older files have as other TLVs.
 const AGGREGATE_REFERENCE: u8 = 36;
 
 /// A sentence about the TLVs that would change the line and are not simulated. A TLV with its
@@ -43,17 +43,17 @@ pub(super) fn list(top: &[Node<'_>]) -> Option<String> {
 
 fn collect(node: &Node<'_>, found: &mut BTreeSet<Vec<u8>>) {
     let types = node.types();
-    let is_reference = OF_FLOWS.contains(&types[0])
-        && types[1..] == [AGGREGATE_REFERENCE]
-        && node.all_bytes().len() == 2;
-    if SAID_ELSEWHERE.contains(&types[0]) || is_reference {
+    if SAID_ELSEWHERE.contains(&types[0]) {
         return;
     }
+    let is_older = OF_FLOWS.contains(&types[0])
+        && types[1..] == [AGGREGATE_REFERENCE]
+        && node.all_bytes().len() != 2;
     let is_said = match definition(types) {
         Some(known) => known.model == Model::Said && !known.is_default(node.all_bytes()),
         None => OF_FLOWS.contains(&types[0]),
     };
-    if is_said {
+    if is_said || is_older {
         found.insert(types.to_vec());
         return;
     }
