@@ -20,8 +20,8 @@ use crate::link::docsis::setup::{
     Aggregate, DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
 };
 use crate::link::docsis::upstream::{self, Upstream};
-use crate::metrics::mib::{ServiceFlowInfo, Setting};
-use crate::qdisc::Queue;
+use crate::metrics::mib::{Member, ServiceFlowInfo, Setting};
+use crate::qdisc::{Queue, QueueConfig};
 use crate::queue::Framing;
 use crate::scenario::builder::{Builder, QueuePlace};
 use crate::scenario::host::HostPlan;
@@ -156,6 +156,7 @@ impl Line<'_> {
                 .collect(),
             latency_edges: flow.latency_histogram.clone(),
             minislot_bytes: is_upstream.then_some(timing.minislot_bytes),
+            member: member(flow),
         };
         let place = QueuePlace {
             link: self.name,
@@ -227,6 +228,20 @@ impl Line<'_> {
             flow.settings.push((Instant::ZERO + plan.at, settings));
         }
     }
+}
+
+/// The part of a service flow in its aggregate, as results describe it.
+fn member(flow: &FlowPlan) -> Option<Member> {
+    let role = flow.aggregate.as_ref()?.role;
+    Some(match role {
+        Role::Classic => Member::Classic,
+        Role::LowLatency => Member::LowLatency {
+            is_protected: matches!(
+                &flow.queue,
+                QueueConfig::ImmediateAqm(config) if config.protection.is_some()
+            ),
+        },
+    })
 }
 
 /// The aggregate of a modem's service flows in one direction, of which `primary` is the index of
