@@ -153,7 +153,7 @@ def test_what_was_not_measured_misses() -> None:
         (
             "cloud.up.frames_late.mean < 1 %",
             'expect.it: "cloud.up.frames_late.mean": cloud has no metric "frames_late"; there are delay, delivered,'
-            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, missed, retransmitted, sent, throughput",
+            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, missed, reordered, retransmitted, sanctioned, sent, throughput",
         ),
         (
             "cable.up.chanel.utilisation < 1 %",
@@ -211,7 +211,8 @@ def test_what_was_not_measured_misses() -> None:
         (
             "upload.mos.p5 > 1",
             'expect.it: "upload.mos.p5": upload has no metric "mos"; there are completion_time, delay, delivered,'
-            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, retransmitted, sent, throughput",
+            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, reordered, retransmitted, sanctioned, sent,"
+            " throughput",
         ),
     ],
 )

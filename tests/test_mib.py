@@ -45,6 +45,18 @@ direction = "down"
 rtt = "20 ms"
 """
 
+#: An aggregate with low latency.
+LOW_LATENCY = """
+duration = "2 s"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "20 Mbit/s", low_latency = {} }
+downstream = { rate = "50 Mbit/s" }
+[flow.upload]
+application = "bulk"
+direction = "up"
+"""
+
 PLAIN = """
 duration = "2 s"
 [link.line.point_to_point]
@@ -79,7 +91,7 @@ def test_every_object_and_table_is_documented_and_every_documented_object_is_giv
         for tables, objects in cells
         for name in [*re.findall(r"`(docsQos\w+)`", tables), *re.findall(r"`(\w+)`", objects)]
     }
-    table = run(LINE).mib
+    table = pl.concat([run(LINE).mib, run(LOW_LATENCY).mib])
     given = {name.removeprefix("docsQos") for name in table["object"].unique()}
     # Bins of a histogram are documented by the first.
     given = {re.sub(r"Bin\d+", "Bin1", name) for name in given}

@@ -258,6 +258,11 @@ def describe_result(result: Result) -> dict[str, object]:
         "measures": result.measures.to_dicts(),
         "fairness": [share.to_dict() for share in measure_fairness(result)],
         "summary": result.summary.to_dicts()[0],
+        **{
+            name: result.tables[name].to_dicts()
+            for name in ("low_latency", "queue_protection")
+            if name in result.tables
+        },
         **({"steps": result.tables["steps"].to_dicts()} if "steps" in result.tables else {}),
     }
 
@@ -324,6 +329,7 @@ def _print_expectations(result: Result, *, full: bool) -> None:
 def _print_all(result: Result, verdict: Verdict) -> None:
     """Print a row for each flow and queue, those of each group who fare worst, and the notes on them."""
     from headend.cli.tables import (
+        draw_aggregates,
         draw_members,
         draw_people,
         draw_queues,
@@ -342,6 +348,8 @@ def _print_all(result: Result, verdict: Verdict) -> None:
             console.print(fit(console, draw_members(party)))
     bottleneck = verdict.queue.queue if verdict.queue else None
     console.print(fit(console, draw_queues(result, bottleneck, detail=True)))
+    for table in draw_aggregates(result, bottleneck):
+        console.print(fit(console, table))
     for note in verdict.notes:
         print_sentence(console, f"- {note}")
     console.print()

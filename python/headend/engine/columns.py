@@ -84,6 +84,12 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
 #: Tables that only some runs have.
 OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
     "mib": _define("link modem service_flow direction mib_table object", "value"),
+    "low_latency": _define("queue flow direction", "packets bytes ce_packets"),
+    "queue_protection": _define(
+        "queue flow direction",
+        "packets score_max_ns sanctioned sanctioned_bytes reordered",
+        "congestion_bytes first_sanction_ns last_sanction_ns sanction_delay_max_ns",
+    ),
     "steps": _define("step queue detail", "at_ns when_ns until_ns", "bytes opportunity window"),
 }
 

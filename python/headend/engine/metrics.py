@@ -48,12 +48,22 @@ class Metric:
     range: tuple[float, float] | None = None
     #: Whether more of it is better; None where that depends on what is asked.
     is_rising: bool | None = None
+    #: The table that only some runs have it in; a run without that table counted none. Empty for a metric of its subject's table.
+    table: str = ""
 
     @property
     def limits(self) -> tuple[float, float]:
         """The least and the largest value there can be."""
         return self.range or (_SHARE if self.kind == "ratio" else ANY)
 
+
+#: Counts of queue protection, of a flow and of a low-latency queue.
+_PROTECTION_METRICS = {
+    "sanctioned": Metric("sanctioned", "number", adds_up=True, table="queue_protection"),
+    "reordered": Metric(
+        "reordered", "number", adds_up=True, is_rising=False, table="queue_protection"
+    ),
+}
 
 FLOW_METRICS: dict[str, Metric] = {
     "goodput": Metric("goodput_bps", "rate", adds_up=True, is_rising=True),
@@ -70,6 +80,7 @@ FLOW_METRICS: dict[str, Metric] = {
     "discarded": Metric("discarded", "number", adds_up=True, is_rising=False),
     "marked": Metric("marked", "number", adds_up=True),
     "retransmitted": Metric("retransmitted", "number", adds_up=True, is_rising=False),
+    **_PROTECTION_METRICS,
 }
 
 
@@ -120,6 +131,7 @@ QUEUE_METRICS: dict[str, Metric] = {
     "granted": Metric("granted_bytes", "size", adds_up=True),
     "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
     "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True, is_rising=False),
+    **_PROTECTION_METRICS,
 }
 
 CHANNEL_METRICS: dict[str, Metric] = {

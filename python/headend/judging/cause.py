@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from headend.engine.description import find_queue
 from headend.judging.contention import advise_on_contention, tell_contention
 from headend.judging.grading import Finding, write_quantity
+from headend.judging.low_latency import advise_marking, blame_sanctions, tell_sanctions
 from headend.judging.modem_tlvs import find_tlvs
 from headend.judging.origins import Origins, Place, Share, find_origins
 from headend.judging.queues import (
@@ -93,6 +94,8 @@ def find_cause(result: Record, verdict: Verdict, suffering: Sequence[Party]) -> 
         return Cause(told, "", ("loss",))
     if queue is None:
         return Cause("", "", ())
+    if worst and (blame := blame_sanctions(result, worst)):
+        return Cause(blame.told, blame.advice, ("queue", "delay"))
     origins = find_origins(result)
     if suffering and origins.main and queue.queue in origins.main.queues:
         cause = _blame_place(result, verdict, queue, origins.main, suffering)
@@ -102,7 +105,9 @@ def find_cause(result: Record, verdict: Verdict, suffering: Sequence[Party]) -> 
         state = next(s for s in verdict.channels if s.serves(queue.link, queue.direction))
         return _blame_channel(result, queue, state)
     if not suffering:
-        return describe_line(result, queue)
+        line = describe_line(result, queue)
+        sanctions = tell_sanctions(result, queue.queue)
+        return replace(line, told=f"{sanctions}; {line.told}") if sanctions else line
     return _blame_queue(result, queue, suffering)
 
 
@@ -179,7 +184,8 @@ def _blame_queue(result: Record, queue: QueueState, suffering: Sequence[Party]) 
     name, passing = _name(queue), find_passing(result, queue)
     stood = write_quantity(queue.standing_ratio, "ratio")
     wait = write_quantity(queue.delay_p50_ns)
-    advice = "" if passing else advise(result, queue)
+    advice = advise_marking(result, queue.queue, worst)
+    advice = advice or ("" if passing else advise(result, queue))
     if queue.standing_ratio > STANDING_TIME:
         late = worst.late_ratio or 0.0
         if late > MANY_LATE and worst.way:

@@ -9,12 +9,13 @@
     bound       = a number with a unit of what the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
 
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
-``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application
-reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
+``delivered``, ``discarded``, ``marked``, ``retransmitted``, and the counts of queue protection ``sanctioned`` and
+``reordered``, which are 0 where there is none; and the measures its application reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
 Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
-``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``.
+``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``; of a low-latency queue
+``sanctioned`` and ``reordered``.
 Metrics of a channel that queues share: ``utilisation``, ``full``, ``capacity``, ``used``, ``neighbours``, of a cable upstream
 ``granted_maps_ratio``.
 Metric of the run: ``jain_index``.
@@ -35,6 +36,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headend.engine.columns import OPTIONAL_TABLES
 from headend.engine.description import describe, name_measure
 from headend.engine.metrics import (
     ANY,
@@ -68,9 +70,13 @@ class Quantity:
     kind: Kind
     #: The least and the largest value there can be.
     limits: tuple[float, float] = ANY
+    #: The column of the table that names the subject.
+    key: str = "flow"
 
     def read(self, tables: Mapping[str, pl.DataFrame]) -> list[float]:
         """Give the values in base units: one, or one for each direction and member; none if not measured."""
+        if self.table in OPTIONAL_TABLES:
+            return [self._count(tables.get(self.table))]
         rows = tables[self.table]
         if self.table == "summary":
             return _finite(rows[self.metric].to_list())
@@ -95,6 +101,15 @@ class Quantity:
         if metric.of_members:
             return _finite(metric.of_members(own) for own in values if own)
         return [value for own in values for value in own]
+
+    def _count(self, rows: pl.DataFrame | None) -> float:
+        """Add up what a table counted that only some runs have; 0 in the others."""
+        if rows is None:
+            return 0.0
+        wanted: dict[str, Collection[str]] = {self.key: self.members}
+        if self.direction:
+            wanted["direction"] = (self.direction,)
+        return sum(self._take(rows, **wanted))
 
     def _read_measures(self, rows: pl.DataFrame) -> list[float]:
         """Give a value for each member; of both directions that of the worse, which is none where nothing succeeded in one."""
@@ -132,6 +147,7 @@ _METRICS: dict[str, dict[str, Metric]] = {
     "queues": QUEUE_METRICS,
     "channels": CHANNEL_METRICS,
     "flows": FLOW_METRICS,
+    "queue_protection": FLOW_METRICS,
 }
 
 
@@ -299,6 +315,8 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
         table = "measures"
         if metric not in list_measures():
             metric, direction = metric.removesuffix("_down"), "down"
+    key = "queue" if table == "queues" else "flow"
+    table = definition.table or table
     statistic = rest[1] if len(rest) > 1 else None
     if definition.statistics and statistic not in definition.statistics:
         hint = suggest(statistic or "", definition.statistics)
@@ -318,7 +336,7 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
         raise InputError(
             f'"{text}": {metric} is of the members of a flow with a count, and {subject} has no members'
         )
-    return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits)
+    return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits, key)
 
 
 def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:

@@ -18,6 +18,11 @@ _UNITS = (
     (r"UsTargetBuffer$", "ms"),
     (r"(Burst|Buffer|BufferSize|Octets|GrantSize)$", "B"),
     (r"LatencyTarget$", "ms"),
+    (r"Threshold$", "µs"),
+    (r"CouplingFactor$", "tenths"),
+    (r"SchedulingWeight$", "of 256"),
+    (r"RangeExponentRampFunc$", "log2(ns)"),
+    (r"DrainRateExponent$", "log2(B/s)"),
     (r"GrantsPerInterval$", "grants"),
     (r"(Interval|Jitter|UpperEdge|MaxLatency)$", "µs"),
     (r"Pkts$", "packets"),
@@ -28,6 +33,7 @@ _UNITS = (
 _MEANINGS = {
     "AqmUsEnable": {1: "true", 2: "false"},
     "AqmDisabled": {1: "true", 2: "false"},
+    "LowLatencyAsf": {1: "true", 2: "false"},
     "AqmAlgInUse": {1: "unknown", 2: "other", 3: "docsisPIE", 4: "immediateAqm"},
     "SchedulingType": {
         1: "undefined",
@@ -115,7 +121,7 @@ def find_histograms(result: Record) -> list[LatencyHistogram]:
 
     table = result.mib.filter(pl.col("object").str.contains(r"^docsQosSfLatencyBin\d+"))
     found = []
-    for (queue, direction), rows in _name_queues(table).group_by(
+    for (queue, direction), rows in name_service_queues(table).group_by(
         "queue", "direction", maintain_order=True
     ):
         values = dict(rows.select("object", "value").iter_rows())
@@ -143,7 +149,7 @@ def gather_modem(result: Record, queue: str) -> ManagedModem | None:
     import polars as pl
 
     table = result.mib
-    own = _name_queues(table).filter(pl.col("queue") == queue)
+    own = name_service_queues(table).filter(pl.col("queue") == queue)
     if own.is_empty():
         return None
     link, modem = own.row(0, named=True)["link"], own.row(0, named=True)["modem"]
@@ -180,7 +186,7 @@ def gather_modem(result: Record, queue: str) -> ManagedModem | None:
     )
 
 
-def _name_queues(table: pl.DataFrame) -> pl.DataFrame:
+def name_service_queues(table: pl.DataFrame) -> pl.DataFrame:
     """Give the rows of service flows, each with the name of its queue."""
     import polars as pl
 

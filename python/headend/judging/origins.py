@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.judging.channels import ChannelState, gather_channels
 from headend.judging.grading import Finding, judge_flows
+from headend.judging.low_latency import find_queue_of
 from headend.judging.queues import (
     FULL,
     LONG_WAIT,
@@ -167,6 +168,7 @@ class _Routes:
     """Finds the queue that a flow's packets wait in, by the host that it belongs to."""
 
     def __init__(self, result: Record) -> None:
+        self._result = result
         scenario = result.manifest.get("scenario", {})
         self._flows = scenario.get("flow", {})
         self._hosts = scenario.get("host", {})
@@ -182,11 +184,14 @@ class _Routes:
     ) -> dict[str, Any] | None:
         """Find the queue that harms a flow's packets most, of those on their way in one direction.
 
-        A modem with several service flows is represented by the queue whose delay is nearest to the flow's.
+        A modem with several service flows is represented by the queue whose delay is nearest to the flow's; of the queues of an
+        aggregate it is known which sent the flow's packets.
         """
         found = []
+        used = find_queue_of(self._result, flow, row["direction"])
         for place in self._list_places(flow):
             alike = self._queues.get((place, row["direction"]), [])
+            alike = [own for own in alike if own["queue"] == used] or alike
             felt = _read(row, "delay_p95_ns")
             found += sorted(alike, key=lambda own: abs(_read(own, "delay_p95_ns") - felt))[:1]
         by = "lost_ratio" if is_lost else "delay_p95_ns"

@@ -35,10 +35,37 @@ LOSSY_SHARE = 0.05
 OWN_RATE = 0.95
 
 
+#: The end of the name of a low-latency queue, after that of the classic queue beside it.
+LOW_LATENCY = "_low_latency"
+
+
+def is_low_latency(queue: str) -> bool:
+    """Say whether a queue is the low-latency queue of an aggregate.
+
+    Examples
+    --------
+    >>> is_low_latency("cable.up_low_latency"), is_low_latency("cable.up")
+    (True, False)
+    """
+    return queue.endswith((f".up{LOW_LATENCY}", f".down{LOW_LATENCY}"))
+
+
+def name_classic(queue: str) -> str:
+    """Name the classic queue of the aggregate that a queue belongs to; the queue itself where it is no low-latency queue.
+
+    Examples
+    --------
+    >>> name_classic("cable.home.down_low_latency"), name_classic("cable.up")
+    ('cable.home.down', 'cable.up')
+    """
+    return queue.removesuffix(LOW_LATENCY) if is_low_latency(queue) else queue
+
+
 @once
 def weigh_queues(result: Record) -> pl.DataFrame:
     """Give the queues that had packets, with their ``median`` delay, ``waited`` in all, ``lost``, and ``lost_ratio``.
 
+    The two queues of an aggregate share one rate: the ``utilisation`` of each is that of both together.
     Of what was offered, every packet left or was lost, on arrival or later; a thinned acknowledgement is no loss, and what the path lost is none of a queue's.
     """
     import polars as pl
@@ -49,7 +76,8 @@ def weigh_queues(result: Record) -> pl.DataFrame:
     lost = pl.sum_horizontal(cs.starts_with("discarded_") - others)
     offered = pl.col("packets_dequeued") + lost
     return (
-        result.queues.with_columns(lost=lost)
+        _share_rates(result.queues)
+        .with_columns(lost=lost)
         .filter(pl.col("packets_enqueued") + pl.col("lost") > 0)
         .with_columns(
             median=pl.col("delay_p50_ns").fill_nan(0),
@@ -59,8 +87,31 @@ def weigh_queues(result: Record) -> pl.DataFrame:
     )
 
 
+def _share_rates(queues: pl.DataFrame) -> pl.DataFrame:
+    """Give both queues of each aggregate the utilisation of the rate that they share."""
+    import polars as pl
+
+    low = [name for name in queues["queue"] if is_low_latency(name)]
+    if not low:
+        return queues
+    name = pl.col("queue")
+    classic = pl.when(name.is_in(low)).then(name.str.strip_suffix(LOW_LATENCY)).otherwise(name)
+    used = (pl.col("utilisation").fill_nan(0) * pl.col("rate_bps")).sum() / pl.col("rate_bps").max()
+    shared = used.over(classic).clip(0, 1)
+    is_shared = classic.is_in([name_classic(queue) for queue in low])
+    known = pl.col("utilisation").is_not_nan().any().over(classic)
+    return queues.with_columns(
+        utilisation=pl.when(is_shared & known).then(shared).otherwise(pl.col("utilisation"))
+    )
+
+
 def name_queue_key(result: Record, queue: str) -> str | None:
-    """Give what stands for a queue in ``--set``: ``queue`` for the bottleneck's, or the path of its key."""
+    """Give what stands for a queue in ``--set``: ``queue`` for the bottleneck's, or the path of its key.
+
+    A low-latency queue has none: its law is part of its aggregate.
+    """
+    if is_low_latency(queue):
+        return None
     link, _, direction = queue.rpartition(".")
     links = result.manifest["scenario"].get("link", {})
     if queue == result.bottleneck or (
@@ -76,7 +127,10 @@ def locate_key(result: Record, queue: str) -> str | None:
 
 
 def find_key(links: Mapping[str, Any], queue: str) -> str | None:
-    """Give the path of a queue's key, where its name tells it."""
+    """Give the path of a queue's key, where its name tells it; of a low-latency queue, that of its aggregate's table."""
+    if is_low_latency(queue):
+        key = find_key(links, name_classic(queue))
+        return key.removesuffix("queue") + "low_latency" if key else None
     link, _, direction = queue.rpartition(".")
     if link not in links:
         return _name_end_key(links, link, direction)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.engine.description import list_applications
-from headend.judging.queues import FULL
+from headend.judging.queues import FULL, weigh_queues
 from headend.scenario.parameters import read_parameters
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def find_throttled(result: Record, queue: str) -> Throttled | None:
     """
     import polars as pl
 
-    row = result.queues.filter(pl.col("queue") == queue).row(0, named=True)
+    row = weigh_queues(result).filter(pl.col("queue") == queue).row(0, named=True)
     way, signals = row["direction"], sum(row[name] for name in (*BY_LIMIT, *BY_LAW))
     counted = pl.sum_horizontal(*BY_LIMIT, *BY_LAW)
     flows = result.flows.filter(

@@ -20,6 +20,7 @@ from headend.judging.grading import (
     read_number,
     write_quantity,
 )
+from headend.judging.low_latency import tell_low_latency
 from headend.judging.modem_tlvs import find_tlvs
 from headend.judging.origins import Place, find_origins
 from headend.judging.queues import (
@@ -416,6 +417,7 @@ def _write_notes(
             harm = gather_harm(suffering)
             sentences += _explain_queue(result, queue, throttled, harm, suffers=bool(suffering))
         sentences += _tell_other_bottleneck(result, queue)
+        sentences += tell_low_latency(result, queue.queue)
     return sentences
 
 

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
+from headend.judging.low_latency import (
+    COLUMNS,
+    MOST_AGGREGATES,
+    choose_aggregates,
+    explain_columns,
+    write_flow,
+)
 from headend.judging.marks import tell_marks
 from headend.judging.mib import gather_modem
 from headend.judging.run_answer import answer_run
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
 def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
     """Gather what the template of one run needs, besides the title and the figures."""
     verdict = judge(result)
+    aggregates = choose_aggregates(result, verdict.queue.queue if verdict.queue else None)
     return {
         "result": result,
         "grades": tell_marks(result.flows["application"].to_list()),
@@ -33,6 +41,16 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
         "warnings": list(dict.fromkeys(result.warnings)),
         "channels": gather_channels(result),
         "parties_of_queues": gather_queues(result),
+        "aggregates": [
+            {
+                "name": one.low,
+                "columns": COLUMNS,
+                "rows": [write_flow(flow, is_protected=one.is_protected) for flow in one.flows],
+                "note": explain_columns(one),
+            }
+            for one in aggregates[:MOST_AGGREGATES]
+            if one.flows
+        ],
         "managed": gather_modem(result, verdict.queue.queue) if verdict.queue else None,
         "most_listed": MOST_LISTED,
     }

@@ -90,12 +90,17 @@ class Record:
     @property
     def mib(self) -> pl.DataFrame:
         """Settings and counters of a cable line's service flows as DOCS-QOS3-MIB names them; no rows without such a line."""
-        import polars as pl
+        return self._take_optional("mib")
 
-        from headend.engine.columns import OPTIONAL_TABLES
+    @property
+    def low_latency(self) -> pl.DataFrame:
+        """A row per flow direction and queue of an aggregate with low latency; no rows without such an aggregate."""
+        return self._take_optional("low_latency")
 
-        found = self.tables.get("mib")
-        return pl.DataFrame(schema=OPTIONAL_TABLES["mib"]) if found is None else found
+    @property
+    def queue_protection(self) -> pl.DataFrame:
+        """A row per flow direction and low-latency queue: what queue protection found; no rows where it is off."""
+        return self._take_optional("queue_protection")
 
     @property
     def measures(self) -> pl.DataFrame:
@@ -131,6 +136,15 @@ class Record:
     def summary(self) -> pl.DataFrame:
         """One row for the whole run."""
         return self.tables["summary"]
+
+    def _take_optional(self, name: str) -> pl.DataFrame:
+        """Give a table that only some runs have; without rows where this one does not have it."""
+        import polars as pl
+
+        from headend.engine.columns import OPTIONAL_TABLES
+
+        found = self.tables.get(name)
+        return pl.DataFrame(schema=OPTIONAL_TABLES[name]) if found is None else found
 
     @property
     def is_partial(self) -> bool:
