@@ -3,8 +3,8 @@
 //!
 //! In a turn of the member, weighted round robin over bytes chooses one of the two queues. Its
 //! packet is dequeued in advance, like that of any service flow, and waits for the tokens of the
-//! aggregate. Until it is sent, the other queue waits too: a low-latency packet that arrives now
-//! waits for one classic packet at most.
+//! aggregate. Until it is sent, the other queue waits too: a packet that waits for tokens is not
+//! overtaken by one of the other queue.
 //!
 //! A flow with a limit of its own has token buckets of its own besides. It takes part in the choice
 //! once they hold the tokens of its next packet.
@@ -244,8 +244,8 @@ impl FlowPair {
 /// Weighted round robin over bytes, between a classic and a low-latency queue.
 ///
 /// While both queues have packets, the low-latency queue sends `weight`/256 of the bytes, whatever
-/// the sizes of the packets. A queue that sends without the other one pays back what the other one
-/// had beyond its share, and no more: time without packets is not made up for.
+/// the sizes of the packets. While only one of them has packets, what it sends reduces the lead of
+/// the other one, down to none: time without packets is not made up for.
 #[derive(Debug, Clone, Copy)]
 struct WeightedTurns {
     /// Share of the low-latency queue, in 256ths.
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_alone_pays_back_what_the_other_had_beyond_its_share() {
+    fn what_a_queue_sends_alone_reduces_the_lead_of_the_other() {
         let mut turns = WeightedTurns::new(230);
         turns.sent(true, 1000, true);
         assert_eq!(turns.ahead, 26_000);

@@ -167,7 +167,7 @@ fn a_queue_whose_neighbour_is_idle_has_the_whole_rate() {
 }
 
 #[test]
-fn a_sparse_low_latency_flow_waits_for_one_classic_packet_at_most() {
+fn a_sparse_low_latency_packet_waits_for_one_classic_packet_at_most() {
     let mut plain = plain(aggregate(limits(10 * MBIT), 230), &[], 300 * MBIT);
     let mut waits = Vec::new();
     for _ in 0..200 {
