@@ -88,19 +88,19 @@ impl Weight {
 /// DOCSIS-PIE.
 const INTERVAL: Duration = Duration::from_millis(16);
 
-/// Measures what a low-latency queue has sent in the latest interval.
+/// Measures what has arrived at a low-latency queue in the latest interval.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     /// Number of the current interval.
     interval: u64,
-    /// Bytes that left in it so far.
+    /// Bytes that arrived in it so far.
     bytes: u64,
-    /// Bytes that left in the interval before.
+    /// Bytes that arrived in the interval before.
     latest: u64,
 }
 
 impl Measured {
-    /// A packet of `bytes` leaves the low-latency queue.
+    /// `bytes` have entered the low-latency queue.
     pub fn count(&mut self, bytes: u64, now: Instant) {
         self.advance(now);
         self.bytes += bytes;
@@ -233,8 +233,8 @@ impl Coupled {
         self.rates.of_low()
     }
 
-    /// The rate by which the classic queue estimates its delay, while the low-latency queue sends at
-    /// the rate that was `measured`.
+    /// The rate by which the classic queue estimates its delay, while packets arrive at the
+    /// low-latency queue at the rate that was `measured`.
     pub fn classic_rate(&self, measured: Rate) -> Rate {
         self.rates.of_classic(self.weight, measured)
     }
@@ -256,7 +256,7 @@ fn sustained(limits: Limits) -> Rate {
 pub struct Member {
     /// The rate by which the queue estimates its delay.
     rate: Steady,
-    /// Of the low-latency flow: what its queue gets from the classic queue, and what it has sent.
+    /// Of the low-latency flow: what its queue gets from the classic queue, and what arrives there.
     low: Option<(Coupling, Measured)>,
 }
 
@@ -289,8 +289,8 @@ impl Member {
         }
     }
 
-    /// Its queue has sent a packet of `bytes`.
-    pub fn sent(&mut self, bytes: u64, now: Instant) {
+    /// `bytes` have entered its queue.
+    pub fn arrived(&mut self, bytes: u64, now: Instant) {
         if let Some((_, measured)) = &mut self.low {
             measured.count(bytes, now);
         }

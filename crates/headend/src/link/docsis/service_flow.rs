@@ -116,11 +116,7 @@ impl Supply {
     #[inline]
     pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
         let (queue, line) = self.queue_and_line();
-        let packet = queue.dequeue(&line, cx);
-        if let (Some(member), Some(packet)) = (&mut self.member, &packet) {
-            member.sent(Framing::ETHERNET.bytes(packet), cx.now);
-        }
-        packet
+        queue.dequeue(&line, cx)
     }
 
     /// Bytes in the queue.
@@ -262,8 +258,12 @@ impl ServiceFlow {
         let (queue, line) = supply.queue_and_line();
         queue.enqueue(packet, &line, cx);
         self.account(before, cx.now);
-        let supply = &self.supply;
-        if supply.queued() > before && supply.buckets.waiting() > 0 {
+        let supply = &mut self.supply;
+        let added = supply.queued().saturating_sub(before);
+        if let Some(member) = &mut supply.member {
+            member.arrived(added, cx.now);
+        }
+        if added > 0 && supply.buckets.waiting() > 0 {
             cx.recorder().mac(supply.queue.id()).packets_delayed += 1;
         }
     }

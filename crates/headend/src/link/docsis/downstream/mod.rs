@@ -380,8 +380,7 @@ impl Downstream {
         }
         self.sent += pdu + self.timing.mac_header;
         let delivery = self.timing.delivery(end);
-        if let Some(place) = &mut self.flows[flow].place {
-            place.member.sent(pdu, cx.now);
+        if self.flows[flow].place.is_some() {
             cx.note_left(self.flows[flow].queue.id(), &packet, delivery);
         }
         cx.forward(packet, delivery);
@@ -414,8 +413,13 @@ impl ServiceFlow {
 
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        let before = self.queue.depth().bytes;
         let line = line(self.rate, &self.buckets, self.place.as_deref());
         self.queue.enqueue(packet, &line, cx);
+        if let Some(place) = &mut self.place {
+            let after = self.queue.depth().bytes;
+            place.member.arrived(after.saturating_sub(before), cx.now);
+        }
     }
 
     fn replace(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
