@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from headend.cli.run import describe_result, print_result
 from headend.engine.columns import OPTIONAL_TABLES
 from headend.judging.bottleneck import find_bottleneck
 from headend.judging.expect import parse_expectation
@@ -259,9 +260,24 @@ def test_of_a_street_only_aggregates_with_sanctions_are_told() -> None:
 def test_a_row_of_the_table_has_dashes_where_protection_is_off() -> None:
     (one,) = gather_aggregates(make_home())
     flood = next(flow for flow in one.flows if flow.label == "flood")
-    on = ("flood", "100", "97 %", "800", "900 (90 %)", "1.5 s", "12 ms", "7")
+    on = ("flood", "100", "900 (90 %)", "97 %", "800", "1.5 s", "12 ms", "7")
     assert write_flow(flood, is_protected=True) == on
-    assert write_flow(flood, is_protected=False)[4:] == ("–",) * 4
+    off = ("flood", "100", "–", "97 %", "800", "–", "–", "–")
+    assert write_flow(flood, is_protected=False) == off
+
+
+def test_all_that_is_printed_has_the_table_and_json_has_the_rows(capsys: Any) -> None:
+    home = make_home()
+    print_result(home, full=True)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "900 (90 %)" in printed
+    assert "Classic: the flow's packets that the classic queue cable.up sent." in printed
+    described: dict[str, Any] = describe_result(make_home())
+    assert [row["sanctioned"] for row in described["queue_protection"]] == [0, 900]
+    assert len(described["low_latency"]) == 4
+    print_result(make_street(2), full=True)
+    assert "Classic:" not in capsys.readouterr().out
+    assert "low_latency" not in describe_result(make_street(2))
 
 
 def test_the_page_has_a_section_on_low_latency(tmp_path: Any) -> None:

@@ -348,8 +348,9 @@ def _print_all(result: Result, verdict: Verdict) -> None:
             console.print(fit(console, draw_members(party)))
     bottleneck = verdict.queue.queue if verdict.queue else None
     console.print(fit(console, draw_queues(result, bottleneck, detail=True)))
-    for table in draw_aggregates(result, bottleneck):
+    for table, explanation in draw_aggregates(result, bottleneck):
         console.print(fit(console, table))
+        print_sentence(console, explanation, "dim")
     for note in verdict.notes:
         print_sentence(console, f"- {note}")
     console.print()

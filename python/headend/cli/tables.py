@@ -11,7 +11,13 @@ from rich.text import Text
 from headend.cli.terminal import write_line
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
-from headend.judging.low_latency import COLUMNS, MOST_AGGREGATES, choose_aggregates, write_flow
+from headend.judging.low_latency import (
+    COLUMNS,
+    MOST_AGGREGATES,
+    choose_aggregates,
+    explain_columns,
+    write_flow,
+)
 from headend.judging.units import choose_member_units, choose_people_units, choose_queue_units
 from headend.judging.verdict import describe_shared_queue, pair_parties
 from headend.scenario.groups import MOST_LISTED
@@ -212,8 +218,8 @@ def draw_queues(result: Record, bottleneck: str | None, *, detail: bool = False)
     return table
 
 
-def draw_aggregates(result: Record, queue: str | None) -> list[Table]:
-    """Draw the flows of each aggregate with low latency that is told of, a row for each flow.
+def draw_aggregates(result: Record, queue: str | None) -> list[tuple[Table, str]]:
+    """Draw the flows of each aggregate with low latency that is told of, a row for each flow; each table with an explanation.
 
     Parameters
     ----------
@@ -222,12 +228,12 @@ def draw_aggregates(result: Record, queue: str | None) -> list[Table]:
     """
     tables = []
     for one in choose_aggregates(result, queue)[:MOST_AGGREGATES]:
-        table = _new_table(f"flow in {one.low}")
+        table = _new_table(COLUMNS[0])
         for name in COLUMNS[1:]:
             table.add_column(name, justify="right", no_wrap=True)
         for flow in one.flows:
             table.add_row(*write_flow(flow, is_protected=one.is_protected))
-        tables.append(table)
+        tables.append((table, explain_columns(one)))
     return tables
 
 

@@ -255,11 +255,11 @@ def choose_aggregates(result: Record, queue: str | None) -> list[Aggregate]:
 COLUMNS = (
     "flow",
     "packets",
-    "with CE",
-    "in the classic queue",
     "sanctioned",
+    "CE",
+    "classic",
     "first at",
-    "highest score",
+    "top score",
     "reordered",
 )
 
@@ -276,7 +276,7 @@ def write_flow(flow: AggregateFlow, *, is_protected: bool) -> tuple[str, ...]:
     marked = flow.marked_ratio
     ce = "–" if marked is None else write_quantity(marked, "ratio")
     if not (is_protected and flow.judged):
-        return (flow.label, number[0], ce, number[1], "–", "–", "–", "–")
+        return (flow.label, number[0], "–", ce, number[1], "–", "–", "–")
     sanctioned = write_quantity(flow.sanctioned, "number")
     if flow.sanctioned:
         sanctioned += f" ({write_quantity(flow.sanctioned_ratio, 'ratio')})"
@@ -284,9 +284,9 @@ def write_flow(flow: AggregateFlow, *, is_protected: bool) -> tuple[str, ...]:
     return (
         flow.label,
         number[0],
+        sanctioned,
         ce,
         number[1],
-        sanctioned,
         "–" if first is None else write_quantity(first),
         write_quantity(flow.score_max_ns),
         write_quantity(flow.reordered, "number"),
@@ -296,17 +296,15 @@ def write_flow(flow: AggregateFlow, *, is_protected: bool) -> tuple[str, ...]:
 def explain_columns(one: Aggregate) -> str:
     """Explain the columns of the table of an aggregate's flows."""
     told = (
-        f"Packets that the low-latency queue {one.low} sent, the share of them that carried a CE mark, and the flow's packets that the"
-        f" classic queue {one.classic} sent."
+        f"Packets: those that the low-latency queue {one.low} sent. CE: the share of them that carried a mark. Classic: the flow's packets"
+        f" that the classic queue {one.classic} sent."
     )
     if not one.is_protected:
         return f"{told} Queue protection is off."
-    allowed = (
-        f"; a score above {write_quantity(one.score_threshold_ns)} is one of the two conditions for it, and a long queue the other"
-        if one.score_threshold_ns is not None
-        else ""
-    )
-    return f"{told} Sanctioned packets were sent to the classic queue by queue protection{allowed}."
+    allowed = ""
+    if one.score_threshold_ns is not None:
+        allowed = f": at the latency threshold a score of {write_quantity(one.score_threshold_ns)} is allowed, and less the longer the queue"
+    return f"{told} Sanctioned: those that queue protection sent to the classic queue{allowed}."
 
 
 def tell_low_latency(result: Record, queue: str) -> list[str]:
