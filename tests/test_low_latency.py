@@ -9,7 +9,7 @@ import pytest
 
 from headend.cli.run import describe_result, print_result
 from headend.engine.columns import OPTIONAL_TABLES
-from headend.judging.bottleneck import find_bottleneck
+from headend.judging.bottleneck import find_bottleneck, find_shared_bottleneck
 from headend.judging.expect import parse_expectation
 from headend.judging.grading import Finding, Grade
 from headend.judging.low_latency import (
@@ -216,6 +216,15 @@ def test_an_unmarked_flow_that_suffers_in_the_classic_queue_is_advised_to_mark_i
     assert "`--set flow.game.dscp=45`" in advise_marking(home, CLASSIC, _suffer("game"))
     assert advise_marking(make_home(dscp=0), CLASSIC, _suffer("game")) == ""
     assert advise_marking(home, CLASSIC, _suffer("upload")) == ""
+    home.tables["flows"] = home.flows.with_columns(throughput_bps=2e6)
+    assert advise_marking(home, CLASSIC, _suffer("game")) == ""
+
+
+def test_runs_with_and_without_low_latency_are_compared_by_the_classic_queue() -> None:
+    on, off = make_home(), make_home(protected=False)
+    off.manifest["scenario"]["link"] = {"cable": {"docsis": {"upstream": {"low_latency": "off"}}}}
+    off.tables["queues"] = off.queues.filter(pl.col("queue") == CLASSIC)
+    assert find_shared_bottleneck([off, on]) == CLASSIC
 
 
 def test_expectations_reach_sanctions_of_flows_and_queues() -> None:

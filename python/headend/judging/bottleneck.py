@@ -205,6 +205,8 @@ def _find_changed(results: Sequence[Record]) -> set[str]:
         columns = ("queue", "discipline", "rate_bps", "limit_bytes")
         for queue, *own in result.queues.select(columns).iter_rows():
             key = find_key(scenario.get("link", {}), queue)
-            parameters = find_value(scenario, key) if key else None
+            # A classic queue with a low-latency queue beside it is another one than a queue alone.
+            keys = [key, f"{key.removesuffix('.queue')}.low_latency"] if key else []
+            parameters = [find_value(scenario, key) for key in keys]
             seen.setdefault(queue, set()).add(json.dumps([own, parameters], sort_keys=True))
     return {queue for queue, settings in seen.items() if len(settings) > 1}

@@ -26,6 +26,9 @@ MOST_AGGREGATES = 2
 MOST_NAMED = 4
 MOST_SANCTIONED = 2
 
+#: Rate up to which advice takes a flow for one that builds no queue, in bit/s: a game sends less, and a video call more.
+LITTLE = 1e6
+
 #: The DSCP of traffic that builds no queue (RFC 9956).
 NON_QUEUE_BUILDING = 45
 
@@ -470,7 +473,9 @@ def advise_marking(result: Record, queue: str, worst: Finding) -> str:
 
     aggregate = next((one for one in gather_aggregates(result) if one.classic == queue), None)
     rows = result.flows.filter(pl.col("flow") == worst.flow, pl.col("carries") == "data")
-    if aggregate is None or not (rows["transport"] == "udp").all() or rows.is_empty():
+    if aggregate is None or rows.is_empty() or not (rows["transport"] == "udp").all():
+        return ""
+    if (rows["throughput_bps"] > LITTLE).any():
         return ""
     if any(worst.flow in flow.members for flow in aggregate.users):
         return ""
