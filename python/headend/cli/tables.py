@@ -227,7 +227,8 @@ def draw_aggregates(result: Record, queue: str | None) -> list[tuple[Table, str]
         The queue that the run is judged by.
     """
     tables = []
-    for one in choose_aggregates(result, queue)[:MOST_AGGREGATES]:
+    chosen = choose_aggregates(result, queue)[:MOST_AGGREGATES]
+    for one in (one for one in chosen if one.flows):
         table = _new_table(COLUMNS[0])
         for name in COLUMNS[1:]:
             table.add_column(name, justify="right", no_wrap=True)

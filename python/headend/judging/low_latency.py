@@ -375,7 +375,7 @@ def _tell_sanctions(result: Record, one: Aggregate) -> Iterable[str]:
             f"Queue protection sent {what} ({write_quantity(flow.sanctioned_ratio, 'ratio')}) to the classic queue"
             f" {one.classic}{since}: {_tell_score(one, flow)}."
         )
-        yield explain_sanction(result, one, flow)
+        yield _explain_sanction(result, one, flow)
         if flow.reordered:
             yield (
                 f"{write_quantity(flow.reordered, 'number')} packets of {flow.label} left after packets that had come later: the two"
@@ -393,22 +393,29 @@ def _tell_score(one: Aggregate, flow: AggregateFlow) -> str:
     return f"its queuing score reached {score}, where {write_quantity(one.score_threshold_ns)} are allowed"
 
 
-def explain_sanction(result: Record, one: Aggregate, flow: AggregateFlow) -> str:
+def _explain_sanction(result: Record, one: Aggregate, flow: AggregateFlow) -> str:
     """Say in a sentence why a flow was sanctioned, and what to do about it."""
     drain = f", which drains at {write_quantity(one.drain_bps, 'rate')}" if one.drain_bps else ""
+    raises = (
+        f"What a flow sends while the queue is long enough to be marked raises its score{drain}"
+    )
     if flow.sanctioned_ratio < MANY_SANCTIONED:
-        return (
-            f"What a flow sends while the queue is long enough to be marked raises its score{drain}: {flow.label} did so in bursts only,"
-            " as senders do when they start."
-        )
-    why = f"What a flow sends while the queue is long enough to be marked raises its score{drain}, and {flow.label} sent on"
+        return f"{raises}: {flow.label} did so in bursts only, as senders do when they start."
+    remedy = _advise_sanctioned(result, one, flow)
+    return f"{raises}, and {flow.label} sent on faster than that: {remedy[0].lower()}{remedy[1:]}"
+
+
+def _advise_sanctioned(result: Record, one: Aggregate, flow: AggregateFlow) -> str:
+    """Say in a sentence what to change where queue protection redirects a flow."""
     if _answers_marks(result, flow):
         key = locate_key(result, one.low)
         tries = f" (`--set {key}.queue_protection.score_threshold=…`)" if key else ""
-        return f"{why} faster than that: smaller bursts, or a higher score threshold{tries}, keep it in the low-latency queue."
+        return (
+            f"Smaller bursts, or a higher score threshold{tries}, keep it in the low-latency queue."
+        )
     return (
-        f"{why} although its packets were marked: traffic that does not slow down for marks belongs in the classic queue, without"
-        f" ECT(1) and without DSCP {NON_QUEUE_BUILDING}."
+        "Traffic that does not slow down for marks belongs in the classic queue, without ECT(1) and without DSCP"
+        f" {NON_QUEUE_BUILDING}."
     )
 
 
@@ -447,7 +454,7 @@ def blame_sanctions(result: Record, worst: Finding) -> Blame | None:
         told = f"queue protection sends {share} of {worst.flow}'s packets to the classic queue {one.classic}"
         return Blame(
             f"{told}, where packets wait {wait}" if wait else told,
-            f"{explain_sanction(result, one, flow)}",
+            _advise_sanctioned(result, one, flow),
         )
     return None
 
