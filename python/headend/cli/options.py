@@ -51,7 +51,8 @@ set_option = click.option(
     "--set",
     "settings",
     metavar="PATH=VALUE",
-    help="Set one value of the scenario by its path. The path queue means the bottleneck's queue. Can be given several times.",
+    help="Set one value of the scenario by its path. The path queue means the bottleneck's queue, low_latency that of its cable"
+    " line in both directions (on, off, 2019). Can be given several times.",
     multiple=True,
 )
 modem_option = click.option(

@@ -324,7 +324,7 @@ def run(
         Path of a file, name of a shipped scenario, ``-`` for standard input, or a dictionary.
     set
         Overrides by path, such as ``{"queue": "docsis_pie", "flow.call.rtt": "80 ms"}``; ``queue`` means the
-        bottleneck's queue.
+        bottleneck's queue, and ``low_latency`` (``off``, ``on``, ``2019``) the low latency of its cable line in both directions.
     modem
         The configuration file of the line's only modem, or files by the names of modems. They are read wherever they are.
     seed

@@ -114,7 +114,7 @@ impl Document {
 
     /// Switches low latency of the bottleneck's cable line, or of the only one, or changes one of its
     /// keys; `given` is what the override calls it. `named` are the keys of files that overrides
-    /// name.
+    /// name. Where a table is written, "on" keeps it, and "2019" changes its preset.
     fn replace_low_latency(
         &mut self,
         given: &str,
@@ -125,11 +125,15 @@ impl Document {
         let missing =
             "low latency is of a cable line, and this scenario has none (link.NAME.docsis)";
         let line = self.line_of(given, missing, "upstream.low_latency")?;
+        let value = toml::read_override(text);
+        let is_preset = value == "2019" || value == 2019;
         for place in self.low_latency_places(&line, key.is_empty(), named) {
-            let path = if key.is_empty() {
-                place
-            } else {
-                format!("{place}.{key}")
+            let has_table = self.at(&place).is_some_and(Value::is_object);
+            let path = match key {
+                "" if has_table && value == "on" => continue,
+                "" if has_table && is_preset => format!("{place}.preset"),
+                "" => place,
+                _ => format!("{place}.{key}"),
             };
             self.replace_for(given, &path, text)?;
         }
