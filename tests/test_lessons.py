@@ -179,6 +179,15 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             )
         ),
     },
+    "low-latency-home": {
+        # "The game waits in one queue with the uploads", and neither upload stops where there are two.
+        "headend compare low-latency-home --vary low_latency=off,on": lambda runs: (
+            list(runs) == ["off", "on"]
+            and worst(runs["on"], "game.up.delay.p95") < 0.7 * worst(runs["off"], "game.up.delay.p95")
+            and least(runs["on"], "photos.goodput") > 2e6
+            and least(runs["on"], "backup.goodput") > 2e6
+        ),
+    },
     "office": {
         # Those with grants do not notice; calls that have to ask are lost from 60 s on, and are good before.
         f"headend compare office --vary {OFFICE}.scheduling={{ugs={{grants=3}}}},rtps,best_effort": lambda runs: (

@@ -231,7 +231,12 @@ impl<'de, Q: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for PlainOrTabl
         Q::deserialize(text.into_deserializer()).map(OrTable::Plain)
     }
 
-    // Numbers are passed to the quantity, whose error says that a unit is missing.
+    // Numbers and the rest are passed to the quantity, whose error says what is expected, or that a
+    // unit is missing.
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        Q::deserialize(value.into_deserializer()).map(OrTable::Plain)
+    }
+
     fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
         Q::deserialize(number.into_deserializer()).map(OrTable::Plain)
     }

@@ -241,6 +241,90 @@ fn flood() -> String {
     rows
 }
 
+/// A game, an upload of CUBIC, one of Prague, and a flood of ECT(1) packets that is larger than the
+/// line.
+const LOW_LATENCY: &str = r#"
+title = "20 Mbit/s with low latency, cable line of DOCSIS 3.1"
+duration = "20 s"
+warmup = "5 s"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "20 Mbit/s", low_latency = "on" }
+downstream = { rate = "100 Mbit/s", queue = "docsis_pie", low_latency = "on" }
+[flow.game]
+application.cbr = { rate = "100 kbit/s", size = "100 B" }
+direction = "up"
+dscp = 45
+[flow.classic]
+application = "bulk"
+direction = "up"
+rtt = "30 ms"
+[flow.scalable]
+application = "bulk"
+direction = "up"
+rtt = "30 ms"
+tcp.congestion = "prague"
+[flow.flood]
+application.cbr = { rate = "25 Mbit/s", size = "1000 B" }
+direction = "up"
+ecn = "ect1"
+start = "15 s"
+"#;
+
+/// Rows for each setting of low latency: those of its two upstream queues, as in [`table`].
+fn low_latency() -> String {
+    let mut rows = format!(
+        "{:<34} {:<21} {:>5} {:>5} {:>11} {:>6} {:>6}",
+        "low_latency", "queue", "p50", "p99", "utilisation", "drops", "marks"
+    );
+    for (key, value) in [
+        ("low_latency", "off"),
+        ("low_latency", "on"),
+        ("low_latency", "2019"),
+        ("low_latency.weight", "128"),
+        ("low_latency.coupling", "0"),
+        ("low_latency.rate", "5 Mbit/s"),
+        ("low_latency.classic_rate", "5 Mbit/s"),
+        ("low_latency.maximum_threshold", "4 ms"),
+        ("low_latency.estimator", "virtual_queue"),
+        ("low_latency.queue_protection", "false"),
+        ("low_latency.aqm_disabled", "true"),
+        ("low_latency.scheduling", "{ pgs = { rate = '2 Mbit/s' } }"),
+    ] {
+        let tables = Tables::finish(scenario(LOW_LATENCY, &[(key, value)]).build(1));
+        let names = tables.texts("queues", "queue");
+        let upstream = names.iter().enumerate();
+        for (place, queue) in upstream.filter(|(_, name)| name.starts_with("cable.up")) {
+            let figure = |column| tables.floats("queues", column)[place];
+            let count = |column| tables.integers("queues", column)[place];
+            let [p50, p99, utilisation] = [
+                figure("delay_p50_ns") / 1e5,
+                figure("delay_p99_ns") / 1e5,
+                figure("utilisation") * 1e3,
+            ]
+            .map(|figure| figure.round() as u64);
+            let drops: u64 = ["congested", "forced", "overlimit"]
+                .map(|reason| count(&format!("discarded_{reason}")))
+                .iter()
+                .sum();
+            let setting = format!("{key}={value}");
+            let setting = setting.trim_start_matches("low_latency.");
+            write!(
+                rows,
+                "\n{setting:<34} {queue:<21} {p50:>5} {p99:>5} {utilisation:>11} {drops:>6} {:>6}",
+                count("marked")
+            )
+            .expect("text can be written to");
+        }
+    }
+    rows
+}
+
+#[test]
+fn settings_of_low_latency() {
+    assert_table("low_latency", &low_latency());
+}
+
 #[test]
 fn a_call_beside_a_flood() {
     assert_table("flood", &flood());

@@ -127,7 +127,13 @@ impl Document {
         let line = self.line_of(given, missing, "upstream.low_latency")?;
         let value = toml::read_override(text);
         let is_preset = value == "2019" || value == 2019;
-        for place in self.low_latency_places(&line, key.is_empty(), named) {
+        // Only modems request grants.
+        let is_of_upstream = ["scheduling", "request_policy"]
+            .iter()
+            .any(|one| key == *one || is_inside(key, one));
+        let mut places = self.low_latency_places(&line, key.is_empty(), named);
+        places.retain(|place| !is_of_upstream || place.ends_with(".upstream.low_latency"));
+        for place in places {
             let has_table = self.at(&place).is_some_and(Value::is_object);
             let path = match key {
                 "" if has_table && value == "on" => continue,
