@@ -31,5 +31,5 @@ pub use service_flow::{
     Downstream, Keys, LowLatency, LowLatencyPreset, LowLatencySwitch, LowLatencyTable, OneWay,
     OwnDownstream, ProtectionTable, QueueProtection, ServiceFlow, Upstream,
 };
-pub(super) use service_flow::{default_queue, modem_queue};
+pub(super) use service_flow::{classic_queue, default_queue, modem_queue};
 pub use written::{BufferSettings, Docsis};

@@ -7,7 +7,8 @@ use super::line::Line;
 use super::modem::{self, Modems};
 use super::neighbours::{self, NeighbourLoad};
 use super::service_flow::{
-    OneWay, default_queue, is_reserved_name, modem_queue, warn_of_low_latency,
+    LowLatency, LowLatencySwitch, OneWay, classic_queue, default_queue, is_reserved_name,
+    modem_queue, warn_of_low_latency,
 };
 use super::written::Docsis;
 use super::{admission, plant};
@@ -17,6 +18,7 @@ use crate::link::docsis::preset::{Feature, Plant, PlantConfig, Preset};
 use crate::named::OrTable;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::check_name;
+use crate::scenario::queue::Queue;
 use crate::scenario::rate::{VaryingRate, plan_rate};
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
@@ -122,7 +124,7 @@ fn write_defaults(line: &mut Docsis) {
         let size = &mut line.buffer_settings.default_buffer;
         size.get_or_insert_with(|| modem_buffer(preset));
     }
-    (line.upstream.queue).get_or_insert_with(|| modem_queue(preset));
+    write_primary_queues(line);
     let classes = line
         .service_class
         .values_mut()
@@ -136,6 +138,69 @@ fn write_defaults(line: &mut Docsis) {
         if flow.queue.is_none() {
             flow.queue = Some(default_queue(preset, flow));
         }
+    }
+}
+
+/// Writes out the queues of the primary service flows. They depend on low latency, so that a service
+/// class or a modem with a `low_latency` of its own has a default queue of its own too.
+fn write_primary_queues(line: &mut Docsis) {
+    let preset = line.preset;
+    let of_line = [&line.upstream.queue, &line.downstream.queue].map(Option::is_some);
+    for modem in line.modem.values_mut() {
+        let classes = modem.service_class.iter().chain(modem.mix.keys());
+        let classes = classes.filter_map(|name| line.service_class.get(name));
+        let further_out = classes.fold(of_line, |[up, down], class| {
+            [
+                up || class.upstream.queue.is_some(),
+                down || class.downstream.queue.is_some(),
+            ]
+        });
+        let (up, down) = (&mut modem.upstream, &mut modem.downstream);
+        write_queue(&up.low_latency, &mut up.queue, further_out[0], || {
+            modem_queue(preset)
+        });
+        write_queue(
+            &down.low_latency,
+            &mut down.queue,
+            further_out[1],
+            Queue::default,
+        );
+    }
+    for class in line.service_class.values_mut() {
+        let (up, down) = (&mut class.upstream, &mut class.downstream);
+        write_queue(&up.low_latency, &mut up.queue, of_line[0], || {
+            modem_queue(preset)
+        });
+        write_queue(
+            &down.low_latency,
+            &mut down.queue,
+            of_line[1],
+            Queue::default,
+        );
+    }
+    let (up, down) = (&mut line.upstream, &mut line.downstream);
+    write_queue(&up.low_latency, &mut up.queue, false, || {
+        modem_queue(preset)
+    });
+    write_queue(&down.low_latency, &mut down.queue, false, Queue::default);
+    (up.queue).get_or_insert_with(|| modem_queue(preset));
+    down.queue.get_or_insert_default();
+}
+
+/// Writes out the queue of a table that says something of low latency, unless a queue is written
+/// there or further out. `plain` is the queue without low latency.
+fn write_queue(
+    low_latency: &Option<LowLatency>,
+    queue: &mut Option<Queue>,
+    is_written_further_out: bool,
+    plain: impl Fn() -> Queue,
+) {
+    let Some(low_latency) = low_latency else {
+        return;
+    };
+    if queue.is_none() && !is_written_further_out {
+        let is_off = matches!(low_latency, OrTable::Plain(LowLatencySwitch::Off));
+        *queue = Some(if is_off { plain() } else { classic_queue() });
     }
 }
 

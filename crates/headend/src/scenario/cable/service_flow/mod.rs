@@ -20,6 +20,6 @@ pub(super) use low_latency::{
 };
 pub(in crate::scenario) use plan::FlowPlan;
 pub(super) use plan::{Channel, DefaultBuffer, is_elastic, plan, plan_further};
-pub(in crate::scenario) use plan::{default_queue, modem_queue};
+pub(in crate::scenario) use plan::{classic_queue, default_queue, modem_queue};
 pub(super) use written::DEFAULT_BURST;
 pub use written::{Downstream, OneWay, OwnDownstream, ServiceFlow, Upstream};

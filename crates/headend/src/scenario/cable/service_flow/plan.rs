@@ -347,6 +347,15 @@ pub(in crate::scenario::cable) fn is_elastic(direction: OneWay, scheduling: &Sch
     direction == OneWay::Up && is_elastic
 }
 
+/// The default queue of the classic flow of an aggregate: DOCSIS-PIE, to which the low-latency queue
+/// is coupled, with a buffer of 100 ms at the rate of the flow (MULPI Annex O).
+pub(in crate::scenario) fn classic_queue() -> Queue {
+    Named(QueueConfig::DocsisPie(docsis_pie::Config {
+        limit: Limit::Time(Duration::from_millis(100)),
+        ..docsis_pie::Config::default()
+    }))
+}
+
 /// The default queue of a generation's modems.
 pub(in crate::scenario) fn modem_queue(preset: Preset) -> Queue {
     if preset.supports(Feature::ModemAqm) {

@@ -69,7 +69,8 @@ pub struct Upstream {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_histogram: Option<Vec<Duration>>,
     /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1
-    /// on and `drop_tail` before.
+    /// on and `drop_tail` before; with low latency, `docsis_pie` with a limit of 100 ms for the
+    /// classic flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     /// Low latency (DOCSIS 3.1): a second service flow for packets with ECT(1), CE, DSCP 45 or DSCP
@@ -133,8 +134,10 @@ pub struct Downstream {
     /// Latency histogram (TLV 25.40.6): upper edges of its bins, as upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_histogram: Option<Vec<Duration>>,
-    /// The CMTS's queue.
-    pub queue: Queue,
+    /// The CMTS's queue. Default: `drop_tail`; with low latency, `docsis_pie` with a limit of 100 ms
+    /// for the classic flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
     /// Low latency (DOCSIS 3.1), as upstream. The classic queue at the CMTS is coupled to the
     /// low-latency queue if it is `docsis_pie`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +156,7 @@ impl Default for Downstream {
             capacity: None,
             aqm_disabled: false,
             latency_histogram: None,
-            queue: Queue::default(),
+            queue: None,
             low_latency: None,
         }
     }

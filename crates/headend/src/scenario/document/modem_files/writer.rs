@@ -11,7 +11,7 @@ use crate::scenario::cable::modem::modem_file::{
     Aggregate, Buffer, FileError, FileFlow, LIMITS, ModemFile, Pair, TlvPlace,
 };
 use crate::scenario::cable::{
-    Downstream, OneWay, ServiceFlow, Upstream, default_queue, modem_queue,
+    Downstream, OneWay, ServiceFlow, Upstream, classic_queue, default_queue, modem_queue,
 };
 use crate::scenario::document::overrides::is_inside;
 use crate::scenario::document::{Document, Override, Place};
@@ -648,7 +648,12 @@ impl Writer<'_> {
             None => self.document.at(&format!("{line}.{table}.queue")),
         };
         let written = class.flatten().or_else(of_line).cloned();
+        let low_latency = [own, line]
+            .into_iter()
+            .find_map(|place| self.document.at(&format!("{place}.{table}.low_latency")));
+        let has_low_latency = low_latency.is_some_and(|value| value != "off");
         written.unwrap_or_else(|| match table {
+            _ if has_low_latency => json!(classic_queue()),
             "upstream" => json!(modem_queue(self.preset)),
             _ => json!(Queue::default()),
         })
