@@ -172,12 +172,12 @@ fn items_have_the_sizes_of_the_module_in_both_queues() {
 }
 
 /// The limits of the queues `cable.up` and `cable.up_low_latency`, in bytes.
-fn limits(overrides: &[(&str, &str)]) -> [f64; 2] {
+fn limits(overrides: &[(&str, &str)]) -> [u64; 2] {
     let tables = Tables::finish(scenario(LINE, overrides).build(1));
     let limits = tables.floats("queues", "limit_bytes");
     ["cable.up", "cable.up_low_latency"].map(|name| {
         let names = tables.texts("queues", "queue");
-        limits[names.iter().position(|one| one == name).expect("a queue")]
+        limits[names.iter().position(|one| one == name).expect("a queue")] as u64
     })
 }
 
@@ -187,11 +187,11 @@ fn the_sizes_of_the_queues_are_those_of_the_module() {
     let low = "link.cable.docsis.upstream.low_latency.limit";
     let rate = "link.cable.docsis.upstream.rate";
     // The module's classic queue holds 100 ms at the rate of the aggregate.
-    assert_eq!(limits(&[(classic, "100 ms")]), [625_000.0, 62_500.0]);
+    assert_eq!(limits(&[(classic, "100 ms")]), [625_000, 62_500]);
     let written = [(classic, "400000 B"), (low, "5000 B")];
-    assert_eq!(limits(&written), [400_000.0, 5_000.0]);
+    assert_eq!(limits(&written), [400_000, 5_000]);
     let slow = [(classic, "400000 B"), (rate, "1 kbit/s")];
-    assert_eq!(limits(&slow), [400_000.0, 40_000.0]);
+    assert_eq!(limits(&slow), [400_000, 40_000]);
 }
 
 /// Two flows that each send `packets` packets of 1000 IP bytes every 329 us, one through each

@@ -43,7 +43,7 @@ const UNLIMITED: Limits = Limits {
 fn plain(aggregate: Aggregate, others: &[Wanted], capacity: u64) -> Plain {
     let own = [Wanted::BEST_EFFORT, Wanted::BEST_EFFORT];
     let wanted = [&own, others].concat();
-    Plain::with_aggregates(&wanted, vec![aggregate], capacity)
+    Plain::with_aggregates(&wanted, &[aggregate], capacity)
 }
 
 /// What a queue has seen of its line in each call: the rate at which it drains, and the coupling.
@@ -202,7 +202,7 @@ fn a_limit_of_its_own_holds_for_each_flow() {
     for (limited, own, other) in [(LOW, 8, 42), (CLASSIC, 2, 48)] {
         let mut wanted = [Wanted::BEST_EFFORT, Wanted::BEST_EFFORT];
         wanted[limited] = Wanted::limited(own * MBIT);
-        let shared = vec![aggregate(limits(50 * MBIT), 230)];
+        let shared = &[aggregate(limits(50 * MBIT), 230)];
         let mut plain = Plain::with_aggregates(&wanted, shared, 300 * MBIT);
         let rates = plain.overload(&[1500, 1500], SECOND * 2);
         assert_rates(&[rates[limited]], &[own * MBIT], 0.01);
@@ -373,7 +373,7 @@ proptest! {
     ) {
         let low = own.map_or(Wanted::BEST_EFFORT, Wanted::limited);
         let wanted = [Wanted::BEST_EFFORT, low, Wanted::limited(5 * MBIT)];
-        let shared = vec![aggregate(limits(rate), weight)];
+        let shared = &[aggregate(limits(rate), weight)];
         let mut plain = Plain::with_aggregates(&wanted, shared, capacity);
         plain.probe(LOW, redirects, None);
         for (flow, size, packets, micros) in steps {

@@ -59,11 +59,11 @@ struct Plain {
 impl Plain {
     /// Service flows on a channel of `capacity` bit/s.
     fn new(wanted: &[Wanted], capacity: u64) -> Self {
-        Self::with_aggregates(wanted, Vec::new(), capacity)
+        Self::with_aggregates(wanted, &[], capacity)
     }
 
     /// Service flows with these aggregates among them, on a channel of `capacity` bit/s.
-    fn with_aggregates(wanted: &[Wanted], aggregates: Vec<Aggregate>, capacity: u64) -> Self {
+    fn with_aggregates(wanted: &[Wanted], aggregates: &[Aggregate], capacity: u64) -> Self {
         let mut flows = FlowTable::default();
         let hop = Hop::Link {
             link: 0,
@@ -95,7 +95,7 @@ impl Plain {
         let capacity = RateSchedule::Constant(Rate(capacity));
         let timing = Plant::docsis30().downstream_timing();
         Self {
-            downstream: Downstream::new(timing, flows, Some(capacity), Duration::ZERO, &aggregates),
+            downstream: Downstream::new(timing, flows, Some(capacity), Duration::ZERO, aggregates),
             world,
             now: Instant::ZERO,
             sources,
