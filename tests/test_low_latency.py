@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from headend.cli.run import describe_result, print_result
 from headend.engine.columns import OPTIONAL_TABLES
+from headend.figures import draw_figures
 from headend.judging.bottleneck import find_bottleneck, find_shared_bottleneck
 from headend.judging.expect import parse_expectation
 from headend.judging.grading import Finding, Grade
@@ -27,7 +30,7 @@ from headend.judging.verdict import judge
 from headend.report.page import write_report
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
-from street import _complete, _flow, _measures, make_street
+from street import SECOND, _complete, _flow, _measures, _series, make_street
 
 LOW, CLASSIC = "cable.up_low_latency", "cable.up"
 
@@ -55,6 +58,11 @@ def make_home(*, sanctioned: int = 900, protected: bool = True, dscp: int = 45) 
     ]  # fmt: skip
     result.tables["flows"] = _complete("flows", rows)
     result.tables["queues"] = _complete("queues", queues)
+    waits = {CLASSIC: 12e6, LOW: 1e6}
+    times = np.arange(1, 61) * SECOND
+    result.tables["queue_series"] = _series(
+        "queue_series", [(CLASSIC, "up"), (LOW, "up")], times, waits
+    )
     result.tables["measures"] = _complete("measures", _measures("game", "ping", 5e6))
     result.tables["low_latency"] = pl.DataFrame(
         [
@@ -289,6 +297,20 @@ def test_all_that_is_printed_has_the_table_and_json_has_the_rows(capsys: Any) ->
     print_result(make_street(2), full=True)
     assert "Classic:" not in capsys.readouterr().out
     assert "low_latency" not in describe_result(make_street(2))
+
+
+def test_figures_over_time_draw_both_queues_of_an_aggregate() -> None:
+    figures = {
+        figure.name: figure for figure in draw_figures([make_home()], only=["queue", "line-rate"])
+    }
+    for figure in figures.values():
+        for panel in figure.panels:
+            drawn = json.dumps(panel.chart.to_dict())
+            assert f'"{CLASSIC}"' in drawn
+            assert f'"{LOW}"' in drawn
+    assert "the classic queue and the low-latency queue" in figures["line-rate"].explanation
+    (other,) = draw_figures([make_street(1)], only=["line-rate"])
+    assert "What left the bottleneck's queue" in other.explanation
 
 
 def test_the_page_has_a_section_on_low_latency(tmp_path: Any) -> None:

@@ -35,6 +35,7 @@ from headend.figures.theme import (
 )
 from headend.figures.thinning import thin_series
 from headend.judging.bottleneck import find_shared_bottleneck
+from headend.judging.queues import name_pair
 from headend.scenario.groups import label_member, name_group
 from headend.text.wording import list_names
 
@@ -122,7 +123,7 @@ def draw_line_rate(results: Sequence[Record]) -> Figure | None:
     queue = find_shared_bottleneck(results)
 
     def shape(run: Record) -> pl.DataFrame:
-        rows = thin_series(_bottleneck_rows(run, queue), ["queue"], ["rate_bps"])
+        rows = thin_series(_aggregate_rows(run, queue), ["queue"], ["rate_bps"])
         return rows.select("time_s", key="queue", value=_scaled("rate_bps", 1e-6))
 
     frames = {result.label: merge_runs(result, shape) for result in results}
@@ -143,10 +144,19 @@ def draw_line_rate(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "line-rate",
         "The bottleneck's rate over time",
-        "What left the bottleneck's queue. A line that is asked for more than it has should stay at its nominal rate."
+        f"{_tell_what_left(results, queue)} A line that is asked for more than it has should stay at its nominal rate."
         f"{_remark_on_rate(results, queue)}{note_bands(results, frames.values())}",
         panels,
     )
+
+
+def _tell_what_left(results: Sequence[Record], queue: str | None) -> str:
+    names = set(_name_drawn(queue))
+    if any(names <= set(result.queues["queue"]) for result in results if names):
+        return (
+            "What left the classic queue and the low-latency queue, which share the nominal rate."
+        )
+    return "What left the bottleneck's queue."
 
 
 def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
@@ -155,7 +165,7 @@ def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
     backlogs: dict[str, pl.DataFrame] = {}
     queue = find_shared_bottleneck(results)
     group = find_queue_groups(results).get(queue or "") if len(results) == 1 else None
-    chosen = group.members if group else [queue]
+    chosen = group.members if group else _name_drawn(queue)
 
     def shape(run: Record, column: str, factor: float) -> pl.DataFrame:
         mean, top = TOPS[column]
@@ -224,9 +234,9 @@ def _remark_on_queue(results: Sequence[Record], queue: str | None) -> str:
 
 def _beside_its_like(rows: pl.DataFrame, queue: str | None, group: Group | None) -> pl.DataFrame:
     """Give the rows of a queue, and where it is one of many, beside them those of all as one."""
-    own = rows.filter(pl.col("queue") == pl.lit(queue))
     if group is None:
-        return own.rename({"queue": "key"})
+        return rows.rename({"queue": "key"})
+    own = rows.filter(pl.col("queue") == pl.lit(queue))
     like = merge_members(rows.select("time_s", "value", key=pl.lit(group.label)), {group.label})
     worst = own.select("time_s", "value", key=pl.lit(f"the worst, {queue}"))
     return pl.concat([worst, like], how="diagonal")
@@ -238,7 +248,7 @@ def draw_internals(results: Sequence[Record]) -> Figure | None:
     for column, title, factor in INTERNALS:
 
         def shape(run: Record, column: str = column, factor: float = factor) -> pl.DataFrame:
-            rows = _bottleneck_rows(run, queue).filter(pl.col(column).is_not_nan())
+            rows = _aggregate_rows(run, queue).filter(pl.col(column).is_not_nan())
             return thin_series(rows, ["queue"], [column]).select(
                 "time_s", key="queue", value=_scaled(column, factor)
             )
@@ -392,6 +402,16 @@ def _draw_flow_rates(
         names = list_names(list(steady), MOST_NAMED)
         left_out += f" Not drawn, as they send at a rate of their own: {names}."
     return panels, note_bands(results, frames.values()) + left_out, left_out
+
+
+def _name_drawn(queue: str | None) -> Sequence[str]:
+    """Name the queues that are drawn for one: the low-latency queue beside a classic queue too, and the other way round."""
+    return name_pair(queue) if queue else ()
+
+
+def _aggregate_rows(result: Record, queue: str | None) -> pl.DataFrame:
+    """Give the rows of a queue, and of the one beside it in an aggregate with low latency."""
+    return result.queue_series.filter(pl.col("queue").is_in(_name_drawn(queue)))
 
 
 def _bottleneck_rows(result: Record, queue: str | None) -> pl.DataFrame:

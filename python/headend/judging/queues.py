@@ -61,6 +61,18 @@ def name_classic(queue: str) -> str:
     return queue.removesuffix(LOW_LATENCY) if is_low_latency(queue) else queue
 
 
+def name_pair(queue: str) -> tuple[str, str]:
+    """Name the classic and the low-latency queue that an aggregate has, or would have, of which a queue is one.
+
+    Examples
+    --------
+    >>> name_pair("cable.up_low_latency")
+    ('cable.up', 'cable.up_low_latency')
+    """
+    classic = name_classic(queue)
+    return classic, f"{classic}{LOW_LATENCY}"
+
+
 @once
 def weigh_queues(result: Record) -> pl.DataFrame:
     """Give the queues that had packets, with their ``median`` delay, ``waited`` in all, ``lost``, and ``lost_ratio``.
