@@ -10,6 +10,7 @@ DOCUMENTS = {
     "service-quality": "Quantitative Assessment of IP Service Quality in 802.11b and DOCSIS Networks (2004)",
     "cbt": "Lightweight Active Router-Queue Management for Multimedia Networking (1999)",
     "cable-plant": "The cable plant: request, grant and contention",
+    "low-latency": "Low Latency DOCSIS and L4S",
     "validation": "Models beside their closed forms and beside each other",
 }
 
@@ -32,7 +33,7 @@ def place_study(study: str) -> int:
     Examples
     --------
     >>> place_study("aqm-docsis/matrix"), place_study("mine")
-    (1, 7)
+    (1, 8)
     """
     documents = list(DOCUMENTS)
     document = study.split("/")[0]
