@@ -194,6 +194,10 @@ fn scheduling_types_have_their_parameters() {
         of(".pgs = { rate = '5 Mbit/s', interval = '1 ms' }"),
         [(15, 7), (44, 1000), (45, 5_000_000)]
     );
+    assert_eq!(
+        of(".pgs = { rate = '5 Mbit/s', request_interval = '4 ms', activity_detection = false }"),
+        [(15, 7), (45, 5_000_000), (46, 4000), (49, 1)]
+    );
     let policy = " = 'nrtps'\nrequest_policy = { no_contention = true, no_piggyback = true, no_contention_while_outstanding = true }";
     assert_eq!(of(policy), [(15, 3), (16, 0x411), (17, 20_000), (18, 2000)]);
 }

@@ -478,6 +478,11 @@ fn every_scheduling_type_has_its_key() {
         scheduling(of_type(7, grants)),
         r#"{"pgs":{"rate":"500 kbit/s","interval":"2.5 ms"}}"#
     );
+    let requests = vec![number(46, 4_000, 2), number(49, 1, 1)];
+    assert_eq!(
+        scheduling(of_type(7, requests)),
+        r#"{"pgs":{"rate":"0 bit/s","request_interval":"4 ms","activity_detection":false}}"#
+    );
     let size = vec![number(19, 228, 2)];
     let activity = of_type(5, size);
     assert!(scheduling(activity.clone()).starts_with(r#"{"ugs":{"size":"228 B""#));

@@ -796,7 +796,7 @@ fn an_unsolicited_grant_fits_into_a_map_of_one_channel() {
     let upstream = "upstream = { rate = \"2 Mbit/s\", queue.drop_tail.limit = \"500 ms\" }";
     let proactive = "upstream = { rate = \"200 Mbit/s\", scheduling.pgs = { rate = \"150 Mbit/s\", interval = \"20 ms\" } }";
     let found = error_where(OFFICE, upstream, proactive);
-    assert!(found.starts_with("link.cable.docsis.upstream.scheduling.pgs.rate: at this rate a grant every 20 ms is of "), "{found}");
+    assert!(found.starts_with("link.cable.docsis.upstream.scheduling.pgs.rate: at this rate a grant every 19.98 ms is of "), "{found}");
     let often = proactive.replace("20 ms", "2 ms");
     assert!(parse(&OFFICE.replace(upstream, &often)).is_ok());
     let bonded = OFFICE.replace("docsis31", "docsis30");
@@ -806,6 +806,66 @@ fn an_unsolicited_grant_fits_into_a_map_of_one_channel() {
             && found.contains("a MAP has to grant on a channel ("),
         "{found}"
     );
+}
+
+#[test]
+fn proactive_grants_come_at_most_once_in_a_frame_and_have_a_rate_or_request_opportunities() {
+    let path = "link.cable.docsis.service_flow.voice.scheduling.pgs";
+    let error = |keys: &str| error_where(OFFICE, "\"ugs\"", &format!("{{ pgs = {{ {keys} }} }}"));
+    for (keys, expected) in [
+        (
+            "interval = \"134 us\"",
+            format!("{path}.interval: expected at least a frame, which takes 135 us, found 134 us"),
+        ),
+        (
+            "rate = \"0 bit/s\"",
+            format!("{path}.rate: expected a rate above zero, found 0 bit/s"),
+        ),
+        (
+            "request_interval = \"1 us\"",
+            format!("{path}.request_interval: expected 100 us to 10 s, found 1 us"),
+        ),
+        (
+            "activity_timeout = \"11 s\"",
+            format!("{path}.activity_timeout: expected 100 us to 10 s, found 11 s"),
+        ),
+    ] {
+        let found = error(keys);
+        assert!(found.starts_with(&expected), "{found}");
+    }
+    let polls = "{ pgs = { rate = \"0 bit/s\", request_interval = \"4 ms\" } }";
+    assert!(parse(&OFFICE.replace("\"ugs\"", polls)).is_ok());
+}
+
+#[test]
+fn activity_detection_saves_the_grants_of_a_silent_flow() {
+    // The gaps are longer than the timeout, so that each packet needs a request.
+    let text = r#"
+duration = "10 s"
+warmup = "0 s"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "20 Mbit/s", scheduling.pgs = { rate = "2 Mbit/s" } }
+downstream.rate = "20 Mbit/s"
+[flow.sparse]
+application.cbr = { gap = "700 ms", size = "200 B" }
+direction = "up"
+"#;
+    let unused = |text: &str| {
+        let tables = Tables::run(text, 1);
+        let [bytes, requests] = ["unused_grant_bytes", "requests_contention"]
+            .map(|column| count_of_queue(&tables, "cable.up", column));
+        (bytes, requests)
+    };
+    let always = "{ rate = \"2 Mbit/s\", activity_detection = false }";
+    let (saved, requests) = unused(text);
+    let (wasted, none) = unused(&text.replace("{ rate = \"2 Mbit/s\" }", always));
+    // Fifteen packets in ten seconds. The first may come while the first grants last.
+    assert!((13..=15).contains(&requests), "{requests}");
+    assert_eq!(none, 0);
+    // The grants last for 200 of each 700 ms, and some of them carry the packets.
+    let share = saved as f64 / wasted as f64;
+    assert!((0.25..0.33).contains(&share), "{saved} of {wasted}");
 }
 
 #[test]
@@ -849,12 +909,11 @@ fn polls_and_proactive_grants_are_admitted_by_the_minislots_they_take() {
         found.contains("admission refused: 1000 service flows"),
         "{found}"
     );
-    // 200 times 100 kb/s are 20 Mb/s. But each grant, 1.25 B with its headers, takes a minislot of
-    // 48 B.
+    // 200 times 100 kb/s are 20 Mb/s. But each grant, 2 B with headers, takes a minislot of 48 B.
     let small = homes
         .replace(
             "rtps.interval = \"100 us\"",
-            "pgs = { rate = \"100 kbit/s\", interval = \"100 us\" }",
+            "pgs = { rate = \"100 kbit/s\", interval = \"135 us\" }",
         )
         .replace("count = 1000", "count = 200");
     let found = parse(&small).map(|_| ()).expect_err("overheads count");

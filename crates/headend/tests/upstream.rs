@@ -695,7 +695,8 @@ fn proactive_grants_spare_a_flow_the_request() {
     let mut street = Street::new(Plant::docsis31(), modems(2, application));
     street.modems[1].qos.scheduling = Scheduling::Pgs(ProactiveGrants {
         rate: Rate(2_000_000),
-        interval: Duration::from_millis(2),
+        interval: Some(Duration::from_millis(2)),
+        ..ProactiveGrants::default()
     });
     let outcome = street.run();
     let delays = |modem: u32| -> Vec<f64> {
@@ -726,7 +727,7 @@ fn a_flow_whose_proactive_grants_have_no_room_sends_requests_like_others() {
     for modem in &mut street.modems {
         modem.qos.scheduling = Scheduling::Pgs(ProactiveGrants {
             rate: share,
-            interval: timing.map_interval(),
+            ..ProactiveGrants::default()
         });
     }
     let delivered = street.run().delivered(2);

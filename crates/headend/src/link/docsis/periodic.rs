@@ -41,6 +41,11 @@ pub struct Periodic {
     pub jitter: Duration,
     /// Number of grants at each time.
     pub times: u64,
+    /// Time without activity of the flow after which nothing is given any more, until the flow is
+    /// active again. `None`: this never happens.
+    pub timeout: Option<Duration>,
+    /// Nothing is given at this time and later.
+    until: Instant,
     /// The next one that no MAP has handled.
     next: u64,
     /// The MAP that the next one belongs to, once it is known.
@@ -77,16 +82,49 @@ impl Periodic {
             interval,
             jitter,
             times,
+            timeout: None,
+            until: Instant::FAR_FUTURE,
             next: 0,
             next_map: 0,
         }
     }
 
+    /// The same, as long as the flow is active. It counts as active at the first nominal time.
+    #[must_use]
+    pub fn while_active(mut self, timeout: Option<Duration>) -> Self {
+        self.timeout = timeout;
+        if let Some(timeout) = timeout {
+            self.until = self.first + timeout;
+        }
+        self
+    }
+
+    /// The flow is active at `at`. What was due until the flow counted as inactive, and belongs to
+    /// MAPs that were not made, is returned as a number.
+    pub fn note_activity(&mut self, at: Instant) -> u64 {
+        let Some(timeout) = self.timeout else {
+            return 0;
+        };
+        let mut missed = 0;
+        if at >= self.until {
+            missed = self.first_from(self.until).saturating_sub(self.next);
+            self.next = self.next.max(self.first_from(at));
+            self.next_map = 0;
+        }
+        self.until = self.until.max(at + timeout);
+        missed * self.times
+    }
+
     /// Whether both give the same equally often. Their nominal times may differ.
     pub fn is_like(&self, other: &Self) -> bool {
         self.given == other.given
-            && (self.interval, self.jitter, self.times)
-                == (other.interval, other.jitter, other.times)
+            && (self.interval, self.jitter, self.times, self.timeout)
+                == (other.interval, other.jitter, other.times, other.timeout)
+    }
+
+    /// Whether the `n`-th one is given: whether the flow is active at its nominal time.
+    fn is_given(&self, n: u64) -> bool {
+        self.nominal(n) < self.until
     }
 
     fn nominal(&self, n: u64) -> Instant {
@@ -127,9 +165,9 @@ impl Periodic {
             return 0;
         }
         let mut n = self.first_in(map, timing);
-        let missed = n - self.next;
+        let missed = n.min(self.first_from(self.until)).saturating_sub(self.next);
         self.next_map = self.map_of(n, timing);
-        while self.next_map == map {
+        while self.next_map == map && self.is_given(n) {
             let minislots = self.minislots(timing);
             due.extend((0..self.times).map(|_| self.due(n, minislots)));
             n += 1;
@@ -142,7 +180,8 @@ impl Periodic {
     /// Minislots due in `map`. The calls must be in the order of MAPs.
     pub fn minislots_in(&self, map: u64, timing: &UpstreamTiming) -> u64 {
         let from = self.first_in(map, timing);
-        let due = (from..).take_while(|&n| self.map_of(n, timing) == map);
+        let is_due = |n: &u64| self.map_of(*n, timing) == map && self.is_given(*n);
+        let due = (from..).take_while(is_due);
         due.count() as u64 * self.times * self.minislots(timing)
     }
 
@@ -173,12 +212,14 @@ impl Periodic {
         n
     }
 
-    /// The first MAP from `from` on in which one is due.
-    pub fn next_map(&self, from: u64, timing: &UpstreamTiming) -> u64 {
+    /// The first MAP from `from` on in which one is due; `None` if the flow counts as inactive by
+    /// then.
+    pub fn next_map(&self, from: u64, timing: &UpstreamTiming) -> Option<u64> {
         if self.next_map >= from && self.next > 0 {
-            return self.next_map;
+            return self.is_given(self.next).then_some(self.next_map);
         }
-        self.map_of(self.first_in(from, timing), timing)
+        let n = self.first_in(from, timing);
+        self.is_given(n).then(|| self.map_of(n, timing))
     }
 
     /// Time of the first poll at or after `at`. It is a frame boundary.
@@ -244,6 +285,51 @@ mod tests {
         let (all, _) = due_in(&mut periodic.clone(), 0..500);
         let (seen, missed) = due_in(&mut periodic, [0, 250, 499]);
         assert_eq!(seen.len() as u64 + missed, all.len() as u64);
+    }
+
+    /// Grants every 10 ms, which stop 25 ms after the latest activity.
+    fn active() -> Periodic {
+        grants(0, 10_000, 2_000).while_active(Some(Duration::from_millis(25)))
+    }
+
+    fn millis(due: &[Due]) -> Vec<u64> {
+        let nominal = |due: &Due| due.nominal.as_nanos() / 1_000_000;
+        due.iter().map(nominal).collect()
+    }
+
+    #[test]
+    fn grants_stop_without_activity_and_begin_again_with_it() {
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let timing = Plant::docsis31().upstream_timing();
+        let mut periodic = active();
+        let (due, missed) = due_in(&mut periodic, 0..30);
+        assert_eq!((millis(&due), missed), (vec![0, 10, 20], 0));
+        assert_eq!(periodic.next_map(30, &timing), None);
+        assert_eq!(periodic.minislots_in(35, &timing), 0);
+        // MAP 50 begins at 101.25 ms.
+        assert_eq!(periodic.note_activity(timing.allocation_start(50)), 0);
+        assert_eq!(periodic.next_map(50, &timing), Some(54));
+        let (due, missed) = due_in(&mut periodic, 50..100);
+        assert_eq!((millis(&due), missed), (vec![110, 120], 0));
+        // Activity while the grants last extends them.
+        periodic.note_activity(at(205));
+        periodic.note_activity(at(215));
+        let (due, _) = due_in(&mut periodic, 100..150);
+        assert_eq!(millis(&due), [210, 220, 230]);
+    }
+
+    #[test]
+    fn only_grants_of_active_times_are_missed() {
+        let timing = Plant::docsis31().upstream_timing();
+        // The grants at 0, 10 and 20 ms belong to MAPs that are not made.
+        let mut periodic = active();
+        let (due, missed) = due_in(&mut periodic, [90]);
+        assert_eq!((due.len(), missed), (0, 3));
+        let mut periodic = active();
+        assert_eq!(periodic.note_activity(timing.allocation_start(50)), 3);
+        let (due, missed) = due_in(&mut periodic, [90]);
+        // Then those at 110 and 120 ms.
+        assert_eq!((due.len(), missed), (0, 2));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::timing::UpstreamTiming;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
@@ -34,7 +35,7 @@ pub enum Scheduling {
     /// uses.
     #[serde(rename = "nrtps")]
     NrtPs(Polling),
-    /// Proactive grants: a part of the reserved rate is granted without requests. The rest is best
+    /// Proactive grants: a rate is granted without requests while the flow sends. The rest is best
     /// effort.
     Pgs(ProactiveGrants),
     /// Real-time polling: request opportunities at regular times that only this flow uses, and no
@@ -82,14 +83,88 @@ pub struct UnsolicitedGrants {
     pub grants: u8,
 }
 
-/// Proactive grants.
+/// Proactive grants: the CMTS grants a rate without requests, as long as the flow uses the grants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProactiveGrants {
-    /// Guaranteed grant rate (45): the rate that is granted without requests.
+    /// Guaranteed grant rate (45): the rate that is granted without requests. Zero: no grants, but
+    /// the request opportunities of `request_interval`.
     pub rate: Rate,
-    /// Guaranteed grant interval (44): the longest time between two proactive grants.
-    pub interval: Duration,
+    /// Guaranteed grant interval (44): the longest time between two proactive grants. It is rounded
+    /// down to whole frames. Default: the interval of a MAP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
+    /// Guaranteed request interval (46): the time between two request opportunities that only this
+    /// flow uses. Default: there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_interval: Option<Duration>,
+    /// Whether the grants stop while the flow sends nothing (activity detection; 49 disables it).
+    /// They begin again with the next request.
+    #[serde(skip_serializing_if = "is_true")]
+    pub activity_detection: bool,
+    /// Time after the latest packet or request at which the grants stop. No TLV sets it: it is a
+    /// choice of the CMTS. Raising it wastes more grants, and keeps a flow with longer gaps from
+    /// having to request. Default: 200 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activity_timeout: Option<Duration>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+impl ProactiveGrants {
+    /// Frames between two grants: as many as fit into the guaranteed grant interval. Zero if the
+    /// interval is shorter than a frame.
+    pub fn frames(&self, timing: &UpstreamTiming) -> u64 {
+        let interval = self.interval.unwrap_or_else(|| timing.map_interval());
+        interval.as_nanos() / timing.frame.as_nanos()
+    }
+
+    /// Time between two grants.
+    pub fn grant_interval(&self, timing: &UpstreamTiming) -> Duration {
+        timing.frame * self.frames(timing)
+    }
+
+    /// Bytes of a grant, with MAC headers. The rate counts none, so it is raised by the header of a
+    /// [mean packet](MEAN_PACKET).
+    pub fn grant_bytes(&self, timing: &UpstreamTiming) -> u64 {
+        let raised = with_headers(self.rate, timing.mac_header).0 / 8;
+        let nanos = self.grant_interval(timing).as_nanos();
+        (u128::from(raised) * u128::from(nanos)).div_ceil(1_000_000_000) as u64
+    }
+
+    /// Minislots of a grant; zero without a rate.
+    pub fn grant_minislots(&self, timing: &UpstreamTiming) -> u64 {
+        match self.grant_bytes(timing) {
+            0 => 0,
+            bytes => timing.minislots_for(bytes),
+        }
+    }
+
+    /// Time without activity after which the grants stop; `None` if they never stop.
+    pub fn timeout(&self) -> Option<Duration> {
+        let timeout = self.activity_timeout.unwrap_or(ACTIVITY_TIMEOUT);
+        self.activity_detection.then_some(timeout)
+    }
+}
+
+/// Longer than the gaps of calls and games, so that these never have to request.
+const ACTIVITY_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Assumed mean packet size, in bytes. The rate of a service flow does not count MAC headers, so a
+/// reserved or guaranteed rate is raised by one header per packet of this size. The ns-3 module
+/// does the same.
+const MEAN_PACKET: u64 = 200;
+
+/// A rate of packets, raised by the room for their MAC headers.
+pub fn with_headers(rate: Rate, mac_header: u64) -> Rate {
+    let with_header = u128::from(rate.0) * u128::from(MEAN_PACKET + mac_header);
+    Rate((with_header / u128::from(MEAN_PACKET)) as u64)
 }
 
 /// Request/transmission policy (16). Each bit forbids something.
@@ -174,18 +249,88 @@ impl Default for UnsolicitedGrants {
 }
 
 impl Default for ProactiveGrants {
-    /// The example of the ns-3 DOCSIS module has no default rate. The interval is one MAP.
+    /// No source gives a default rate. Detection is on unless TLV 49 disables it.
     fn default() -> Self {
         Self {
             rate: Rate(1_000_000),
-            interval: Duration::from_millis(2),
+            interval: None,
+            request_interval: None,
+            activity_detection: true,
+            activity_timeout: None,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::preset::Plant;
     use super::*;
+
+    /// An OFDMA channel with frames of 135 µs and minislots of 48 B, as in the tests of docsis-ns3,
+    /// which have no segment headers.
+    fn ofdma() -> UpstreamTiming {
+        UpstreamTiming {
+            frame: Duration::from_micros(135),
+            minislot_bytes: 48,
+            segment_overhead: 0,
+            mac_header: 10,
+            ..Plant::docsis31().upstream_timing()
+        }
+    }
+
+    fn proactive(rate: u64, micros: u64) -> ProactiveGrants {
+        ProactiveGrants {
+            rate: Rate(rate),
+            interval: Some(Duration::from_micros(micros)),
+            ..ProactiveGrants::default()
+        }
+    }
+
+    #[test]
+    fn a_proactive_grant_carries_the_guaranteed_rate_with_headers() {
+        let timing = ofdma();
+        for (rate, micros, [frames, bytes, minislots]) in [
+            (5_000_000, 135, [1, 89, 2]),
+            (5_680_000, 135, [1, 101, 3]),
+            (5_680_000, 270, [2, 202, 5]),
+            (5_680_000, 1000, [7, 705, 15]),
+            (49_800_000, 135, [1, 883, 19]),
+            (5_000_000, 945, [7, 621, 13]),
+            (5_000_000, 134, [0, 0, 0]),
+            (0, 1000, [7, 0, 0]),
+        ] {
+            let grants = proactive(rate, micros);
+            let found = [
+                grants.frames(&timing),
+                grants.grant_bytes(&timing),
+                grants.grant_minislots(&timing),
+            ];
+            assert_eq!(
+                found,
+                [frames, bytes, minislots],
+                "{rate} bit/s, {micros} µs"
+            );
+        }
+    }
+
+    #[test]
+    fn without_an_interval_there_is_a_proactive_grant_in_each_map() {
+        let timing = ofdma();
+        let grants = ProactiveGrants::default();
+        assert_eq!(grants.grant_interval(&timing), timing.map_interval());
+        assert_eq!(grants.frames(&timing), timing.frames_per_map);
+    }
+
+    #[test]
+    fn activity_detection_can_be_disabled() {
+        let grants = proactive(5_000_000, 1000);
+        assert_eq!(grants.timeout(), Some(Duration::from_millis(200)));
+        let disabled = ProactiveGrants {
+            activity_detection: false,
+            ..grants
+        };
+        assert_eq!(disabled.timeout(), None);
+    }
 
     #[test]
     fn the_request_policy_is_the_number_of_its_tlv() {

@@ -202,7 +202,7 @@ impl Upstream {
             Wake::Burst(flow) => {
                 self.look_at_other(flow, cx.now);
                 let (request, carried) = self.flows[flow].prepare_burst(&self.timing, cx);
-                self.count_carried(flow, carried);
+                self.count_carried(flow, carried, cx.now);
                 if let Some((bytes, sent)) = request {
                     let queue = self.flows[flow].id();
                     let now = cx.now;
@@ -604,7 +604,7 @@ impl Upstream {
             } else {
                 flow.given(grant, &self.timing, cx)
             };
-            self.count_carried(index, carried);
+            self.count_carried(index, carried, cx.now);
             if let Some(at) = prepare_at {
                 cx.wake_at(at, Wake::Burst(index).token());
             }
@@ -616,9 +616,9 @@ impl Upstream {
 
     /// Deviation: the CMTS knows what a burst carried once it has received the burst. Here it knows
     /// when the modem fills the grant, which is earlier by the time of the burst.
-    fn count_carried(&mut self, flow: usize, carried: Option<Carried>) {
+    fn count_carried(&mut self, flow: usize, carried: Option<Carried>, now: Instant) {
         if let Some(carried) = carried {
-            self.cmts.settle(flow, carried.credit, carried.pdu);
+            self.cmts.settle(flow, carried.credit, carried.pdu, now);
         }
     }
 
@@ -633,12 +633,18 @@ impl Upstream {
         {
             self.expect_map(self.timing.first_map_for(at, cx.now), cx);
         }
-        for index in 0..self.awaiting_grant.len() {
-            let next = self
-                .cmts
-                .next_unsolicited(self.awaiting_grant[index], self.unmade, &self.timing)
-                .expect("only flows that are given grants expect one");
-            self.expect_map(next, cx);
+        let mut index = 0;
+        while let Some(&flow) = self.awaiting_grant.get(index) {
+            let next = (self.cmts).next_unsolicited(flow, self.unmade, &self.timing);
+            if let Some(next) = next {
+                self.expect_map(next, cx);
+                index += 1;
+            } else {
+                // Its grants had no room until they stopped.
+                self.awaiting_grant.remove(index);
+                self.flows[flow].set_request_state(RequestState::Idle);
+                self.plan_poll_or_contention(flow, cx.now, cx);
+            }
         }
     }
 }
@@ -646,7 +652,7 @@ impl Upstream {
 /// What the queue of a low-latency flow knows of its grants.
 fn coupling(qos: &Qos, timing: &UpstreamTiming) -> Coupling {
     let (guaranteed_rate, guaranteed_interval) = match &qos.scheduling {
-        Scheduling::Pgs(grants) => (grants.rate, grants.interval),
+        Scheduling::Pgs(grants) => (grants.rate, grants.grant_interval(timing)),
         _ => (Rate(0), Duration::ZERO),
     };
     Coupling {

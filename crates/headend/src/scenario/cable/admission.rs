@@ -136,9 +136,12 @@ fn unsolicited_minislots(scheduling: &Scheduling, timing: &UpstreamTiming) -> f6
             let each = timing.minislots_for(grants.size.0);
             (each * u64::from(grants.grants), grants.interval)
         }
-        Scheduling::Pgs(grants) => {
-            let bytes = grants.rate.bytes_in(grants.interval) + timing.mac_header;
-            (timing.minislots_for(bytes), grants.interval)
+        Scheduling::Pgs(pgs) => {
+            let polls = pgs.request_interval.map_or(0.0, |interval| {
+                timing.opportunity_minislots as f64 / interval.as_secs_f64()
+            });
+            let grants = pgs.grant_minislots(timing) as f64;
+            return polls + grants / pgs.grant_interval(timing).as_secs_f64();
         }
         Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => {
             (timing.opportunity_minislots, polling.interval)

@@ -150,7 +150,8 @@ fn scheduling(flow: &FlowPlan, direction: OneWay) -> Vec<Setting> {
         Scheduling::Pgs(grants) => (
             7,
             vec![
-                (GUARANTEED_GRANT_INTERVAL, micros(grants.interval)),
+                // Zero: the CMTS chooses.
+                (GUARANTEED_GRANT_INTERVAL, grants.interval.map_or(0, micros)),
                 (GUARANTEED_GRANT_RATE, grants.rate.0),
             ],
         ),

@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 
 use super::low_latency::Pair;
 use super::periodic::{Due, Given, Periodic};
-use super::qos::{Qos, Scheduling};
+use super::qos::{Qos, Scheduling, with_headers};
 use super::setup;
 use super::space::Space;
 use super::timing::UpstreamTiming;
@@ -130,9 +130,10 @@ struct FlowState {
     cut: Cut,
     /// Index of its aggregate, if it is part of one.
     aggregate: Option<u32>,
-    /// Index of its reservation, and index of its periodic grants or polls.
+    /// Index of its reservation.
     reservation: Option<u32>,
-    periodic: Option<u32>,
+    /// Index of its periodic grants, and index of its polls.
+    periodic: [Option<u32>; 2],
     shaper: Shaper,
     /// Bytes requested and not granted yet.
     backlog: u64,
@@ -148,9 +149,6 @@ struct FlowState {
 const FULL_PACKET: u64 = 1518;
 /// Bits × 10⁹ in a byte.
 const BYTE: u64 = 8_000_000_000;
-/// Assumed mean packet size, in bytes. The rate of a service flow does not count MAC headers, so a
-/// reserved rate is raised by one header per packet of this size. The ns-3 module does the same.
-const MEAN_PACKET: u64 = 200;
 
 /// The fraction of the golden ratio, times 2⁶⁴. Its multiples are spread evenly over an interval,
 /// whatever their number.
@@ -361,7 +359,7 @@ impl Cmts {
             cut,
             aggregate: None,
             reservation: None,
-            periodic: None,
+            periodic: [None; 2],
             shaper,
             backlog: 0,
             allowed: 0,
@@ -370,8 +368,9 @@ impl Cmts {
         });
         self.is_waiting.push(false);
         self.reserve(flow, qos.minimum_reserved, Instant::ZERO, timing);
-        let periodic = regular((flow, self.places), &qos.scheduling, from, timing);
-        self.begin_periodic(flow, periodic);
+        for periodic in regular((flow, self.places), qos, from, timing) {
+            self.begin_periodic(flow, periodic);
+        }
     }
 
     /// Makes two of the flows an aggregate. Tokens of its limits are added every `token_interval`.
@@ -418,25 +417,27 @@ impl Cmts {
     ) {
         self.set_priority(flow, qos.priority);
         self.reserve(flow, qos.minimum_reserved, now, timing);
-        let wanted = regular((flow, self.places), &qos.scheduling, now, timing);
-        let current = self.flows[flow]
-            .periodic
-            .map(|place| &self.periodic[place as usize]);
-        let is_same = match (current, &wanted) {
-            (None, None) => true,
-            (Some(current), Some(wanted)) => current.is_like(wanted),
-            _ => false,
-        };
-        if is_same {
-            return;
+        let wanted = regular((flow, self.places), qos, now, timing);
+        for (kind, wanted) in wanted.into_iter().enumerate() {
+            let current =
+                self.flows[flow].periodic[kind].map(|place| &self.periodic[place as usize]);
+            let is_same = match (current, &wanted) {
+                (None, None) => true,
+                (Some(current), Some(wanted)) => current.is_like(wanted),
+                _ => false,
+            };
+            if !is_same {
+                self.end_periodic((flow, kind), map, timing);
+                self.begin_periodic(flow, wanted);
+            }
         }
-        self.end_periodic(flow, map, timing);
-        self.begin_periodic(flow, wanted);
     }
 
     /// Deletes the flow. Its requests are discarded, and MAPs from `map` on grant nothing to it.
     pub fn delete(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
-        self.end_periodic(flow, map, timing);
+        for kind in [GRANTS, POLLS] {
+            self.end_periodic((flow, kind), map, timing);
+        }
         self.requests.retain(|request| request.flow != flow);
         for line in &mut self.waiting {
             line.retain(|&other| other != flow);
@@ -452,7 +453,7 @@ impl Cmts {
     /// Reserves a rate for the flow from `now` on, unless the flow has the same reservation
     /// already.
     fn reserve(&mut self, flow: usize, rate: Rate, now: Instant, timing: &UpstreamTiming) {
-        let rate = raised(rate, timing);
+        let rate = with_headers(rate, timing.mac_header);
         match self.flows[flow].reservation {
             Some(place) => {
                 let reservation = &mut self.reservations[place as usize];
@@ -472,20 +473,21 @@ impl Cmts {
     fn begin_periodic(&mut self, flow: usize, periodic: Option<Periodic>) {
         if let Some(periodic) = periodic {
             self.places += 1;
+            let place = self.periodic.len() as u32;
+            self.flows[flow].periodic[kind(&periodic)] = Some(place);
             self.periodic.push(periodic);
-            self.flows[flow].periodic = Some(self.periodic.len() as u32 - 1);
         }
     }
 
     /// Ends the periodic grants or polls of the flow from `map` on. Grants of earlier MAPs that
     /// were not made are counted as missed.
-    fn end_periodic(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
-        let Some(place) = self.flows[flow].periodic.take() else {
+    fn end_periodic(&mut self, (flow, of_kind): (usize, usize), map: u64, timing: &UpstreamTiming) {
+        let Some(place) = self.flows[flow].periodic[of_kind].take() else {
             return;
         };
         let mut ended = self.periodic.swap_remove(place as usize);
         if let Some(moved) = self.periodic.get(place as usize) {
-            self.flows[moved.flow].periodic = Some(place);
+            self.flows[moved.flow].periodic[kind(moved)] = Some(place);
         }
         let grants = ended.take_due(map, timing, &mut Vec::new());
         if let Given::Grant { minislots } = ended.given
@@ -505,9 +507,15 @@ impl Cmts {
     }
 
     /// Corrects the tokens of a flow after a burst. The burst carried `pdu` bytes that count for
-    /// the rate limits, in grants of `credit` requested bytes (zero for unsolicited grants).
-    pub fn settle(&mut self, flow: usize, credit: u64, pdu: u64) {
+    /// the rate limits, in grants of `credit` requested bytes (zero for unsolicited grants). It was
+    /// filled at `now`.
+    pub fn settle(&mut self, flow: usize, credit: u64, pdu: u64, now: Instant) {
         let state = &mut self.flows[flow];
+        if let Some(place) = state.periodic[GRANTS]
+            && pdu > 0
+        {
+            note_activity(&mut self.periodic[place as usize], now, &mut self.missed);
+        }
         state.shaper.settle(credit, pdu);
         if let Some(place) = state.aggregate {
             self.aggregates[place as usize].shaper.settle(credit, pdu);
@@ -539,16 +547,17 @@ impl Cmts {
         self.flows[flow].share
     }
 
-    /// The first MAP from `from` on with an unsolicited grant for the flow.
+    /// The first MAP from `from` on with an unsolicited grant for the flow; `None` if it has no such
+    /// grants, or counts as inactive by then.
     pub fn next_unsolicited(&self, flow: usize, from: u64, timing: &UpstreamTiming) -> Option<u64> {
-        let periodic = &self.periodic[self.flows[flow].periodic? as usize];
-        matches!(periodic.given, Given::Grant { .. }).then(|| periodic.next_map(from, timing))
+        let place = self.flows[flow].periodic[GRANTS]?;
+        self.periodic[place as usize].next_map(from, timing)
     }
 
     /// Time of the flow's next poll at or after `at`.
     pub fn next_poll(&self, flow: usize, at: Instant, timing: &UpstreamTiming) -> Option<Instant> {
-        let periodic = &self.periodic[self.flows[flow].periodic? as usize];
-        (periodic.given == Given::Poll).then(|| periodic.next_poll(at, timing))
+        let place = self.flows[flow].periodic[POLLS]?;
+        Some(self.periodic[place as usize].next_poll(at, timing))
     }
 
     /// The capacity over time, if it is less than the channel carries.
@@ -693,10 +702,14 @@ impl Cmts {
         let loop_time = timing.minimum_request_grant();
         let (flows, waiting, is_waiting) =
             (&mut self.flows, &mut self.waiting, &mut self.is_waiting);
+        let (periodic, missed) = (&mut self.periodic, &mut self.missed);
         self.requests.retain(|request| {
             let is_reached = request.at + loop_time <= start;
             if is_reached {
                 let flow = &mut flows[request.flow];
+                if let Some(place) = flow.periodic[GRANTS] {
+                    note_activity(&mut periodic[place as usize], start, missed);
+                }
                 flow.backlog += request.bytes;
                 if flow.backlog > 0 && !is_waiting[request.flow] {
                     is_waiting[request.flow] = true;
@@ -798,7 +811,7 @@ impl Cmts {
         if requested.sum() == 0 {
             return;
         }
-        let periodic = self.flows[aggregate.low].periodic;
+        let periodic = self.flows[aggregate.low].periodic[GRANTS];
         aggregate.guaranteed = periodic.map_or(0, |place| {
             let periodic = &self.periodic[place as usize];
             let due = (map.first..map.end()).map(|map| periodic.granted_in(map, timing));
@@ -1091,40 +1104,83 @@ impl Cmts {
     }
 }
 
-/// The periodic grants or polls of a flow with this scheduling type, from `from` on. `place` counts
-/// such flows.
+/// The periodic grants and the polls of a flow, from `from` on. `place` is the number of flows that
+/// have had some so far.
 fn regular(
     (flow, place): (usize, u64),
-    scheduling: &Scheduling,
+    qos: &Qos,
     from: Instant,
     timing: &UpstreamTiming,
-) -> Option<Periodic> {
-    let (given, spans, times) = match scheduling {
-        Scheduling::BestEffort => return None,
+) -> [Option<Periodic>; 2] {
+    let begin = |place: u64, given: Given, spans: [Duration; 2], times: u64| {
+        // The CMTS is free to choose the times. They are spread far apart, whatever the number of
+        // flows.
+        let turn = place.wrapping_mul(GOLDEN);
+        let phase = (u128::from(spans[0].as_nanos()) * u128::from(turn)) >> 64;
+        let phase = Instant::from_nanos(phase as u64);
+        let passed = from.since(phase).as_nanos().div_ceil(spans[0].as_nanos());
+        let first = phase + spans[0] * passed;
+        Periodic::new(flow, given, first, spans, times)
+    };
+    match &qos.scheduling {
+        Scheduling::BestEffort => [None, None],
         Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => {
-            (Given::Poll, [polling.interval, polling.jitter], 1)
+            let spans = [polling.interval, polling.jitter];
+            [None, Some(begin(place, Given::Poll, spans, 1))]
         }
         Scheduling::Ugs(ugs) => {
             let minislots = timing.minislots_for(ugs.size.0);
             let spans = [ugs.interval, ugs.jitter];
-            (Given::Grant { minislots }, spans, u64::from(ugs.grants))
+            let given = Given::Grant { minislots };
+            [
+                Some(begin(place, given, spans, u64::from(ugs.grants))),
+                None,
+            ]
         }
         Scheduling::Pgs(pgs) => {
-            let bytes = pgs.rate.bytes_in(pgs.interval);
-            let minislots = timing.minislots_for(bytes + timing.mac_header);
             // As close to the nominal time as other grants permit, at most half an interval late.
-            let spans = [pgs.interval, pgs.interval / 2];
-            (Given::Grant { minislots }, spans, 1)
+            let spans = |interval| [interval, interval / 2];
+            let minislots = pgs.grant_minislots(timing);
+            let grants = (minislots > 0).then(|| {
+                let given = Given::Grant { minislots };
+                let periodic = begin(place, given, spans(pgs.grant_interval(timing)), 1);
+                // Without another way to request, the flow could never become active again.
+                let can_request = !qos.policy.no_contention || pgs.request_interval.is_some();
+                periodic.while_active(pgs.timeout().filter(|_| can_request))
+            });
+            let place = place + u64::from(grants.is_some());
+            let polls = pgs.request_interval;
+            let polls = polls.map(|interval| begin(place, Given::Poll, spans(interval), 1));
+            [grants, polls]
         }
-    };
-    // The CMTS is free to choose the times. They are spread far apart, whatever the number of
-    // flows.
-    let turn = place.wrapping_mul(GOLDEN);
-    let phase = (u128::from(spans[0].as_nanos()) * u128::from(turn)) >> 64;
-    let phase = Instant::from_nanos(phase as u64);
-    let passed = from.since(phase).as_nanos().div_ceil(spans[0].as_nanos());
-    let first = phase + spans[0] * passed;
-    Some(Periodic::new(flow, given, first, spans, times))
+    }
+}
+
+/// Index of the kind in [`FlowState::periodic`].
+fn kind(periodic: &Periodic) -> usize {
+    match periodic.given {
+        Given::Grant { .. } => GRANTS,
+        Given::Poll => POLLS,
+    }
+}
+
+/// Index of a flow's grants.
+const GRANTS: usize = 0;
+/// Index of a flow's polls.
+const POLLS: usize = 1;
+
+/// The flow of these grants is active at `at`.
+fn note_activity(periodic: &mut Periodic, at: Instant, missed: &mut Vec<Missed>) {
+    let grants = periodic.note_activity(at);
+    if let Given::Grant { minislots } = periodic.given
+        && grants > 0
+    {
+        missed.push(Missed {
+            flow: periodic.flow,
+            grants,
+            minislots,
+        });
+    }
 }
 
 fn give(flow: &mut FlowState, minislots: u64, index: usize, served: &mut Vec<usize>) {
@@ -1224,12 +1280,6 @@ impl FlowState {
             (bytes, _) => timing.minislots_for(bytes),
         }
     }
-}
-
-/// A reserved rate, raised by the room for MAC headers.
-fn raised(rate: Rate, timing: &UpstreamTiming) -> Rate {
-    let with_header = u128::from(MEAN_PACKET + timing.mac_header);
-    Rate((u128::from(rate.0) * with_header / u128::from(MEAN_PACKET)) as u64)
 }
 
 impl Reservation {

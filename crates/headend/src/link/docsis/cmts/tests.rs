@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::link::docsis::preset::Plant;
-use crate::link::docsis::qos::UnsolicitedGrants;
+use crate::link::docsis::qos::{ProactiveGrants, UnsolicitedGrants};
 use crate::rng::Rng;
 use crate::units::ByteCount;
 
@@ -160,7 +160,7 @@ fn bytes_that_were_no_pdu_may_be_granted_again() {
     let mut cmts = at_50_megabits(&timing);
     let mut grants = Vec::new();
     cmts.schedule(10, 0, &timing, &mut grants);
-    cmts.settle(0, grants[0].credit, grants[0].credit - 100);
+    cmts.settle(0, grants[0].credit, grants[0].credit - 100, Instant::ZERO);
     cmts.schedule(11, 0, &timing, &mut grants);
     assert_eq!(grants[1].credit, 12_756);
 }
@@ -588,6 +588,120 @@ fn polls_take_their_minislots_from_the_others() {
     );
 }
 
+fn proactive(change: impl Fn(&mut ProactiveGrants)) -> Qos {
+    let mut grants = ProactiveGrants {
+        rate: Rate(5_000_000),
+        ..ProactiveGrants::default()
+    };
+    change(&mut grants);
+    Qos {
+        scheduling: Scheduling::Pgs(grants),
+        ..Qos::default()
+    }
+}
+
+/// The MAPs among the first thousand with a proactive grant, of a flow that uses none of them and
+/// requests at the start of MAP 500.
+fn maps_with_proactive_grants(qos: &Qos) -> Vec<u64> {
+    let timing = ofdma();
+    let mut cmts = cmts(std::slice::from_ref(qos), Cut::Anywhere, None, &timing);
+    let mut maps = Vec::new();
+    for map in 0..1000 {
+        if map == 500 {
+            cmts.request(0, timing.allocation_start(map), 1000);
+        }
+        let mut grants = Vec::new();
+        cmts.schedule(map, 0, &timing, &mut grants);
+        maps.extend(grants.iter().any(|grant| grant.credit == 0).then_some(map));
+        cmts.take_missed().for_each(drop);
+    }
+    maps
+}
+
+#[test]
+fn proactive_grants_stop_while_the_flow_is_silent_and_begin_again_with_a_request() {
+    let timing = ofdma();
+    let maps = maps_with_proactive_grants(&proactive(|_| {}));
+    let [first, rest] = [0..400, 400..1000].map(|range| -> Vec<u64> {
+        maps.iter()
+            .copied()
+            .filter(|map| range.contains(map))
+            .collect()
+    });
+    // 200 ms are 98.8 MAPs.
+    assert!((98..=100).contains(&first.len()), "{first:?}");
+    assert!(first.windows(2).all(|pair| pair[1] == pair[0] + 1));
+    // The request is answered by the first MAP that can.
+    let answer = timing.first_map_for(timing.allocation_start(500), Instant::ZERO);
+    assert!(rest[0] == answer || rest[0] == answer + 1, "{rest:?}");
+    assert!((98..=100).contains(&rest.len()), "{rest:?}");
+}
+
+#[test]
+fn proactive_grants_go_on_without_activity_detection_and_where_the_flow_could_not_request() {
+    let undetected = proactive(|grants| grants.activity_detection = false);
+    assert!(maps_with_proactive_grants(&undetected).len() >= 999);
+    let mut silent = proactive(|_| {});
+    silent.policy.no_contention = true;
+    assert!(maps_with_proactive_grants(&silent).len() >= 999);
+    // With polls, it can.
+    let mut polled = proactive(|grants| grants.request_interval = Some(Duration::from_millis(4)));
+    polled.policy.no_contention = true;
+    assert!(maps_with_proactive_grants(&polled).len() < 250);
+}
+
+#[test]
+fn proactive_grants_carry_the_guaranteed_rate_with_headers() {
+    let timing = ofdma();
+    let interval = Some(Duration::from_micros(1000));
+    let qos = proactive(|grants| {
+        (grants.interval, grants.activity_detection) = (interval, false);
+    });
+    let mut cmts = cmts(&[qos], Cut::Anywhere, None, &timing);
+    let mut grants = Vec::new();
+    for map in 0..1000 {
+        cmts.schedule(map, 0, &timing, &mut grants);
+    }
+    let room: u64 = grants
+        .iter()
+        .map(|grant| timing.room(grant.minislots))
+        .sum();
+    let span = timing.map_interval() * 1000;
+    // Packets of 200 B, each with a MAC header.
+    let promised = Rate(5_250_000).bytes_in(span);
+    assert!(
+        room >= promised - 1000 && room < promised * 11 / 10,
+        "{room} {promised}"
+    );
+}
+
+#[test]
+fn a_flow_can_have_proactive_grants_and_request_opportunities() {
+    let timing = ofdma();
+    let both = proactive(|grants| grants.request_interval = Some(Duration::from_millis(4)));
+    let polls = proactive(|grants| {
+        grants.rate = Rate(0);
+        grants.request_interval = Some(Duration::from_millis(4));
+    });
+    let qos = [both.clone(), polls.clone(), proactive(|_| {})];
+    let mut cmts = cmts(&qos, Cut::Anywhere, None, &timing);
+    let has = |cmts: &Cmts| {
+        [0, 1, 2].map(|flow| {
+            let grant = cmts.next_unsolicited(flow, 0, &timing);
+            let poll = cmts.next_poll(flow, Instant::ZERO, &timing);
+            (grant.is_some(), poll.is_some())
+        })
+    };
+    assert_eq!(has(&cmts), [(true, true), (false, true), (true, false)]);
+    // Each kind begins and ends for itself, whichever place another flow's has.
+    let now = (timing.allocation_start(10), 10);
+    cmts.change(0, &polls, now, &timing);
+    cmts.change(1, &both, now, &timing);
+    assert_eq!(has(&cmts), [(false, true), (true, true), (true, false)]);
+    cmts.delete(1, 20, &timing);
+    assert_eq!(has(&cmts), [(false, true), (false, false), (true, false)]);
+}
+
 /// A scheduler of an aggregate, flows 0 and 1, and of `others` further flows.
 fn with_aggregate(
     (weight, limits): (u8, Limits),
@@ -727,7 +841,7 @@ fn proactive_grants_count_in_the_low_latency_flows_part() {
                 credit => credit,
             };
             if grant.credit == 0 {
-                cmts.settle(grant.flow, 0, bytes);
+                cmts.settle(grant.flow, 0, bytes, timing.allocation_start(map));
             }
             sums[grant.flow] += bytes;
         }

@@ -42,12 +42,7 @@ pub(super) fn check_scheduling(
         Scheduling::BestEffort => return Ok(()),
         Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => (polling.interval, None),
         Scheduling::Pgs(grants) => {
-            if grants.rate.0 == 0 {
-                let why =
-                    "expected a rate above zero, found 0 bit/s; without one it is best_effort";
-                return refuse("rate", why.to_owned());
-            }
-            (grants.interval, None)
+            return check_proactive(&format!("{path}.pgs"), grants, channel.timing);
         }
         Scheduling::Ugs(grants) => {
             if !(1..=MOST_GRANTS).contains(&grants.grants) {
@@ -60,35 +55,57 @@ pub(super) fn check_scheduling(
             (grants.interval, Some(grants.size))
         }
     };
-    if interval < SHORTEST_INTERVAL || interval > LONGEST_INTERVAL {
-        let why = format!("expected {SHORTEST_INTERVAL} to {LONGEST_INTERVAL}, found {interval}");
-        return refuse("interval", why);
-    }
-    match (scheduling, size) {
-        (Scheduling::Pgs(grants), _) => {
-            check_proactive(&format!("{path}.pgs.rate"), grants, channel.timing)
-        }
-        (_, Some(size)) => check_grant_size(&format!("{path}.ugs.size"), size, channel.timing),
-        _ => Ok(()),
+    let name = scheduling.name();
+    check_interval(&format!("{path}.{name}.interval"), interval)?;
+    match size {
+        Some(size) => check_grant_size(&format!("{path}.ugs.size"), size, channel.timing),
+        None => Ok(()),
     }
 }
 
-/// A proactive grant fits into a MAP's interval.
+fn check_interval(path: &str, interval: Duration) -> Result<(), ScenarioError> {
+    if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) {
+        return Ok(());
+    }
+    let why = format!("expected {SHORTEST_INTERVAL} to {LONGEST_INTERVAL}, found {interval}");
+    Err(ScenarioError::invalid(path, why))
+}
+
+/// Proactive grants come at most once in a frame, and each fits into a MAP's interval.
 fn check_proactive(
     path: &str,
     grants: &ProactiveGrants,
     timing: &UpstreamTiming,
 ) -> Result<(), ScenarioError> {
-    let size = grants.rate.bytes_in(grants.interval) + timing.mac_header;
+    let refuse = |key: &str, why| Err(ScenarioError::invalid(format!("{path}.{key}"), why));
+    if grants.rate.0 == 0 && grants.request_interval.is_none() {
+        let why = "expected a rate above zero, found 0 bit/s; without a rate and without a request_interval it is best_effort";
+        return refuse("rate", why.to_owned());
+    }
+    for (key, interval) in [
+        ("interval", grants.interval),
+        ("request_interval", grants.request_interval),
+        ("activity_timeout", grants.activity_timeout),
+    ] {
+        if let Some(interval) = interval {
+            check_interval(&format!("{path}.{key}"), interval)?;
+        }
+    }
+    let interval = grants.grant_interval(timing);
+    if interval.is_zero() {
+        let (frame, found) = (timing.frame, grants.interval.unwrap_or_default());
+        let why = format!("expected at least a frame, which takes {frame}, found {found}");
+        return refuse("interval", why);
+    }
+    let size = grants.grant_bytes(timing);
     let most = largest_grant(timing);
     if size <= most {
         return Ok(());
     }
     let why = format!(
-        "at this rate a grant every {} is of {size} B, and a MAP has {most} B to grant on a channel: expected a lower rate or a shorter interval",
-        grants.interval
+        "at this rate a grant every {interval} is of {size} B, and a MAP has {most} B to grant on a channel: expected a lower rate or a shorter interval"
     );
-    Err(ScenarioError::invalid(path, why))
+    refuse("rate", why)
 }
 
 /// Bytes of the largest grant in one piece.

@@ -35,6 +35,8 @@ const AGGREGATE: u8 = 36;
 const RATE_UNIT: u8 = 41;
 const GUARANTEED_INTERVAL: u8 = 44;
 const GUARANTEED_RATE: u8 = 45;
+const REQUEST_INTERVAL: u8 = 46;
+const NO_ACTIVITY_DETECTION: u8 = 49;
 
 /// Provisioned, admitted and active.
 const ALL_SETS: u8 = 7;
@@ -251,13 +253,31 @@ fn scheduling(one: &Referred<'_>, written: Written<'_>, notes: &mut Notes) -> Ve
                 tlvs.push(Tlv::new(GRANTS, [*grants]));
             }
             Scheduling::Pgs(grants) => {
-                let ProactiveGrants { rate, interval } = grants;
-                tlvs.push(Tlv::new(SCHEDULING_TYPE, [7]));
+                let ProactiveGrants {
+                    rate,
+                    interval,
+                    request_interval,
+                    activity_detection,
+                    activity_timeout,
+                } = grants;
                 let most = u32::from(u16::MAX);
-                let interval = notes.steps(path, *interval, MICROSECOND, most);
-                tlvs.push(u16_tlv(GUARANTEED_INTERVAL, interval as u16));
+                tlvs.push(Tlv::new(SCHEDULING_TYPE, [7]));
+                if let Some(interval) = interval {
+                    let interval = notes.steps(path, *interval, MICROSECOND, most);
+                    tlvs.push(u16_tlv(GUARANTEED_INTERVAL, interval as u16));
+                }
                 let rate = notes.at_most(path, rate.0, u64::from(u32::MAX));
                 tlvs.push(u32_tlv(GUARANTEED_RATE, rate as u32));
+                if let Some(interval) = request_interval {
+                    let interval = notes.steps(path, *interval, MICROSECOND, most);
+                    tlvs.push(u16_tlv(REQUEST_INTERVAL, interval as u16));
+                }
+                if !activity_detection {
+                    tlvs.push(Tlv::new(NO_ACTIVITY_DETECTION, [1]));
+                }
+                if activity_timeout.is_some() {
+                    notes.is_unsaid(&format!("{path}.pgs.activity_timeout"));
+                }
             }
         }
     }

@@ -20,6 +20,8 @@ const GRANT_JITTER: u8 = 21;
 const GRANTS_PER_INTERVAL: u8 = 22;
 const GUARANTEED_INTERVAL: u8 = 44;
 const GUARANTEED_RATE: u8 = 45;
+const REQUEST_INTERVAL: u8 = 46;
+const NO_ACTIVITY_DETECTION: u8 = 49;
 
 /// Reads both into the keys of `flow`, whose TLVs are `parts`.
 pub(super) fn read(
@@ -62,19 +64,7 @@ pub(super) fn read(
             Scheduling::Ugs(values.grants()?)
         }
         6 => Scheduling::Ugs(values.grants()?),
-        7 => match first(parts, GUARANTEED_RATE) {
-            None => {
-                let why = "proactive grants need a guaranteed grant rate (TLV 24.45)";
-                return Err(kind.refuse(why));
-            }
-            Some(rate) => {
-                let interval = values.micros(GUARANTEED_INTERVAL, 2)?;
-                Scheduling::Pgs(ProactiveGrants {
-                    rate: Rate(rate.uint(4)?),
-                    interval: interval.unwrap_or(ProactiveGrants::default().interval),
-                })
-            }
-        },
+        7 => Scheduling::Pgs(values.proactive(kind)?),
         0 | 1 => {
             notes.push(format!(
                 "{} is a scheduling type that the CMTS defines: it runs as best effort",
@@ -151,6 +141,23 @@ impl Values<'_, '_> {
     fn micros(&self, number: u8, width: usize) -> Result<Option<Duration>, FileError> {
         let found = first(self.parts, number).map(|part| part.uint(width));
         Ok(found.transpose()?.map(Duration::from_micros))
+    }
+
+    fn proactive(&self, kind: &Node<'_>) -> Result<ProactiveGrants, FileError> {
+        let rate = first(self.parts, GUARANTEED_RATE).map(|part| part.uint(4));
+        let request_interval = self.micros(REQUEST_INTERVAL, 2)?;
+        if rate.is_none() && request_interval.is_none() {
+            let why = "proactive grants need a guaranteed grant rate (TLV 24.45)";
+            return Err(kind.refuse(why));
+        }
+        let disabled = first(self.parts, NO_ACTIVITY_DETECTION).map(|part| part.uint(1));
+        Ok(ProactiveGrants {
+            rate: Rate(rate.transpose()?.unwrap_or(0)),
+            interval: self.micros(GUARANTEED_INTERVAL, 2)?,
+            request_interval,
+            activity_detection: disabled.transpose()? != Some(1),
+            activity_timeout: None,
+        })
     }
 
     fn polling(&self) -> Result<Polling, FileError> {
