@@ -303,10 +303,12 @@ fn low_latency() -> String {
                 figure("utilisation") * 1e3,
             ]
             .map(|figure| figure.round() as u64);
-            let drops: u64 = ["congested", "forced", "overlimit"]
-                .map(|reason| count(&format!("discarded_{reason}")))
-                .iter()
-                .sum();
+            let reasons = [
+                "discarded_congested",
+                "discarded_forced",
+                "discarded_overlimit",
+            ];
+            let drops: u64 = reasons.map(count).iter().sum();
             let setting = format!("{key}={value}");
             let setting = setting.trim_start_matches("low_latency.");
             write!(
