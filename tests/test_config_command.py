@@ -391,16 +391,23 @@ def test_show_tells_the_delay_of_each_flow() -> None:
 def test_show_tells_the_grants_and_polls_of_a_flow() -> None:
     grants = u8(15, 6) + u16(19, 232) + u32(20, 20_000) + u8(22, 1)
     polls = u8(15, 4) + u32(17, 5_000)
+    ahead = u8(15, 7) + u16(44, 2_000) + u32(45, 5_000_000) + u16(46, 1_000)
     Path("voice.cm").write_bytes(
         make_file(
             flow(24, rate=0),
             flow(24, grants, reference=3, rate=0),
             flow(24, polls, reference=4, rate=0),
+            flow(24, ahead, reference=5, rate=0),
         )
     )
     (shown,) = json.loads(call("show", "voice.cm", "--json").stdout)
     words = [row["scheduling"] for row in shown["flows"]]
-    assert words == ["–", "UGS, 232 B each 20 ms, 92.8 kbit/s", "rtPS, polled each 5 ms"]
+    assert words == [
+        "–",
+        "UGS, 232 B each 20 ms, 92.8 kbit/s",
+        "rtPS, polled each 5 ms",
+        "PGS, grants of 5 Mbit/s each 2 ms, may request each 1 ms",
+    ]
 
 
 def test_show_says_nothing_of_a_modems_aqm_downstream() -> None:

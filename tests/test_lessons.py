@@ -183,7 +183,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
         # "The game waits in one queue with the uploads", and neither upload stops where there are two.
         "headend compare low-latency-home --vary low_latency=off,on": lambda runs: (
             list(runs) == ["off", "on"]
-            and worst(runs["on"], "game.up.delay.p95") < 0.7 * worst(runs["off"], "game.up.delay.p95")
+            and worst(runs["on"], "game.up.delay.p95")
+            < 0.7 * worst(runs["off"], "game.up.delay.p95")
             and least(runs["on"], "photos.goodput") > 2e6
             and least(runs["on"], "backup.goodput") > 2e6
         ),

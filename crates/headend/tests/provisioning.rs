@@ -81,7 +81,7 @@ const PIE: &str = "{ docsis_pie = { limit = '625000 B' } }";
 
 /// Every shipped scenario with a cable line but `street`, whose modems share a group and differ in
 /// their service classes: one file for the group would make them alike.
-const SHIPPED: [Shipped; 12] = [
+const SHIPPED: [Shipped; 13] = [
     Shipped {
         name: "evening",
         modem: ("cable", "modem"),
@@ -115,6 +115,19 @@ const SHIPPED: [Shipped; 12] = [
         renamed: &[],
         overrides: &[("duration", "62 s")],
         queues: &[],
+    },
+    Shipped {
+        name: "low-latency-home",
+        modem: ("cable", "modem"),
+        renamed: &[],
+        overrides: &[],
+        queues: &[
+            ("upstream.queue", PIE),
+            (
+                "downstream.queue",
+                "{ docsis_pie = { limit = '6250000 B' } }",
+            ),
+        ],
     },
     Shipped {
         name: "office",

@@ -199,6 +199,16 @@ class ServiceFlow(Bundle):
         return self._read_upstream(45)
 
     @cached_property
+    def guaranteed_interval(self) -> Setting | None:
+        """Guaranteed grant interval (24.44), µs."""
+        return self._read_upstream(44)
+
+    @cached_property
+    def request_interval(self) -> Setting | None:
+        """Guaranteed request interval (24.46), µs."""
+        return self._read_upstream(46)
+
+    @cached_property
     def minimum_buffer(self) -> Setting | None:
         """Minimum buffer (.35.1), B."""
         return read_setting(self.tlv.get(35, 1))

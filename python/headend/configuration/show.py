@@ -309,7 +309,11 @@ def _scheduling(flow: ServiceFlow) -> str:
     if flow.is_polled and (polls := flow.polling_interval):
         told.append(f"polled each {write_time(1e3 * polls.value)}")
     if granted and granted.value:
-        told.append(f"grants of {write_rate(granted.value)}")
+        interval = flow.guaranteed_interval
+        each = f" each {write_time(1e3 * interval.value)}" if interval and interval.value else ""
+        told.append(f"grants of {write_rate(granted.value)}{each}")
+    if (requests := flow.request_interval) and requests.value:
+        told.append(f"may request each {write_time(1e3 * requests.value)}")
     return ", ".join(told) or "–"
 
 
