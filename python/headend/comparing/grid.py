@@ -54,7 +54,12 @@ GIVEN = frozenset(
 CHOSEN = frozenset({"queue", "tcp", "congestion"})
 
 #: Names of some keys in sentences.
-_WORDS = {"rtt": "RTT", "congestion": "congestion control", "snr": "SNR"}
+_WORDS = {
+    "congestion": "congestion control",
+    "low_latency": "low-latency setting",
+    "rtt": "RTT",
+    "snr": "SNR",
+}
 
 #: Keys that name a direction, with the word that goes into the axis' name.
 _WAYS = {
@@ -274,6 +279,8 @@ def name_axis(path: str) -> str:
     ('upstream rate', 'RTT of call')
     >>> name_axis("queue"), name_axis("queue.buffer_control.target")
     ('queue', 'target')
+    >>> name_axis("low_latency")
+    'low-latency setting'
     """
     keys = path.split(".")
     name = _WORDS.get(keys[-1], keys[-1].replace("_", " "))

@@ -144,7 +144,7 @@ def gather_aggregates(result: Record) -> list[Aggregate]:
     """Give the aggregates with low latency, in the order of the table of queues."""
     queues = {row["queue"]: row for row in result.queues.iter_rows(named=True)}
     low_queues = [name for name in queues if is_low_latency(name)]
-    if not low_queues:
+    if not low_queues or "low_latency" not in result.tables:
         return []
     sent = _split_by_queue(result.low_latency)
     judged = _split_by_queue(result.queue_protection)
