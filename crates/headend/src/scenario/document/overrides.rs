@@ -150,12 +150,12 @@ impl Document {
     /// and of each service class and modem that has low latency of its own or may have it from its
     /// file. A single key is for those places alone that have low latency, if there is one.
     fn low_latency_places(&self, line: &str, is_switch: bool, named: &[String]) -> Vec<String> {
-        let names = |table: &str| {
+        let keys_of = |table: &str| {
             let table = self.at(line).and_then(|line| line.get(table)?.as_object());
             table.into_iter().flat_map(Map::keys)
         };
-        let classes = names("service_class").map(|name| format!("{line}.service_class.{name}"));
-        let modems = names("modem").map(|name| format!("{line}.modem.{name}"));
+        let classes = keys_of("service_class").map(|name| format!("{line}.service_class.{name}"));
+        let modems = keys_of("modem").map(|name| format!("{line}.modem.{name}"));
         let inner: Vec<String> = classes.chain(modems).collect();
         let below = |place: &str| {
             ["upstream", "downstream"].map(|direction| format!("{place}.{direction}.low_latency"))
