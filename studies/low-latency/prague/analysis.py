@@ -16,6 +16,9 @@ from headend.study.claims import Finding, Verdict
 #: Time measured, seconds.
 MEASURED = 40.0
 
+#: Time before that, time that the figure of the sawtooth shows, seconds, and a segment in bytes.
+WARMUP, SHOWN, SEGMENT = 20.0, 10.0, 1448
+
 #: RFC 9332, appendix C.2: Prague's window times its marked share (equation 6), and NewReno's window times the root of its lost share.
 PRAGUE, CLASSIC = 2.0, 1.22
 
@@ -37,6 +40,9 @@ FACTORS = {
     "coupled": "k × √lost share over marked share",
     "round_trips": "round trips, classic over Prague's",
 }
+
+#: What the figure of the sawtooth calls its probabilities.
+PROBABILITIES = {"reno": "one pair", "five-pairs": "five pairs"}
 
 #: What a figure calls the cases of its rows.
 CASES = {
@@ -176,14 +182,19 @@ def give_window(marked: float) -> float:
 
 
 def check_fixed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the ratio at fixed probabilities against that of the closed forms of both windows."""
+    """Hold Prague's window at fixed probabilities, for the share that was marked, against its closed form."""
     rows = measure(points)
     found = {}
     for rtt in limits["rtts"]:
-        if values := take(rows, rtt, "fixed"):
-            form = give_window(average(take(rows, rtt, "fixed", "marked"))) / (2 * math.sqrt(1.5))
+        own = rows.filter(rtt=rtt, case="fixed").sort("seed")
+        if not own.is_empty():
             found[f"{rtt} ms"] = decide_over_seeds(
-                [value / form for value in values], 1 - limits["within"], 1 + limits["within"]
+                [
+                    PRAGUE * window / give_window(marked)
+                    for window, marked in own.select("prague", "marked").iter_rows()
+                ],
+                1 - limits["within"],
+                1 + limits["within"],
             )
     return join(found)
 
@@ -281,3 +292,45 @@ def draw_factors(points: pl.DataFrame) -> list[Panel]:
         )
         panels.append(Panel(f"{path}", vl.layer(rule, dots)))
     return panels
+
+
+def draw_swing(points: pl.DataFrame) -> list[Panel]:
+    """Draw the windows of one pair of flows on the longest path, and the coupled probability with one pair and with five."""
+    first = points.filter(
+        (pl.col("rtt") == points["rtt"].max()) & (pl.col("seed") == points["seed"].min())
+    )
+    windows = {"Prague": "prague_window", "NewReno": "classic_window"}
+    one = first.filter(case="reno")
+    lines = [follow(one[column], name, 1 / SEGMENT) for name, column in windows.items()]
+    panels = [draw_lines(pl.concat(lines), "window, segments")]
+    lines = []
+    for case in ("reno", "five-pairs"):
+        probability = first.filter(case=case)["probability"].list.eval(pl.element().sqrt() * 2)
+        lines.append(follow(probability, PROBABILITIES[case], 100.0))
+    panels.append(draw_lines(pl.concat(lines), "coupled probability, %"))
+    return panels
+
+
+def follow(values: pl.Series, name: str, scale: float) -> pl.DataFrame:
+    """Give the last seconds of a series as rows of time, value and name."""
+    rows = pl.DataFrame({"value": values}).explode("value").with_row_index("number")
+    step = (WARMUP + MEASURED) / max(rows.height, 1)
+    return rows.select(
+        time=(pl.col("number") + 1) * step, value=pl.col("value") * scale, name=pl.lit(name)
+    ).filter(pl.col("time") > WARMUP + MEASURED - SHOWN)
+
+
+def draw_lines(rows: pl.DataFrame, title: str) -> Panel:
+    """Draw rows of time, value and name as lines."""
+    names = rows["name"].unique(maintain_order=True).to_list()
+    tone = vl.Color("name:N", title=None, scale=vl.Scale(domain=names, range=list(PALETTE)))
+    chart = (
+        make_chart(rows)
+        .mark_line(strokeWidth=1.5)
+        .encode(
+            x=vl.X("time:Q", title="time, s", scale=vl.Scale(zero=False)),
+            y=vl.Y("value:Q", title=title),
+            color=tone,
+        )
+    )
+    return Panel("", chart)

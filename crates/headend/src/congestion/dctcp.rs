@@ -89,6 +89,11 @@ impl MarkedShare {
             let share = self.marked as f64 / self.acked as f64;
             self.alpha += self.gain * (share - self.alpha);
         }
+        self.restart();
+    }
+
+    /// Begins a window anew, with α as it is.
+    pub(super) fn restart(&mut self) {
         (self.acked, self.marked) = (0, 0);
     }
 }
