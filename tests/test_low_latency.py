@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import headend
 from headend.cli.run import describe_result, print_result
 from headend.engine.columns import OPTIONAL_TABLES
 from headend.figures import draw_figures
@@ -25,7 +26,9 @@ from headend.judging.low_latency import (
     tell_sanctions,
     write_flow,
 )
+from headend.judging.mib import find_histograms
 from headend.judging.queues import find_key, is_low_latency, name_queue_key, weigh_queues
+from headend.judging.run_answer import answer_run
 from headend.judging.verdict import judge
 from headend.report.page import write_report
 from headend.running.result import Result
@@ -178,9 +181,26 @@ def test_of_protection_that_redirected_nothing_a_clause_is_told() -> None:
     assert tell_sanctions(make_home(sanctioned=0), CLASSIC) == ""
 
 
+def test_sanctions_since_the_warm_up_have_no_first_one() -> None:
+    home = make_home()
+    home.manifest["warmup_ns"] = 1_499_000_000
+    told = " ".join(tell_low_latency(home, CLASSIC))
+    assert "to the classic queue cable.up from the end of the warm-up on:" in told
+
+
+def test_another_aggregate_is_told_of_where_packets_wait() -> None:
+    home = make_home(sanctioned=0)
+    assert [one.low for one in choose_aggregates(home, "cable.down")] == [LOW]
+    delays = [pl.lit(0.5e6).alias(name) for name in ("delay_p50_ns", "delay_p99_ns")]
+    home.tables["queues"] = home.queues.with_columns(*delays)
+    home.found.clear()
+    assert choose_aggregates(home, "cable.down") == []
+    assert [one.low for one in choose_aggregates(home, LOW)] == [LOW]
+
+
 def test_few_sanctions_are_called_bursts() -> None:
     told = " ".join(tell_low_latency(make_home(sanctioned=30), CLASSIC))
-    assert "flood did so in bursts only" in told
+    assert "Only bursts of it were redirected." in told
     assert tell_sanctions(make_home(sanctioned=30), CLASSIC) == ""
 
 
@@ -320,3 +340,84 @@ def test_the_page_has_a_section_on_low_latency(tmp_path: Any) -> None:
     assert "900 (90 %)" in page
     other = write_report([make_street(2)], tmp_path / "other.html").read_text(encoding="utf-8")
     assert "<h2>Low latency</h2>" not in other
+
+
+#: A game that builds no queue, beside a flood of ECT(1) packets beyond the rate and an upload.
+FLOOD = """
+duration = "6 s"
+warmup = "1 s"
+[link.cable.docsis]
+preset = "docsis31"
+downstream = { rate = "100 Mbit/s" }
+[link.cable.docsis.upstream]
+rate = "20 Mbit/s"
+latency_histogram = ["5 ms", "10 ms", "20 ms"]
+low_latency = { latency_histogram = ["2 ms", "5 ms", "10 ms"] }
+[flow.game]
+application = "game"
+dscp = 45
+[flow.flood]
+application.cbr = { rate = "30 Mbit/s", size = "1400 B" }
+direction = "up"
+ecn = "ect1"
+[flow.upload]
+application = "bulk"
+direction = "up"
+[expect]
+game = "game.sanctioned < 1"
+flood = "flood.sanctioned > 0"
+"""
+
+
+@pytest.fixture(scope="module")
+def flood(tmp_path_factory: pytest.TempPathFactory) -> headend.Result:
+    path = tmp_path_factory.mktemp("flood") / "flood.toml"
+    path.write_text(FLOOD, encoding="utf-8")
+    return headend.run(path)
+
+
+def test_of_a_flood_and_a_game_only_the_flood_is_sanctioned(flood: headend.Result) -> None:
+    for name in ("low_latency", "queue_protection"):
+        assert dict(flood.tables[name].schema) == OPTIONAL_TABLES[name]
+    rows = {row["flow"]: row for row in flood.queue_protection.iter_rows(named=True)}
+    assert rows["game"]["sanctioned"] == 0
+    assert rows["flood"]["sanctioned"] > rows["flood"]["packets"] / 2
+    assert rows["flood"]["score_max_ns"] > 4e6 > rows["game"]["score_max_ns"]
+    assert rows["flood"]["reordered"] > 0
+    assert all(outcome.met for outcome in flood.expectations)
+
+
+def test_each_flow_of_a_run_is_in_the_queues_that_it_used(flood: headend.Result) -> None:
+    used = {(row["flow"], row["queue"]) for row in flood.low_latency.iter_rows(named=True)}
+    assert used == {("game", LOW), ("flood", LOW), ("flood", CLASSIC), ("upload", CLASSIC)}
+    sent = flood.low_latency.group_by("queue").agg(pl.col("packets").sum())
+    left = dict(flood.queues.select("queue", "packets_dequeued").iter_rows())
+    for queue, packets in sent.iter_rows():
+        assert packets == left[queue]
+
+
+def test_the_histograms_of_both_flows_are_drawn(flood: headend.Result) -> None:
+    found = {own.queue: sum(own.packets) for own in find_histograms(flood)}
+    left = dict(flood.queues.select("queue", "packets_dequeued").iter_rows())
+    assert found == {CLASSIC: left[CLASSIC], LOW: left[LOW]}
+    (figure,) = draw_figures([flood], only=["latency-histogram"])
+    drawn = json.dumps(figure.panels[0].specify())
+    assert f'"{CLASSIC}"' in drawn
+    assert f'"{LOW}"' in drawn
+
+
+def test_the_answer_to_a_flood_names_the_sanctions(flood: headend.Result) -> None:
+    answer = " ".join(answer_run(flood).sentences)
+    assert "queue protection sends" in answer
+    assert "of flood's packets to the classic queue" in answer
+    assert "Queue protection sent" in judge(flood).paragraph
+
+
+def test_without_low_latency_nothing_is_said_of_it(tmp_path: Any) -> None:
+    text = "\n".join(line for line in FLOOD.splitlines() if "low_latency =" not in line)
+    path = tmp_path / "off.toml"
+    path.write_text(text.partition("[expect]")[0], encoding="utf-8")
+    off = headend.run(path)
+    assert not {"low_latency", "queue_protection"} & set(off.tables)
+    assert gather_aggregates(off) == []
+    assert "low-latency" not in judge(off).paragraph

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 #: Share of a flow's packets from which on queue protection redirects the flow, and not only its bursts.
 MANY_SANCTIONED = 0.1
 
+#: Delay from which on an aggregate is told of where nobody was sanctioned and the run is not judged by it, ns.
+NOTICED = 1e6
+
+#: How long after the warm-up a first sanction says that there were sanctions before, ns.
+AT_ONCE = 1e7
+
 #: Aggregates told of, and flows named of each.
 MOST_AGGREGATES = 2
 MOST_NAMED = 4
@@ -125,6 +131,11 @@ class Aggregate:
     def users(self) -> tuple[AggregateFlow, ...]:
         """The flows with packets in the low-latency queue."""
         return tuple(flow for flow in self.flows if flow.packets or flow.judged)
+
+    @property
+    def longest_ns(self) -> float:
+        """The longer of both queues' delays at the 99th percentile."""
+        return max(self.low_p99_ns or 0.0, self.classic_p99_ns or 0.0)
 
     @property
     def sanctioned(self) -> tuple[AggregateFlow, ...]:
@@ -239,7 +250,7 @@ def _gather_flows(
 
 
 def choose_aggregates(result: Record, queue: str | None) -> list[Aggregate]:
-    """Choose the aggregates to tell of: that of a queue first, then the others; of many, those where somebody was sanctioned.
+    """Choose the aggregates to tell of: that of a queue first, then others where packets wait; of many, those where somebody was sanctioned.
 
     Parameters
     ----------
@@ -248,9 +259,12 @@ def choose_aggregates(result: Record, queue: str | None) -> list[Aggregate]:
     """
     aggregates = gather_aggregates(result)
     own = [one for one in aggregates if queue in (one.classic, one.low)]
-    others = [one for one in aggregates if one not in own]
-    if len(aggregates) > MOST_AGGREGATES:
-        others = [one for one in others if one.sanctioned]
+    is_few = len(aggregates) <= MOST_AGGREGATES
+    others = [
+        one
+        for one in aggregates
+        if one not in own and (one.sanctioned or (is_few and one.longest_ns > NOTICED))
+    ]
     return [*own, *others]
 
 
@@ -306,7 +320,7 @@ def explain_columns(one: Aggregate) -> str:
         return f"{told} Queue protection is off."
     allowed = ""
     if one.score_threshold_ns is not None:
-        allowed = f": at the latency threshold a score of {write_quantity(one.score_threshold_ns)} is allowed, and less the longer the queue"
+        allowed = f": at the latency threshold a score of {write_quantity(one.score_threshold_ns)} is allowed, and less the longer the queue is"
     return f"{told} Sanctioned: those that queue protection sent to the classic queue{allowed}."
 
 
@@ -366,11 +380,7 @@ def _tell_sanctions(result: Record, one: Aggregate) -> Iterable[str]:
     """Say of whom queue protection sent packets to the classic queue, since when, why, and what to do."""
     for flow in one.sanctioned[:MOST_SANCTIONED]:
         what = f"{write_quantity(flow.sanctioned, 'number')} of {flow.label}'s {write_quantity(flow.judged, 'number')} packets"
-        since = (
-            f", the first at {write_quantity(flow.first_sanction_ns)}"
-            if flow.first_sanction_ns is not None
-            else ""
-        )
+        since = _tell_since(result, flow.first_sanction_ns)
         yield (
             f"Queue protection sent {what} ({write_quantity(flow.sanctioned_ratio, 'ratio')}) to the classic queue"
             f" {one.classic}{since}: {_tell_score(one, flow)}."
@@ -386,6 +396,16 @@ def _tell_sanctions(result: Record, one: Aggregate) -> Iterable[str]:
         yield f"It redirected packets of {more} more {'flow' if more == 1 else 'flows'}."
 
 
+def _tell_since(result: Record, first_ns: float | None) -> str:
+    """Say since when packets were sanctioned."""
+    if first_ns is None:
+        return ""
+    warmup = result.manifest.get("warmup_ns", 0)
+    if warmup and first_ns < warmup + AT_ONCE:
+        return " from the end of the warm-up on"
+    return f", the first at {write_quantity(first_ns)}"
+
+
 def _tell_score(one: Aggregate, flow: AggregateFlow) -> str:
     score = write_quantity(flow.score_max_ns)
     if one.score_threshold_ns is None:
@@ -395,12 +415,12 @@ def _tell_score(one: Aggregate, flow: AggregateFlow) -> str:
 
 def _explain_sanction(result: Record, one: Aggregate, flow: AggregateFlow) -> str:
     """Say in a sentence why a flow was sanctioned, and what to do about it."""
+    if flow.sanctioned_ratio < MANY_SANCTIONED:
+        return "Only bursts of it were redirected."
     drain = f", which drains at {write_quantity(one.drain_bps, 'rate')}" if one.drain_bps else ""
     raises = (
         f"What a flow sends while the queue is long enough to be marked raises its score{drain}"
     )
-    if flow.sanctioned_ratio < MANY_SANCTIONED:
-        return f"{raises}: {flow.label} did so in bursts only, as senders do when they start."
     remedy = _advise_sanctioned(result, one, flow)
     return f"{raises}, and {flow.label} sent on faster than that: {remedy[0].lower()}{remedy[1:]}"
 
