@@ -328,6 +328,7 @@ def test_figures_over_time_draw_both_queues_of_an_aggregate() -> None:
             drawn = json.dumps(panel.chart.to_dict())
             assert f'"{CLASSIC}"' in drawn
             assert f'"{LOW}"' in drawn
+        assert "in the classic queue and in the low-latency queue" in figures["queue"].explanation
     assert "the classic queue and the low-latency queue" in figures["line-rate"].explanation
     (other,) = draw_figures([make_street(1)], only=["line-rate"])
     assert "What left the bottleneck's queue" in other.explanation

@@ -150,9 +150,14 @@ def draw_line_rate(results: Sequence[Record]) -> Figure | None:
     )
 
 
-def _tell_what_left(results: Sequence[Record], queue: str | None) -> str:
+def _has_both(results: Sequence[Record], queue: str | None) -> bool:
+    """Say whether a queue is of an aggregate with low latency in one of the runs."""
     names = set(_name_drawn(queue))
-    if any(names <= set(result.queues["queue"]) for result in results if names):
+    return bool(names) and any(names <= set(result.queues["queue"]) for result in results)
+
+
+def _tell_what_left(results: Sequence[Record], queue: str | None) -> str:
+    if _has_both(results, queue):
         return (
             "What left the classic queue and the low-latency queue, which share the nominal rate."
         )
@@ -201,6 +206,8 @@ def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
             "Lines: the mean of each interval, in the worst queue and at the median over those like it; shade: from the"
             " 10th to the 90th percentile of those."
             if group
+            else "Lines: the mean of each interval, in the classic queue and in the low-latency queue beside it."
+            if _has_both(results, queue)
             else "Line: the mean of each interval."
             if note_bands(results, [])
             else "Line: the mean of each interval; shade (one run): the worst packet in it."
