@@ -436,3 +436,114 @@ fn edges_that_a_configuration_file_cannot_hold_are_refused() {
         );
     }
 }
+
+/// A game whose packets carry DSCP 45, and a flood of ECT(1) packets beyond the rate.
+const LOW_LATENCY: &str = r#"
+duration = "4 s"
+warmup = "1 s"
+[link.cable.docsis]
+preset = "docsis31"
+downstream = { rate = "100 Mbit/s" }
+[link.cable.docsis.upstream]
+rate = "20 Mbit/s"
+peak = "40 Mbit/s"
+latency_histogram = ["10 ms", "20 ms"]
+[link.cable.docsis.upstream.low_latency]
+classic_rate = "15 Mbit/s"
+coupling = 1.5
+limit = "50 kB"
+latency_histogram = ["1 ms", "4 ms"]
+[flow.game]
+application.cbr = { rate = "100 kbit/s", size = "100 B" }
+direction = "up"
+dscp = 45
+[flow.flood]
+application.cbr = { rate = "30 Mbit/s", size = "1400 B" }
+direction = "up"
+ecn = "ect1"
+"#;
+
+#[test]
+fn an_aggregate_stands_under_the_name_of_its_classic_flow() {
+    let tables = Tables::run(LOW_LATENCY, 1);
+    let up = objects(&tables, "", "up");
+    let aggregate = [
+        ("AggregateServiceFlowMaxAggregateTrafficRate", 20_000_000),
+        ("AggregateServiceFlowPeakTrafficRate", 40_000_000),
+        ("AggregateServiceFlowMaxTrafficBurst", 3044),
+        ("AggregateServiceFlowPriority", 0),
+        ("AggregateServiceFlowLowLatencyAsf", 1),
+        ("AggregateServiceFlowAqmCouplingFactor", 15),
+        ("AggregateServiceFlowSchedulingWeight", 230),
+        ("AggregateServiceFlowQpEnable", 3),
+        ("AggregateServiceFlowQpLatencyThreshold", 2124),
+        ("AggregateServiceFlowQpQueuingScoreThreshold", 4000),
+        ("AggregateServiceFlowQpDrainRateExponent", 19),
+        ("ParamSetMaxTrafficRate", 15_000_000),
+        ("ParamSetPeakTrafficRate", 0),
+        ("ParamSetAqmAlgInUse", 3),
+    ];
+    assert_values(&up, &aggregate);
+    let low = objects(&tables, "", "up_low_latency");
+    let own = [
+        ("ParamSetMaxTrafficRate", 0),
+        ("ParamSetAqmAlgInUse", 4),
+        ("ParamSetAqmDisabled", 2),
+        ("ParamSetTargetBuffer", 50_000),
+        ("ServiceFlowBufferSize", 50_000),
+        ("ParamSetImmedAqmMaxThreshold", 2124),
+        ("ParamSetImmedAqmRangeExponentRampFunc", 19),
+    ];
+    assert_values(&low, &own);
+    let both = up["ServiceFlowPkts"] + low["ServiceFlowPkts"];
+    assert_eq!(up["AggregateServiceFlowStatsPkts"], both);
+    let octets = up["ServiceFlowOctets"] + low["ServiceFlowOctets"];
+    assert_eq!(up["AggregateServiceFlowStatsOctets"], octets);
+    assert!(!low.contains_key("AggregateServiceFlowSchedulingWeight"));
+    assert!(!objects(&tables, "", "down").contains_key("AggregateServiceFlowLowLatencyAsf"));
+}
+
+#[test]
+fn sanctioned_packets_are_those_of_the_table_of_queue_protection() {
+    let tables = Tables::run(LOW_LATENCY, 1);
+    let flows = tables.texts("queue_protection", "flow");
+    assert_eq!(flows, ["flood", "game"]);
+    let sanctioned = tables.integers("queue_protection", "sanctioned");
+    assert!(sanctioned[0] > 0);
+    assert_eq!(sanctioned[1], 0);
+    let low = objects(&tables, "", "up_low_latency");
+    assert_eq!(low["ServiceFlowSanctionedPkts"], sanctioned[0]);
+    assert!(!objects(&tables, "", "up").contains_key("ServiceFlowSanctionedPkts"));
+    // Sanctioned packets wait in the longer queue, while later ones pass.
+    assert!(tables.integers("queue_protection", "reordered")[0] > 0);
+}
+
+#[test]
+fn the_tables_of_low_latency_count_each_packet_in_its_queue() {
+    let tables = Tables::run(LOW_LATENCY, 1);
+    let queues = tables.texts("low_latency", "queue");
+    let packets = tables.integers("low_latency", "packets");
+    for (queue, service_flow) in [
+        ("cable.up", "up"),
+        ("cable.up_low_latency", "up_low_latency"),
+    ] {
+        let rows = queues.iter().zip(packets);
+        let own: u64 = rows
+            .filter(|(name, _)| *name == queue)
+            .map(|(_, own)| own)
+            .sum();
+        let objects = objects(&tables, "", service_flow);
+        assert_eq!(own, objects["ServiceFlowPkts"], "{queue}");
+        let bins = [1, 2, 3].map(|bin| objects[&format!("SfLatencyBin{bin}Pkts")]);
+        assert_eq!(bins.iter().sum::<u64>(), objects["ServiceFlowPkts"]);
+    }
+    let text = LOW_LATENCY.replace("coupling", "queue_protection = false\ncoupling");
+    let names: Vec<_> = Tables::run(&text, 1)
+        .0
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
+    assert!(names.contains(&"low_latency") && !names.contains(&"queue_protection"));
+    let low = objects(&Tables::run(&text, 1), "", "up_low_latency");
+    assert_eq!(low["ServiceFlowSanctionedPkts"], 0);
+}
