@@ -173,6 +173,16 @@ def test_the_verdict_names_who_was_sanctioned_and_why() -> None:
     assert told in judge(make_home()).paragraph
 
 
+def test_a_sanctioned_flow_that_has_most_of_the_classic_queue_is_told() -> None:
+    home = make_home()
+    assert "In that queue" not in " ".join(tell_low_latency(home, CLASSIC))
+    few = pl.when(pl.col("flow") == "upload").then(200).otherwise("packets")
+    home.tables["low_latency"] = home.low_latency.with_columns(packets=few)
+    home.found.clear()
+    told = "In that queue, 80 % of the packets sent are flood's: upload got the rest."
+    assert told in tell_low_latency(home, CLASSIC)
+
+
 def test_of_protection_that_redirected_nothing_a_clause_is_told() -> None:
     told = tell_low_latency(make_home(sanctioned=0), CLASSIC)
     assert len(told) == 1

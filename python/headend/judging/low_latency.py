@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.judging.grading import read_number, write_quantity
-from headend.judging.queues import is_low_latency, locate_key, name_classic
+from headend.judging.queues import SHORT_WAIT, is_low_latency, locate_key, name_classic
 from headend.results.record import Record, once
 from headend.scenario.groups import find_groups, label_member
 from headend.scenario.parameters import find_value
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Share of a flow's packets from which on queue protection redirects the flow, and not only its bursts.
 MANY_SANCTIONED = 0.1
 
-#: Delay from which on an aggregate is told of where nobody was sanctioned and the run is not judged by it, ns.
+#: Delay of the low-latency queue at the 99th percentile from which on packets wait in it, ns.
 NOTICED = 1e6
 
 #: How long after the warm-up a first sanction says that there were sanctions before, ns.
@@ -133,9 +133,9 @@ class Aggregate:
         return tuple(flow for flow in self.flows if flow.packets or flow.judged)
 
     @property
-    def longest_ns(self) -> float:
-        """The longer of both queues' delays at the 99th percentile."""
-        return max(self.low_p99_ns or 0.0, self.classic_p99_ns or 0.0)
+    def is_noticed(self) -> bool:
+        """Whether packets wait in one of the queues."""
+        return (self.low_p99_ns or 0.0) > NOTICED or (self.classic_p99_ns or 0.0) > SHORT_WAIT
 
     @property
     def sanctioned(self) -> tuple[AggregateFlow, ...]:
@@ -263,7 +263,7 @@ def choose_aggregates(result: Record, queue: str | None) -> list[Aggregate]:
     others = [
         one
         for one in aggregates
-        if one not in own and (one.sanctioned or (is_few and one.longest_ns > NOTICED))
+        if one not in own and (one.sanctioned or (is_few and one.is_noticed))
     ]
     return [*own, *others]
 
@@ -381,11 +381,16 @@ def _tell_sanctions(result: Record, one: Aggregate) -> Iterable[str]:
     for flow in one.sanctioned[:MOST_SANCTIONED]:
         what = f"{write_quantity(flow.sanctioned, 'number')} of {flow.label}'s {write_quantity(flow.judged, 'number')} packets"
         since = _tell_since(result, flow.first_sanction_ns)
-        yield (
+        told = (
             f"Queue protection sent {what} ({write_quantity(flow.sanctioned_ratio, 'ratio')}) to the classic queue"
-            f" {one.classic}{since}: {_tell_score(one, flow)}."
+            f" {one.classic}{since}: {_tell_score(one, flow)}"
         )
+        if flow.sanctioned_ratio < MANY_SANCTIONED:
+            yield f"{told}. Only bursts of it were redirected."
+            continue
+        yield f"{told}."
         yield _explain_sanction(result, one, flow)
+        yield from _tell_crowding(one, flow)
         if flow.reordered:
             yield (
                 f"{write_quantity(flow.reordered, 'number')} packets of {flow.label} left after packets that had come later: the two"
@@ -394,6 +399,18 @@ def _tell_sanctions(result: Record, one: Aggregate) -> Iterable[str]:
     more = len(one.sanctioned) - MOST_SANCTIONED
     if more > 0:
         yield f"It redirected packets of {more} more {'flow' if more == 1 else 'flows'}."
+
+
+def _tell_crowding(one: Aggregate, flow: AggregateFlow) -> Iterable[str]:
+    """Say so where a sanctioned flow has most of the classic queue, and who shares that queue."""
+    others = [own for own in one.flows if own.classic_packets and own is not flow]
+    packets = flow.classic_packets + sum(own.classic_packets for own in others)
+    if not others or flow.classic_packets <= packets / 2:
+        return
+    share = write_quantity(flow.classic_packets / packets, "ratio")
+    names = [own.label for own in others]
+    who = join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
+    yield f"In that queue, {share} of the packets sent are {flow.label}'s: {who} got the rest."
 
 
 def _tell_since(result: Record, first_ns: float | None) -> str:
@@ -415,8 +432,6 @@ def _tell_score(one: Aggregate, flow: AggregateFlow) -> str:
 
 def _explain_sanction(result: Record, one: Aggregate, flow: AggregateFlow) -> str:
     """Say in a sentence why a flow was sanctioned, and what to do about it."""
-    if flow.sanctioned_ratio < MANY_SANCTIONED:
-        return "Only bursts of it were redirected."
     drain = f", which drains at {write_quantity(one.drain_bps, 'rate')}" if one.drain_bps else ""
     raises = (
         f"What a flow sends while the queue is long enough to be marked raises its score{drain}"
