@@ -122,7 +122,7 @@ const SHIPPED: [Shipped; 13] = [
         renamed: &[],
         overrides: &[],
         queues: &[
-            ("upstream.queue", PIE),
+            ("upstream.queue", "{ docsis_pie = { limit = '250000 B' } }"),
             (
                 "downstream.queue",
                 "{ docsis_pie = { limit = '6250000 B' } }",
