@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import polars as pl
 import pytest
 
+import headend
 from headend.configuration.delay import find_protection, find_ramp
 from headend.configuration.diff import diff
 from headend.configuration.document import read_document
@@ -129,3 +133,15 @@ def test_a_new_aggregate_is_told_with_what_it_does() -> None:
     assert any(
         "is new (TLV 70). Service flow 2 is the low-latency one" in text for text in added
     ), added
+
+
+def test_a_file_with_an_aggregate_runs(tmp_path: Path) -> None:
+    file = tmp_path / "low.cm"
+    file.write_bytes(pair(joins=aggregate(u8(6, 200), u16(9, 3000))))
+    short = {"duration": "6 s", "warmup": "1 s", "flow.upload.tcp.congestion": "prague"}
+    folder = tmp_path / "results"
+    result = headend.run("upload-and-call", set=short, modem=file, out=folder, report=False)
+    low = result.queues.row(by_predicate=pl.col("queue") == "cable.up_low_latency", named=True)
+    assert low["discipline"] == "immediate_aqm"
+    assert low["packets_dequeued"] > 0
+    assert low["marked"] > 0
