@@ -420,8 +420,8 @@ fn limits_beside_those_of_the_aggregate_are_said() {
     assert_eq!(
         scenario.warnings(),
         ["link.cable.docsis.config: of the file \"home.cm\": \
-             upstream_service_flow[2].peak_traffic_rate, TLV 24[2].27, upstream_service_flow[2].traffic_priority, TLV 24[2].7: beside those of the aggregate not simulated; \
-             upstream_service_flow[1].maximum_traffic_burst, TLV 24[1].9: beside those of the aggregate not simulated"]
+             upstream_service_flow[2].peak_traffic_rate, TLV 24[2].27, upstream_service_flow[2].traffic_priority, TLV 24[2].7: not simulated beside those of the aggregate; \
+             upstream_service_flow[1].maximum_traffic_burst, TLV 24[1].9: not simulated beside those of the aggregate"]
     );
     // A rate above the aggregate's limits nothing.
     let low_latency = &resolved(&scenario)["upstream"]["low_latency"];
@@ -532,6 +532,7 @@ upstream.burst = "100000 B"
 upstream.queue.docsis_pie.limit = "40000 B"
 upstream.low_latency = { classic_rate = "15 Mbit/s", rate = "12 Mbit/s", coupling = 1.5, weight = 200, limit = "30000 B", maximum_threshold = "3 ms", range_exponent = 18, latency_histogram = ["1 ms", "5 ms"], queue_protection = { latency_threshold = "2.5 ms", score_threshold = "3 ms", drain_exponent = 18 } }
 downstream.rate = "50 Mbit/s"
+downstream.queue.docsis_pie.limit = "625000 B"
 downstream.low_latency = { queue_protection = false, match = { dscp = 46 } }
 "#;
 
@@ -637,7 +638,7 @@ fn keys_of_low_latency_are_written_as_an_aggregate_and_two_flows() {
 fn a_scenario_with_low_latency_runs_alike_with_its_file() {
     for keys in [
         MANY,
-        "upstream = { rate = '20 Mbit/s', low_latency = 'on', queue.docsis_pie.limit = '625000 B' }\ndownstream = { rate = '100 Mbit/s', low_latency = 'on' }",
+        "upstream = { rate = '20 Mbit/s', low_latency = 'on', queue.docsis_pie.limit = '625000 B' }\ndownstream = { rate = '100 Mbit/s', low_latency = 'on', queue.docsis_pie.limit = '1250000 B' }",
         "upstream = { rate = '20 Mbit/s', low_latency = { aqm_disabled = true }, queue.docsis_pie.limit = '625000 B' }\ndownstream.rate = '100 Mbit/s'",
     ] {
         let text = line_with(keys);

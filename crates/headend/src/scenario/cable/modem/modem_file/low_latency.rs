@@ -307,7 +307,7 @@ fn note_unused(flow: &FileFlow, further: &[&str], notes: &mut Vec<String>) {
     let places: Vec<String> = places.map(TlvPlace::to_string).collect();
     if !places.is_empty() {
         notes.push(format!(
-            "{}: beside those of the aggregate not simulated",
+            "{}: not simulated beside those of the aggregate",
             places.join(", ")
         ));
     }
