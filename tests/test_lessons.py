@@ -185,6 +185,9 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             list(runs) == ["off", "on"]
             and worst(runs["on"], "game.up.delay.p95")
             < 0.7 * worst(runs["off"], "game.up.delay.p95")
+            and worst(runs["on"], "game.missed.mean")
+            < 0.05
+            < worst(runs["off"], "game.missed.mean")
             and least(runs["on"], "photos.goodput") > 2e6
             and least(runs["on"], "backup.goodput") > 2e6
         ),
