@@ -42,6 +42,12 @@ AT_THE_BURST = "1, drawn at the burst"
 EACH_SEGMENT = "an ACK for each segment"
 ENDLESS = "endless transfers"
 
+#: Runs that test what a difference in the best-effort game's delay comes from.
+EXPERIMENTS = (
+    (f"10, {EACH_SEGMENT}", "up", "with an ACK for each segment in both"),
+    (f"9, {ENDLESS}", "down", "without starts and ends of transfers"),
+)
+
 #: The mean time that docsis-ns3's page reader takes to parse a page, which ours does not, s.
 PARSING = 0.13
 
@@ -198,13 +204,18 @@ def check_loaded(points: pl.DataFrame, limits: Limits) -> Finding:
         parts.append(f"medians {way} {medians[0]:.1f} to {medians[1]:.1f} ms")
     if not found:
         return Finding("no such run", Verdict.UNTESTABLE)
-    case = f"10, {EACH_SEGMENT}"
-    ours, run = take(points, case, "be_up_p50"), find_run(case)
-    if ours and run:
-        parts.append(
-            f"with an ACK for each segment in both, by which both grow by a segment for a round trip,"
-            f" the median up is {fmean(ours):.1f} to {run['be_up'][1]:.1f} ms"
+    for case, way, change in EXPERIMENTS:
+        ours, run = (
+            [take(points, case, f"be_{way}_{name}") for name in STATISTICS[:2]],
+            find_run(case),
         )
+        if ours[0] and run:
+            mean, median = map(fmean, ours)
+            theirs = run[f"be_{way}"]
+            parts.append(
+                f"{change}, {way} {mean:.1f} to {theirs[0]:.1f} ms in the mean and {median:.1f} to"
+                f" {theirs[1]:.1f} in the median"
+            )
     return join_decisions(found, ", ".join(texts), "; ".join(parts))
 
 
