@@ -43,6 +43,7 @@ CASES = {
     "pgs-25": "MAP 2 ms, PGS of 25 Mbit/s",
     "pgs-25-often": "MAP 2 ms, PGS of 25 Mbit/s each 500 us",
     "virtual-4-ramp": "MAP 4 ms, virtual queue, ramp at 5 ms",
+    "virtual-1-timestamps": "MAP 1 ms, virtual queue, PIE with timestamps",
     "down": "downstream",
     "down-bursts": "downstream, tokens once in 4 ms",
 }
@@ -100,6 +101,15 @@ def check_half(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     why = (
         "a packet waits for request and grant besides the burst, and at this rate the ramp ends at 1.164 ms of bytes, however long that wait is: "
         f"with the ramp at 10 ms at a MAP interval of 2 ms, Prague has {tell(points, 'prague', 'alone', 'ramp')} of the rate, and {tell(points, 'prague', 'alone', 'map-2')} without"
+    )
+    return hold_alone(points, limits, why)
+
+
+def check_virtual(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold it with the virtual queue, and say what a longer ramp gives at 4 ms."""
+    why = (
+        "acknowledgements of a MAP's packets come together, and what they release is a burst, which the virtual queue counts: "
+        f"{tell(points, 'prague', 'alone', 'virtual-4')} of the rate at 4 ms, and {tell(points, 'prague', 'alone', 'virtual-4-ramp')} with the ramp's end at 5 ms"
     )
     return hold_alone(points, limits, why)
 
@@ -181,6 +191,14 @@ def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for case in limits["cases"]
     }
     return hold(found, limits["low"], limits["high"])
+
+
+def check_timestamps(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """Hold the ratio with timestamps over that without."""
+    rows = measure(points)
+    cases = ("virtual-1-timestamps", "virtual-1")
+    ratios = [take(rows, "ratio", flows="beside", case=case) for case in cases]
+    return hold({CASES[cases[0]]: compare(*ratios)}, high=1.0)
 
 
 def check_delay(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

@@ -1,0 +1,232 @@
+"""What ten homes' games and calls gain from low latency, and what their pages and uploads pay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from headend.figures import vegalite as vl
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.study.claims import Finding, Verdict, decide
+
+from ..seeds import average, compare, hold, take
+
+#: The game's path, one way, in ms.
+PATH = 10.0
+
+#: Rate of a home's aggregate upstream in bit/s, and homes with both uploads.
+RATE, MIXED = 20e6, 2
+
+#: What findings and figures call the kinds of homes.
+KINDS = {"classic": "CUBIC", "mixed": "CUBIC and Prague", "modern": "Prague"}
+
+#: What a figure calls the cases.
+CASES = {
+    "idle": "idle line",
+    "off": "off",
+    "on": "on",
+    "2019": "on, values of 2019",
+    "pgs": "on, PGS",
+    "virtual": "on, virtual queue",
+    "virtual-timestamps": "on, virtual queue, PIE with timestamps",
+}
+
+#: What a figure calls what pays, with its column.
+PRICES = {
+    "pages beside CUBIC": "page_classic",
+    "pages beside both": "page_mixed",
+    "pages beside Prague": "page_modern",
+    "CUBIC": "cubic_classic",
+    "CUBIC beside Prague": "cubic_mixed",
+    "Prague beside CUBIC": "prague_mixed",
+    "Prague": "prague_modern",
+}
+
+
+def contrast(
+    points: pl.DataFrame, column: str, one: str, other: str, path: float = 0.0
+) -> dict[str, list[float]]:
+    """Give a delay beyond a path, in ms, of one case over that of another, for each kind of home and seed."""
+    return {
+        name: compare(
+            wait(points, f"{column}_{kind}", one, path),
+            wait(points, f"{column}_{kind}", other, path),
+        )
+        for kind, name in KINDS.items()
+    }
+
+
+def wait(points: pl.DataFrame, column: str, case: str, path: float = PATH) -> list[float]:
+    """Give what a delay is beyond a path in a case, in ms, a value for each seed."""
+    return [value / 1e6 - path for value in take(points, column, case=case)]
+
+
+def check_game(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the game's wait upstream in one case over that in another."""
+    found = contrast(points, "game_up", limits["one"], limits["other"], PATH)
+    return hold(found, limits.get("low", 0.0), limits["high"])
+
+
+def check_idle(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold by how much the game waits longer upstream in a case than on the idle line, in ms."""
+    found = {}
+    for kind in limits.get("kinds", KINDS):
+        waits = [wait(points, f"game_up_{kind}", case) for case in (limits["case"], "idle")]
+        found[KINDS[kind]] = [mine - its for mine, its in zip(*waits, strict=False)]
+    return hold(found, high=limits["high_ms"], unit=" ms")
+
+
+def check_down(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the game's wait downstream in one case over that in another."""
+    return hold(contrast(points, "game_down", limits["one"], limits["other"], PATH), high=1.0)
+
+
+def check_call(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the delay of the call's frames upstream in one case over that in another."""
+    return hold(contrast(points, "call_up", limits["one"], limits["other"]), high=1.0)
+
+
+def check_call_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the call's rate upstream in one case over that in another, and tell both."""
+    found, told = {}, []
+    for kind, name in KINDS.items():
+        rates = [take(points, f"call_rate_{kind}", case=limits[case]) for case in ("one", "other")]
+        found[name] = compare(*rates)
+        if all(rates):
+            told.append(f"{average(rates[1]) / 1e6:.2f} to {average(rates[0]) / 1e6:.2f} Mbit/s")
+    finding = hold(found, 1.0)
+    return replace(finding, measured=f"{finding.measured}: {', '.join(told)}")
+
+
+def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the load time of pages in one case over that in another."""
+    found = contrast(points, "page", limits["one"], limits["other"])
+    why = (
+        "requests and acknowledgements wait in the classic queue, longer where Prague leaves less of the rate to it; "
+        "what DOCSIS-PIE has to do with it is HOMES.pages-cause"
+    )
+    return hold(found, high=limits["high"], why=why)
+
+
+def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the load time of pages beside both uploads with timestamps over that without."""
+    found = contrast(points, "page", "virtual-timestamps", "virtual")
+    return hold({KINDS["mixed"]: found[KINDS["mixed"]]}, high=limits["high"])
+
+
+def take_sanctions(points: pl.DataFrame, case: str) -> dict[str, list[float]]:
+    """Give the share of the call's packets that were sanctioned, in per cent, for each kind of home and seed."""
+    return {
+        name: [
+            100 * share
+            for share in compare(
+                take(points, f"call_sanctioned_{kind}", case=case),
+                take(points, f"call_sent_{kind}", case=case),
+            )
+        ]
+        for kind, name in KINDS.items()
+    }
+
+
+def check_sanctions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the share of the call's packets that were sanctioned, and look for any of the game's."""
+    case = limits["case"]
+    game = sum(sum(take(points, f"game_sanctioned_{kind}", case=case)) for kind in KINDS)
+    finding = hold(take_sanctions(points, case), high=100 * limits["high"], unit=" %")
+    verdict = Verdict.DIFFERS if game else finding.verdict
+    return replace(
+        finding, measured=f"{finding.measured}; {game:.0f} of the games", verdict=verdict
+    )
+
+
+def check_2019(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """Hold the share of the call's packets sanctioned with the values of 2019 less that with today's, in per cent."""
+    old, now = take_sanctions(points, "2019"), take_sanctions(points, "on")
+    found = {
+        name: [mine - its for mine, its in zip(old[name], now[name], strict=False)] for name in old
+    }
+    finding = hold(found, unit=" % more")
+    if finding.verdict is Verdict.UNTESTABLE:
+        return finding
+    return replace(
+        finding, verdict=decide(all(average(values) > 0 for values in found.values() if values))
+    )
+
+
+def check_upload(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the rate of an upload in one case over that in another."""
+    flow = limits["flow"]
+    values = compare(
+        take(points, flow, case=limits["one"]), take(points, flow, case=limits["other"])
+    )
+    virtual = compare(take(points, flow, case="virtual"), take(points, flow, case=limits["other"]))
+    why = "what waits for a grant counts as a queue of the low-latency flow (low-latency/prague-on-cable)"
+    if virtual:
+        why += f": with the virtual queue, which does not count it, {average(virtual):.2f}"
+    return hold({CASES[limits["one"]]: values}, limits["low"], why=why)
+
+
+def check_mixed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the share of the rate that CUBIC has in a home with Prague, in per cent."""
+    rates = take(points, "cubic_mixed", case=limits["case"])
+    found = {CASES[limits["case"]]: [100 * rate / MIXED / RATE for rate in rates]}
+    return hold(found, 100 * limits["low"], digits=1, unit=" %")
+
+
+def draw_game(points: pl.DataFrame) -> list[Panel]:
+    """Draw the game's wait in each case and kind of home, a panel for each direction."""
+    names = list(KINDS.values())
+    panels = []
+    for way, title in (("up", "upstream"), ("down", "downstream")):
+        columns = [f"game_{way}_{kind}" for kind in KINDS]
+        means = points.group_by("case", maintain_order=True).agg(pl.col(*columns).mean())
+        long = means.unpivot(columns, index="case", variable_name="kind").with_columns(
+            case=pl.col("case").replace_strict(CASES),
+            kind=pl.col("kind").str.strip_prefix(f"game_{way}_").replace_strict(KINDS),
+            wait=pl.col("value") / 1e6 - PATH,
+        )
+        chart = draw_dots(long, vl.X("wait:Q", title="99th percentile (ms)"), "kind", names)
+        panels.append(Panel(title, chart))
+    return panels
+
+
+def draw_price(points: pl.DataFrame) -> list[Panel]:
+    """Draw load times and rates over those without low latency."""
+    columns = list(PRICES.values())
+    means = points.group_by("case", maintain_order=True).agg(pl.col(*columns).mean())
+    base = means.filter(case="off")
+    rows = [
+        {"case": CASES[row["case"]], "what": what, "ratio": row[column] / base[column][0]}
+        for row in means.iter_rows(named=True)
+        if row["case"] not in ("idle", "off")
+        for what, column in PRICES.items()
+    ]
+    x = vl.X("ratio:Q", title="over low latency off")
+    panels = []
+    for kind, title in (("page", "load time of pages"), ("", "rate of uploads")):
+        own = [name for name, column in PRICES.items() if column.startswith("page") == bool(kind)]
+        table = pl.DataFrame([row for row in rows if row["what"] in own])
+        rule = make_chart(pl.DataFrame({"ratio": [1.0]})).mark_rule().encode(x=x)
+        panels.append(Panel(title, vl.layer(rule, draw_dots(table, x, "what", own))))
+    return panels
+
+
+def draw_dots(table: pl.DataFrame, x: vl.X, series: str, names: list[str]) -> vl.Chart:
+    """Draw a dot for each case, coloured and shaped by series."""
+    return (
+        make_chart(table)
+        .mark_point(filled=True, size=80)
+        .encode(
+            x=x,
+            y=vl.Y("case:N", title=None, sort=list(CASES.values()), axis=vl.Axis(labelLimit=280)),
+            color=vl.Color(
+                f"{series}:N",
+                title=None,
+                scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)])),
+            ),
+            shape=vl.Shape(f"{series}:N", title=None, scale=vl.Scale(domain=names)),
+        )
+    )
