@@ -176,7 +176,7 @@ fn scheduling_types_have_their_parameters() {
             "{scheduling}: {notes:?}"
         );
         let flow = flow(&file, 24, 3).clone();
-        let numbers = (15..=22).chain([44, 45]);
+        let numbers = (15..=22).chain([44, 45, 46, 49]);
         let found = numbers.filter_map(|tlv| Some((tlv, number(&flow, &[tlv])?)));
         found.collect::<Vec<_>>()
     };

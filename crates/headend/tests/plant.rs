@@ -909,16 +909,16 @@ fn polls_and_proactive_grants_are_admitted_by_the_minislots_they_take() {
         found.contains("admission refused: 1000 service flows"),
         "{found}"
     );
-    // 200 times 100 kb/s are 20 Mb/s. But each grant, 2 B with headers, takes a minislot of 48 B.
+    // 300 times 100 kb/s are 30 Mb/s. But each grant, 2 B with headers, takes a minislot of 48 B.
     let small = homes
         .replace(
             "rtps.interval = \"100 us\"",
             "pgs = { rate = \"100 kbit/s\", interval = \"135 us\" }",
         )
-        .replace("count = 1000", "count = 200");
+        .replace("count = 1000", "count = 300");
     let found = parse(&small).map(|_| ()).expect_err("overheads count");
     assert!(
-        found.contains("admission refused: 200 service flows"),
+        found.contains("admission refused: 300 service flows"),
         "{found}"
     );
 }

@@ -62,11 +62,16 @@ impl Weight {
         let low = wanted.low.max(guaranteed);
         let all = available.min(wanted.classic + low).max(guaranteed);
         let weighted = all * u64::from(self.weight) + self.kept;
-        let part = (weighted / 256).max(guaranteed).min(all);
+        let share = weighted / 256;
+        let part = share.max(guaranteed).min(all);
         match (wanted.classic > all - part, low > part) {
             (true, true) => {
                 // A guaranteed part beyond the weight is not made up for.
-                self.kept = if part > guaranteed { weighted % 256 } else { 0 };
+                self.kept = if share >= guaranteed {
+                    weighted % 256
+                } else {
+                    0
+                };
                 Pair {
                     classic: all - part,
                     low: part,
@@ -352,6 +357,17 @@ mod tests {
         assert_eq!(split(100, 5000, 5000, 95), (95, 5));
         assert_eq!(split(100, 5000, 5000, 20), (89, 11));
         assert_eq!(split(10, 5000, 0, 20), (20, 0));
+    }
+
+    #[test]
+    fn a_part_of_less_than_one_unit_is_not_lost() {
+        let mut weight = Weight::new(5);
+        let wanted = Pair {
+            classic: 1000,
+            low: 1000,
+        };
+        let sum: u64 = (0..256).map(|_| weight.split(3, wanted, 0).low).sum();
+        assert_eq!(sum, 3 * 5);
     }
 
     #[test]

@@ -17,7 +17,11 @@ pub struct Aggregate {
     pub low: usize,
     /// The limits of both flows together.
     pub shaper: Shaper,
+    /// Divides minislots.
     weight: Weight,
+    /// Divides bytes, up to the latest MAP and with the current one. At a low rate a MAP has so few
+    /// that the remainder of a division matters here too.
+    weight_of_bytes: [Weight; 2],
     /// Minislots of the low-latency flow's proactive grants in the current MAP.
     pub guaranteed: u64,
     /// Minislots that the flows want of the part that is shared now.
@@ -36,6 +40,7 @@ impl Aggregate {
             low: setup.low,
             shaper: Shaper::new(setup.limits, token_interval),
             weight: Weight::new(setup.weight),
+            weight_of_bytes: [Weight::new(setup.weight); 2],
             guaranteed: 0,
             wanted: Pair::default(),
             is_asked: false,
@@ -44,16 +49,23 @@ impl Aggregate {
     }
 
     /// Divides the requested bytes that a MAP from the first to the second of `times` may grant.
-    pub fn allowed(&self, requested: Pair, times: [Instant; 2], timing: &UpstreamTiming) -> Pair {
+    ///
+    /// It may be called more than once for a MAP. The last call counts.
+    pub fn allowed(
+        &mut self,
+        requested: Pair,
+        times: [Instant; 2],
+        timing: &UpstreamTiming,
+    ) -> Pair {
         let guaranteed = timing.room(self.guaranteed);
         let wanted = Pair {
             low: requested.low + guaranteed,
             ..requested
         };
         let most = self.shaper.allowed(wanted.sum(), true, times);
-        // Of bytes, the remainder of the division does not matter.
-        let mut weight = self.weight;
+        let mut weight = self.weight_of_bytes[0];
         let given = weight.split(most, wanted, guaranteed);
+        self.weight_of_bytes[1] = weight;
         Pair {
             low: given.low - guaranteed,
             ..given
@@ -92,6 +104,7 @@ impl Aggregate {
 
     /// The MAP is made: takes the tokens of what it grants.
     pub fn spend(&mut self, times: [Instant; 2]) {
+        self.weight_of_bytes[0] = self.weight_of_bytes[1];
         let granted = std::mem::take(&mut self.granted);
         if granted > 0 {
             self.shaper.spend(granted, times);
