@@ -28,7 +28,8 @@ pub struct Config {
 }
 
 /// Distributions of the client's and the server's packets, by side. The model gives mean and
-/// variance of each size in bytes, and intervals of 33 ms "± 3" and "± 5", read here as uniform
+/// variance of each UDP payload in bytes (82 and 404 B; with headers, frames of 128 and 450 B), and
+/// intervals of 33 ms "± 3" and "± 5", read here as uniform
 /// distributions.
 const HALVES: [Half; 2] = [
     Half {
@@ -37,7 +38,7 @@ const HALVES: [Half; 2] = [
             high: 0.036,
         },
         size: Distribution::Normal {
-            mean: 82.0,
+            mean: 110.0,
             deviation: 20.0,
         },
     },
@@ -47,7 +48,7 @@ const HALVES: [Half; 2] = [
             high: 0.038,
         },
         size: Distribution::Normal {
-            mean: 404.0,
+            mean: 432.0,
             deviation: 120.0,
         },
     },
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn both_sides_have_their_published_distributions() {
         let sent = watch(&mut LldGame::new(&Config::default(), Direction::Both), 1800);
-        let published = [(82.0, 20.0, 0.003), (404.0, 120.0, 0.005)];
+        let published = [(110.0, 20.0, 0.003), (432.0, 120.0, 0.005)];
         for (own, (mean, deviation, jitter)) in sent.iter().zip(published) {
             assert_near(own.rate(), 1.0 / 0.033, 0.05);
             let (gap, spread) = moments(&own.gaps);
