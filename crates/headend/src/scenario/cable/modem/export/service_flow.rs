@@ -276,7 +276,7 @@ fn scheduling(one: &Referred<'_>, written: Written<'_>, notes: &mut Notes) -> Ve
                     tlvs.push(Tlv::new(NO_ACTIVITY_DETECTION, [1]));
                 }
                 if activity_timeout.is_some() {
-                    notes.is_unsaid(&format!("{path}.pgs.activity_timeout"));
+                    notes.is_unsaid(format!("{path}.pgs.activity_timeout"));
                 }
             }
         }

@@ -122,7 +122,7 @@ pub(super) fn join(
                 aggregate.obstacle = Some(obstacle);
                 read.aggregates.push(aggregate);
             }
-            Ok(found) => join_one(read, aggregate, found),
+            Ok(found) => join_one(read, aggregate, &found),
         }
     }
     Ok(())
@@ -158,36 +158,33 @@ fn find_flows(
     };
     let primary = find(&|_| true).first().copied();
     let mut members = find(&names_it);
-    let low = match &low_latency.flow {
-        Some((wanted, place)) => {
-            let Some(&low) = find(&|flow| flow.reference == Some(*wanted)).first() else {
-                return Err(format!(
-                    "no active {way} service flow (TLV {type_of_flow}) has the reference {wanted} ({place})"
-                ));
-            };
-            if !names_it(&flows[low])
-                && let Some((other, place)) = &flows[low].aggregate
-            {
-                return Err(format!(
-                    "its low-latency service flow names aggregate {other} ({place})"
-                ));
-            }
-            Some(low)
+    let low = if let Some((wanted, place)) = &low_latency.flow {
+        let Some(&low) = find(&|flow| flow.reference == Some(*wanted)).first() else {
+            return Err(format!(
+                "no active {way} service flow (TLV {type_of_flow}) has the reference {wanted} ({place})"
+            ));
+        };
+        if !names_it(&flows[low])
+            && let Some((other, place)) = &flows[low].aggregate
+        {
+            return Err(format!(
+                "its low-latency service flow names aggregate {other} ({place})"
+            ));
         }
-        None => {
-            let further: Vec<usize> = (members.iter().copied())
-                .filter(|&place| Some(place) != primary)
-                .collect();
-            match further.as_slice() {
-                [low] => Some(*low),
-                [] if low_latency.low_class.is_some() => None,
-                [] => return Err("no service flow is its low-latency one".to_owned()),
-                [first, second, ..] => {
-                    return Err(format!(
-                        "it names no low-latency service flow (sub-TLV 42.1), which {} and {} both may be",
-                        flows[*first].place, flows[*second].place
-                    ));
-                }
+        Some(low)
+    } else {
+        let further: Vec<usize> = (members.iter().copied())
+            .filter(|&place| Some(place) != primary)
+            .collect();
+        match further.as_slice() {
+            [low] => Some(*low),
+            [] if low_latency.low_class.is_some() => None,
+            [] => return Err("no service flow is its low-latency one".to_owned()),
+            [first, second, ..] => {
+                return Err(format!(
+                    "it names no low-latency service flow (sub-TLV 42.1), which {} and {} both may be",
+                    flows[*first].place, flows[*second].place
+                ));
             }
         }
     };
@@ -232,7 +229,7 @@ fn find_flows(
 }
 
 /// Moves an aggregate and its low-latency service flow into its classic service flow.
-fn join_one(read: &mut ModemFile, aggregate: Aggregate, found: Found) {
+fn join_one(read: &mut ModemFile, aggregate: Aggregate, found: &Found) {
     let direction = aggregate.direction;
     let low_latency = (aggregate.low_latency.as_ref()).expect("the caller has seen it");
     let of_class = |class: &Option<(String, TlvPlace)>| {
