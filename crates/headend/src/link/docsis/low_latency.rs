@@ -5,7 +5,7 @@
 //! those of the classic flow in one with the coupled DOCSIS-PIE. The two flows share the rate of the
 //! aggregate. While both have packets, the low-latency flow gets `weight`/256 of it.
 //!
-//! Source: CM-SP-MULPIv3.1, Annexes M and O; docs/models/low_latency.md lists the rules and where
+//! Source: CM-SP-MULPIv3.1, Annexes M and O; `docs/models/low_latency.md` lists the rules and where
 //! each is from.
 
 use super::setup::Aggregate;
@@ -136,14 +136,14 @@ impl Measured {
 pub struct Rates {
     /// AMSR.
     pub aggregate: Rate,
-    /// Of the classic flow (MSR_C).
+    /// Of the classic flow (`MSR_C`).
     pub classic: Rate,
-    /// Of the low-latency flow (MSR_L).
+    /// Of the low-latency flow (`MSR_L`).
     pub low: Rate,
 }
 
 impl Rates {
-    /// The rate by which the low-latency queue estimates its delay (MAX_RATE of Annex N): the
+    /// The rate by which the low-latency queue estimates its delay (`MAX_RATE` of Annex N): the
     /// smaller limit. Zero: there is none.
     pub fn of_low(self) -> Rate {
         match (self.aggregate, self.low) {

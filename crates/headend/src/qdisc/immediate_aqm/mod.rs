@@ -15,7 +15,7 @@
 //! 4. The packet is enqueued, unless the queue is at its limit.
 //!
 //! The steps and their order are those of MULPI as the open simulator of CableLabs implements it
-//! (docs/models/immediate_aqm.md). Choices where the text is silent:
+//! (`docs/models/immediate_aqm.md`). Choices where the text is silent:
 //!
 //! - The sum that decides marks is that of all flows, and grows with each packet that arrives. Only
 //!   packets of L4S senders (ECT(1), or already CE) carry a mark; no other packet is dropped in
@@ -96,10 +96,11 @@ pub enum Estimator {
 /// Parameters of queue protection (MULPI Annex P, RFC 9957).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protection {
-    /// Delay above which flows are judged (CRITICALqL). `None` and zero: the upper end of the ramp.
+    /// Delay above which flows are judged (`CRITICALqL`). `None` and zero: the upper end of the
+    /// ramp.
     pub latency_threshold: Option<Duration>,
     /// Queuing score above which a flow's packets go to the classic queue while the delay is just
-    /// above its threshold (CRITICALqLSCORE).
+    /// above its threshold (`CRITICALqLSCORE`).
     pub score_threshold: Duration,
     /// Scores decay at 2 to this power bytes in 2^30 ns (`LG_AGING`).
     pub drain_exponent: u8,
@@ -317,7 +318,9 @@ impl QueueDiscipline for ImmediateAqm {
 impl ImmediateAqm {
     /// Takes over what the line says now, and carries out the updates that are due.
     fn catch_up(&mut self, line: &LineView<'_>, now: Instant) {
-        let rate = line.shaper.map_or(line.rate, |shaper| shaper.sustained());
+        let rate = line
+            .shaper
+            .map_or(line.rate, crate::queue::Shaper::sustained);
         if rate != self.ramp.rate {
             let Config {
                 maximum_threshold,

@@ -109,7 +109,7 @@ impl QueueProtection {
         delay > threshold && product(delay, score) > product(threshold, self.config.score_threshold)
     }
 
-    /// The delay above which flows are judged (CRITICALqL).
+    /// The delay above which flows are judged (`CRITICALqL`).
     fn latency_threshold(&self, maximum: Duration) -> Duration {
         let configured = self.config.latency_threshold;
         // Zero stands for the default in configuration files.

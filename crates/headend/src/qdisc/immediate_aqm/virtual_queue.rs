@@ -59,7 +59,7 @@ impl VirtualQueue {
     /// Adds a packet that takes `span` at the rate of the line; returns the delay with it.
     pub(super) fn add(&mut self, span: Duration, now: Instant) -> Duration {
         self.drain(now);
-        self.delay = self.delay + span;
+        self.delay += span;
         self.delay
     }
 
