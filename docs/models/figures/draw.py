@@ -1,4 +1,4 @@
-"""Draw the validation figure of every queue with a page in docs/models: ``make figures``."""
+"""Draw the figures of docs/models, of each queue with a page and of low latency: ``make figures``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,19 @@ SETTINGS = {"strict_priority": {"flow.call.dscp": 46}}
 WIDTH, HEIGHT = 600, 100
 
 #: Places in the palette.
-COLOURS = {"uploads": 0, "the call": 1, "flood": 3, "drop probability": 2}
+COLOURS = {
+    "uploads": 0,
+    "upload": 0,
+    "classic queue": 0,
+    "the call": 1,
+    "low-latency queue": 1,
+    "flood": 3,
+    "drop probability": 2,
+    "mark probability": 2,
+}
+
+#: The two queues of an aggregate in the scenario of low latency.
+PAIR = {"classic queue": "cable.up", "low-latency queue": "cable.up_low_latency"}
 
 
 def list_queues() -> list[str]:
@@ -73,6 +85,30 @@ def draw(result: Result, queue: str) -> vl.Chart:
     return vl.vconcat(*charts, spacing=14, title=title).resolve_scale(color="independent")
 
 
+def draw_low_latency(result: Result) -> vl.Chart:
+    """Draw delay in both queues, throughput and probability of a mark over time."""
+    queues = {
+        name: result.queue_series.filter(pl.col("queue") == queue) for name, queue in PAIR.items()
+    }
+    delays = pl.concat(
+        [_take(rows, name, pl.col("delay_mean_ns") / 1e6) for name, rows in queues.items()]
+    )
+    rates = pl.concat(
+        [
+            _take(_join(result, name), name, pl.col("throughput_bps") / 1e6)
+            for name in ("upload", "flood")
+        ]
+    )
+    marks = _take(queues["low-latency queue"], "mark probability", pl.col("drop_probability"))
+    charts = (
+        _draw_lines(delays, "queue delay (ms)", is_log=True),
+        _draw_lines(rates, "rate (Mbit/s)"),
+        _draw_lines(marks, "mark probability"),
+    )
+    title = "An upload and a game on 50 Mbit/s, a flood with ECT(1) from 10 to 20 s"
+    return vl.vconcat(*charts, spacing=14, title=title).resolve_scale(color="independent")
+
+
 def _join(result: Result, name: str) -> pl.DataFrame:
     """Take the uploads, the call or the flood as one: what they carry together, and the mean of their flows' mean delays."""
     stem = name.removeprefix("the ").removesuffix("s")
@@ -91,7 +127,7 @@ def _take(rows: pl.DataFrame, series: str, value: pl.Expr) -> pl.DataFrame:
     )
 
 
-def _draw_lines(rows: pl.DataFrame, title: str) -> vl.Chart:
+def _draw_lines(rows: pl.DataFrame, title: str, *, is_log: bool = False) -> vl.Chart:
     names = rows["series"].unique(maintain_order=True).to_list()
     tones = [PALETTE[COLOURS[name]] for name in names]
     legend = vl.Legend(title=None, orient="right", direction="vertical")
@@ -100,7 +136,12 @@ def _draw_lines(rows: pl.DataFrame, title: str) -> vl.Chart:
         .mark_line(strokeWidth=1.3)
         .encode(
             x=vl.X("time_s:Q", title="simulated time (s)", axis=vl.Axis(grid=False, tickCount=8)),
-            y=vl.Y("value:Q", title=title, axis=vl.Axis(tickCount=4)),
+            y=vl.Y(
+                "value:Q",
+                title=title,
+                axis=vl.Axis(tickCount=4),
+                scale=vl.Scale(type="log" if is_log else "linear"),
+            ),
             color=vl.Color("series:N", scale=vl.Scale(domain=names, range=tones), legend=legend),
         )
         .properties(width=WIDTH, height=HEIGHT)
@@ -108,13 +149,18 @@ def _draw_lines(rows: pl.DataFrame, title: str) -> vl.Chart:
 
 
 def main() -> None:
-    """Write a figure for each queue."""
+    """Write a figure for each queue, and that of low latency."""
     for queue in list_queues():
         result = headend.run(HERE / "line.toml", set={"queue": queue, **SETTINGS.get(queue, {})})
-        specification = draw(result, queue).to_dict()
-        specification["config"] = {**configure(), "background": "white"}
-        path = HERE / f"{queue}.svg"
-        path.write_text(vl_convert.vegalite_to_svg(specification) + "\n", encoding="utf-8")
+        _write(draw(result, queue), queue)
+    _write(draw_low_latency(headend.run(HERE / "low_latency.toml")), "low_latency")
+
+
+def _write(chart: vl.Chart, name: str) -> None:
+    specification = chart.to_dict()
+    specification["config"] = {**configure(), "background": "white"}
+    path = HERE / f"{name}.svg"
+    path.write_text(vl_convert.vegalite_to_svg(specification) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

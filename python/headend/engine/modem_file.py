@@ -21,7 +21,7 @@ SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
     (
         "Aggregates and low latency",
         "Service flows that share a rate, and the coupling of a low-latency service flow with a classic one. A simulation"
-        " runs the service flows and leaves the aggregates out.",
+        " runs an aggregate of a classic and a low-latency service flow, and leaves other aggregates out.",
         frozenset({70, 71, 88, 91, 92, 93, 94}),
     ),
     (
