@@ -176,6 +176,21 @@ def test_a_flow_has_one_colour_in_all_figures_of_a_report(crowded: Result) -> No
     assert slots["page"] == slots["page ↓"]
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_flow_with_both_directions_in_one_run_only_has_one_colour(
+    crowded: Result, is_first: bool
+) -> None:
+    flows = crowded.flows
+    one_way = flows.filter((pl.col("flow") != "call") | (pl.col("direction") != "down"))
+    assert one_way.height == flows.height - 1
+    other = Result({**crowded.tables, "flows": one_way}, crowded.manifest, "other")
+    found = [other, crowded] if is_first else [crowded, other]
+    slots = order_flows(found).slots
+    assert slots["call"] == slots["call ↑"] != slots["call ↓"]
+    figures = {figure.name for figure in draw_figures(found)}
+    assert {"delay", "rates"} <= figures
+
+
 def test_panels_side_by_side_keep_what_harms(crowded: Result) -> None:
     other = Result(crowded.tables, crowded.manifest, "other")
     figures = {figure.name: figure for figure in draw_figures([crowded, other])}

@@ -92,11 +92,27 @@ def _place_flows(results: Sequence[Record], ranks: Mapping[str, int]) -> dict[st
     Where the colours do not suffice, those have one of their own that are drawn where not all are.
     """
     groups = find_flow_groups(results)
-    keys = list(name_flow_keys(results[0], groups).items())
+    keys = _list_keys(results, groups)
     names = list(dict.fromkeys(key for _, key in keys))
     best = sorted(names, key=lambda name: ranks[name])[: len(PALETTE)]
     names.sort(key=lambda name: name not in best)
     return _spread({name: number for number, name in enumerate(names)}, ranks, keys, groups)
+
+
+def _list_keys(
+    results: Sequence[Record], groups: Mapping[str, Group]
+) -> list[tuple[tuple[str, str], str]]:
+    """List the directions with the names that the results give them, those of the first result first.
+
+    A flow may carry data in both directions in one result and in one direction in another. Its name without an arrow is
+    then left out: it takes the colour of the flow's first direction.
+    """
+    named = [name_flow_keys(result, groups) for result in results]
+    keys = list(dict.fromkeys(item for own in named for item in own.items()))
+    labels = [label_member(flow, groups) for (flow, _), _ in keys]
+    arrowed = {label for (_, key), label in zip(keys, labels, strict=True) if key != label}
+    # Of a group, some members may have both directions and others one: one figure then has all these names.
+    return [(way, key) for way, key in keys if way[0] in groups or key not in arrowed]
 
 
 def _rank_flows(results: Sequence[Record]) -> dict[str, int]:
@@ -105,35 +121,32 @@ def _rank_flows(results: Sequence[Record]) -> dict[str, int]:
     Those that load the line most and those that answer to a person take turns; after them come the ways of requests, and probes last.
     """
     groups = find_flow_groups(results)
-    keys: dict[tuple[str, str], str] = {}
+    keys = _list_keys(results, groups)
     sent: dict[str, int] = {}
     # What those see that watch the others is drawn in figures of their own.
     watching = list_applications("probe")
     probes: dict[str, bool] = {}
     for result in results:
         own = name_flow_keys(result, groups)
-        keys |= own
         columns = ["flow", "direction", "bytes_sent", "application"]
         for flow, way, size, application in result.flows.select(columns).iter_rows():
             if key := own.get((flow, way)):
                 sent[key] = sent.get(key, 0) + size
                 probes[key] = application in watching
     most: dict[str, int] = {}
-    for (flow, _), key in keys.items():
+    for (flow, _), key in keys:
         label = label_member(flow, groups)
         most[label] = max(most.get(label, 0), sent[key])
     asking = {
-        key
-        for (flow, _), key in keys.items()
-        if sent[key] < REQUESTS * most[label_member(flow, groups)]
+        key for (flow, _), key in keys if sent[key] < REQUESTS * most[label_member(flow, groups)]
     }
-    names = list(dict.fromkeys(keys.values()))
+    names = list(dict.fromkeys(key for _, key in keys))
     first = [key for key in names if not probes[key] and key not in asking]
     heaviest = sorted(first, key=lambda key: -sent[key])
     in_turns = [key for pair in zip(heaviest, first, strict=True) for key in pair]
     others = sorted(set(names) - set(first), key=lambda key: (probes[key], names.index(key)))
     ranks = {key: rank for rank, key in enumerate(dict.fromkeys([*in_turns, *others]))}
-    return _spread(ranks, ranks, list(keys.items()), groups)
+    return _spread(ranks, ranks, keys, groups)
 
 
 def _spread(
