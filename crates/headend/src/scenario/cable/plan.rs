@@ -156,11 +156,14 @@ fn write_primary_queues(line: &mut Docsis) {
             ]
         });
         let (up, down) = (&mut modem.upstream, &mut modem.downstream);
-        write_queue(&up.low_latency, &mut up.queue, further_out[0], || {
-            modem_queue(preset)
-        });
         write_queue(
-            &down.low_latency,
+            up.low_latency.as_ref(),
+            &mut up.queue,
+            further_out[0],
+            || modem_queue(preset),
+        );
+        write_queue(
+            down.low_latency.as_ref(),
             &mut down.queue,
             further_out[1],
             Queue::default,
@@ -168,21 +171,26 @@ fn write_primary_queues(line: &mut Docsis) {
     }
     for class in line.service_class.values_mut() {
         let (up, down) = (&mut class.upstream, &mut class.downstream);
-        write_queue(&up.low_latency, &mut up.queue, of_line[0], || {
+        write_queue(up.low_latency.as_ref(), &mut up.queue, of_line[0], || {
             modem_queue(preset)
         });
         write_queue(
-            &down.low_latency,
+            down.low_latency.as_ref(),
             &mut down.queue,
             of_line[1],
             Queue::default,
         );
     }
     let (up, down) = (&mut line.upstream, &mut line.downstream);
-    write_queue(&up.low_latency, &mut up.queue, false, || {
+    write_queue(up.low_latency.as_ref(), &mut up.queue, false, || {
         modem_queue(preset)
     });
-    write_queue(&down.low_latency, &mut down.queue, false, Queue::default);
+    write_queue(
+        down.low_latency.as_ref(),
+        &mut down.queue,
+        false,
+        Queue::default,
+    );
     (up.queue).get_or_insert_with(|| modem_queue(preset));
     down.queue.get_or_insert_default();
 }
@@ -190,7 +198,7 @@ fn write_primary_queues(line: &mut Docsis) {
 /// Writes out the queue of a table that says something of low latency, unless a queue is written
 /// there or further out. `plain` is the queue without low latency.
 fn write_queue(
-    low_latency: &Option<LowLatency>,
+    low_latency: Option<&LowLatency>,
     queue: &mut Option<Queue>,
     is_written_further_out: bool,
     plain: impl Fn() -> Queue,

@@ -155,7 +155,7 @@ pub struct ProtectionTable {
     /// enough. Default: `"4 ms"`; `"2 ms"` in the preset `"2019"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_threshold: Option<Duration>,
-    /// Exponent of the rate at which scores decay (LG_AGING, TLV 42.10), 1 to 30: 19 is a rate of
+    /// Exponent of the rate at which scores decay (`LG_AGING`, TLV 42.10), 1 to 30: 19 is a rate of
     /// marked bytes of 3.9 Mbit/s, and each step more doubles it. Default: 19; 17 in the preset
     /// `"2019"`.
     #[serde(skip_serializing_if = "Option::is_none")]
