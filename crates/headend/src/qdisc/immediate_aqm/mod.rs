@@ -362,8 +362,11 @@ impl ImmediateAqm {
                 // Even the largest frame then fits.
                 let room = limit - ramp::LARGEST_FRAME;
                 match &self.virtual_queue {
-                    Some(queue) => queue.delay() >= self.ramp.delay(room),
-                    None => waiting.bytes >= room,
+                    // Without a rate, a virtual queue has no length.
+                    Some(queue) if self.ramp.rate > Rate(0) => {
+                        queue.delay() >= self.ramp.delay(room)
+                    }
+                    _ => waiting.bytes >= room,
                 }
             }
             other => !other.admits(waiting, 0),

@@ -352,14 +352,20 @@ fn a_packet_that_is_discarded_uses_up_a_signal() {
 
 #[test]
 fn without_a_limit_of_the_rate_nothing_is_marked_or_redirected() {
-    let mut scene = Scene::new(&protected(), Rate(0));
-    let flow = scene.bench.flow(0);
-    let outcomes = scene.arrive_full(flow, 100, Ecn::Ect1);
-    // The limit is that of a slow line.
-    assert_eq!(outcomes[..26], [Outcome::Enqueued; 26]);
-    assert_eq!(outcomes[26..], [Outcome::Discarded; 74]);
-    assert_eq!(scene.delay(), 0);
-    assert!(scene.drain_marks().is_empty());
+    for estimator in [Estimator::Backlog, Estimator::VirtualQueue] {
+        let config = Config {
+            estimator,
+            ..protected()
+        };
+        let mut scene = Scene::new(&config, Rate(0));
+        let flow = scene.bench.flow(0);
+        let outcomes = scene.arrive_full(flow, 100, Ecn::Ect1);
+        // The limit is that of a slow line.
+        assert_eq!(outcomes[..26], [Outcome::Enqueued; 26]);
+        assert_eq!(outcomes[26..], [Outcome::Discarded; 74]);
+        assert_eq!(scene.delay(), 0);
+        assert!(scene.drain_marks().is_empty());
+    }
 }
 
 #[test]
