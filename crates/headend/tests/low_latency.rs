@@ -219,6 +219,19 @@ fn what_makes_no_sense_is_refused_with_its_path_and_what_is_expected() {
         let error = refused(&[(UP, value)]);
         assert!(error.contains(expected), "{value}: {error}");
     }
+    let whole = [
+        ("link.cable.docsis.plant.mac.continuous", "false"),
+        ("link.cable.docsis.plant.mac.fragmentation", "false"),
+    ];
+    let error = refused(&whole);
+    assert!(
+        error.contains("link.cable.docsis.plant: the two"),
+        "{error}"
+    );
+    assert!(
+        error.contains("expected continuous concatenation"),
+        "{error}"
+    );
     let request_policy = format!("{DOWN}.request_policy.no_piggyback");
     let error = refused(&[(&request_policy, "true")]);
     assert!(error.contains("for the upstream"), "{error}");

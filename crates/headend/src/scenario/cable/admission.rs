@@ -53,7 +53,8 @@ fn flows<'a>(
     modems.profiles.iter().zip(members).flat_map(of_profile)
 }
 
-/// Refuses bursts that must not be fragmented and do not fit into a MAP's interval.
+/// Refuses bursts that must not be fragmented and do not fit into a MAP's interval, or are of a
+/// service flow of an aggregate.
 fn check_whole(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(), ScenarioError> {
     let Line { plant, timing, .. } = line;
     let most = timing.minislots_per_channel() * timing.longest_map;
@@ -76,6 +77,13 @@ fn check_whole(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(), S
         } else {
             format!("{}.plant", line.path)
         };
+        if let Some(member) = &flow.aggregate {
+            let why = format!(
+                "the two service flows of {} share what a MAP grants, and so their bursts must be fragmented: expected continuous concatenation and fragmentation, or fragmentation",
+                member.aggregate.path
+            );
+            return Err(ScenarioError::invalid(path, why));
+        }
         if minislots > most {
             let why = format!(
                 "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and a MAP has {most} to grant: expected a longer map_interval, a smaller burst or a faster channel"
