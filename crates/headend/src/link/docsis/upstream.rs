@@ -293,6 +293,7 @@ impl Upstream {
         cx: &mut Context<'_>,
     ) {
         self.rest.note_change(flow);
+        self.look_at_other(flow, cx.now);
         self.flows[flow].replace_queue(discipline, cx);
         self.looks_at_grants[flow] = self.flows[flow].looks_at_grants();
         debug_assert!(!self.flows[flow].must_request(), "a move brings no bytes");
