@@ -176,7 +176,7 @@ fn what_makes_no_sense_is_refused_with_its_path_and_what_is_expected() {
             "30 Mbit/s",
             "at most the rate of the aggregate",
         ),
-        ("limit", "1999 B", "room for one frame at least (2000 B)"),
+        ("limit", "2000 B", "more than the largest frame, 2000 B"),
         ("limit", "0.7 ms", "1750 B at 20 Mbit/s"),
         ("limit", "40 packets", "a size or a time"),
         ("maximum_threshold", "0 ms", "above zero"),

@@ -29,6 +29,7 @@ mod virtual_queue;
 
 use self::protection::{Arrival, QueueProtection};
 use self::ramp::Ramp;
+pub(crate) use self::ramp::{HIGHEST, LARGEST_FRAME};
 use self::virtual_queue::VirtualQueue;
 use super::hash::five_tuple;
 use super::recurrence::Recurrence;
@@ -37,7 +38,7 @@ use crate::collection::Deque;
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::{Ecn, Packet};
-use crate::queue::{Backlog, BacklogLimit, Depth, Limited, LineView};
+use crate::queue::{Backlog, BacklogLimit, Depth, Limited, LineView, Shaper};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -120,13 +121,13 @@ impl Default for Config {
 }
 
 /// The smallest default limit, in bytes: 20 frames of the largest size.
-const LEAST_LIMIT: u64 = 20 * ramp::LARGEST_FRAME;
+const LEAST_LIMIT: u64 = 20 * LARGEST_FRAME;
 
 /// The smallest threshold: thresholds are coded in microseconds.
 const LEAST: Duration = Duration::from_micros(1);
 
 /// The highest exponent of the range (MULPI Annex N).
-const MOST_RANGE: u8 = 25;
+pub(crate) const MOST_RANGE: u8 = 25;
 
 impl Limited for Config {
     fn written_limit(&self) -> Option<Limit> {
@@ -144,9 +145,9 @@ impl Parameters for Config {
         self.check()?;
         let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
         if let BacklogLimit::Bytes(bytes) = limit
-            && bytes <= ramp::LARGEST_FRAME
+            && bytes <= LARGEST_FRAME
         {
-            let largest = ramp::LARGEST_FRAME;
+            let largest = LARGEST_FRAME;
             return Err(format!(
                 "limit must be larger than a frame of {largest} B, not {bytes} B"
             ));
@@ -156,6 +157,17 @@ impl Parameters for Config {
 }
 
 impl Config {
+    /// The two ends of the ramp at this rate, which may be higher than the configured ones (MINTH
+    /// and MAXTH).
+    pub(crate) fn thresholds(&self, rate: Rate) -> [Duration; 2] {
+        let ramp = self.ramp(rate);
+        [ramp.minimum, ramp.maximum]
+    }
+
+    fn ramp(&self, rate: Rate) -> Ramp {
+        Ramp::new(self.maximum_threshold, self.range_exponent, rate)
+    }
+
     /// Checks the parameters; the limit is checked when the queue is built.
     ///
     /// # Errors
@@ -196,10 +208,10 @@ impl Protection {
 
 /// Checks that a threshold can be coded: 16 bits of microseconds.
 fn check_threshold(name: &str, threshold: Duration) -> Result<(), String> {
-    if (LEAST..=ramp::HIGHEST).contains(&threshold) {
+    if (LEAST..=HIGHEST).contains(&threshold) {
         return Ok(());
     }
-    let highest = ramp::HIGHEST;
+    let highest = HIGHEST;
     Err(format!(
         "{name} must be from {LEAST} to {highest}, not {threshold}"
     ))
@@ -233,7 +245,7 @@ impl ImmediateAqm {
             // The limit is tested before a packet reaches the backlog.
             backlog: Backlog::new(BacklogLimit::Unlimited),
             limit,
-            ramp: Ramp::new(config.maximum_threshold, config.range_exponent, Rate(0)),
+            ramp: config.ramp(Rate(0)),
             virtual_queue: is_virtual.then(VirtualQueue::default),
             recurrence: Recurrence::default(),
             protection: config.protection.map(QueueProtection::new),
@@ -318,16 +330,9 @@ impl QueueDiscipline for ImmediateAqm {
 impl ImmediateAqm {
     /// Takes over what the line says now, and carries out the updates that are due.
     fn catch_up(&mut self, line: &LineView<'_>, now: Instant) {
-        let rate = line
-            .shaper
-            .map_or(line.rate, crate::queue::Shaper::sustained);
+        let rate = line.shaper.map_or(line.rate, Shaper::sustained);
         if rate != self.ramp.rate {
-            let Config {
-                maximum_threshold,
-                range_exponent,
-                ..
-            } = self.config;
-            self.ramp = Ramp::new(maximum_threshold, range_exponent, rate);
+            self.ramp = self.config.ramp(rate);
         }
         let coupling = line.coupling.unwrap_or_default();
         self.mac_header = coupling.mac_header;
@@ -339,13 +344,11 @@ impl ImmediateAqm {
 
     /// The delay of the queue with a packet of `bytes` that arrives now (`qdelay`).
     fn delay_with(&mut self, bytes: u64, now: Instant) -> Duration {
-        match &mut self.virtual_queue {
-            Some(queue) => queue.add(self.ramp.delay(bytes), now),
-            None => {
-                let size = bytes + self.mac_header;
-                self.ramp.delay(self.waiting_bytes() + size)
-            }
+        if let Some(queue) = &mut self.virtual_queue {
+            return queue.add(self.ramp.delay(bytes), now);
         }
+        self.ramp
+            .delay(self.waiting_bytes() + bytes + self.mac_header)
     }
 
     /// Bytes in the queue, with the MAC header of each packet.
@@ -360,7 +363,7 @@ impl ImmediateAqm {
         match self.limit {
             BacklogLimit::Bytes(limit) => {
                 // Even the largest frame then fits.
-                let room = limit - ramp::LARGEST_FRAME;
+                let room = limit - LARGEST_FRAME;
                 match &self.virtual_queue {
                     // Without a rate, a virtual queue has no length.
                     Some(queue) if self.ramp.rate > Rate(0) => {

@@ -70,10 +70,10 @@ fn floor(rate: Rate) -> Duration {
 }
 
 /// Bytes of the largest Ethernet frame on a cable line (`MAX_FRAME_SIZE`).
-pub(super) const LARGEST_FRAME: u64 = 2000;
+pub(crate) const LARGEST_FRAME: u64 = 2000;
 
 /// The highest threshold: 2^16 − 1 µs.
-pub(super) const HIGHEST: Duration = Duration::from_micros(65_535);
+pub(crate) const HIGHEST: Duration = Duration::from_micros(65_535);
 
 #[cfg(test)]
 mod tests {

@@ -75,7 +75,7 @@ fn of_aggregate(plan: &AggregatePlan, classic: &FlowPlan) -> Vec<Setting> {
     ];
     if let Some(protection) = protection {
         // Without a threshold of its own, queue protection has that of the ramp.
-        let threshold = (protection.latency_threshold).unwrap_or_else(|| plan.maximum_threshold());
+        let threshold = (protection.latency_threshold).unwrap_or_else(|| plan.thresholds()[1]);
         settings.extend([
             (QP_LATENCY_THRESHOLD, micros(threshold)),
             (
@@ -220,7 +220,7 @@ fn aqm(flow: &FlowPlan) -> Vec<Setting> {
     }
     settings.push((AQM_ALG_IN_USE, algorithm));
     if let (QueueConfig::ImmediateAqm(config), Some(member)) = (&flow.queue, &flow.aggregate) {
-        let maximum = member.aggregate.maximum_threshold();
+        let [_, maximum] = member.aggregate.thresholds();
         let exponent = u64::from(config.range_exponent);
         settings.push((IMMED_AQM_MAX_THRESHOLD, micros(maximum)));
         settings.push((IMMED_AQM_RANGE_EXPONENT, exponent));

@@ -2,7 +2,6 @@
 
 use super::plan::{AggregatePlan, Role};
 use crate::scenario::cable::modem::Modems;
-use crate::time::Duration;
 use crate::units::Rate;
 
 /// Warns of each aggregate once, however many modems have it.
@@ -36,15 +35,11 @@ fn unlimited(aggregate: &AggregatePlan) -> Option<String> {
 /// A ramp that is written lower than it can be at this rate.
 fn raised(aggregate: &AggregatePlan) -> Option<String> {
     let written = aggregate.written.maximum_threshold?;
-    let floor = aggregate.floor();
-    let range = Duration::from_nanos(1 << aggregate.queue.range_exponent);
-    if written.saturating_sub(range) >= floor || aggregate.written.aqm_disabled {
-        return None;
-    }
-    let maximum = floor + range;
-    (maximum > written).then(|| {
+    let [minimum, maximum] = aggregate.thresholds();
+    let is_raised = maximum > written && aggregate.max_rate() > Rate(0);
+    (is_raised && !aggregate.written.aqm_disabled).then(|| {
         format!(
-            "{}.maximum_threshold is {written}, and at {} marking begins no earlier than at {floor}, the time that two frames of 2000 B take: the ramp goes from {floor} to {maximum}",
+            "{}.maximum_threshold is {written}, and at {} marking begins no earlier than at {minimum}, the time that two frames of 2000 B take: the ramp goes from {minimum} to {maximum}",
             aggregate.path,
             aggregate.max_rate(),
         )

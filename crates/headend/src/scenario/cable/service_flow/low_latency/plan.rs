@@ -10,9 +10,9 @@ use crate::link::docsis::preset::Feature;
 use crate::link::docsis::qos::{Qos, Scheduling};
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
 use crate::named::OrTable;
-use crate::qdisc::immediate_aqm::{self, Protection};
+use crate::qdisc::immediate_aqm::{self, HIGHEST, LARGEST_FRAME, MOST_RANGE, Protection};
 use crate::qdisc::{AckAcceleration, QueueConfig};
-use crate::queue::BacklogLimit;
+use crate::queue::{BacklogLimit, Limited};
 use crate::rng::Rng;
 use crate::scenario::cable::classifier::{Classifier, RulePlan, TypeOfService, rule_plans};
 use crate::scenario::cable::service_flow::plan::{self, Channel, FlowPlan};
@@ -23,7 +23,7 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::rate::check_rate;
 use crate::scenario::span::Span;
 use crate::time::Duration;
-use crate::units::{ByteCount, Limit, MaximumRate, Rate};
+use crate::units::{Limit, MaximumRate, Rate};
 
 /// An aggregate of a classic and a low-latency service flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,13 +61,6 @@ pub(in crate::scenario) enum Role {
     LowLatency,
 }
 
-/// The frame by which sizes and thresholds are bounded (MULPI Annexes N and O).
-const FRAME: u64 = 2000;
-
-/// The most that is counted as a delay: the MIB has it in 16 bits of microseconds.
-const LONGEST: Duration = Duration::from_micros(65_535);
-
-const MOST_RANGE_EXPONENT: i64 = 25;
 const MOST_DRAIN_EXPONENT: i64 = 30;
 
 impl AggregatePlan {
@@ -76,7 +69,7 @@ impl AggregatePlan {
         f64::from(self.coupling_tenths) / 10.0
     }
 
-    /// The rate by which the low-latency queue estimates its delay (MAX_RATE). Zero: there is none.
+    /// The rate by which the low-latency queue estimates its delay (`MAX_RATE`). Zero: there is none.
     pub(super) fn max_rate(&self) -> Rate {
         let rate = |rate: Option<Rate>| rate.unwrap_or(Rate(0));
         let rates = Rates {
@@ -87,19 +80,9 @@ impl AggregatePlan {
         rates.of_low()
     }
 
-    /// The shortest minimum threshold at this rate (FLOOR of Annex N): the time that two frames of
-    /// 2000 B take.
-    pub(super) fn floor(&self) -> Duration {
-        let Rate(rate) = self.max_rate();
-        let nanos = (2 * 8 * FRAME * 1_000_000_000).checked_div(rate);
-        Duration::from_nanos(nanos.unwrap_or(0)).min(LONGEST)
-    }
-
-    /// The upper end of the ramp at this rate (MAXTH of Annex N).
-    pub(in crate::scenario::cable) fn maximum_threshold(&self) -> Duration {
-        let range = Duration::from_nanos(1 << self.queue.range_exponent);
-        let configured = self.queue.maximum_threshold.saturating_sub(range);
-        (configured.max(self.floor()) + range).min(LONGEST)
+    /// The two ends of the ramp at this rate (MINTH and MAXTH of Annex N).
+    pub(in crate::scenario::cable) fn thresholds(&self) -> [Duration; 2] {
+        self.queue.thresholds(self.max_rate())
     }
 
     /// The limits of the classic flow alone.
@@ -246,18 +229,17 @@ fn queue(path: &str, written: &LowLatencyTable) -> Result<immediate_aqm::Config,
     let maximum_threshold = written
         .maximum_threshold
         .unwrap_or(default.maximum_threshold);
-    if maximum_threshold == Duration::ZERO || maximum_threshold > LONGEST {
+    if maximum_threshold == Duration::ZERO || maximum_threshold > HIGHEST {
         let why =
-            format!("expected a delay above zero and up to {LONGEST}, found {maximum_threshold}");
+            format!("expected a delay above zero and up to {HIGHEST}, found {maximum_threshold}");
         let path = format!("{path}.maximum_threshold");
         return Err(ScenarioError::invalid(path, why));
     }
     let range_exponent = match written.range_exponent {
         None => default.range_exponent,
-        Some(exponent) if (0..=MOST_RANGE_EXPONENT).contains(&exponent) => exponent as u8,
+        Some(exponent) if (0..=i64::from(MOST_RANGE)).contains(&exponent) => exponent as u8,
         Some(exponent) => {
-            let why =
-                format!("expected an exponent from 0 to {MOST_RANGE_EXPONENT}, found {exponent}");
+            let why = format!("expected an exponent from 0 to {MOST_RANGE}, found {exponent}");
             return Err(ScenarioError::invalid(
                 format!("{path}.range_exponent"),
                 why,
@@ -297,8 +279,8 @@ fn protection(path: &str, written: &LowLatencyTable) -> Result<Option<Protection
         ("score_threshold", table.score_threshold),
     ];
     for (key, threshold) in thresholds {
-        if let Some(threshold) = threshold.filter(|one| *one == Duration::ZERO || *one > LONGEST) {
-            let why = format!("expected a time above zero and up to {LONGEST}, found {threshold}");
+        if let Some(threshold) = threshold.filter(|one| *one == Duration::ZERO || *one > HIGHEST) {
+            let why = format!("expected a time above zero and up to {HIGHEST}, found {threshold}");
             return Err(ScenarioError::invalid(format!("{path}.{key}"), why));
         }
     }
@@ -321,9 +303,6 @@ fn protection(path: &str, written: &LowLatencyTable) -> Result<Option<Protection
     }))
 }
 
-/// The smallest default size of a low-latency queue: 20 frames.
-const LEAST_DEFAULT: u64 = 20 * FRAME;
-
 /// The size of the low-latency queue: what is written, unless the CMTS drops it; else what the
 /// aggregate's rate carries in 10 ms, and at least 20 frames.
 fn limit(plan: &AggregatePlan, channel: Channel<'_>) -> Result<Limit, ScenarioError> {
@@ -336,13 +315,13 @@ fn limit(plan: &AggregatePlan, channel: Channel<'_>) -> Result<Limit, ScenarioEr
                 let why = format!("expected a size or a time, found \"{limit}\"");
                 return Err(ScenarioError::invalid(path, why));
             }
-            BacklogLimit::Bytes(bytes) if bytes < FRAME => {
+            BacklogLimit::Bytes(bytes) if bytes <= LARGEST_FRAME => {
                 let at_rate = match limit {
                     Limit::Time(_) => format!(" ({bytes} B at {at})"),
                     _ => String::new(),
                 };
                 let why = format!(
-                    "expected room for one frame at least ({FRAME} B), found \"{limit}\"{at_rate}"
+                    "expected more than the largest frame, {LARGEST_FRAME} B, found \"{limit}\"{at_rate}"
                 );
                 return Err(ScenarioError::invalid(path, why));
             }
@@ -350,10 +329,11 @@ fn limit(plan: &AggregatePlan, channel: Channel<'_>) -> Result<Limit, ScenarioEr
         }
     }
     let aggregate = plan.limits.sustained.unwrap_or(Rate(0));
-    let bytes = aggregate.bytes_in(Duration::from_millis(10));
-    let default = Limit::Bytes(ByteCount(bytes.max(LEAST_DEFAULT)));
-    let is_dropped = channel.default_buffer.is_some();
-    Ok(written.filter(|_| !is_dropped).unwrap_or(default))
+    let config = immediate_aqm::Config {
+        limit: written.filter(|_| channel.default_buffer.is_none()),
+        ..plan.queue.clone()
+    };
+    (config.limit(aggregate)).map_err(|why| ScenarioError::invalid(path, why))
 }
 
 /// The rate that a flow of an aggregate can have at most: its own, the aggregate's, the channel's.
