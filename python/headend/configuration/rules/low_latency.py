@@ -359,9 +359,9 @@ def coupling_is_weak(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "coupling_weak",
                 coupling.path,
-                f"The coupling factor of the {aggregate.name} is {coupling.value / 10}, a"
-                f" {DEFAULT_COUPLING / coupling.value:.0f}th of the default 2.0: low-latency flows take most of the rate from"
-                " classic ones. Tables before 2019 had an exponent here, with the default 1."
+                f"The coupling factor of the {aggregate.name} is {coupling.value / 10}, and the default is"
+                f" {DEFAULT_COUPLING / 10}: low-latency flows take most of the rate from classic ones. Tables before 2019 had an"
+                " exponent here, with the default 1."
                 if coupling.value
                 else f"The coupling factor of the {aggregate.name} is 0: the AQM of the classic queue does not slow low-latency"
                 " flows, which take the rate from classic ones.",
