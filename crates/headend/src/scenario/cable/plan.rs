@@ -144,7 +144,7 @@ fn write_defaults(line: &mut Docsis) {
 /// Writes out the queues of the primary service flows. They depend on low latency, so that a service
 /// class or a modem with a `low_latency` of its own has a default queue of its own too.
 fn write_primary_queues(line: &mut Docsis) {
-    let preset = line.preset;
+    let plain = [modem_queue(line.preset), Queue::default()];
     let of_line = [&line.upstream.queue, &line.downstream.queue].map(Option::is_some);
     for modem in line.modem.values_mut() {
         let classes = modem.service_class.iter().chain(modem.mix.keys());
@@ -160,55 +160,56 @@ fn write_primary_queues(line: &mut Docsis) {
             up.low_latency.as_ref(),
             &mut up.queue,
             further_out[0],
-            || modem_queue(preset),
+            &plain[0],
         );
         write_queue(
             down.low_latency.as_ref(),
             &mut down.queue,
             further_out[1],
-            Queue::default,
+            &plain[1],
         );
     }
     for class in line.service_class.values_mut() {
         let (up, down) = (&mut class.upstream, &mut class.downstream);
-        write_queue(up.low_latency.as_ref(), &mut up.queue, of_line[0], || {
-            modem_queue(preset)
-        });
+        write_queue(
+            up.low_latency.as_ref(),
+            &mut up.queue,
+            of_line[0],
+            &plain[0],
+        );
         write_queue(
             down.low_latency.as_ref(),
             &mut down.queue,
             of_line[1],
-            Queue::default,
+            &plain[1],
         );
     }
     let (up, down) = (&mut line.upstream, &mut line.downstream);
-    write_queue(up.low_latency.as_ref(), &mut up.queue, false, || {
-        modem_queue(preset)
-    });
-    write_queue(
-        down.low_latency.as_ref(),
-        &mut down.queue,
-        false,
-        Queue::default,
-    );
-    (up.queue).get_or_insert_with(|| modem_queue(preset));
-    down.queue.get_or_insert_default();
+    write_queue(up.low_latency.as_ref(), &mut up.queue, false, &plain[0]);
+    write_queue(down.low_latency.as_ref(), &mut down.queue, false, &plain[1]);
+    let [plain_up, plain_down] = plain;
+    up.queue.get_or_insert(plain_up);
+    down.queue.get_or_insert(plain_down);
 }
 
-/// Writes out the queue of a table that says something of low latency, unless a queue is written
-/// there or further out. `plain` is the queue without low latency.
+/// Writes out the queue of a table that has the key `low_latency`, unless a queue is written there
+/// or further out. `plain` is the queue without low latency.
 fn write_queue(
     low_latency: Option<&LowLatency>,
     queue: &mut Option<Queue>,
     is_written_further_out: bool,
-    plain: impl Fn() -> Queue,
+    plain: &Queue,
 ) {
     let Some(low_latency) = low_latency else {
         return;
     };
     if queue.is_none() && !is_written_further_out {
         let is_off = matches!(low_latency, OrTable::Plain(LowLatencySwitch::Off));
-        *queue = Some(if is_off { plain() } else { classic_queue() });
+        *queue = Some(if is_off {
+            plain.clone()
+        } else {
+            classic_queue()
+        });
     }
 }
 
