@@ -37,8 +37,8 @@ pub struct Weight {
     weight: u8,
     /// What rounding down has kept from the low-latency flow so far, in 256ths of a unit.
     ///
-    /// Deviation: a scheduler that forgets it gives the low-latency flow less than its weight, and
-    /// the less a MAP holds the more so.
+    /// Deviation: docsis-ns3 forgets it, and gives the low-latency flow less than its weight. The
+    /// fewer minislots a MAP has, the larger is the difference.
     kept: u64,
 }
 
@@ -66,7 +66,7 @@ impl Weight {
         let part = share.max(guaranteed).min(all);
         match (wanted.classic > all - part, low > part) {
             (true, true) => {
-                // A guaranteed part beyond the weight is not made up for.
+                // What is guaranteed beyond the weight does not reduce later parts.
                 self.kept = if share >= guaranteed {
                     weighted % 256
                 } else {

@@ -163,8 +163,8 @@ impl Upstream {
         Some(self.aggregates[place as usize])
     }
 
-    /// Tells the queue of a service flow the state of the other queue of its aggregate, if it is
-    /// part of one. This precedes everything that the queue does.
+    /// Sets what the queue of a service flow knows of the other flow of its aggregate, if it is part
+    /// of one. This precedes everything that the queue does.
     fn look_at_other(&mut self, flow: usize, now: Instant) {
         let Some(aggregate) = self.aggregate(flow) else {
             return;

@@ -26,8 +26,8 @@ pub struct Aggregate {
     pub guaranteed: u64,
     /// Minislots that the flows want of the part that is shared now.
     pub wanted: Pair,
-    /// Its flows have been asked what they want of this part.
-    is_asked: bool,
+    /// Whether `wanted` is of the part that is shared now.
+    is_known: bool,
     /// Requested bytes that the current MAP grants.
     pub granted: u64,
 }
@@ -43,7 +43,7 @@ impl Aggregate {
             weight_of_bytes: [Weight::new(setup.weight); 2],
             guaranteed: 0,
             wanted: Pair::default(),
-            is_asked: false,
+            is_known: false,
             granted: 0,
         }
     }
@@ -75,16 +75,16 @@ impl Aggregate {
     /// A part of the MAP is about to be shared.
     pub fn start_sharing(&mut self) {
         self.wanted = Pair::default();
-        self.is_asked = false;
+        self.is_known = false;
     }
 
-    /// Its flows want so many minislots of the part. Returns false if they have been asked already.
+    /// Its flows want so many minislots of the part. Returns false if that is known already.
     pub fn want(&mut self, wanted: Pair) -> bool {
-        if self.is_asked {
+        if self.is_known {
             return false;
         }
         self.wanted = wanted;
-        self.is_asked = true;
+        self.is_known = true;
         true
     }
 

@@ -962,7 +962,8 @@ impl Cmts {
     }
 
     /// Minislots that a flow of this priority wants of the part that is shared now. The flows of an
-    /// aggregate want them together. `None` if the other flow of its aggregate was asked already.
+    /// aggregate want them together. `None` if this is known already from the other flow of its
+    /// aggregate.
     fn wanted(&mut self, index: usize, priority: usize, timing: &UpstreamTiming) -> Option<u64> {
         let of = |index: usize| {
             let flow = &self.flows[index];
