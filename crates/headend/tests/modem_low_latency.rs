@@ -606,13 +606,17 @@ fn keys_of_low_latency_are_written_as_an_aggregate_and_two_flows() {
     let ramp: [&[u8]; 3] = [&[40, 1], &[40, 4], &[40, 5]];
     assert_eq!(ramp.map(|path| at(low, path)), [0, 3000, 18].map(Some));
     // The default classifiers, and the file's own downstream.
-    let tos: Vec<u64> = file.all(22).filter_map(|rule| at(rule, &[9, 1])).collect();
-    assert_eq!(tos, [0x01_0101, 0xb4_b4fc, 0xb8_b8fc]);
+    // In IPv4 and in IPv6, although no host here has an IPv6 address.
+    for version in [9, 12] {
+        let rules = file.all(22);
+        let tos: Vec<u64> = rules.filter_map(|rule| at(rule, &[version, 1])).collect();
+        assert_eq!(tos, [0x01_0101, 0xb4_b4fc, 0xb8_b8fc], "TLV 22.{version}");
+    }
     assert_eq!(
         file.all(22)
             .filter_map(|rule| at(rule, &[3]))
             .collect::<Vec<_>>(),
-        [3; 3]
+        [3; 6]
     );
     let down = file.get(71).expect("an aggregate");
     assert_eq!((at(down, &[42, 1]), at(down, &[42, 7])), (Some(4), Some(0)));
@@ -658,6 +662,21 @@ fn a_scenario_with_low_latency_runs_alike_with_its_file() {
 }
 
 #[test]
+fn default_classifiers_of_a_file_are_not_warned_of_where_no_packet_matches() {
+    let keys = "upstream = { rate = '20 Mbit/s', low_latency = 'on' }\ndownstream = { rate = '100 Mbit/s', low_latency = 'on' }";
+    let (file, _) = export(&line_with(keys));
+    let with_file = parse(LINE, &[], Some(&file.encode()));
+    assert_eq!(with_file.warnings(), [""; 0]);
+    // Somebody who writes one wants it to match.
+    let written = "upstream.low_latency.match = { ethertype = 'ipv4', dscp = 45 }";
+    let warnings = parse(&line_with(written), &[], None).warnings().join("\n");
+    assert!(
+        warnings.contains("no packet of this scenario's flows"),
+        "{warnings}"
+    );
+}
+
+#[test]
 fn written_classifiers_come_before_the_default_ones_in_a_file_too() {
     let further = "
 upstream = { rate = '20 Mbit/s', low_latency = 'on' }
@@ -671,7 +690,7 @@ match.dscp = 46
     let rules = file.all(22).map(|rule| (at(rule, &[3]), at(rule, &[5])));
     let rules: Vec<_> = rules.collect();
     let [low, high] = [(Some(3), Some(0)), (Some(4), Some(1))];
-    assert_eq!(rules, [low, low, low, high]);
+    assert_eq!(rules, [low, low, low, low, low, low, high]);
     let with_file = parse(LINE, &[], Some(&file.encode()));
     let packets = |scenario: &Scenario| run(scenario)["queues.packets_enqueued"].clone();
     assert_eq!(packets(&parse(&text, &[], None)), packets(&with_file));

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::change::ChangePlan;
 use super::classifier::{Classifier, RulePlan, rule};
 use super::modem::{Modems, Profile};
+use super::service_flow::is_default_of_file;
 use crate::link::docsis::classifier::Rule;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::flow::{GroupPlan, packets, ways};
@@ -98,7 +99,8 @@ fn check_flows(
     groups: &[GroupPlan],
     warnings: &mut Vec<String>,
 ) -> Result<(), ScenarioError> {
-    let idle = all_rules(modems, changes).filter(|rule| !rule.is_default);
+    let idle =
+        all_rules(modems, changes).filter(|rule| !rule.is_default && !is_default_of_file(rule));
     let mut idle: BTreeSet<&str> = idle.map(|rule| rule.path.as_str()).collect();
     let mut later: BTreeMap<(usize, usize), Vec<Rules<'_>>> = BTreeMap::new();
     for change in changes {

@@ -67,7 +67,7 @@ impl<'a> Rules<'a> {
         rule: &RulePlan,
         notes: &mut Notes,
     ) {
-        let alternatives = self.alternatives(&rule.classifier, direction);
+        let alternatives = self.alternatives(rule, direction);
         if alternatives.is_empty() {
             notes.line(format!(
                 "{}: no packet matches this classifier; the file leaves it out.",
@@ -92,7 +92,8 @@ impl<'a> Rules<'a> {
     }
 
     /// All combinations of the alternatives of the conditions.
-    fn alternatives(&self, rule: &Classifier, direction: OneWay) -> Vec<Fields> {
+    fn alternatives(&self, plan: &RulePlan, direction: OneWay) -> Vec<Fields> {
+        let rule = &plan.classifier;
         let mut all = vec![Fields {
             source_port: rule.source_port,
             destination_port: rule.destination_port,
@@ -137,16 +138,18 @@ impl<'a> Rules<'a> {
             });
         }
         all.iter()
-            .flat_map(|fields| self.of_versions(fields))
+            .flat_map(|fields| self.of_versions(fields, plan.is_default))
             .collect()
     }
 
-    /// The fields once for each IP version whose TLVs they need.
-    fn of_versions(&self, fields: &Fields) -> Vec<Fields> {
+    /// The fields once for each IP version whose TLVs they need. The default classifiers of low
+    /// latency are written for both versions, whatever addresses the hosts of the scenario have: the
+    /// modem of the file has other hosts behind it.
+    fn of_versions(&self, fields: &Fields, is_default: bool) -> Vec<Fields> {
         let versions = match fields.version {
             Some(version) => vec![Some(version)],
             None if !fields.names_version_fields() => vec![None],
-            None if self.has_ipv6 => vec![Some(IPV4), Some(IPV6)],
+            None if self.has_ipv6 || is_default => vec![Some(IPV4), Some(IPV6)],
             None => vec![Some(IPV4)],
         };
         let of_version = |version| Fields {

@@ -5,6 +5,7 @@ use super::written::{
     LowLatency, LowLatencyTable, Preset, ProtectionTable, QueueProtection, Switch,
 };
 use crate::aqm::drop_tail;
+use crate::link::docsis::classifier::{IPV4, IPV6};
 use crate::link::docsis::low_latency::Rates;
 use crate::link::docsis::preset::Feature;
 use crate::link::docsis::qos::{Qos, Scheduling};
@@ -20,6 +21,7 @@ use crate::scenario::cable::service_flow::{
     DEFAULT_BURST, Keys, OneWay, Setting, Settings, is_elastic,
 };
 use crate::scenario::error::ScenarioError;
+use crate::scenario::header_fields::EtherType;
 use crate::scenario::rate::check_rate;
 use crate::scenario::span::Span;
 use crate::time::Duration;
@@ -444,11 +446,7 @@ fn rules(aggregate: &AggregatePlan) -> Result<Vec<RulePlan>, ScenarioError> {
         ..Classifier::default()
     };
     let is_l4s = Classifier {
-        tos: Some(TypeOfService {
-            low: 1,
-            high: 1,
-            mask: 1,
-        }),
+        tos: Some(L4S),
         ..Classifier::default()
     };
     let rules = [is_l4s, dscp(NQB), dscp(EF)].into_iter().enumerate();
@@ -460,6 +458,38 @@ fn rules(aggregate: &AggregatePlan) -> Result<Vec<RulePlan>, ScenarioError> {
     Ok(rules.map(rule).collect())
 }
 
+/// Whether a classifier is one of the default ones as a modem's file has them: a range of the
+/// type-of-service byte, in one IP version. A scenario rarely has packets for all of them.
+pub(in crate::scenario::cable) fn is_default_of_file(rule: &RulePlan) -> bool {
+    let Classifier {
+        tos: Some(tos),
+        ethertype: Some(EtherType(IPV4 | IPV6)),
+        ..
+    } = &rule.classifier
+    else {
+        return false;
+    };
+    let of_dscp = |dscp: u8| TypeOfService {
+        low: dscp << 2,
+        high: dscp << 2,
+        mask: 0xfc,
+    };
+    let has_no_more = Classifier {
+        tos: Some(tos.clone()),
+        ethertype: rule.classifier.ethertype,
+        priority: rule.classifier.priority,
+        ..Classifier::default()
+    } == rule.classifier;
+    let is_default = [L4S, of_dscp(NQB), of_dscp(EF)].contains(tos);
+    rule.path.contains(".low_latency.match") && has_no_more && is_default
+}
+
+/// ECT(1) and CE: the lower bit of the ECN field.
+const L4S: TypeOfService = TypeOfService {
+    low: 1,
+    high: 1,
+    mask: 1,
+};
 /// DSCP of non-queue-building traffic (RFC 9956).
 const NQB: u8 = 45;
 /// DSCP of expedited forwarding (RFC 3246).
