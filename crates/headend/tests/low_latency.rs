@@ -172,6 +172,11 @@ fn what_makes_no_sense_is_refused_with_its_path_and_what_is_expected() {
         ),
         ("rate", "0 bit/s", "above zero"),
         (
+            "scheduling.pgs.rate",
+            "21 Mbit/s",
+            "at most the rate of the low-latency flow, 20 Mbit/s",
+        ),
+        (
             "classic_rate",
             "30 Mbit/s",
             "at most the rate of the aggregate",

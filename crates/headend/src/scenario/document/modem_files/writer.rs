@@ -1078,6 +1078,7 @@ fn agree<T: PartialEq>(parse: fn(&str) -> Option<T>, one: &str, other: &str) -> 
 pub(super) fn show(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
+        Value::Object(table) if table.len() > 1 => format!("a table of {} keys", table.len()),
         other => other.to_string(),
     }
 }

@@ -10,7 +10,7 @@ use crate::link::docsis::low_latency::Rates;
 use crate::link::docsis::preset::Feature;
 use crate::link::docsis::qos::{Qos, Scheduling};
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
-use crate::named::OrTable;
+use crate::named::{Named, OrTable};
 use crate::qdisc::immediate_aqm::{self, HIGHEST, LARGEST_FRAME, MOST_RANGE, Protection};
 use crate::qdisc::{AckAcceleration, QueueConfig};
 use crate::queue::{BacklogLimit, Limited};
@@ -137,6 +137,7 @@ pub(in crate::scenario::cable::service_flow) fn aggregate_plan(
         rate("rate", written.rate)?,
         rate("classic_rate", written.classic_rate)?,
     );
+    check_proactive(path, &written, low_rate.or(limits.sustained))?;
     let mut plan = AggregatePlan {
         path: path.to_owned(),
         limits,
@@ -188,6 +189,28 @@ fn own_rate(
             Err(ScenarioError::invalid(path, why))
         }
         _ => Ok(Some(rate)),
+    }
+}
+
+/// Proactive grants of more than the flow may send would be granted to nobody.
+fn check_proactive(
+    path: &str,
+    written: &LowLatencyTable,
+    most: Option<Rate>,
+) -> Result<(), ScenarioError> {
+    let Some(Named(Scheduling::Pgs(grants))) = &written.scheduling else {
+        return Ok(());
+    };
+    match most {
+        Some(most) if grants.rate > most => {
+            let why = format!(
+                "expected at most the rate of the low-latency flow, {most}, found {}",
+                grants.rate
+            );
+            let path = format!("{path}.scheduling.pgs.rate");
+            Err(ScenarioError::invalid(path, why))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -352,7 +375,7 @@ pub(in crate::scenario::cable::service_flow) fn nominal(
 
 /// A flow of an aggregate asks for its grants.
 fn refuse_unsolicited(
-    scheduling: &Setting<crate::named::Named<Scheduling>>,
+    scheduling: &Setting<Named<Scheduling>>,
     direction: OneWay,
 ) -> Result<(), ScenarioError> {
     match scheduling.given() {
