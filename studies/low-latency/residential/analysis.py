@@ -205,12 +205,10 @@ def check_loaded(points: pl.DataFrame, limits: Limits) -> Finding:
     if not found:
         return Finding("no such run", Verdict.UNTESTABLE)
     for case, way, change in EXPERIMENTS:
-        ours, run = (
-            [take(points, case, f"be_{way}_{name}") for name in STATISTICS[:2]],
-            find_run(case),
-        )
-        if ours[0] and run:
-            mean, median = map(fmean, ours)
+        means, medians_of = (take(points, case, f"be_{way}_{name}") for name in STATISTICS[:2])
+        run = find_run(case)
+        if means and run:
+            mean, median = fmean(means), fmean(medians_of)
             theirs = run[f"be_{way}"]
             parts.append(
                 f"{change}, {way} {mean:.1f} to {theirs[0]:.1f} ms in the mean and {median:.1f} to"
