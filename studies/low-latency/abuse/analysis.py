@@ -9,9 +9,10 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, make_chart
+from headend.figures.theme import make_chart
 from headend.study.claims import Finding, Verdict, decide
 
+from ..dots import draw_dots
 from ..seeds import WAYS, average, hold, take
 
 #: Rate of the aggregate, bit/s, and bytes of a packet of 1500 B with Ethernet's and the MAC header.
@@ -212,24 +213,6 @@ def check_order(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return Finding(f"of the flood {flood.measured}; of the game {game.measured}", decide(agrees))
 
 
-def draw_dots(table: pl.DataFrame, x: vl.X, series: str, names: list[str]) -> vl.Chart:
-    """Draw a dot for each case, coloured and shaped by series."""
-    return (
-        make_chart(table)
-        .mark_point(filled=True, size=80)
-        .encode(
-            x=x,
-            y=vl.Y("case:N", title=None, sort=list(CASES.values()), axis=vl.Axis(labelLimit=280)),
-            color=vl.Color(
-                f"{series}:N",
-                title=None,
-                scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)])),
-            ),
-            shape=vl.Shape(f"{series}:N", title=None, scale=vl.Scale(domain=names)),
-        )
-    )
-
-
 def name_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Give cases and directions the names that figures have for them."""
     return rows.with_columns(
@@ -241,7 +224,7 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
     """Draw the delay of the largest backlog in each case and direction."""
     rows = measure(points).group_by("case", "way", maintain_order=True).agg(pl.col("delay").mean())
     x = vl.X("delay:Q", title="largest backlog over the rate (ms)")
-    dots = draw_dots(name_rows(rows), x, "way", list(WAYS.values()))
+    dots = draw_dots(name_rows(rows), x, "way", list(WAYS.values()), list(CASES.values()))
     rule = make_chart(pl.DataFrame({"delay": [END]})).mark_rule().encode(x=x)
     return [Panel("", vl.layer(rule, dots))]
 
@@ -258,6 +241,6 @@ def draw_sanctions(points: pl.DataFrame) -> list[Panel]:
     long = long.with_columns(flow=pl.col("flow").str.strip_suffix("_ratio").replace_strict(FLOWS))
     x = vl.X("share:Q", title="share of packets sanctioned", axis=vl.Axis(format="~%"))
     return [
-        Panel(name, draw_dots(own, x, "flow", list(FLOWS.values())))
+        Panel(name, draw_dots(own, x, "flow", list(FLOWS.values()), list(CASES.values())))
         for (name,), own in name_rows(long).group_by("way", maintain_order=True)
     ]

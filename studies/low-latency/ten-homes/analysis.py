@@ -9,9 +9,10 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, make_chart
+from headend.figures.theme import make_chart
 from headend.study.claims import Finding, Verdict, decide
 
+from ..dots import draw_dots
 from ..seeds import average, compare, hold, take
 
 #: The game's path, one way, in ms.
@@ -188,7 +189,9 @@ def draw_game(points: pl.DataFrame) -> list[Panel]:
             kind=pl.col("kind").str.strip_prefix(f"game_{way}_").replace_strict(KINDS),
             wait=pl.col("value") / 1e6 - PATH,
         )
-        chart = draw_dots(long, vl.X("wait:Q", title="99th percentile (ms)"), "kind", names)
+        chart = draw_dots(
+            long, vl.X("wait:Q", title="99th percentile (ms)"), "kind", names, list(CASES.values())
+        )
         panels.append(Panel(title, chart))
     return panels
 
@@ -210,23 +213,7 @@ def draw_price(points: pl.DataFrame) -> list[Panel]:
         own = [name for name, column in PRICES.items() if column.startswith("page") == bool(kind)]
         table = pl.DataFrame([row for row in rows if row["what"] in own])
         rule = make_chart(pl.DataFrame({"ratio": [1.0]})).mark_rule().encode(x=x)
-        panels.append(Panel(title, vl.layer(rule, draw_dots(table, x, "what", own))))
-    return panels
-
-
-def draw_dots(table: pl.DataFrame, x: vl.X, series: str, names: list[str]) -> vl.Chart:
-    """Draw a dot for each case, coloured and shaped by series."""
-    return (
-        make_chart(table)
-        .mark_point(filled=True, size=80)
-        .encode(
-            x=x,
-            y=vl.Y("case:N", title=None, sort=list(CASES.values()), axis=vl.Axis(labelLimit=280)),
-            color=vl.Color(
-                f"{series}:N",
-                title=None,
-                scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)])),
-            ),
-            shape=vl.Shape(f"{series}:N", title=None, scale=vl.Scale(domain=names)),
+        panels.append(
+            Panel(title, vl.layer(rule, draw_dots(table, x, "what", own, list(CASES.values()))))
         )
-    )
+    return panels
