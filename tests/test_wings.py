@@ -30,6 +30,7 @@ ORDER = (
     "running",
     "sweeps",
     "study",
+    "recommending",
     "reading",
     "cli",
     "__main__",

@@ -339,6 +339,22 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits, key)
 
 
+def list_flow_quantities(vocabulary: Vocabulary) -> list[str]:
+    """List all that can be asked of flows without naming a direction, such as ``call.mos.p5``; members of groups are left out."""
+    members = {name for own in vocabulary.members.values() for name in own}
+    found = []
+    for flow, application in vocabulary.flows.items():
+        if flow in members:
+            continue
+        is_group = len(vocabulary.members.get(flow, ())) > 1
+        for name, metric in (FLOW_METRICS | _list_measures(application, None)).items():
+            if not metric.of_members or is_group:
+                found += [
+                    ".".join(filter(None, (flow, name, own))) for own in metric.statistics or ("",)
+                ]
+    return found
+
+
 def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:
     """Give what an application measures in a direction; without one, all of it, what is measured downstream by its second name too."""
     about = describe().applications.get(application)

@@ -1,0 +1,146 @@
+"""Decides what a tier shall have: the best candidate of each feature, and the one that is recommended.
+
+A candidate is recommended only if every condition holds over the whole 95 % interval of its mean. Of these it is the one with
+the best objective; of those that tie with it (`headend.comparing.ties`), the one with the least to set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from headend.recommending.candidate import Candidate
+from headend.recommending.feature import Feature
+from headend.recommending.tier import Tier
+from headend.sweeps.concluding import conclude
+from headend.sweeps.conclusion import Best, Conclusion, Standing, find_shortfall, weigh
+from headend.sweeps.definition import Axis, Sweep
+from headend.sweeps.wish import Wish
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What one tier shall have.
+
+    Parameters
+    ----------
+    tier
+        The tier.
+    candidates
+        What was tried; the setting of number ``n`` in the conclusion is ``candidates[n - 1]``.
+    conclusion
+        Their measures, and whether the conditions hold.
+    bests
+        The best candidate of each feature that was tried.
+    chosen
+        The best of all that can be set: recommended if its standing is ``holds``; else the one that comes nearest.
+    """
+
+    tier: Tier
+    candidates: tuple[Candidate, ...]
+    conclusion: Conclusion
+    bests: Mapping[Feature, Best]
+    chosen: Best
+
+    @property
+    def wish(self) -> Wish:
+        """What must hold, and what there should be most or least of."""
+        return self.conclusion.sweep.wish
+
+    @property
+    def recommended(self) -> int | None:
+        """The setting that is recommended; None where none holds."""
+        return self.chosen.setting if self.chosen.standing is Standing.HOLDS else None
+
+    def find(self, setting: int) -> Candidate:
+        """Give the candidate of a setting."""
+        return self.candidates[setting - 1]
+
+
+def decide(
+    tier: Tier,
+    candidates: Sequence[Candidate],
+    table: pl.DataFrame,
+    wish: Wish,
+    seeds: Sequence[int],
+) -> Decision:
+    """Decide what a tier shall have.
+
+    Parameters
+    ----------
+    tier
+        The tier.
+    candidates
+        What was tried, in the order of preference.
+    table
+        The tier's rows, whose ``setting`` counts the candidates from 1.
+    wish
+        What must hold, with absolute bounds.
+    seeds
+        Which were run.
+    """
+    labels = tuple(own.label for own in candidates)
+    axis = Axis("scenario", "setting", labels, labels)
+    sweep = Sweep(tier.name, None, ((axis,),), tuple(seeds), wish=wish)
+    conclusion = conclude(sweep, table)
+    features = dict.fromkeys(own.feature for own in sorted(candidates, key=_order))
+    bests = {
+        feature: find_best(
+            conclusion, [number for number, own in _count(candidates) if own.feature is feature]
+        )
+        for feature in features
+    }
+    settable = [number for number, own in _count(candidates) if own.is_settable]
+    return Decision(tier, tuple(candidates), conclusion, bests, find_best(conclusion, settable))
+
+
+def find_best(conclusion: Conclusion, settings: Sequence[int]) -> Best:
+    """Find the best of some settings, which are in the order of preference.
+
+    Those that hold come first, then those whose means meet the conditions. Where there are neither, it is the one that
+    misses them least.
+    """
+    line = tuple(settings)
+    done = [own for own in line if conclusion.standings[own] is not Standing.MISSING]
+    if not done:
+        return Best(0, line, None, (), Standing.MISSING)
+    shortfalls = {own: find_shortfall(conclusion, own) for own in done}
+    standing, able = Standing.HOLDS, [own for own in done if conclusion.is_able(own)]
+    if not able:
+        standing, able = Standing.UNDECIDED, [own for own in done if shortfalls[own] <= 0]
+    if not able:
+        nearest = min(done, key=lambda own: (shortfalls[own], -weigh(conclusion, own)))
+        known = nearest if math.isfinite(shortfalls[nearest]) else None
+        return Best(0, line, known, (), Standing.FAILS)
+    objective = conclusion.objective
+    if objective is None:
+        first, *others = able
+        return Best(0, line, first, tuple(others), standing)
+    most = max(able, key=lambda own: weigh(conclusion, own))
+    first, *others = [own for own in able if own == most or objective.is_tie(own, most)]
+    return Best(0, line, first, tuple(others), standing)
+
+
+def find_decisive(decision: Decision, setting: int) -> int:
+    """Give the place in the wish of the condition that a setting misses most, or meets with the least to spare."""
+    wish, conclusion = decision.wish, decision.conclusion
+    alone = [
+        find_shortfall(
+            replace(conclusion, sweep=replace(conclusion.sweep, wish=Wish((one,)))), setting
+        )
+        for one in wish.hold
+    ]
+    return max(range(len(alone)), key=alone.__getitem__)
+
+
+def _count(candidates: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
+    return list(enumerate(candidates, start=1))
+
+
+def _order(candidate: Candidate) -> int:
+    return list(Feature).index(candidate.feature)

@@ -1,0 +1,89 @@
+"""What a recommendation is asked: which tiers, whose people, what may be set, and what must hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headend.recommending.candidate import Candidate, list_candidates
+from headend.recommending.feature import CHOOSABLE, Feature
+from headend.recommending.people import People, make_people
+from headend.recommending.tier import Tier
+from headend.scenario.source import Overrides
+
+#: Seeds by default.
+SEEDS = (1, 2, 3, 4, 5)
+
+#: How long each point runs, and how much of that is not measured.
+DURATION, WARMUP = "70 s", "10 s"
+
+#: The name of the line in the scenarios.
+LINE = "cable"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked.
+
+    Parameters
+    ----------
+    name
+        What the results are called.
+    tiers
+        The tiers, in the order of the rows.
+    people
+        Those behind the line.
+    features
+        What may be set.
+    expect
+        What must hold in place of the people's own conditions, in the words of ``[expect]``; a bound on a rate can be a share of
+        the line's rate.
+    prefer
+        What there should be most or least of in place of the people's own objective, such as ``most upload.goodput``.
+    seeds
+        Which.
+    title
+        A question, or empty.
+    overrides
+        What all points share besides, from outside.
+    allowed
+        Files and folders from which traces may be read besides.
+    """
+
+    name: str
+    tiers: tuple[Tier, ...]
+    people: People = field(default_factory=make_people)
+    features: tuple[Feature, ...] = CHOOSABLE
+    expect: tuple[str, ...] = ()
+    prefer: str = ""
+    seeds: tuple[int, ...] = SEEDS
+    title: str = ""
+    overrides: Overrides = ()
+    allowed: tuple[Path, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must hold."""
+        return self.expect or self.people.conditions
+
+    @property
+    def objective(self) -> str:
+        """What there should be most or least of; empty for nothing."""
+        return self.prefer or self.people.objective
+
+    def list_candidates(self, tier: Tier) -> list[Candidate]:
+        """List what is tried for a tier."""
+        return list_candidates(tier, self.features)
+
+    def write_scenario(self, tier: Tier, candidate: Candidate) -> dict[str, Any]:
+        """Give the scenario of one setting, without what must hold."""
+        return {
+            "title": f"{tier.name}: {candidate.label}",
+            "duration": DURATION,
+            "warmup": WARMUP,
+            "bottleneck": f"{LINE}.up",
+            "link": {LINE: {"docsis": candidate.write_link(tier)}},
+            "flow": {name: dict(flow) for name, flow in self.people.flows.items()},
+            **self.people.others,
+        }
