@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from headend.recommending.request import Request
+from headend.recommending.request import SEEDS, Request
 from headend.recommending.tier import Tier
 from headend.scenario.source import Overrides
 from headend.sweeps.definition import list_seeds
@@ -46,5 +46,5 @@ def read_request(
             "downstream": {"rate": f"{down:.0f} bit/s"},
         }
         tiers.append(Tier(format_quantity(rate, "rate"), rate, down, link))
-    own = {} if seeds is None else {"seeds": list_seeds(seeds)}
-    return Request("tiers", tuple(tiers), overrides=overrides, **own)
+    wanted = SEEDS if seeds is None else list_seeds(seeds)
+    return Request("tiers", tuple(tiers), seeds=wanted, overrides=overrides)
