@@ -96,11 +96,17 @@ def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
         for decision in decisions
     )
     return Matrix(
-        tuple(own.words for own in features),
+        tuple(_head(own, decisions) for own in features),
         rows,
-        "tier\u00a0↓ choice\u00a0→",
+        "tier",
         _explain_cells(decisions),
     )
+
+
+def _head(feature: Feature, decisions: Sequence[Decision]) -> str:
+    """Give the heading of a column: what no file says of today is an unmanaged buffer."""
+    is_known = any(decision.tier.today is not None for decision in decisions)
+    return feature.words if feature is not Feature.TODAY or is_known else "unmanaged"
 
 
 def _draw_cell(decision: Decision, best: Best) -> Cell | None:
@@ -216,14 +222,10 @@ def _tell_choice(decision: Decision, setting: int) -> str:
     which = f"of the {len(holding)} of {len(settable)} settings that keep what must hold"
     if wish.objective is None:
         return f"{advice}: {which}, it has the least to set."
-    name, value = (
-        name_term(wish.objective.text),
-        write_value(conclusion, wish.objective.text, setting),
-    )
+    name = name_term(wish.objective.text)
+    value = write_mean(conclusion.terms[wish.objective.text], setting)
     if len(holding) == 1:
-        return (
-            f"{advice}: of {len(settable)} settings, it alone keeps what must hold, with {value}."
-        )
+        return f"{advice}: of {len(settable)} settings, it alone keeps what must hold, with {name} {value}."
     if not ties:
         most = "most" if wish.is_rising else "least"
         return f"{advice}: {which}, it has the {most} {name}, {value}."
