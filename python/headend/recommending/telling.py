@@ -117,8 +117,7 @@ def _draw_cell(decision: Decision, best: Best) -> Cell | None:
     candidate = decision.find(setting)
     number = _shorten(candidate.label, candidate.feature)
     objective = conclusion.objective
-    wished = decision.wish.objective
-    gained = write_short(objective, wished.text, setting) if objective and wished else ""
+    gained = write_plain(objective, setting) if objective else ""
     if best.standing is Standing.FAILS:
         word = "nearest" if setting == decision.chosen.setting else "fails"
         grade = Grade.POOR if word == "nearest" else Grade.BAD
@@ -141,27 +140,26 @@ def _shorten(label: str, feature: Feature) -> str:
     """
     if feature is Feature.LOW_LATENCY:
         return label.replace("low latency", "on", 1)
-    return (
-        label.removeprefix("buffer ")
-        if feature is Feature.BUFFER_CONTROL
-        else label.removeprefix("AQM ")
-    )
+    starts = {Feature.TODAY: "no AQM, ", Feature.BUFFER_CONTROL: "buffer ", Feature.AQM: "AQM "}
+    return label.removeprefix(starts[feature])
 
 
 def _explain_cells(decisions: Sequence[Decision]) -> str:
     """Say what the words of the cells mean."""
     words = {best.standing for decision in decisions for best in decision.bests.values()}
     wish, seeds = decisions[0].wish, len(decisions[0].conclusion.sweep.seeds)
-    held = join_names([name_condition(one) for one in wish.hold])
-    over = "over the whole 95 % interval" if seeds > 1 else "by one seed, without an interval"
-    parts = ["Each cell has the best setting of its column"]
-    if held:
-        parts.append(f"holds: {held}, {over}")
+    parts = []
+    if wish.hold:
+        over = "over the whole 95 % interval" if seeds > 1 else "by one seed, without an interval"
+        parts.append(f"Holds: what must hold, {over}")
     if Standing.UNDECIDED in words:
         parts.append("undecided: over a part of it")
+    parts.append("each cell has the best setting of its column")
+    if wish.objective:
+        parts[-1] += f" and its {name_term(wish.objective.text)}"
     if Standing.FAILS in words:
-        parts.append("fails: with the condition that it misses most")
-    return f"{'; '.join(parts)}."
+        parts[-1] += ", or the condition that it misses most"
+    return f"{capitalise('; '.join(parts))}."
 
 
 def _tell_worst(decision: Decision, setting: int) -> str:
