@@ -117,7 +117,7 @@ def read_request(
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
     found = _read_people(options, traffic, round_trip)
     request = Request(
-        name=file.path.stem if file else name_tiers(tiers),
+        name=_clean(file.path.stem) if file else name_tiers(tiers),
         tiers=tuple(tiers),
         people=found.people,
         features=features or CHOOSABLE,
@@ -352,8 +352,12 @@ def name_tiers(tiers: Sequence[Tier]) -> str:
     words = [_shorten(tier, is_shared=shared[tier.upstream] > 1) for tier in tiers]
     if len(words) > _NAMED:
         words = [*words[: _NAMED - 1], f"and-{len(words) - _NAMED + 1}-more"]
-    name = re.sub(r"[^\w.-]+", "_", "-".join(words)).strip("._-")
-    return name[:_LONGEST].rstrip("._-") or "tiers"
+    return _clean("-".join(words))
+
+
+def _clean(name: str) -> str:
+    """Write a name as that of a file."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._-")[:_LONGEST].rstrip("._-") or "tiers"
 
 
 def _shorten(tier: Tier, *, is_shared: bool) -> str:
