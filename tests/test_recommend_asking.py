@@ -2,6 +2,7 @@
 
 import json
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -103,6 +104,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_modem(path, "pie", PIE)
     write_modem(path, "rich", RICH)
     return path
+
+
+#: A flow that replays a capture.
+REPLAY = '[flow.own]\napplication.replay = {{ capture = "{}", host = "10.0.0.2" }}\n'
+
+
+def write_capture(path: Path) -> None:
+    """Write a capture of one UDP datagram from 10.0.0.2."""
+    packet = struct.pack(
+        "!BBHHHBBH4s4sHHHH",
+        *(0x45, 0, 28, 0, 0, 64, 17, 0),
+        *(bytes([10, 0, 0, 2]), bytes([192, 0, 2, 1])),
+        *(4000, 4000, 8, 0),
+    )
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    path.write_bytes(head + struct.pack("<IIII", 1, 0, len(packet), len(packet)) + packet)
 
 
 # What is kept
@@ -344,6 +361,29 @@ def test_who_cannot_be_the_people_is_refused(traffic: str, told: str | None) -> 
     assert told in error
 
 
+def test_traces_that_people_replay_are_found_beside_the_file_that_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lan").mkdir()
+    write_capture(tmp_path / "lan" / "own.pcap")
+    path = write_tiers(tmp_path, TIERS + REPLAY.format("lan/own.pcap"))
+    monkeypatch.chdir("/")
+
+    asked = read_request([path])
+
+    assert asked.allowed == (tmp_path / "lan" / "own.pcap",)
+    assert asked.people.flows["own"]["application"]["replay"]["capture"] == str(asked.allowed[0])
+
+
+def test_traces_elsewhere_are_read_only_where_they_are_allowed(tmp_path: Path) -> None:
+    write_capture(tmp_path / "own.pcap")
+    (tmp_path / "below").mkdir()
+    path = write_tiers(tmp_path / "below", TIERS + REPLAY.format("../own.pcap"))
+
+    assert "--allow-files" in refuse(path)
+    assert read_request([path], allow_files=[tmp_path]).people.flows
+
+
 # Round-trip times
 
 
@@ -581,6 +621,7 @@ def test_a_file_of_tiers_can_have_people_of_its_own_and_modems_files_beside_it(
     [
         ('trafic = "call"\n' + TIERS, 'unknown key "trafic"; did you mean "traffic"?', 1),
         (TIERS + 'upstraem = "4"\n', 'tier.bronze.upstraem: unknown key; did you mean "up', 3),
+        ('[teir.b]\nupstream = "5 Mbit/s"\n', 'unknown key "teir"; did you mean "tier"?', 1),
         ("[tier.b]\n", 'tier.b: missing key "upstream"', 1),
         ("[tier.b]\nupstream = 5\n", "tier.b.upstream: expected a rate such as", 2),
         ('[tier.b]\nupstream = "1 bit/s"\n', "tier.b.upstream: expected a rate of 64 kbit/s", 2),
@@ -759,6 +800,7 @@ def test_files_that_cannot_be_read_are_named(folder: Path, tmp_path: Path) -> No
     assert "found another text" in refuse(tmp_path / "notes.txt")
     assert "expected a file, found a directory" in refuse(tmp_path)
     assert "is not read from standard input" in refuse("-")
+    assert "found nothing" in refuse("")
     assert 'two tiers are called "pie"' in refuse(folder / "pie.cm", folder / "pie.cm")
 
 
