@@ -212,6 +212,13 @@ def _refuse_low_latency(settings: Settings) -> None:
             )
         if flow.aggregate_reference:
             raise InputError(f"its service flow of TLV {flow.path} is in an aggregate already")
+        # They would keep these packets from the low-latency flow, and no simulated line has them.
+        for one in settings.classifiers:
+            is_own = flow.reference is not None and one.flow == flow.reference.value
+            if one.direction == way and is_own and one.is_active and not one.drops:
+                raise InputError(
+                    f"its {one.name} (TLV {one.path}) keeps {one.describe_packets()} in the first service flow"
+                )
 
 
 def _is_low_latency_off(settings: Settings) -> bool:
