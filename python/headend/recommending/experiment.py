@@ -241,8 +241,9 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
         raise InputError(next(own.reason for own in vocabularies if isinstance(own, Failure)))
     wish = read_tier_wish(request, tier, known)
     points: list[tuple[int, int, Job | Failure]] = []
+    selections: list[Kept] = []
     for setting, (text, own) in enumerate(zip(texts, vocabularies, strict=True), start=1):
-        selection = own if isinstance(own, Failure) else _select(wish, own)
+        selection = own if isinstance(own, Failure) else _select(wish, own, selections)
         for seed in request.seeds:
             points.append((setting, seed, _prepare(request, text, seed, selection, allowance)))
     reasons = [own.reason for _, _, own in points if isinstance(own, Failure)]
@@ -267,8 +268,14 @@ def _prepare(
         return Failure(str(error))
 
 
-def _select(wish: Wish, vocabulary: Vocabulary) -> Kept:
-    """Keep all that can be asked, so that other conditions need no new points; more only if it is asked."""
+def _select(wish: Wish, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
+    """Keep all that can be asked, so that other conditions need no new points; more only if it is asked.
+
+    A selection that was made before for an equal scenario is given again: it has understood its quantities.
+    """
+    for own in made:
+        if own.vocabulary == vocabulary:
+            return own
     known = set(list_quantities(vocabulary))
     asked = [part for term in wish.terms for name in term.measures for part in list_parts(name)]
     besides = tuple(
@@ -276,7 +283,8 @@ def _select(wish: Wish, vocabulary: Vocabulary) -> Kept:
         for part in dict.fromkeys(asked)
         if part not in known and _is_measured(part, vocabulary)
     )
-    return Kept(vocabulary, besides)
+    made.append(Kept(vocabulary, besides))
+    return made[-1]
 
 
 def _is_measured(quantity: str, vocabulary: Vocabulary) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headend.judging.expect import Quantity, list_quantities, parse_quantity_name
+from headend.judging.expect import Lists, Quantity, list_quantities, parse_quantity_name
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps.measuring import BASE_UNITS, add_up, make_frame
 from headend.sweeps.wish import Wish
@@ -37,13 +37,15 @@ class Kept:
 
     def describe(self) -> str:
         """Give a text that is the same for equal selections."""
-        return f"kept{json.dumps(list(self._quantities))}"
+        return self._description
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse nothing: what a scenario has not got is not kept of it."""
 
     def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each quantity; without a value where nothing was measured."""
+        needed = dict.fromkeys(own.table for own in self._quantities.values())
+        lists = {name: Lists(tables[name]) for name in needed if name in tables}
         return make_frame(
             [
                 {
@@ -51,12 +53,16 @@ class Kept:
                     "subject": quantity.subject,
                     "direction": quantity.direction,
                     "metric": name.removeprefix(f"{quantity.subject}."),
-                    "value": add_up([quantity], tables),
+                    "value": add_up([quantity], lists),
                     "unit": BASE_UNITS[quantity.kind],
                 }
                 for name, quantity in self._quantities.items()
             ]
         )
+
+    @functools.cached_property
+    def _description(self) -> str:
+        return f"kept{json.dumps(list(self._quantities))}"
 
     @functools.cached_property
     def _quantities(self) -> dict[str, Quantity]:
