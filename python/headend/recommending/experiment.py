@@ -132,7 +132,7 @@ def recommend(
 
     Examples
     --------
-    >>> short = {"duration": "6 s", "warmup": "2 s"}
+    >>> short = {"duration": "12 s", "warmup": "2 s"}
     >>> found = recommend(
     ...     upstream="5 Mbit/s", traffic="call", may_set="aqm", expect="call.mos.p5 >= 3.5", seeds=1, set=short
     ... )
@@ -201,6 +201,11 @@ def run_request(
         raise refuse_argument("stop", "a threading.Event", stop)
     if not (on_progress is None or callable(on_progress)):
         raise refuse_argument("on_progress", "a function of one argument", on_progress)
+    if not request.tiers:
+        raise InputError(
+            'no tier is given; expected a rate such as --upstream "10 Mbit/s" (from Python, upstream=), a file of tiers, or the'
+            " configuration file of a modem"
+        )
     allowance = read_allowance(memory)
     planned = [prepare_tier(request, tier, allowance) for tier in request.tiers]
     if folder is None:
@@ -330,8 +335,7 @@ def _gather(
         for frame in _list_frames(own, store, done)
     ]
     table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
-    for own in planned:
-        table = add_sums(table, own.wish)
+    table = add_sums(table, [own.wish for own in planned])
     warnings = dict.fromkeys(
         warning for own in planned for job in _list_jobs(own) for warning in job.warnings
     )
