@@ -337,7 +337,10 @@ def _gather(
     table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
     table = add_sums(table, [own.wish for own in planned])
     warnings = dict.fromkeys(
-        warning for own in planned for job in _list_jobs(own) for warning in job.warnings
+        [
+            *request.notes,
+            *(warning for own in planned for job in _list_jobs(own) for warning in job.warnings),
+        ]
     )
     return Recommendation(
         request,
