@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import threading
 import tomllib
@@ -18,6 +19,7 @@ from headend.cli.main import app
 from headend.errors import InputError
 from headend.judging.expect import list_quantities
 from headend.recommending import Recommendation, run_request
+from headend.recommending.experiment import prepare_tier
 from headend.recommending.exporting import write_scenario_file
 from headend.recommending.feature import Feature
 from headend.recommending.folder import load_recommendation, write_outcome
@@ -29,6 +31,7 @@ from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
 from headend.scenario.writing import write_toml
 from headend.sweeps.crew import Progress
+from headend.sweeps.job import Job
 
 TABLES = ("results.parquet", "summary.parquet", "manifest.json")
 
@@ -369,3 +372,11 @@ def test_arguments_from_python_are_refused_in_one_line() -> None:
         run_request(replace(REQUEST, seeds=(1,))).judge_again([5])  # type: ignore[list-item]
     with pytest.raises(InputError, match="expected tiers: --upstream"):
         headend.recommend()
+
+
+def test_a_point_that_is_run_on_another_machine_is_the_same() -> None:
+    job = next(job for _, _, job in prepare_tier(REQUEST, REQUEST.tiers[0]).points)
+    assert isinstance(job, Job)
+    here, there = job.carry_out(), pickle.loads(pickle.dumps(job.pack())).carry_out()
+    assert here is not None
+    assert here.equals(there, null_equal=True)
