@@ -159,7 +159,7 @@ def round_size(size: float) -> int:
 
 def _write_step(step: int) -> int:
     """Give the size of a step: powers of two, and half as much again between them."""
-    power = 2 ** (step // 2)
+    power = 1 << (step // 2)
     return power * 3 // 2 if step % 2 else power
 
 
