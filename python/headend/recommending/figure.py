@@ -26,11 +26,13 @@ from headend.figures.theme import (
     mark_along,
 )
 from headend.judging.marks import list_marks
-from headend.recommending.candidate import Candidate
 from headend.recommending.feature import Feature
+from headend.recommending.listing import name_application, name_feature, order_candidates
+from headend.recommending.naming import name_term
 from headend.sweeps.concluding import conclude
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.figure import MOST_PANELS, Drawn, choose_axis, make_room
+from headend.sweeps.naming import write_mean
 from headend.sweeps.wish import Condition, Wish
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
@@ -52,6 +54,9 @@ _SLOTS = {
     Feature.LOW_LATENCY: 2,
 }
 _SHAPES = dict(zip(_SLOTS, (SHAPES[3], *SHAPES[:3]), strict=True))
+
+#: Of the length of an axis, so much is left beyond the values at each end.
+ROOM = 0.04
 
 #: Steps along a line between two points, to find what crosses a label.
 STEPS = 20
@@ -108,49 +113,15 @@ def draw_recommendation(recommendation: Recommendation) -> list[Figure]:
     names = list(dict.fromkeys(name for own in people.values() for name in own))
     tiers = [_see(recommendation, own, names) for own in decisions[:MOST_PANELS]]
     has_intervals = len(recommendation.request.seeds) > 1
-    flows = recommendation.request.people.flows
-    applications = {name: name_application(flow) for name, flow in flows.items()}
     figures = []
     if axes := _choose_axes(tiers, names):
         figures.append(_draw_trade_off(tiers, axes, note, has_intervals=has_intervals))
     for subject, measures in people.items():
         for number, measure in enumerate(measures):
             name = f"{subject}-{number + 1}" if number else subject
-            drawn = _draw_measure(
-                tiers, name, _title(measure, applications), measure, note, has_intervals
-            )
+            drawn = _draw_measure(tiers, name, measure, note, has_intervals)
             figures += [drawn] if drawn else []
     return figures
-
-
-def order_candidates(candidates: Sequence[Candidate]) -> list[int]:
-    """Give the numbers of candidates as a reader looks for them: by feature, buffers by size and others by latency target.
-
-    Examples
-    --------
-    >>> sizes = [Candidate(f"buffer {size} KiB", Feature.BUFFER_CONTROL) for size in (32, 8)]
-    >>> order_candidates([*sizes, Candidate("no AQM", Feature.TODAY)])
-    [3, 2, 1]
-    """
-
-    def place(item: tuple[int, Candidate]) -> tuple[Any, ...]:
-        number, own = item
-        numbers = [float(word) for word in own.label.split() if word.replace(".", "").isdigit()]
-        return list(Feature).index(own.feature), numbers, number
-
-    return [number for number, _ in sorted(enumerate(candidates, start=1), key=place)]
-
-
-def name_application(flow: Mapping[str, Any]) -> str:
-    """Give the name of a flow's application, without its settings.
-
-    Examples
-    --------
-    >>> name_application({"application": {"web": {"page": "2 MB"}}}), name_application({})
-    ('web', 'bulk')
-    """
-    found = flow.get("application", "bulk")
-    return str(next(iter(found), "") if isinstance(found, Mapping) else found)
 
 
 # What is drawn.
@@ -234,7 +205,8 @@ def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
                 "setting": candidate.label,
                 "number": setting,
                 "place": place,
-                "series": candidate.feature.words,
+                "feature": str(candidate.feature),
+                "series": name_feature(candidate),
                 "is_buffer": candidate.feature is Feature.BUFFER_CONTROL,
                 "best": setting == decision.chosen.setting,
                 "holds": all(
@@ -257,7 +229,7 @@ def _choose_scale(
     found = []
     for frame, tier in zip(frames, tiers, strict=True):
         rows = frame if alone else pl.concat([own for own in frames if not own.is_empty()])
-        drawn = choose_axis(rows, about, from_zero=from_zero)
+        drawn = _title_axis(choose_axis(rows, about, from_zero=from_zero), measure, about.measure)
         bounds = []
         for one in tier.find_bounds(measure):
             bound = one.read_bound(about.kind)
@@ -268,20 +240,26 @@ def _choose_scale(
     return found
 
 
+def _title_axis(drawn: Drawn, term: str, known: str) -> Drawn:
+    """Title an axis with the quantity in words, and its unit."""
+    unit = drawn.title.removeprefix(known).strip(" ()")
+    name = name_term(term)
+    return replace(drawn, title=f"{name} ({unit})" if unit and unit not in name else name)
+
+
 def _pick(frames: Sequence[pl.DataFrame], name: str) -> list[pl.DataFrame]:
     """Give the columns of one measure as `choose_axis` reads them."""
     return [
-        own.select(mean=name, low=f"{name}_low", high=f"{name}_high")
-        if not own.is_empty()
-        else own
+        own.select(mean=name, low=f"{name}_low", high=f"{name}_high") if not own.is_empty() else own
         for own in frames
     ]
 
 
 def _make_colour(rows: pl.DataFrame) -> dict[str, Any]:
     """Tell features apart by colour and shape."""
-    found = [own for own in Feature if own.words in set(rows["series"])]
-    names = [own.words for own in found]
+    shown = dict(rows.select("feature", "series").rows())
+    found = [own for own in Feature if own in shown]
+    names = [shown[own] for own in found]
     forms = vl.Scale(domain=names, range=[_SHAPES[own] for own in found])
     tones = vl.Scale(domain=names, range=[choose_tone(_SLOTS[own]) for own in found])
     return {
@@ -308,9 +286,7 @@ def _scale(rows: pl.DataFrame, name: str, drawn: Drawn) -> pl.DataFrame:
 
 def _tell_ring(tiers: Sequence[_Tier]) -> str:
     """Say which setting has a ring, with a space before it."""
-    found = {
-        own.decision.recommended is not None for own in tiers if own.decision.chosen.setting
-    }
+    found = {own.decision.recommended is not None for own in tiers if own.decision.chosen.setting}
     if not found:
         return ""
     if found == {True}:
@@ -328,15 +304,22 @@ def _draw_trade_off(
 ) -> Figure:
     first, second = axes
     frames = [_list_rows(own, {"x": first, "y": second}) for own in tiers]
-    along = _choose_scale(_pick(frames, "x"), tiers, first, from_zero=False)
-    up = _choose_scale(_pick(frames, "y"), tiers, second, from_zero=False)
+    along, up = (
+        [
+            (_widen(drawn), marks, beyond)
+            for drawn, marks, beyond in _choose_scale(
+                _pick(frames, name), tiers, measure, from_zero=False
+            )
+        ]
+        for name, measure in (("x", first), ("y", second))
+    )
     panels = []
     for tier, frame, x, y in zip(tiers, frames, along, up, strict=True):
         if not frame.is_empty():
             chart = _draw_against(tier, frame, axes, x[:2], y[:2])
             panels.append(Panel(tier.name, chart, f"{TRADE_OFF} {tier.name}"))
     beyond = {
-        own.replace(" The bound", f" The bound {name}")
+        own.replace(" The bound", f" The bound of {name_term(name)}")
         for name, found in ((first, along), (second, up))
         for *_, own in found
         if own
@@ -350,11 +333,20 @@ def _draw_trade_off(
     bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
     return Figure(
         TRADE_OFF,
-        f"Who gains and who pays: {second} against {first}",
+        f"Who gains and who pays: {name_term(second)} against {name_term(first)}",
         f"Each point is a setting; {_tell_corner(tiers, axes)}.{_tell_ring(tiers)}{buffers}{bars}{note}",
         panels,
         note,
     )
+
+
+def _widen(drawn: Drawn) -> Drawn:
+    """Leave some room at both ends of a linear axis, whose ends are then known to the places of labels."""
+    if drawn.scale.get("type") == "log" or not drawn.scale.get("nice", True):
+        return drawn
+    low, high = drawn.scale["domain"]
+    room = ROOM * (high - low)
+    return replace(drawn, scale=vl.Scale(domain=[low - room, high + room], nice=False))
 
 
 def _tell_corner(tiers: Sequence[_Tier], axes: tuple[str, str]) -> str:
@@ -370,7 +362,10 @@ def _is_rising(tiers: Sequence[_Tier], measure: str) -> bool:
         return wish.is_rising
     for condition in tiers[0].find_bounds(measure):
         return condition.is_rising
-    return next(own.measures[measure] for own in tiers if measure in own.measures).about.is_rising is not False
+    return (
+        next(own.measures[measure] for own in tiers if measure in own.measures).about.is_rising
+        is not False
+    )
 
 
 def _draw_against(
@@ -407,10 +402,12 @@ def _draw_against(
     ]
     ring = bare.mark_point(filled=False, size=220, strokeWidth=2)
     layers.append(ring.transform_filter("datum.best"))
-    told = [(value, f"{axes[1]} {words}") for value, words in y_marks]
+    told = [(value, words) for value, words in y_marks]
     layers += mark_among(points, told, y.scale, x="x", y="y") if told else []
-    layers += [mark_along(value, f"{axes[0]} {words}", "x") for value, words in x_marks]
-    for left, below in sorted(set(points.filter(pl.col("label") != "").select("left", "below").rows())):
+    layers += [mark_along(value, words, "x", above=True) for value, words in x_marks]
+    for left, below in sorted(
+        set(points.filter(pl.col("label") != "").select("left", "below").rows())
+    ):
         text = bare.mark_text(
             align="right" if left else "left",
             baseline="top" if below else "bottom",
@@ -422,7 +419,24 @@ def _draw_against(
             f"datum.label != '' && datum.left == {str(left).lower()} && datum.below == {str(below).lower()}"
         )
         layers += [own, own.properties(mark={**own.parts["mark"], "style": "text"})]
-    return vl.layer(*layers)
+    return vl.layer(*layers).properties(
+        description=f"{tier.name}: {y.title} against {x.title}, a point for each of {rows.height} settings.{_tell_best(tier, axes)}"
+    )
+
+
+def _tell_best(tier: _Tier, measures: Sequence[str]) -> str:
+    """Name the point with a ring, with its values, for those who cannot see it."""
+    decision = tier.decision
+    if decision.chosen.setting is None:
+        return ""
+    values = join_names(
+        [
+            f"{name_term(own)} {write_mean(tier.measures[own], decision.chosen.setting)}"
+            for own in measures
+        ]
+    )
+    word = "Recommended" if decision.recommended else "Nearest"
+    return f" {word}: {decision.find(decision.chosen.setting).label}, with {values}."
 
 
 def _label(tier: _Tier, points: pl.DataFrame, x: Drawn, y: Drawn) -> pl.DataFrame:
@@ -496,7 +510,7 @@ class _Box:
     @classmethod
     def of(cls, point: tuple[float, float], text: str, *, left: bool, below: bool) -> _Box:
         """Place a text beside a point."""
-        (x, y), width, gap = point, LETTER * len(text), LINE / 4
+        (x, y), width, gap = point, LETTER * (len(text) + 2), LINE / 4
         begin = x - gap - width if left else x + gap
         bottom = y - gap - LINE if below else y + gap
         return cls(begin, begin + width, bottom, bottom + LINE)
@@ -517,7 +531,9 @@ class _Box:
 
     def count(self, points: Sequence[tuple[float, float]]) -> tuple[float, int]:
         """Count the points below it, after how far it reaches beyond the chart."""
-        beyond = sum(max(0.0, own) for own in (-self.left, self.right - 1, -self.bottom, self.top - 1))
+        beyond = sum(
+            max(0.0, own) for own in (-self.left, self.right - 1, -self.bottom, self.top - 1)
+        )
         return beyond, sum(
             self.left <= x <= self.right and self.bottom <= y <= self.top for x, y in points
         )
@@ -527,7 +543,7 @@ class _Box:
 
 
 def _draw_measure(
-    tiers: Sequence[_Tier], name: str, title: str, measure: str, note: str, has_intervals: bool
+    tiers: Sequence[_Tier], name: str, measure: str, note: str, has_intervals: bool
 ) -> Figure | None:
     """Draw one measure of all settings, a row for each; None where no setting has a value."""
     frames = [_list_rows(own, {"x": measure}) for own in tiers]
@@ -535,35 +551,29 @@ def _draw_measure(
         return None
     scales = _choose_scale(_pick(frames, "x"), tiers, measure, from_zero=True)
     panels = [
-        Panel(tier.name, _draw_rows(tier, frame, drawn, marks), f"{name} {tier.name}")
+        Panel(tier.name, _draw_rows(tier, measure, frame, drawn, marks), f"{name} {tier.name}")
         for tier, frame, (drawn, marks, _) in zip(tiers, frames, scales, strict=True)
         if not frame.is_empty()
     ]
     rising = _is_rising(tiers, measure)
-    told = f"A row for each setting; the further to the {'right' if rising else 'left'}, the better."
+    told = (
+        f"A row for each setting; the further to the {'right' if rising else 'left'}, the better."
+    )
     if any(own.find_bounds(measure) for own in tiers):
         told += " The dashed line is the bound; a filled point is within it over the whole interval, an open one is not."
     bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
     note = "".join(dict.fromkeys(beyond for *_, beyond in scales)) + note
     return Figure(
         name,
-        title,
+        f"{capitalise(name_term(measure))} of each setting",
         f"{told}{_tell_ring(tiers)}{bars}{note}",
         panels,
         note,
     )
 
 
-def _title(measure: str, applications: Mapping[str, str]) -> str:
-    """Say whose measure it is, and what it is in words where people are graded by it."""
-    subject, _, metric = measure.partition(".")
-    marks = list_marks(applications[subject]) if subject in applications else ()
-    about = next((f"{subject}: {mark.about}" for mark in marks if mark.metric == metric), measure)
-    return f"{about}, by setting"
-
-
 def _draw_rows(
-    tier: _Tier, rows: pl.DataFrame, drawn: Drawn, marks: Sequence[tuple[float, str]]
+    tier: _Tier, measure: str, rows: pl.DataFrame, drawn: Drawn, marks: Sequence[tuple[float, str]]
 ) -> vl.Chart:
     points = _scale(rows, "x", drawn)
     chosen = highlight()
@@ -603,4 +613,7 @@ def _draw_rows(
     ring = bare.mark_point(filled=False, size=170, strokeWidth=2)
     layers.append(ring.transform_filter("datum.best"))
     layers += [mark_along(value, text, "x", above=True) for value, text in marks]
-    return vl.layer(*layers).properties(height=ROW * len(labels))
+    return vl.layer(*layers).properties(
+        height=ROW * len(labels),
+        description=f"{tier.name}: {drawn.title}, a row for each of {len(labels)} settings.{_tell_best(tier, [measure])}",
+    )

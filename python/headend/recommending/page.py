@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from headend.comparing.estimate import format_cell
 from headend.judging.grading import Grade
-from headend.recommending.figure import name_application, order_candidates
+from headend.recommending.feature import Feature
+from headend.recommending.listing import name_application, order_candidates
+from headend.recommending.naming import name_condition, name_term
 from headend.recommending.request import DURATION, WARMUP
 from headend.recommending.telling import tell_tier
 from headend.recommending.writing import list_tlvs
@@ -21,12 +22,14 @@ from headend.text.quantity import choose_unit, format_quantity, name_column
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
+    from headend.judging.answer import Answer
     from headend.recommending.deciding import Decision
     from headend.recommending.request import Request
     from headend.recommending.result import Recommendation
     from headend.recommending.tier import Tier
     from headend.recommending.writing import Tlv
     from headend.sweeps.conclusion import Measured
+    from headend.sweeps.wish import Condition, Wish
     from headend.text.quantity import Unit
 
 #: Up to so many tiers, the table of each is open.
@@ -38,6 +41,9 @@ _GRADES = {
     Standing.FAILS: Grade.BAD,
     Standing.MISSING: Grade.NONE,
 }
+
+#: The long words of the matrix, with the places where they can break.
+_LONG = ("recom-mended", "unde-cided", "un-managed")
 
 #: Marks of packets that have a name.
 _DSCPS = {0: "0", 45: "45 (NQB)", 46: "46 (EF)"}
@@ -51,8 +57,8 @@ class Setting:
     ----------
     label
         What is set.
-    feature
-        The feature it belongs to.
+    place
+        The place of its feature among all.
     standing
         In words, with the conditions that are missed.
     grade
@@ -64,7 +70,7 @@ class Setting:
     """
 
     label: str
-    feature: str
+    place: int
     standing: str
     grade: Grade
     mark: str
@@ -126,7 +132,7 @@ def render_recommendation(recommendation: Recommendation) -> str:
         "recommendation.html.j2",
         figures,
         title=request.title or request.name,
-        answer=answer,
+        answer=_hyphenate(answer),
         chapters=[
             _describe(request, own, number)
             for number, own in enumerate(recommendation.decisions, start=1)
@@ -138,25 +144,32 @@ def render_recommendation(recommendation: Recommendation) -> str:
     )
 
 
-def fingerprint_recommendation(recommendation: Recommendation, results: bytes) -> str:
-    """Tell what a page is made of: its numbers, its words, and how it is drawn; not where files are.
+def _hyphenate(answer: Answer) -> Answer:
+    """Let the long words of the matrix break where its columns are narrow."""
+    if answer.matrix is None:
+        return answer
+    rows = tuple(
+        replace(
+            row,
+            cells=tuple(own and replace(own, word=_break_words(own.word)) for own in row.cells),
+        )
+        for row in answer.matrix.rows
+    )
+    choices = tuple(map(_break_words, answer.matrix.choices))
+    return replace(answer, matrix=replace(answer.matrix, choices=choices, rows=rows))
 
-    Parameters
-    ----------
-    recommendation
-        What the page is of.
-    results
-        The table as it is written.
+
+def _break_words(text: str) -> str:
+    r"""Mark where long words can break.
+
+    Examples
+    --------
+    >>> _break_words("recommended").split("\N{SOFT HYPHEN}")
+    ['recom', 'mended']
     """
-    from headend.report.page import fingerprint_drawing
-
-    tiers = [
-        (replace(tier, file=None), tier.file and tier.file.name, candidates, wish)
-        for tier, candidates, wish in recommendation.tiers
-    ]
-    request = replace(recommendation.request, tiers=(), allowed=())
-    words = f"{fingerprint_drawing()}\n{request!r}\n{tiers!r}\n{recommendation.notes!r}\n"
-    return hashlib.sha256(words.encode() + results).hexdigest()
+    for word in _LONG:
+        text = text.replace(word.replace("-", ""), word.replace("-", "\N{SOFT HYPHEN}"))
+    return text
 
 
 def list_failures(recommendation: Recommendation) -> list[str]:
@@ -188,11 +201,11 @@ def _describe(request: Request, decision: Decision, number: int) -> Chapter:
         f"tier-{number}",
         decision.tier.name,
         _tell_rates(decision.tier),
-        tell_tier(decision),
+        tuple(filter(None, tell_tier(decision))),
         tlvs,
         "" if tlvs else _tell_nothing(decision),
         tuple(
-            (name_column(name, unit), _write_bounds(decision, name))
+            (name_column(name_term(name), unit), _write_bounds(decision, name))
             for name, unit in zip(names, units, strict=True)
         ),
         tuple(_describe_setting(decision, own, names, units) for own in order),
@@ -235,15 +248,15 @@ def _describe_setting(
 ) -> Setting:
     candidate, conclusion = decision.find(setting), decision.conclusion
     standing = conclusion.standings[setting]
-    missed = [
-        own.term.text
+    missed = dict.fromkeys(
+        _name_briefly(own, decision.wish)
         for own in decision.wish.hold
         if conclusion.judge(own, setting) is not Standing.HOLDS
-    ]
+    )
     words = {
         Standing.HOLDS: "holds",
-        Standing.UNDECIDED: f"undecided: {join_names(missed)}",
-        Standing.FAILS: f"fails: {join_names(missed)}",
+        Standing.UNDECIDED: f"undecided: {join_names(list(missed))}",
+        Standing.FAILS: f"fails: {join_names(list(missed))}",
         Standing.MISSING: "no result",
     }[standing]
     if standing is Standing.HOLDS and not candidate.is_settable:
@@ -260,12 +273,19 @@ def _describe_setting(
         cells.append((text, _GRADES[worst] if worst else Grade.NONE))
     return Setting(
         candidate.label,
-        candidate.feature.words,
+        list(Feature).index(candidate.feature),
         words,
         _GRADES[standing],
         _mark(decision, setting),
         tuple(cells),
     )
+
+
+def _name_briefly(condition: Condition, wish: Wish) -> str:
+    """Name a condition by its person, where it is the only one on that person."""
+    subjects = [own.term.text.partition(".")[0] for own in wish.hold]
+    subject = condition.term.text.partition(".")[0]
+    return subject if subjects.count(subject) == 1 else name_term(condition.term.text)
 
 
 def _mark(decision: Decision, setting: int) -> str:
@@ -284,7 +304,8 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
     overrides = {path: str(value) for path, value in request.overrides}
     duration = overrides.pop("duration", DURATION)
     warmup = overrides.pop("warmup", WARMUP)
-    objective = request.objective
+    wish = recommendation.tiers[0][2]
+    best = "most" if wish.is_rising else "least"
     return {
         "tiers": [
             (
@@ -297,8 +318,8 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
             for tier in request.tiers
         ],
         "people": [_describe_person(name, flow) for name, flow in request.people.flows.items()],
-        "conditions": [write_operators(own) for own in request.conditions],
-        "objective": objective,
+        "conditions": [(name_condition(own), own.text) for own in wish.hold],
+        "objective": f"{best} {name_term(wish.objective.text)}" if wish.objective else "",
         "features": join_names([own.words for own in request.features]),
         "seeds": request.seeds,
         "duration": duration,
@@ -335,7 +356,9 @@ def _write_value(value: object) -> str:
     ('page 2 MB, pause 4 s', '1 ms, 2')
     """
     if isinstance(value, Mapping):
-        return ", ".join(f"{key.replace('_', ' ')} {_write_value(own)}" for key, own in value.items())
+        return ", ".join(
+            f"{key.replace('_', ' ')} {_write_value(own)}" for key, own in value.items()
+        )
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_write_value, value))
     return str(value)
