@@ -34,7 +34,7 @@ from headend.scenario.source import read_scenario
 
 if TYPE_CHECKING:
     from headend.configuration.finding import Finding
-    from headend.recommending.result import Recommendation
+    from headend.recommending.record import RecommendationRecord
 
 __all__ = ["Tlv", "Written", "list_paths", "list_tlvs", "tell_default", "write_files"]
 
@@ -124,7 +124,11 @@ def list_paths(tiers: Sequence[Tier], path: Path) -> list[Path]:
 
 
 def write_files(
-    recommendation: Recommendation, path: Path, secret: bytes | None = None, *, force: bool = False
+    recommendation: RecommendationRecord,
+    path: Path,
+    secret: bytes | None = None,
+    *,
+    force: bool = False,
 ) -> list[Written]:
     """Write a modem's file for each tier: to ``path`` for a single tier, else with the tier's name added to the file's.
 
