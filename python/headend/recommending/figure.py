@@ -40,7 +40,7 @@ from headend.text.wording import capitalise, join_names, list_names
 if TYPE_CHECKING:
     from headend.comparing.estimate import Estimate
     from headend.recommending.deciding import Decision
-    from headend.recommending.result import Recommendation
+    from headend.recommending.record import RecommendationRecord
     from headend.sweeps.conclusion import Measured
 
 #: The name of the figure that shows why.
@@ -98,7 +98,7 @@ class _Tier:
         return None if own is None else _list_ends(name, own)
 
 
-def draw_recommendation(recommendation: Recommendation) -> list[Figure]:
+def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
     """Draw the figures of the page; the one called ``trade-off`` comes first, where two measures are opposed."""
     decisions = [
         own
@@ -128,7 +128,7 @@ def draw_recommendation(recommendation: Recommendation) -> list[Figure]:
 # What is drawn.
 
 
-def _list_people(recommendation: Recommendation, decision: Decision) -> dict[str, list[str]]:
+def _list_people(recommendation: RecommendationRecord, decision: Decision) -> dict[str, list[str]]:
     """List the measures of each person: those of the conditions and of the objective, else what the person is graded by.
 
     Terms that are of no person, such as a queue's delay, have their own names.
@@ -151,7 +151,7 @@ def _list_people(recommendation: Recommendation, decision: Decision) -> dict[str
     return {**found, **others}
 
 
-def _see(recommendation: Recommendation, decision: Decision, names: Sequence[str]) -> _Tier:
+def _see(recommendation: RecommendationRecord, decision: Decision, names: Sequence[str]) -> _Tier:
     """Give a tier with all that is drawn of it."""
     measures = dict(decision.conclusion.terms)
     missing = [name for name in names if name not in measures]

@@ -24,8 +24,8 @@ from headend.text.wording import join_names
 if TYPE_CHECKING:
     from headend.judging.answer import Answer
     from headend.recommending.deciding import Decision
+    from headend.recommending.record import RecommendationRecord
     from headend.recommending.request import Request
-    from headend.recommending.result import Recommendation
     from headend.recommending.tier import Tier
     from headend.recommending.writing import Tlv
     from headend.sweeps.conclusion import Measured
@@ -111,7 +111,9 @@ class Chapter:
     settings: tuple[Setting, ...]
 
 
-def write_recommendation_page(recommendation: Recommendation, path: Path, fingerprint: str) -> None:
+def write_recommendation_page(
+    recommendation: RecommendationRecord, path: Path, fingerprint: str
+) -> None:
     """Write the self-contained page, unless the one that is there was made of the same."""
     if is_page_of(path, fingerprint):
         return
@@ -120,7 +122,7 @@ def write_recommendation_page(recommendation: Recommendation, path: Path, finger
     write_page(render_recommendation(recommendation), path, fingerprint)
 
 
-def render_recommendation(recommendation: Recommendation) -> str:
+def render_recommendation(recommendation: RecommendationRecord) -> str:
     """Give the page as HTML."""
     from headend.recommending.figure import draw_recommendation
     from headend.report.page import render_page
@@ -172,7 +174,7 @@ def _break_words(text: str) -> str:
     return text
 
 
-def list_failures(recommendation: Recommendation) -> list[str]:
+def list_failures(recommendation: RecommendationRecord) -> list[str]:
     """Give each reason why points failed once, with their number and the first of them."""
     if recommendation.table.is_empty():
         return []
@@ -298,7 +300,7 @@ def _mark(decision: Decision, setting: int) -> str:
 # What was asked.
 
 
-def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
+def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
     """Gather what was asked: the tiers, the people, what must hold, and how it was run."""
     request = recommendation.request
     overrides = {path: str(value) for path, value in request.overrides}
