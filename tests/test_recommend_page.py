@@ -20,6 +20,7 @@ from headend.recommending.page import (
 )
 from headend.recommending.request import Request
 from headend.recommending.tier import Tier
+from headend.recommending.writing import list_tlvs
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.wish import read_preferences
 
@@ -174,7 +175,7 @@ def test_labels_of_the_trade_off_name_the_chosen_setting(
 def test_the_page_begins_with_the_answer_and_has_every_setting(
     found: Recommendation, page: str
 ) -> None:
-    first, *_ = page.split('<section class="tier"')
+    first, *_ = page.split('id="tier-1"')
     assert f"<h1>{found.answer.question}</h1>" in first
     assert 'data-chart="trade-off-0"' in first
     (decision,) = found.decisions
@@ -191,6 +192,14 @@ def test_one_row_of_the_page_is_marked(found: Recommendation, page: str) -> None
     label = decision.find(decision.chosen.setting).label
     assert row[0].replace("\N{NO-BREAK SPACE}", " ") == label
     assert row[1] == ("recommended" if decision.recommended else "nearest")
+
+
+def test_the_page_lists_the_tlvs_of_the_setting(found: Recommendation, page: str) -> None:
+    (decision,) = found.decisions
+    tlvs = list_tlvs(found.request, decision)
+    for own in tlvs:
+        assert f"<td><code>{own.path}</code></td><td>{own.name}</td>" in page
+    assert ("needs no change for this setting" in page) is (not tlvs)
 
 
 def test_the_page_says_what_was_asked(page: str) -> None:
