@@ -1008,7 +1008,7 @@ def test_a_wish_without_a_direction_asks_for_the_worse_one_as_an_expectation_doe
 
     table = headend.sweep(content).table.filter(pl.col("measure") == "call.mos.p5")
 
-    run = headend.run(scenario, report=False)
+    run = headend.run(scenario, set={"flow.call.rtt": "40 ms"}, report=False)
     worse, better = sorted(
         run.measures.filter(flow="call", measure=name)["p5"].item() for name in ("mos", "mos_down")
     )
