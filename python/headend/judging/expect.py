@@ -49,7 +49,7 @@ from headend.engine.metrics import (
 )
 from headend.errors import InputError, suggest
 from headend.results.outcome import Outcome
-from headend.scenario.subjects import Vocabulary
+from headend.scenario.subjects import Vocabulary, call_channel
 from headend.text.quantity import Kind, format_quantity, parse_quantity
 
 if TYPE_CHECKING:
@@ -339,20 +339,42 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits, key)
 
 
-def list_flow_quantities(vocabulary: Vocabulary) -> list[str]:
-    """List all that can be asked of flows without naming a direction, such as ``call.mos.p5``; members of groups are left out."""
+def list_quantities(vocabulary: Vocabulary) -> list[str]:
+    """List all that can be asked: of flows as a whole and of each direction, of queues, of channels, and of the run.
+
+    Members of groups are left out.
+
+    Examples
+    --------
+    >>> found = list_quantities(Vocabulary({"call": "voice"}, ["cable.up"]))
+    >>> {"call.mos.p5", "call.up.delay.p99", "cable.up.utilisation", "run.jain_index"} <= set(found)
+    True
+    """
     members = {name for own in vocabulary.members.values() for name in own}
-    found = []
+    found: list[str] = []
     for flow, application in vocabulary.flows.items():
         if flow in members:
             continue
         is_group = len(vocabulary.members.get(flow, ())) > 1
-        for name, metric in (FLOW_METRICS | _list_measures(application, None)).items():
-            if not metric.of_members or is_group:
-                found += [
-                    ".".join(filter(None, (flow, name, own))) for own in metric.statistics or ("",)
-                ]
-    return found
+        for direction in (None, "up", "down"):
+            metrics = FLOW_METRICS | _list_measures(application, direction)
+            asked = {own: one for own, one in metrics.items() if not one.of_members or is_group}
+            found += _write_names(f"{flow}.{direction}" if direction else flow, asked)
+    for queue in vocabulary.queues:
+        if queue not in members:
+            found += _write_names(queue, QUEUE_METRICS)
+    for channel in vocabulary.channels:
+        found += _write_names(call_channel(channel), CHANNEL_METRICS)
+    return [*found, *_write_names("run", RUN_METRICS)]
+
+
+def _write_names(subject: str, metrics: Mapping[str, Metric]) -> list[str]:
+    """Write the names of metrics of a subject, with each of their statistics."""
+    return [
+        ".".join(filter(None, (subject, name, own)))
+        for name, metric in metrics.items()
+        for own in metric.statistics or ("",)
+    ]
 
 
 def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:

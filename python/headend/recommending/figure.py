@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
-    from headend.recommending.result import Recommendation
+    from headend.recommending.record import RecommendationRecord
 
 
-def draw_recommendation(recommendation: Recommendation) -> list[Figure]:
+def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
     """Draw the figures of the page; the one called ``trade-off`` comes first."""
     return []

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headend.recommending.tier import copy_tables
+
 #: The round-trip time to the servers of uploads and pages: in the middle of the 45 means of CM-GL-Buffer, Appendix I.
 ROUND_TRIP = "46.9 ms"
 
@@ -37,6 +39,25 @@ class People:
     conditions: tuple[str, ...]
     objective: str
     others: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it; `from_dict` makes the same people of it."""
+        return {
+            "flow": copy_tables(self.flows),
+            "conditions": list(self.conditions),
+            "objective": self.objective,
+            "others": copy_tables(self.others),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> People:
+        """Make the people of what `to_dict` gave."""
+        return cls(
+            flows=content["flow"],
+            conditions=tuple(content["conditions"]),
+            objective=content["objective"],
+            others=content["others"],
+        )
 
 
 #: Who can be named with ``--traffic``: what they do, and what must hold for them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,3 +88,34 @@ class Request:
             "flow": {name: dict(flow) for name, flow in self.people.flows.items()},
             **self.people.others,
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it; `from_dict` makes the same request of it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "tiers": [tier.to_dict() for tier in self.tiers],
+            "people": self.people.to_dict(),
+            "may_set": [str(feature) for feature in self.features],
+            "expect": list(self.expect),
+            "prefer": self.prefer,
+            "seeds": list(self.seeds),
+            "set": [[path, value] for path, value in self.overrides],
+            "allowed": [str(path) for path in self.allowed],
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Request:
+        """Make a request of what `to_dict` gave."""
+        return cls(
+            name=content["name"],
+            title=content["title"],
+            tiers=tuple(Tier.from_dict(own) for own in content["tiers"]),
+            people=People.from_dict(content["people"]),
+            features=tuple(Feature(word) for word in content["may_set"]),
+            expect=tuple(content["expect"]),
+            prefer=content["prefer"],
+            seeds=tuple(content["seeds"]),
+            overrides=tuple((path, value) for path, value in content["set"]),
+            allowed=tuple(Path(path) for path in content["allowed"]),
+        )

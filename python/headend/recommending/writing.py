@@ -10,7 +10,7 @@ from headend.recommending.deciding import Decision
 from headend.recommending.request import Request
 
 if TYPE_CHECKING:
-    from headend.recommending.result import Recommendation
+    from headend.recommending.record import RecommendationRecord
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,11 @@ def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
 
 
 def write_files(
-    recommendation: Recommendation, path: Path, secret: bytes | None = None, *, force: bool = False
+    recommendation: RecommendationRecord,
+    path: Path,
+    secret: bytes | None = None,
+    *,
+    force: bool = False,
 ) -> list[Written]:
     """Write a modem's file for each tier: to ``path`` for a single tier, else with the tier's name added to the file's."""
     return []
