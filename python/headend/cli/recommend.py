@@ -50,15 +50,6 @@ if TYPE_CHECKING:
     from headend.recommending.request import Request
     from headend.recommending.writing import Written
 
-#: Where results go without --out.
-RESULTS_FOLDER = Path("results") / "recommend"
-
-#: The kind of a results folder.
-KIND = "recommendation"
-
-#: The tables that --csv writes.
-TABLES = ("results", "summary")
-
 #: A command for one tier, for errors.
 EXAMPLE = 'headend recommend --upstream "10 Mbit/s" --downstream "100 Mbit/s", for example, has one'
 
@@ -229,7 +220,7 @@ def recommend(
         print_recommendation,
         print_troubles,
     )
-    from headend.recommending.folder import write_outcome
+    from headend.recommending.folder import choose_recommendation_folder, write_outcome
 
     opened = _find_results(sources)
     if opened:
@@ -245,7 +236,7 @@ def recommend(
             write_outcome(result, folder, report=False)
     else:
         request = _read_request(sources, seeds, settings, asked)
-        folder, is_new = out or RESULTS_FOLDER / request.name, True
+        folder, is_new = out or choose_recommendation_folder(request.name), True
         _check_tables(csv, folder, force=force)
         result = _run(
             request,
@@ -276,6 +267,7 @@ def recommend(
 
 def _find_results(sources: tuple[str, ...]) -> Path | None:
     """Give the results folder that is to be judged again; None where the sources are files."""
+    from headend.recommending.folder import KIND
     from headend.results.folder import read_kind
 
     folders = [source for source in sources if Path(source).is_dir()]
@@ -300,8 +292,7 @@ def _refuse_new_points(folder: Path) -> None:
         is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if is_given and parameter.name in FOR_RUNS:
             raise InputError(
-                f"{parameter.opts[0]}: has no effect on results that are there, and {folder} is one folder of them; --expect"
-                " and --prefer judge them again, and a file or a rate in place of the folder is run"
+                f"{parameter.opts[0]}: has no effect on results that are there; leave it out, or name tiers in place of {folder}"
             )
 
 
@@ -329,8 +320,9 @@ def _check_tables(csv: Path | None, folder: Path, *, force: bool) -> None:
     """Refuse a folder of tables that cannot be written, before anything is run."""
     if csv:
         from headend.results.export import check_target
+        from headend.sweeps.outcome import RESULTS, SUMMARY
 
-        check_target(csv, TABLES, force=force)
+        check_target(csv, [Path(RESULTS).stem, Path(SUMMARY).stem], force=force)
         refuse_own_folder(csv, folder)
 
 
@@ -387,10 +379,6 @@ def _judge_again(folder: Path, expect: tuple[str, ...], prefer: str | None) -> R
     from headend.recommending.folder import load_recommendation
 
     result = load_recommendation(folder)
-    if not result.complete:
-        raise InputError(
-            f"{folder}: holds a part of the points, since the run was interrupted; run its command again to go on"
-        )
     return result.judge_again(expect=expect, prefer=prefer or "") if expect or prefer else result
 
 
@@ -405,9 +393,9 @@ def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[Unwrit
 
 
 def _write_page(result: Recommendation, folder: Path) -> list[Unwritten]:
-    from headend.recommending.folder import write_outcome
+    from headend.recommending.folder import write_own_page
 
-    lacking = make_report(lambda _: write_outcome(result, folder), folder)
+    lacking = make_report(lambda path: write_own_page(result, folder, path), folder)
     return [lacking] if lacking else []
 
 

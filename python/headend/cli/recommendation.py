@@ -57,7 +57,7 @@ def print_recommendation(
         if full:
             _print_candidates(decision)
     console.print()
-    failed = len(list_failures(result))
+    failed = len(result.failures)
     failures = f", {failed} failed" if failed else ""
     hint = "" if full else "; --full prints every setting"
     total = count_points(result)
@@ -116,9 +116,8 @@ def print_troubles(
 def _tell_failures(result: Recommendation, most: int) -> list[str]:
     """Tell each reason for which points failed once, with the first of its points."""
     places: dict[str, list[str]] = {}
-    for row in list_failures(result):
-        place = f"{row['tier']}, {row['choice']}, seed {row['seed']}"
-        places.setdefault(row["error"], []).append(place)
+    for (tier, choice, seed), reason in result.failures.items():
+        places.setdefault(reason, []).append(f"{tier}, {choice}, seed {seed}")
     lines = [
         f"failed: {own[0] if len(own) == 1 else f'{len(own)} points, the first {own[0]}'}: {reason}"
         for reason, own in places.items()
@@ -136,7 +135,7 @@ def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> Exit
     if lacking:
         return max(one.code for one in lacking)
     is_missed = any(decision.recommended is None for decision in result.decisions)
-    return ExitCode.MISSED if is_missed or list_failures(result) else ExitCode.OK
+    return ExitCode.MISSED if is_missed or result.failures else ExitCode.OK
 
 
 def describe_recommendation(
@@ -157,7 +156,10 @@ def describe_recommendation(
             {"tier": one.tier, "file": str(one.path), "notes": list(one.notes)} for one in written
         ],
         "warnings": list(result.notes),
-        "failures": list_failures(result),
+        "failures": [
+            {"tier": tier, "choice": choice, "seed": seed, "error": reason}
+            for (tier, choice, seed), reason in result.failures.items()
+        ],
     }
 
 
@@ -248,12 +250,4 @@ def count_done(result: Recommendation) -> int:
     if result.table.is_empty():
         return 0
     points = result.table.select("tier", "setting", "seed").unique().height
-    return points - len(list_failures(result))
-
-
-def list_failures(result: Recommendation) -> list[dict[str, Any]]:
-    """List the points that have no result, each with its error."""
-    if result.table.is_empty():
-        return []
-    failed = result.table.drop_nulls("error").select("tier", "choice", "seed", "error")
-    return failed.unique(maintain_order=True).to_dicts()
+    return points - len(result.failures)

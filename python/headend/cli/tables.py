@@ -362,7 +362,7 @@ def _break_name(name: str) -> str:
 
     Examples
     --------
-    >>> _break_name("page.page_load_time.p50 (s)").split("\\n")
+    >>> _break_name("page.page_load_time.p50 (s)").splitlines()
     ['page.page_', 'load_time.', 'p50 (s)']
     """
     lines = [""]
