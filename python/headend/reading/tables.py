@@ -113,9 +113,10 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
         return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, []
     if kind == "recommendation":
         from headend.recommending.folder import load_recommendation
+        from headend.sweeps.outcome import RESULTS, SUMMARY
 
-        recommendation = load_recommendation(folder)
-        return {"results": recommendation.table, "summary": recommendation.summary}, []
+        load_recommendation(folder)  # says what is wrong with one that was not run to its end
+        return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, []
     if kind == "study":
         return _read_study(folder), []
     raise InputError(f"{folder}: expected results with tables, found a {kind}")

@@ -132,7 +132,7 @@ def recommend(
 
     Examples
     --------
-    >>> short = {"duration": "6 s", "warmup": "2 s"}
+    >>> short = {"duration": "12 s", "warmup": "2 s"}
     >>> found = recommend(
     ...     upstream="5 Mbit/s", traffic="call", may_set="aqm", expect="call.mos.p5 >= 3.5", seeds=1, set=short
     ... )
@@ -201,6 +201,11 @@ def run_request(
         raise refuse_argument("stop", "a threading.Event", stop)
     if not (on_progress is None or callable(on_progress)):
         raise refuse_argument("on_progress", "a function of one argument", on_progress)
+    if not request.tiers:
+        raise InputError(
+            'no tier is given; expected a rate such as --upstream "10 Mbit/s" (from Python, upstream=), a file of tiers, or the'
+            " configuration file of a modem"
+        )
     allowance = read_allowance(memory)
     planned = [prepare_tier(request, tier, allowance) for tier in request.tiers]
     if folder is None:
@@ -241,8 +246,9 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
         raise InputError(next(own.reason for own in vocabularies if isinstance(own, Failure)))
     wish = read_tier_wish(request, tier, known)
     points: list[tuple[int, int, Job | Failure]] = []
+    selections: list[Kept] = []
     for setting, (text, own) in enumerate(zip(texts, vocabularies, strict=True), start=1):
-        selection = own if isinstance(own, Failure) else _select(wish, own)
+        selection = own if isinstance(own, Failure) else _select(wish, own, selections)
         for seed in request.seeds:
             points.append((setting, seed, _prepare(request, text, seed, selection, allowance)))
     reasons = [own.reason for _, _, own in points if isinstance(own, Failure)]
@@ -267,8 +273,14 @@ def _prepare(
         return Failure(str(error))
 
 
-def _select(wish: Wish, vocabulary: Vocabulary) -> Kept:
-    """Keep all that can be asked, so that other conditions need no new points; more only if it is asked."""
+def _select(wish: Wish, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
+    """Keep all that can be asked, so that other conditions need no new points; more only if it is asked.
+
+    A selection that was made before for an equal scenario is given again: it has understood its quantities.
+    """
+    for own in made:
+        if own.vocabulary == vocabulary:
+            return own
     known = set(list_quantities(vocabulary))
     asked = [part for term in wish.terms for name in term.measures for part in list_parts(name)]
     besides = tuple(
@@ -276,7 +288,8 @@ def _select(wish: Wish, vocabulary: Vocabulary) -> Kept:
         for part in dict.fromkeys(asked)
         if part not in known and _is_measured(part, vocabulary)
     )
-    return Kept(vocabulary, besides)
+    made.append(Kept(vocabulary, besides))
+    return made[-1]
 
 
 def _is_measured(quantity: str, vocabulary: Vocabulary) -> bool:
@@ -322,10 +335,12 @@ def _gather(
         for frame in _list_frames(own, store, done)
     ]
     table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
-    for own in planned:
-        table = add_sums(table, own.wish)
+    table = add_sums(table, [own.wish for own in planned])
     warnings = dict.fromkeys(
-        warning for own in planned for job in _list_jobs(own) for warning in job.warnings
+        [
+            *request.notes,
+            *(warning for own in planned for job in _list_jobs(own) for warning in job.warnings),
+        ]
     )
     return Recommendation(
         request,

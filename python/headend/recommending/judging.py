@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,9 +61,7 @@ def judge_again(
     InputError
         For a condition that cannot be understood, and for a quantity that the results do not hold.
     """
-    import polars as pl
-
-    conditions = (expect,) if isinstance(expect, str) else tuple(expect)
+    conditions = tuple(filter(None, (expect,))) if isinstance(expect, str) else tuple(expect)
     if not all(isinstance(one, str) for one in conditions):
         raise refuse_argument("expect", "conditions as text", expect)
     request = replace(
@@ -71,15 +69,13 @@ def judge_again(
         expect=conditions or record.request.expect,
         prefer=prefer or record.request.prefer,
     )
-    tiers, table = [], record.table
+    tiers = []
     for tier, candidates, _ in record.tiers:
         wish = read_tier_wish(request, tier, _list_vocabularies(request, tier, candidates))
-        if table.width:
-            kept = set(table.filter(pl.col("tier") == tier.name)["measure"].unique())
-            _check_kept(wish, kept)
-            table = add_sums(table, wish)
+        if record.table.width:
+            _check_kept(wish, set(record.table["measure"].unique()))
         tiers.append((tier, candidates, wish))
-    return request, tuple(tiers), table
+    return request, tuple(tiers), add_sums(record.table, [wish for _, _, wish in tiers])
 
 
 def _list_vocabularies(
@@ -101,14 +97,12 @@ def _list_vocabularies(
 
 def _check_kept(wish: Wish, kept: set[str | None]) -> None:
     """Refuse what was not kept of the runs."""
-    for name in _list_measures(wish):
-        missing = next((part for part in list_parts(name) if part not in kept), None)
-        if missing and name not in kept:
-            raise InputError(
-                f'"{missing}" was not kept of these results; run the recommendation again with this condition'
-            )
-
-
-def _list_measures(wish: Wish) -> Iterator[str]:
-    for term in wish.terms:
-        yield from term.measures
+    asked = [(one.where, one.term) for one in wish.hold]
+    if wish.objective:
+        asked.append((wish.where, wish.objective))
+    for where, term in asked:
+        for part in (part for name in term.measures for part in list_parts(name)):
+            if part not in kept:
+                raise InputError(
+                    f"{where}: {part} was not kept of these results; run the recommendation again with it"
+                )

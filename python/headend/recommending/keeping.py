@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headend.judging.expect import Quantity, list_quantities, parse_quantity_name
+from headend.judging.expect import Lists, Quantity, list_quantities, parse_quantity_name
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps.measuring import BASE_UNITS, add_up, make_frame
 from headend.sweeps.wish import Wish
@@ -37,13 +37,15 @@ class Kept:
 
     def describe(self) -> str:
         """Give a text that is the same for equal selections."""
-        return f"kept{json.dumps(list(self._quantities))}"
+        return self._description
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse nothing: what a scenario has not got is not kept of it."""
 
     def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each quantity; without a value where nothing was measured."""
+        needed = dict.fromkeys(own.table for own in self._quantities.values())
+        lists = {name: Lists(tables[name]) for name in needed if name in tables}
         return make_frame(
             [
                 {
@@ -51,12 +53,16 @@ class Kept:
                     "subject": quantity.subject,
                     "direction": quantity.direction,
                     "metric": name.removeprefix(f"{quantity.subject}."),
-                    "value": add_up([quantity], tables),
+                    "value": add_up([quantity], lists),
                     "unit": BASE_UNITS[quantity.kind],
                 }
                 for name, quantity in self._quantities.items()
             ]
         )
+
+    @functools.cached_property
+    def _description(self) -> str:
+        return f"kept{json.dumps(list(self._quantities))}"
 
     @functools.cached_property
     def _quantities(self) -> dict[str, Quantity]:
@@ -75,20 +81,21 @@ def list_parts(measure: str) -> list[str]:
     return [part.strip() for part in measure.split("+")]
 
 
-def add_sums(table: pl.DataFrame, wish: Wish) -> pl.DataFrame:
-    """Add the rows of the sums that a wish names to a table that has the parts of them; of those that are there, none."""
+def add_sums(table: pl.DataFrame, wishes: Iterable[Wish]) -> pl.DataFrame:
+    """Add the rows of the sums that wishes name to a table that has the parts of them; other sums are left out."""
     import polars as pl
 
     if not table.width:
         return table
-    added = [table]
-    known = set(table["measure"].unique())
-    for name in dict.fromkeys(name for term in wish.terms for name in term.measures):
-        parts = list_parts(name)
-        if name in known or len(parts) == 1 or not known.issuperset(parts):
-            continue
-        added.append(_add_up(table, name, parts))
-    return pl.concat(added, rechunk=True) if len(added) > 1 else table
+    kept = table.filter(~pl.col("measure").str.contains("+", literal=True).fill_null(value=False))
+    known = set(kept["measure"].unique())
+    names = dict.fromkeys(name for wish in wishes for term in wish.terms for name in term.measures)
+    sums = [
+        _add_up(kept, name, parts)
+        for name in names
+        if len(parts := list_parts(name)) > 1 and known.issuperset(parts)
+    ]
+    return pl.concat([kept, *sums], rechunk=True)
 
 
 def _add_up(table: pl.DataFrame, name: str, parts: Sequence[str]) -> pl.DataFrame:

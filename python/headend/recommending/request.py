@@ -10,7 +10,7 @@ from typing import Any
 from headend.recommending.candidate import Candidate, list_candidates
 from headend.recommending.feature import CHOOSABLE, Feature
 from headend.recommending.people import People, make_people
-from headend.recommending.tier import Tier
+from headend.recommending.tier import LINE, Tier
 from headend.scenario.source import Overrides
 
 #: Seeds by default.
@@ -18,9 +18,6 @@ SEEDS = (1, 2, 3, 4, 5)
 
 #: How long each point runs, and how much of that is not measured.
 DURATION, WARMUP = "70 s", "10 s"
-
-#: The name of the line in the scenarios.
-LINE = "cable"
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,8 @@ class Request:
         What all points share besides, from outside.
     allowed
         Files and folders from which traces may be read besides.
+    notes
+        What is to be known of the tiers, such as settings of a modem's file that are not simulated.
     """
 
     name: str
@@ -62,6 +61,7 @@ class Request:
     title: str = ""
     overrides: Overrides = ()
     allowed: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -102,6 +102,7 @@ class Request:
             "seeds": list(self.seeds),
             "set": [[path, value] for path, value in self.overrides],
             "allowed": [str(path) for path in self.allowed],
+            "notes": list(self.notes),
         }
 
     @classmethod
@@ -118,4 +119,5 @@ class Request:
             seeds=tuple(content["seeds"]),
             overrides=tuple((path, value) for path, value in content["set"]),
             allowed=tuple(Path(path) for path in content["allowed"]),
+            notes=tuple(content["notes"]),
         )

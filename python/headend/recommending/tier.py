@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+#: The name of the line in the scenarios.
+LINE = "cable"
+
 #: How much faster downstream is where nobody says.
 DOWNSTREAM_FACTOR = 10
 
