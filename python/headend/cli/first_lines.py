@@ -65,13 +65,17 @@ def print_answer(
 
 def _draw_grid(console: Console, matrix: Matrix) -> Table | None:
     """Draw a matrix as a table whose cells have several lines where they have to; None where a word of it would be cut."""
-    wide, narrow = draw_matrix(matrix), draw_matrix(matrix, stacked=True)
-    for column in narrow.columns:
-        column.no_wrap = False
+    wide = draw_matrix(matrix)
     if fit(console, wide) is wide:
         return wide
-    narrow.show_lines = len(matrix.rows) > 1
-    return narrow if _is_whole(console, narrow, matrix) else None
+    for is_broken in (False, True):
+        narrow = draw_matrix(matrix, stacked=True)
+        narrow.show_lines = len(matrix.rows) > 1
+        for column in narrow.columns if is_broken else ():
+            column.no_wrap = False
+        if fits(console, narrow) and _is_whole(console, narrow, matrix):
+            return narrow
+    return None
 
 
 def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:

@@ -33,7 +33,6 @@ from headend.cli.options import (
     secret_option,
     set_option,
 )
-from headend.cli.target import Target
 from headend.cli.terminal import (
     print_error,
     print_json,
@@ -227,17 +226,17 @@ def recommend(
         _refuse_new_points(opened)
     elif not (sources or asked["upstream"]):
         raise InputError(f"headend recommend: expected a tier, found nothing; {EXAMPLE}")
-    key = _prepare_file(write, secret, secret_file, sources, force=force)
+    key = _read_key(write, secret, secret_file)
     if opened:
         folder, result = opened, _judge_again(opened, asked["expect"], asked["prefer"])
         is_new = bool(asked["expect"] or asked["prefer"])
-        _check_tables(csv, folder, force=force)
+        _check_targets(result.request, folder, write, csv, force=force)
         if is_new:
             write_outcome(result, folder, report=False)
     else:
         request = _read_request(sources, seeds, settings, asked)
         folder, is_new = out or choose_recommendation_folder(request.name), True
-        _check_tables(csv, folder, force=force)
+        _check_targets(request, folder, write, csv, force=force)
         result = _run(
             request,
             folder,
@@ -296,15 +295,8 @@ def _refuse_new_points(folder: Path) -> None:
             )
 
 
-def _prepare_file(
-    path: Path | None,
-    secret: str | None,
-    secret_file: str | None,
-    sources: tuple[str, ...],
-    *,
-    force: bool,
-) -> bytes | None:
-    """Refuse a modem's file that cannot be written before anything is run, and read the secret that signs it."""
+def _read_key(path: Path | None, secret: str | None, secret_file: str | None) -> bytes | None:
+    """Read the secret that signs modems' files; None where there is none, or no file to sign."""
     from headend.configuration.secret import read_secret
 
     if path is None:
@@ -312,12 +304,20 @@ def _prepare_file(
         if option:
             raise InputError(f"{option}: has no effect without --write FILE")
         return None
-    Target(path, force=force, sources=sources)
     return read_secret(secret, secret_file)
 
 
-def _check_tables(csv: Path | None, folder: Path, *, force: bool) -> None:
-    """Refuse a folder of tables that cannot be written, before anything is run."""
+def _check_targets(
+    request: Request, folder: Path, write: Path | None, csv: Path | None, *, force: bool
+) -> None:
+    """Refuse modems' files and tables that cannot be written, before anything is run."""
+    if write:
+        from headend.recommending.writing import list_paths
+        from headend.results.output import check_output
+
+        sources = [tier.file for tier in request.tiers if tier.file]
+        for path in list_paths(request.tiers, write):
+            check_output(path, force=force, sources=sources)
     if csv:
         from headend.results.export import check_target
         from headend.sweeps.outcome import RESULTS, SUMMARY
@@ -337,12 +337,32 @@ def _read_request(
     from headend.recommending.reading import read_request
     from headend.scenario.source import parse_override
 
+    for source in sources:
+        _check_source(source)
     return read_request(
         sources,
         seeds=read_seeds(seeds) if seeds is not None else None,
         overrides=[*map(parse_override, settings)],
         **asked,
     )
+
+
+def _check_source(source: str) -> None:
+    """Refuse what is no file, but stands for something that an option takes."""
+    from headend.scenario.shipped import list_scenarios
+    from headend.text.quantity import parse_quantity
+
+    if Path(source).exists():
+        return
+    if source in list_scenarios():
+        raise InputError(
+            f"{source}: a scenario is not a file of tiers; --traffic {source} takes its people"
+        )
+    try:
+        parse_quantity(source, "rate")
+    except ValueError:
+        return
+    raise InputError(f'{source}: a rate is not a file of tiers; expected --upstream "{source}"')
 
 
 def _run(

@@ -19,7 +19,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.recommending.telling import tell_tier
-from headend.recommending.writing import list_tlvs
+from headend.recommending.writing import list_tlvs, tell_default
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.measuring import BASE_UNITS
 
@@ -66,18 +66,25 @@ def print_recommendation(
         console.print()
         print_first_warnings(result.notes, "the manifest")
     for one in written:
-        console.print(write_line(f"Modem's file: {one.path}"), soft_wrap=True)
+        if one.path:
+            console.print(write_line(f"Modem's file: {one.path}"), soft_wrap=True)
     print_report(folder)
 
 
 def _print_tlvs(request: Request, decision: Decision) -> None:
-    """Print the TLVs that set what is recommended, a line each."""
+    """Print the TLVs that set what is recommended, a line each; a long value goes on below its own beginning."""
+    from rich.table import Table
+
     console = make_output()
-    tlvs = list_tlvs(request, decision)
-    width = max((len(tlv.path) for tlv in tlvs), default=0)
-    for tlv in tlvs:
-        line = write_line("  TLV ", (tlv.path.ljust(width), "cyan"), f"  {tlv.name}: {tlv.value}")
-        console.print(line, soft_wrap=len(line.plain) <= console.width)
+    if tlvs := list_tlvs(request, decision):
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        for tlv in tlvs:
+            path = write_line("  TLV ", (tlv.path, "cyan"))
+            table.add_row(path, write_line(f"{tlv.name}: {tlv.value}"))
+        console.print(table)
+    if default := tell_default(request, decision):
+        print_sentence(console, default, "dim")
 
 
 def _print_candidates(decision: Decision) -> None:
@@ -102,10 +109,10 @@ def print_troubles(
     """
     messages = make_messages()
     for one in written:
-        if brief:
+        if brief and one.path:
             messages.print(write_line(f"{one.path} written"), soft_wrap=True)
         for note in one.notes:
-            print_note(f"{one.path}: {note}")
+            print_note(f"{one.path or one.tier}: {note}")
     for line in _tell_failures(result, 1 if brief else MOST_FAILURES):
         messages.print(write_line(line), soft_wrap=True)
     if not result.complete:
@@ -153,7 +160,8 @@ def describe_recommendation(
         if result.complete
         else [],
         "written": [
-            {"tier": one.tier, "file": str(one.path), "notes": list(one.notes)} for one in written
+            {"tier": one.tier, "file": one.path and str(one.path), "notes": list(one.notes)}
+            for one in written
         ],
         "warnings": list(result.notes),
         "failures": [
@@ -173,6 +181,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         recommended = {
             **found,
             "as_good": [decision.find(tie).label for tie in chosen.ties],
+            "is_default": tell_default(request, decision) is not None,
             "tlvs": [{"path": tlv.path, "name": tlv.name, "value": tlv.value} for tlv in tlvs],
         }
     elif found:
