@@ -21,7 +21,7 @@ from headend.recommending.request import SEEDS, Request
 from headend.recommending.round_trip import read_round_trip
 from headend.recommending.tier import Tier
 from headend.recommending.tiers_file import TiersFile, is_tiers, parse_toml, read_tiers_file, show
-from headend.recommending.traffic import Traffic, make_people_of, read_traffic
+from headend.recommending.traffic import Traffic, read_tables, read_traffic
 from headend.scenario.library import refuse_standard_input
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import (
@@ -115,9 +115,10 @@ def read_request(
     if features is not None:
         options.locate("may_set", "--may-set", may_set, lambda: _check_features(features, tiers))
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
-    found = _read_people(options, traffic, round_trip)
+    allowed = read_allowed([take_path(path, "allow_files") for path in allow_files])
+    found = _read_people(options, traffic, round_trip, allowed)
     request = Request(
-        name=file.path.stem if file else name_tiers(tiers),
+        name=_clean(file.path.stem) if file else name_tiers(tiers),
         tiers=tuple(tiers),
         people=found.people,
         features=features or CHOOSABLE,
@@ -126,10 +127,7 @@ def read_request(
         seeds=options.read("seeds", "--seeds", seeds, _read_seeds) or SEEDS,
         title=file.title if file else "",
         overrides=tuple((path, value) for path, value in write_overrides(overrides)),
-        allowed=(
-            *read_allowed([take_path(path, "allow_files") for path in allow_files]),
-            *found.files,
-        ),
+        allowed=(*allowed, *found.files),
         notes=tuple(dict.fromkeys(notes)),
     )
     instead = {"traffic": traffic, "expect": expect or None, "prefer": prefer}
@@ -180,6 +178,8 @@ def _read_sources(
     notes: list[str] = []
     for source in sources:
         path = take_path(source, "sources")
+        if not str(source).strip():
+            raise InputError("expected the path of a file of tiers or of a modem, found nothing")
         refuse_standard_input(path, "a file of tiers or of a modem", "its path")
         if _holds_tiers(path):
             if len(sources) > 1:
@@ -266,12 +266,15 @@ def _read_seeds(value: Any) -> tuple[int, ...]:
 
 
 def _read_people(
-    options: _Options, traffic: str | None, round_trip: str | Mapping[str, Any] | None
+    options: _Options,
+    traffic: str | None,
+    round_trip: str | Mapping[str, Any] | None,
+    allowed: tuple[Path, ...],
 ) -> Traffic:
     file = options.file
     if file and file.people and traffic is None:
         try:
-            return Traffic(make_people_of(file.people, round_trip))
+            return read_tables(file.people, round_trip, file.path.parent, allowed)
         except InputError as error:
             raise file.refuse(error) from error
     folder = file.path.parent if file and traffic is None else None
@@ -281,7 +284,7 @@ def _read_people(
             raise InputError(
                 f'expected people such as "call, game, 2 uploads", found {show(value)}'
             )
-        return read_traffic(value, round_trip, folder)
+        return read_traffic(value, round_trip, folder, allowed)
 
     found = options.read("traffic", "--traffic", traffic, read)
     if found:
@@ -352,8 +355,12 @@ def name_tiers(tiers: Sequence[Tier]) -> str:
     words = [_shorten(tier, is_shared=shared[tier.upstream] > 1) for tier in tiers]
     if len(words) > _NAMED:
         words = [*words[: _NAMED - 1], f"and-{len(words) - _NAMED + 1}-more"]
-    name = re.sub(r"[^\w.-]+", "_", "-".join(words)).strip("._-")
-    return name[:_LONGEST].rstrip("._-") or "tiers"
+    return _clean("-".join(words))
+
+
+def _clean(name: str) -> str:
+    """Write a name as that of a file."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._-")[:_LONGEST].rstrip("._-") or "tiers"
 
 
 def _shorten(tier: Tier, *, is_shared: bool) -> str:

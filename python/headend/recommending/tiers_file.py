@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headend.errors import InputError, suggest
+from headend.errors import InputError, find_near, suggest
 from headend.recommending.line import load_line, read_modem_tier, split_line
 from headend.recommending.rates import (
     PRESET,
@@ -104,8 +104,16 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
 
 
 def is_tiers(content: Mapping[str, Any]) -> bool:
-    """Say whether the content of a TOML file is one of tiers, not of a modem or a scenario."""
-    return "link" not in content and not content.keys().isdisjoint({*_KEYS, "tiers"})
+    """Say whether the content of a TOML file is one of tiers, not of a modem or a scenario.
+
+    Examples
+    --------
+    >>> is_tiers({"teir": {}}), is_tiers({"upstream_service_flow": []}), is_tiers({"link": {}})
+    (True, False, False)
+    """
+    if "link" in content:
+        return False
+    return any(key in _KEYS or find_near(key, ("tier",)) for key in content)
 
 
 def read_tiers_file(path: Path, preset: str | None = None) -> TiersFile:

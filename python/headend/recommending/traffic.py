@@ -40,7 +40,10 @@ class Traffic:
 
 
 def read_traffic(
-    text: str, round_trip: str | Mapping[str, Any] | None = None, folder: Path | None = None
+    text: str,
+    round_trip: str | Mapping[str, Any] | None = None,
+    folder: Path | None = None,
+    allowed: tuple[Path, ...] = (),
 ) -> Traffic:
     """Understand who the people are.
 
@@ -52,6 +55,8 @@ def read_traffic(
         To the servers of transfers and pages; None for that of the scenario, or the usual one.
     folder
         Where the path of a scenario begins; None for where the program runs.
+    allowed
+        Files and folders from which traces may be read besides.
 
     Raises
     ------
@@ -60,7 +65,7 @@ def read_traffic(
     """
     source = _find_source(text, folder or Path())
     if source is not None:
-        return _read_flows(source, round_trip)
+        return _read_flows(source, round_trip, allowed)
     counts = count_people(text, () if "," in text else tuple(list_scenarios()))
     return Traffic(make_people(tuple(counts), round_trip or ROUND_TRIP, counts))
 
@@ -77,22 +82,66 @@ def _find_source(text: str, folder: Path) -> str | None:
     return name if name in list_scenarios() else None
 
 
-def _read_flows(source: str, round_trip: str | Mapping[str, Any] | None) -> Traffic:
-    from headend import _engine
-
-    text = read_scenario(source)
+def _read_flows(
+    source: str, round_trip: str | Mapping[str, Any] | None, allowed: tuple[Path, ...]
+) -> Traffic:
+    text = read_scenario(source, Reach(allowed=allowed))
     text.load()
     content = text.parse()
     line = _find_line(content, source)
-    folder = find_scenario(source)[1].parent
-    needed = _engine.required_files(text.content, format=text.format, overrides=[])
-    places = {name: str(folder / name) for name, _, is_config in needed if not is_config}
-    tables = {key: _place(content[key], places) for key in TABLES if content.get(key)}
+    tables = {key: copy_tables(content[key]) for key in TABLES if content.get(key)}
     for host in tables.get("host", {}).values():
         if host.get("via") == [line]:
             host["via"] = [LINE]
-    people = make_people_of(tables, round_trip)
+    return read_tables(tables, round_trip, find_scenario(source)[1].parent, allowed)
+
+
+def read_tables(
+    tables: Mapping[str, Any],
+    round_trip: str | Mapping[str, Any] | None,
+    folder: Path,
+    allowed: tuple[Path, ...] = (),
+) -> Traffic:
+    """Make people of the tables ``flow``, ``host`` and ``tcp`` of a file.
+
+    Parameters
+    ----------
+    tables
+        The tables.
+    round_trip
+        As of `read_traffic`.
+    folder
+        Of the file: the traces that flows replay are in it or below.
+    allowed
+        Files and folders from which traces may be read besides.
+
+    Raises
+    ------
+    InputError
+        Beginning with the path of a key, such as ``flow.call.rtt``.
+    """
+    reach = Reach(scenario=folder, allowed=allowed)
+    places = {}
+    for name in _list_files(tables):
+        try:
+            places[name] = str(reach.locate(name))
+        except InputError as error:
+            raise InputError(f"flow: {name}: {error}") from error
+    placed = {key: _place(table, places) for key, table in tables.items()}
+    people = make_people_of(placed, round_trip)
     return Traffic(people, tuple(Path(path) for path in places.values()))
+
+
+def _list_files(tables: Mapping[str, Any]) -> list[str]:
+    """List the files that flows name; none where the tables cannot be read: whoever loads them says what is wrong."""
+    from headend import _engine
+
+    text = read_scenario({"link": {LINE: {"docsis": {}}}, **tables})
+    try:
+        needed = _engine.required_files(text.content, format=text.format, overrides=[])
+    except _engine.ScenarioError:
+        return []
+    return [name for name, _, _ in needed]
 
 
 def _find_line(content: Mapping[str, Any], source: str) -> str:
@@ -174,15 +223,8 @@ def _check_line(hosts: Any) -> None:
 
 def _resolve(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Give the flows with all defaults, in the order in which they are written."""
-    from headend import _engine
-
     scenario = {"link": {LINE: {"docsis": {}}}, **tables}
-    text = read_scenario(scenario)
-    try:
-        needed = _engine.required_files(text.content, format=text.format, overrides=[])
-    except _engine.ScenarioError:
-        needed = []  # whoever loads it says what is wrong
-    reach = Reach(allowed=tuple(Path(name) for name, _, _ in needed))
+    reach = Reach(allowed=tuple(Path(name) for name in _list_files(tables)))
     try:
         loaded = read_scenario(scenario, reach).load()
     except InputError as error:
