@@ -78,6 +78,17 @@ def test_the_first_screen_has_a_matrix_with_one_recommended_cell_and_then_the_ti
     assert "points; --full prints every setting" in answer.stdout
 
 
+def test_the_recommended_setting_has_a_cell_also_where_another_of_its_feature_ties_with_more(
+    kept: Path,
+) -> None:
+    shown = call(str(kept), "--prefer", "least page.page_load_time.p50").stdout
+    assert shown.count("✓ recommended") == 1
+    decision = load_recommendation(kept).decisions[0]
+    assert decision.recommended
+    own = decision.bests[decision.find(decision.recommended).feature]
+    assert own.setting == decision.recommended
+
+
 def test_the_screen_fits_eighty_columns(kept: Path) -> None:
     for words in ([], ["--full"]):
         shown = call(str(kept), *words).stdout
@@ -156,7 +167,7 @@ def test_a_page_that_cannot_be_written_costs_only_the_page(
     assert answer.exit_code == 2
     assert "✓ recommended" in answer.stdout
     (line,) = answer.stderr.splitlines()
-    assert line.startswith("error: kept/report.html: cannot be written: No space left on device")
+    assert line.startswith("error: kept/report.html: cannot be written: no space left")
     assert line.endswith("headend report kept makes it of them")
 
 
