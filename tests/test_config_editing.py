@@ -17,7 +17,7 @@ from modem_files import SECRET, UP, buffer, build, classifier, flow, tlv, u8, u1
 
 def export(**upstream: object) -> bytes:
     """The file of a line with 10 Mbit/s upstream, written by the engine."""
-    low = {"low_latency": {}} if "low_latency" in upstream else {}
+    low: dict[str, object] = {"low_latency": {}} if "low_latency" in upstream else {}
     line = {
         "preset": "docsis31",
         "upstream": {"rate": "10 Mbit/s", **upstream},
@@ -117,8 +117,7 @@ def test_new_references_are_free_ones() -> None:
     settings = settings_of(new)
     lows = [low.reference and low.reference.value for _, low in settings.list_low_latency()]
     assert lows == [5, 7]
-    numbers = [one.reference for one in settings.classifiers]
-    assert sorted(numbers) == list(range(1, 15))
+    assert {one.reference for one in settings.classifiers} == set(range(1, 15))
     for aggregate, low in settings.list_low_latency():
         assert settings.find_classic(aggregate) == settings.list_flows(aggregate.direction)[0]
         assert {one.flow for one in settings.classifiers if one.direction == low.direction} >= {

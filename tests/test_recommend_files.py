@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -20,13 +19,11 @@ from headend.errors import InputError
 from headend.recommending.candidate import Candidate
 from headend.recommending.experiment import prepare_tier
 from headend.recommending.feature import Feature
+from headend.recommending.line import read_modem_tier
 from headend.recommending.request import Request
 from headend.recommending.result import Recommendation
 from headend.recommending.tier import Tier
 from headend.recommending.writing import list_tlvs, tell_default, write_files
-from headend.scenario.modems import find_named, write_modems
-from headend.scenario.reach import Reach
-from headend.scenario.source import read_scenario
 from modem_files import DOWN, SECRET, UP, buffer, build, classifier, flow, tlv, u8, u16, u32
 
 #: What no recommendation touches: a community string of SNMP, and a vendor's settings.
@@ -56,27 +53,9 @@ def make_tier(rate: float = 10, preset: str = "docsis31") -> Tier:
 
 
 def make_tier_of(content: bytes, file: Path) -> Tier:
-    """The tier of modems that have a file: what the file sets, without queues."""
+    """The tier of modems that have a file."""
     file.write_bytes(content)
-    overrides = write_modems(file)
-    scenario = make_tier().link, Candidate("", Feature.TODAY)
-    request = Request("x", (make_tier(),))
-    text = read_scenario(
-        request.write_scenario(request.tiers[0], scenario[1]),
-        Reach(named=find_named(overrides)),
-    )
-    line = text.load(overrides).resolved["link"]["cable"]["docsis"]
-    rates: dict[str, Any] = {
-        way: {
-            key: line[way][key] for key in ("rate", "peak", "burst", "priority") if key in line[way]
-        }
-        for way in ("upstream", "downstream")
-    }
-    link = {"preset": "docsis31", **rates}
-    if "service_flow" in line:
-        link["service_flow"] = line["service_flow"]
-    queues = {way: {"queue": line[way]["queue"]} for way in ("upstream", "downstream")}
-    return Tier(file.stem, 10e6, 100e6, link, queues, file)
+    return read_modem_tier(file, "docsis31").tier
 
 
 def recommend(tiers: Sequence[Tier], labels: Sequence[str | None]) -> Recommendation:
@@ -208,9 +187,9 @@ def test_a_tier_writes_the_path_and_several_write_a_file_each(tmp_path: Path) ->
     path = tmp_path / "modem.cm"
     tiers = [make_tier(5), make_tier(10), make_tier(35)]
     written = write_files(recommend(tiers, ["AQM 15 ms", None, "low latency"]), path, SECRET)
-    assert [own.path and own.path.name for own in written] == ["modem-5M.cm", None, "modem-35M.cm"]
-    assert written[1].notes == (
-        "No file is written, because no setting that was tried meets all conditions.",
+    assert [own.path.name for own in written] == ["modem-5M.cm", "modem-35M.cm"]
+    assert written[0].notes == (
+        "10 Mbit/s gets no file, because no setting that was tried meets all conditions.",
     )
     assert sorted(own.name for own in tmp_path.iterdir()) == ["modem-35M.cm", "modem-5M.cm"]
 

@@ -83,15 +83,16 @@ def recommend(
     sources
         A file of tiers, or configuration files of modems, each of which is a tier.
     upstream, downstream
-        The rates of tiers, such as ``"10 Mbit/s"``, or lists of them: as many downstream as upstream, one for all, or none, for ten
-        times upstream.
+        The rates of tiers, such as ``"10 Mbit/s"``, or lists of them: as many downstream as upstream, one for all, or none: ten times
+        upstream, but no more than nine tenths of what the channel carries.
     preset
         Of which DOCSIS the modems are: ``"docsis31"`` by default, or ``"docsis30"``.
     traffic
-        The people behind the line, such as ``"call, game, 2 upload"``, or a scenario whose flows they are. By default a call, a
+        The people behind the line, such as ``"call, game, 2 uploads"``, or a scenario whose flows they are. By default a call, a
         game, web pages, an upload and a video call.
     rtt
-        The round-trip time to the servers of pages and uploads.
+        The round-trip time to the servers of pages and transfers: one time, ``"20 ms to 100 ms"``, or a city of CM-GL-Buffer,
+        Appendix I, such as ``"boston"``.
     may_set
         What may be set: ``"buffer-control"``, ``"aqm"`` and ``"low-latency"``; by default all of it.
     expect
@@ -132,7 +133,7 @@ def recommend(
 
     Examples
     --------
-    >>> short = {"duration": "12 s", "warmup": "2 s"}
+    >>> short = {"duration": "16 s", "warmup": "4 s"}
     >>> found = recommend(
     ...     upstream="5 Mbit/s", traffic="call", may_set="aqm", expect="call.mos.p5 >= 3.5", seeds=1, set=short
     ... )
@@ -201,11 +202,6 @@ def run_request(
         raise refuse_argument("stop", "a threading.Event", stop)
     if not (on_progress is None or callable(on_progress)):
         raise refuse_argument("on_progress", "a function of one argument", on_progress)
-    if not request.tiers:
-        raise InputError(
-            'no tier is given; expected a rate such as --upstream "10 Mbit/s" (from Python, upstream=), a file of tiers, or the'
-            " configuration file of a modem"
-        )
     allowance = read_allowance(memory)
     planned = [prepare_tier(request, tier, allowance) for tier in request.tiers]
     if folder is None:

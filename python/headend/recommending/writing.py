@@ -57,13 +57,13 @@ class Written:
     tier
         The name of the tier.
     path
-        The file; None where the tier has no recommendation.
+        The file.
     notes
-        Sentences on what the file lacks, and what a check of it found.
+        Sentences on what the file lacks, what a check of it found, and, of the first file, which tiers have none.
     """
 
     tier: str
-    path: Path | None
+    path: Path
     notes: tuple[str, ...] = ()
 
 
@@ -132,7 +132,7 @@ def write_files(
 ) -> list[Written]:
     """Write a modem's file for each tier: to ``path`` for a single tier, else with the tier's name added to the file's.
 
-    A tier without a recommendation gets no file, and a note says so. Nothing is written unless all files can be made.
+    A tier without a recommendation gets no file, and a note with the first file says so. Nothing is written unless all files can be made.
 
     Parameters
     ----------
@@ -156,20 +156,21 @@ def write_files(
         raise InputError(
             f"{path}: not written, because no setting that was tried meets all conditions"
         )
+    sources = [tier.file for tier in tiers if tier.file]
     made: list[tuple[Written, bytes]] = []
+    notes = [
+        f"{decision.tier.name} gets no file, because no setting that was tried meets all conditions."
+        for decision in decisions
+        if decision.recommended is None
+    ]
     for decision, own in zip(decisions, list_paths(tiers, path), strict=True):
-        candidate = _find_recommended(decision)
-        if candidate is None:
-            note = "No file is written, because no setting that was tried meets all conditions."
-            made.append((Written(decision.tier.name, None, (note,)), b""))
-            continue
-        sources = [tier.file for tier in tiers if tier.file]
-        check_output(own, force=force, sources=sources)
-        content, notes = _make(recommendation.request, decision.tier, candidate, secret)
-        made.append((Written(decision.tier.name, own, tuple(notes)), content))
+        if candidate := _find_recommended(decision):
+            check_output(own, force=force, sources=sources)
+            content, more = _make(recommendation.request, decision.tier, candidate, secret)
+            made.append((Written(decision.tier.name, own, (*more, *notes)), content))
+            notes = []
     for written, content in made:
-        if written.path:
-            write_output(written.path, content, force=force)
+        write_output(written.path, content, force=force)
     return [written for written, _ in made]
 
 
