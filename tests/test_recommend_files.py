@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import headend
+from headend import _engine
 from headend.configuration.check import check
 from headend.configuration.diff import diff
 from headend.configuration.document import read_document
@@ -330,3 +331,22 @@ def test_what_a_file_has_by_itself_need_not_be_set(tmp_path: Path) -> None:
     assert told.startswith("The modems have this setting with their file as it is")
     assert len(list_words(tier, "AQM 10 ms")) == 4
     assert default_of(tier, "AQM 15 ms") is None
+
+
+def test_a_file_as_text_gives_a_binary_file(tmp_path: Path) -> None:
+    tier = make_tier_of(OWN, tmp_path / "own.cm")
+    binary, _ = write(tier, "AQM 15 ms", tmp_path / "new.cm")
+    text = tmp_path / "own.toml"
+    text.write_text(_engine.config_to_toml(OWN), encoding="utf-8")
+    same, _ = write(read_modem_tier(text, "docsis31").tier, "AQM 15 ms", tmp_path / "same.cm")
+    assert same == binary
+
+
+def test_a_file_that_is_gone_is_one_clear_error_and_the_list_is_that_of_the_tier(
+    tmp_path: Path,
+) -> None:
+    tier = replace(make_tier(), today={}, file=tmp_path / "gone.cm")
+    assert list_words(tier, "buffer 24 KiB") == list_words(make_tier(), "buffer 24 KiB")
+    with pytest.raises(InputError, match=r"gone\.cm: .*no such file") as caught:
+        write_files(recommend([tier], ["buffer 24 KiB"]), tmp_path / "new.cm")
+    assert str(caught.value).count("gone.cm") == 1

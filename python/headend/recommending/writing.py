@@ -79,8 +79,9 @@ def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
     tier = decision.tier
     if tier.file:
         with suppress(InputError):
-            before, after = map(read_document, _edit(request, tier, tier.file, candidate))
-            return compare_settings(before, after)
+            old = _read(tier.file)
+            new = _edit(request, tier, candidate, old)
+            return compare_settings(read_document(old), read_document(new))
     before, after = (read_document(_export(request, tier, own)[0]) for own in (_BARE, candidate))
     return compare_settings(before, after, has_defaults=True) or list_pins(after)
 
@@ -98,8 +99,7 @@ def tell_default(request: Request, decision: Decision) -> str | None:
         who = "A modem has this setting by default"
     else:
         with suppress(InputError):
-            old = read_any_form(str(tier.file)).content
-            is_default = _find_deviation(request, tier, candidate, old) is None
+            is_default = _find_deviation(request, tier, candidate, _read(tier.file)) is None
         who = "The modems have this setting with their file as it is"
     return f"{who}: nothing has to be set, and these TLVs pin it." if is_default else None
 
@@ -132,7 +132,8 @@ def write_files(
 ) -> list[Written]:
     """Write a modem's file for each tier: to ``path`` for a single tier, else with the tier's name added to the file's.
 
-    A tier without a recommendation gets no file, and a note with the first file says so. Nothing is written unless all files can be made.
+    A tier without a recommendation gets no file, and a note with the first file says so. Nothing is written unless all files can
+    be made.
 
     Parameters
     ----------
@@ -191,8 +192,9 @@ def _make(
     if tier.file is None:
         content, notes = _export(request, tier, candidate, secret)
     else:
+        old = _read(tier.file)
         try:
-            old, content = _edit(request, tier, tier.file, candidate)
+            content = _edit(request, tier, candidate, old)
         except InputError as error:
             raise InputError(
                 f"{tier.file}: cannot be given {candidate.label}: {error}; headend config from writes a new file of the tier's"
@@ -223,24 +225,28 @@ def _export(
     return write_for(text.load(request.overrides), secret=secret)
 
 
-def _edit(request: Request, tier: Tier, file: Path, candidate: Candidate) -> tuple[bytes, bytes]:
-    """Give the file of a tier's modems as it is, and with a setting; the message integrity checks stay as they are.
+def _read(file: Path) -> bytes:
+    """Read the file of a tier's modems, binary or as text."""
+    return read_any_form(str(file)).content
+
+
+def _edit(request: Request, tier: Tier, candidate: Candidate, old: bytes) -> bytes:
+    """Give the file of a tier's modems with a setting; the message integrity checks stay as they are.
 
     Raises
     ------
     InputError
-        When the file cannot be read, or a clause that says why it cannot have this setting.
+        A clause that says why the file cannot have this setting.
     """
-    old = read_any_form(str(file)).content
     if candidate.feature is Feature.TODAY:
-        return old, old
+        return old
     source, _ = _export(request, tier, candidate)
     if candidate.feature is not Feature.LOW_LATENCY:
-        return old, carry_queue(old, source)
+        return carry_queue(old, source)
     new = carry_low_latency(old, source)
     if deviation := _find_deviation(request, tier, candidate, new):
         raise InputError(f"a run with the file would differ from what was tried: {deviation}")
-    return old, new
+    return new
 
 
 def _tell_deviation(
