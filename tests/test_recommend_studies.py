@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headend.recommending.feature import Feature
 from headend.recommending.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import Overrides, read_scenario
@@ -26,7 +27,8 @@ def test_the_settings_are_those_that_a_recommendation_tries(name: str) -> None:
     study = load(name)
     request: Request = study.load_analysis().REQUEST
     settings = next(axis for axis in study.axes if axis.name == "setting")
-    listed = import_shared("recommend", "asking").list_settings(request)
+    tried = request.features if len(request.features) == 1 else tuple(Feature)
+    listed = import_shared("recommend", "asking").list_settings(request, tried)
     assert list(settings.values) == list(listed)
     assert settings.each == listed
 
@@ -36,6 +38,7 @@ def test_a_point_is_the_scenario_that_a_recommendation_runs(name: str) -> None:
     study = load(name)
     request: Request = study.load_analysis().REQUEST
     cases = next(axis for axis in study.axes if axis.name == "case")
+    settings = next(axis for axis in study.axes if axis.name == "setting").values
     asking = import_shared("recommend", "asking")
     wanted = {
         (asking.name_setting(tier, candidate), case): resolve(
@@ -46,6 +49,7 @@ def test_a_point_is_the_scenario_that_a_recommendation_runs(name: str) -> None:
         for tier in request.tiers
         for candidate in request.list_candidates(tier)
         for case in cases.values
+        if asking.name_setting(tier, candidate) in settings
     }
     found = {
         (point.values["setting"], point.values["case"]): resolve(

@@ -10,6 +10,7 @@ import polars as pl
 from headend.recommending.candidate import Candidate
 from headend.recommending.conditions import read_wish_of
 from headend.recommending.deciding import Decision, decide
+from headend.recommending.feature import Feature
 from headend.recommending.request import Request
 from headend.recommending.tier import DOWNSTREAM_FACTOR, Tier
 from headend.scenario.reach import Reach
@@ -40,7 +41,6 @@ def name_setting(tier: Tier, candidate: Candidate) -> str:
 
     Examples
     --------
-    >>> from headend.recommending.feature import Feature
     >>> name_setting(make_tier(5, "docsis30"), Candidate("buffer 32 KiB", Feature.BUFFER_CONTROL))
     '5 Mbit/s, buffer 32 KiB'
     """
@@ -52,7 +52,6 @@ def list_overrides(tier: Tier, candidate: Candidate) -> dict[str, str]:
 
     Examples
     --------
-    >>> from headend.recommending.feature import Feature
     >>> queue = {"queue": {"buffer_control": {"target": "32 KiB"}}}
     >>> candidate = Candidate("buffer 32 KiB", Feature.BUFFER_CONTROL, queue)
     >>> list(list_overrides(make_tier(5, "docsis30"), candidate).values())
@@ -66,12 +65,15 @@ def list_overrides(tier: Tier, candidate: Candidate) -> dict[str, str]:
     }
 
 
-def list_settings(request: Request) -> dict[str, dict[str, str]]:
-    """List all settings of a request with what they write."""
+def list_settings(
+    request: Request, features: Sequence[Feature] = tuple(Feature)
+) -> dict[str, dict[str, str]]:
+    """List the settings of a request that are of some features, with what they write."""
     return {
         name_setting(tier, candidate): list_overrides(tier, candidate)
         for tier in request.tiers
         for candidate in request.list_candidates(tier)
+        if candidate.feature in features
     }
 
 
@@ -110,6 +112,24 @@ def read_size(decision: Decision) -> int | None:
     """Give the recommended buffer in KiB; None where no setting holds."""
     number = decision.recommended
     return None if number is None else find_size(decision.find(number))
+
+
+def find_full(decision: Decision, share: float) -> int | None:
+    """Give the smallest buffer in KiB that holds and with which the objective has a share of the most it has; None where none holds."""
+    conclusion = decision.conclusion
+    objective = conclusion.objective
+    if objective is None:
+        return None
+    means = {
+        setting: objective.estimates[setting].mean
+        for setting, standing in conclusion.standings.items()
+        if standing is Standing.HOLDS and decision.find(setting).feature is Feature.BUFFER_CONTROL
+    }
+    most = max(means.values(), default=0.0)
+    sizes = [
+        find_size(decision.find(setting)) for setting, mean in means.items() if mean >= share * most
+    ]
+    return min(sizes, default=None)
 
 
 def tell_choice(decision: Decision) -> str:

@@ -12,7 +12,7 @@ from headend.recommending.deciding import Decision
 from headend.study.claims import Finding, Verdict, decide
 from headend.sweeps.conclusion import Standing
 
-from .asking import TABLE_2, read_size, tell_choice
+from .asking import TABLE_2, find_full, find_size, read_size, tell_choice
 
 Decisions = Mapping[int, Decision]
 
@@ -32,26 +32,38 @@ def hold_sizes(decisions: Decisions, accept: Callable[[int, int], bool], why: st
     if not decisions:
         return Finding("no such run", Verdict.UNTESTABLE)
     verdicts = [_judge(decision, rate, accept) for rate, decision in decisions.items()]
-    return Finding(tell_sizes(decisions), _join(verdicts), why=why)
+    verdict = _join(verdicts)
+    return Finding(tell_sizes(decisions), verdict, why="" if verdict is Verdict.REPRODUCED else why)
 
 
-def compare_sizes(
-    decisions: Decisions, others: Decisions, least: int, sign: int = 1, why: str = ""
+def hold_full(
+    decisions: Decisions, share: float, accept: Callable[[int, int], bool], why: str = ""
 ) -> Finding:
-    """Hold that buffers are larger than others (or smaller, with the sign -1) at so many rates, and at none the other way.
+    """Hold the smallest buffers that hold and have a share of the most that the objective has."""
+    if not decisions:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    sizes = {rate: find_full(decision, share) for rate, decision in decisions.items()}
+    told = ", ".join(f"{size or 'no'} KiB at {rate} Mbit/s" for rate, size in sizes.items())
+    agrees = all(size is not None and accept(size, rate) for rate, size in sizes.items())
+    return Finding(told, decide(agrees), why="" if agrees else why)
+
+
+def compare_sizes(decisions: Decisions, others: Decisions, least: int, why: str = "") -> Finding:
+    """Hold that buffers are larger than others at so many rates, and smaller at none.
 
     Rates at which either has no recommended buffer count as equal.
     """
     if not decisions or not others:
         return Finding("no such run", Verdict.UNTESTABLE)
     steps = [
-        sign * ((one > other) - (one < other))
+        (one > other) - (one < other)
         for rate, decision in decisions.items()
         if (one := read_size(decision)) is not None
         if (other := read_size(others[rate])) is not None
     ]
     verdict = decide(min(steps, default=0) >= 0 and sum(step > 0 for step in steps) >= least)
-    return Finding(f"{tell_sizes(decisions)}; for {tell_sizes(others)}", verdict, why=why)
+    told = f"{tell_sizes(decisions)}; for {tell_sizes(others)}"
+    return Finding(told, verdict, why="" if verdict is Verdict.REPRODUCED else why)
 
 
 def tell_sizes(decisions: Decisions) -> str:
@@ -109,6 +121,39 @@ def draw_sizes(cases: Mapping[str, Decisions]) -> vl.Chart:
         )
     )
     return vl.layer(bands, rules, dots)
+
+
+def tell_ties(decisions: Decisions) -> str:
+    """Say from which to which buffer the settings reach that hold and tie, at each rate."""
+    told = []
+    for rate, decision in decisions.items():
+        sizes = list_ties(decision)
+        ends = (
+            " to ".join(f"{own}" for own in dict.fromkeys((min(sizes), max(sizes))))
+            if sizes
+            else ""
+        )
+        told.append(f"{ends} KiB at {rate} Mbit/s" if ends else f"none at {rate} Mbit/s")
+    return ", ".join(told)
+
+
+def list_ties(decision: Decision) -> list[int]:
+    """List the recommended buffer and those that tie with it, in KiB; nothing where none holds."""
+    best = decision.chosen
+    if best.standing is not Standing.HOLDS or best.setting is None:
+        return []
+    return [find_size(decision.find(number)) for number in (best.setting, *best.ties)]
+
+
+def compute_drain(size: int, rate: int) -> float:
+    """Give how long a full buffer takes to drain in ms, from KiB and Mbit/s.
+
+    Examples
+    --------
+    >>> round(compute_drain(32, 5), 1)
+    52.4
+    """
+    return size * 8.192 / rate
 
 
 def is_within(size: int, target: float, factor: float) -> bool:

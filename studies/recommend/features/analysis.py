@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ from headend.study.claims import Finding, Verdict, decide
 from headend.sweeps.conclusion import Best, Standing
 
 from ..asking import TABLE_2, find_size, make_tier, name_setting, recommend, tell_choice
-from ..sizes import Decisions, draw_sizes, hold_sizes, is_within
+from ..sizes import Decisions, draw_sizes, hold_sizes, is_within, tell_sizes, tell_ties
 
 #: The upstream rates of the tiers, in Mbit/s.
 RATES = (1, 2, 5, 10, 35)
@@ -58,11 +59,16 @@ def decide_case(
 def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold that AQM is recommended wherever a single queue holds."""
     decisions = decide_case(points, limits["case"], ONE_QUEUE)
-    return _hold(
-        decisions,
-        tell_choice,
-        lambda own: own.recommended is None or own.find(own.recommended).feature is Feature.AQM,
+
+    def accept(decision: Decision) -> bool:
+        number = decision.recommended
+        return number is None or decision.find(number).feature is Feature.AQM
+
+    why = (
+        "at low rates the delay of an AQM swings by more than the telephone's 40 ms; with 60 ms it"
+        " is AQM (REC-AQM.cause-choice)"
     )
+    return _hold(decisions, tell_choice, accept, why)
 
 
 def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -97,7 +103,11 @@ def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         number = find(decision).setting
         return number is not None and _is_default(decision.find(number))
 
-    return _hold(decisions, lambda own: _tell_best(own, find(own)), accept)
+    why = (
+        "wherever an AQM holds it is 250 ms; where none does, a shorter buffer cuts the peaks of the"
+        " queue, so that calls fail by less"
+    )
+    return _hold(decisions, lambda own: _tell_best(own, find(own)), accept, why)
 
 
 def check_bufferbloat(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -107,7 +117,18 @@ def check_bufferbloat(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_calls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the call's score with the defaults of DOCSIS-PIE."""
-    return _hold_scores(points, limits, limits["rates"], _is_default)
+    finding = _hold_scores(points, limits, limits["rates"], _is_default)
+    if finding.verdict is not Verdict.DIFFERS:
+        return finding
+    other = _hold_scores(points, {**limits, "case": "de-jitter"}, limits["rates"], _is_default)
+    divided = _hold_scores(
+        points, limits, limits["rates"], lambda own: own.feature is Feature.LOW_LATENCY
+    )
+    why = (
+        f"with a de-jitter buffer of 60 ms {other.measured}; in the low-latency flow, without the"
+        f" upload's packets before it, {divided.measured}"
+    )
+    return replace(finding, why=why)
 
 
 def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -151,7 +172,21 @@ def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         is_chosen = number is not None and decision.find(number).feature is Feature.LOW_LATENCY
         return holds and is_chosen is not one_queue
 
-    return _hold(decisions, tell_choice, accept)
+    why = "; ".join(
+        f"at {rate} Mbit/s {_explain(own)}" for rate, own in decisions.items() if not accept(own)
+    )
+    return _hold(decisions, tell_choice, accept, why)
+
+
+def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold that with low latency the conditions on call and game hold at every tier."""
+    request = replace(REQUEST, expect=tuple(limits["expect"]))
+    decisions = recommend(points.filter(pl.col("case") == limits["case"]), request)
+    return _hold(
+        decisions,
+        lambda own: _tell_best(own, own.bests[Feature.LOW_LATENCY]),
+        lambda own: own.bests[Feature.LOW_LATENCY].standing is Standing.HOLDS,
+    )
 
 
 def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -180,10 +215,16 @@ def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the buffers for these people against Table 2."""
-    decisions = decide_case(points, limits["case"], (Feature.BUFFER_CONTROL,))
+    decisions, *others = (
+        _decide_buffers(points, case)
+        for case in (limits["case"], *(own for own in CASES if own != limits["case"]))
+    )
+    why = f"of those that tie, the smallest is recommended: {tell_ties(decisions)}"
+    for case, own in zip((own for own in CASES if own != limits["case"]), others, strict=True):
+        if own:
+            why += f"; with a {CASES[case]} {tell_sizes(own)}"
     return hold_sizes(
-        {rate: own for rate, own in decisions.items() if rate in TABLE_2},
-        lambda size, rate: is_within(size, TABLE_2[rate], limits["factor"]),
+        decisions, lambda size, rate: is_within(size, TABLE_2[rate], limits["factor"]), why
     )
 
 
@@ -192,11 +233,21 @@ def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     one, other = (decide_case(points, limits[key], ONE_QUEUE) for key in ("case", "other"))
     if not one or not other:
         return Finding("no such run", Verdict.UNTESTABLE)
-    counts = {rate: (_count_holding(one[rate]), _count_holding(other[rate])) for rate in one}
+    counts = {
+        rate: (_count(one[rate], Standing.HOLDS), _count(other[rate], Standing.HOLDS))
+        for rate in one
+    }
     more = [mine - its for mine, its in counts.values()]
     told = ", ".join(f"{mine} for {its} at {rate} Mbit/s" for rate, (mine, its) in counts.items())
-    verdict = decide(min(more) >= 0 and sum(own > 0 for own in more) >= limits["least"])
-    return Finding(f"settings that hold: {told}", verdict)
+    if min(more) >= 0 and sum(own > 0 for own in more) >= limits["least"]:
+        return Finding(f"settings that hold: {told}", Verdict.REPRODUCED)
+    open_ones = ", ".join(
+        f"{_count(one[rate], Standing.UNDECIDED)} and {_count(other[rate], Standing.UNDECIDED)} at"
+        f" {rate} Mbit/s"
+        for rate in one
+    )
+    why = f"besides, with so many seeds the intervals do not decide {open_ones}"
+    return Finding(f"settings that hold: {told}", Verdict.DIFFERS, why=why)
 
 
 def draw_features(points: pl.DataFrame) -> list[Panel]:
@@ -214,16 +265,19 @@ def draw_features(points: pl.DataFrame) -> list[Panel]:
         if best.setting is not None
     ]
     table = pl.DataFrame(rows)
-    x = vl.X("feature:N", title=None, sort=[own.words for own in Feature])
+    x = vl.X(
+        "feature:N",
+        title=None,
+        sort=[own.words for own in Feature],
+        axis=vl.Axis(labelAngle=0),
+    )
     y = vl.Y("tier:N", title="upstream rate", sort=[own.name for own in REQUEST.tiers])
     return [Panel("", _draw_cells(table, x, y))]
 
 
 def draw_buffers(points: pl.DataFrame) -> list[Panel]:
     """Draw the buffers of the cases beside Table 2."""
-    cases = {
-        name: decide_case(points, case, (Feature.BUFFER_CONTROL,)) for case, name in CASES.items()
-    }
+    cases = {name: _decide_buffers(points, case) for case, name in CASES.items()}
     return [Panel("", draw_sizes({name: own for name, own in cases.items() if own}))]
 
 
@@ -242,7 +296,9 @@ def _draw_cells(table: pl.DataFrame, x: vl.X, y: vl.Y) -> vl.Chart:
             ),
         )
     )
-    labels = make_chart(table).mark_text(fontSize=11).encode(x=x, y=y, text="label:N")
+    labels = (
+        make_chart(table).mark_text(fontSize=12, color="#000000").encode(x=x, y=y, text="label:N")
+    )
     rings = (
         make_chart(table.filter("recommended"))
         .mark_rect(fill=None, stroke="#000000", strokeWidth=3)
@@ -252,13 +308,17 @@ def _draw_cells(table: pl.DataFrame, x: vl.X, y: vl.Y) -> vl.Chart:
 
 
 def _hold(
-    decisions: Decisions, tell: Callable[[Decision], str], accept: Callable[[Decision], bool]
+    decisions: Decisions,
+    tell: Callable[[Decision], str],
+    accept: Callable[[Decision], bool],
+    why: str = "",
 ) -> Finding:
     """Hold the decision of every tier."""
     if not decisions:
         return Finding("no such run", Verdict.UNTESTABLE)
     told = ", ".join(f"{tell(own)} at {rate} Mbit/s" for rate, own in decisions.items())
-    return Finding(told, decide(all(accept(own) for own in decisions.values())))
+    agrees = all(accept(own) for own in decisions.values())
+    return Finding(told, decide(agrees), why="" if agrees else why)
 
 
 def _hold_scores(
@@ -274,7 +334,11 @@ def _hold_scores(
         candidate = next(own for own in REQUEST.list_candidates(tier) if is_meant(own))
         values = _take(points, limits["case"], name_setting(tier, candidate), "call.mos.p5")
         if rate in rates and values:
-            found.append(decide_over_seeds(values, limits.get("low", 1.0), limits.get("high", 4.5)))
+            found.append(
+                decide_over_seeds(
+                    values, limits.get("low", -math.inf), limits.get("high", math.inf)
+                )
+            )
             told.append(f"{found[-1].mean:.2f} at {rate} Mbit/s")
     if not found:
         return Finding("no such run", Verdict.UNTESTABLE)
@@ -304,13 +368,52 @@ def _is_default(candidate: Candidate) -> bool:
     return candidate.feature is Feature.AQM and not _read_pie(candidate)
 
 
-def _count_holding(decision: Decision) -> int:
-    settable = [own.is_settable for own in decision.candidates]
+def _count(decision: Decision, standing: Standing) -> int:
+    """Count the settings that can be recommended and are of a standing."""
     standings = decision.conclusion.standings
     return sum(
-        is_settable and standings[number] is Standing.HOLDS
-        for number, is_settable in enumerate(settable, start=1)
+        own.is_settable and standings[number] is standing
+        for number, own in enumerate(decision.candidates, start=1)
     )
+
+
+def _decide_buffers(points: pl.DataFrame, case: str) -> Decisions:
+    """Decide the buffers of Table 2's tiers in a case."""
+    decisions = decide_case(points, case, (Feature.BUFFER_CONTROL,))
+    return {rate: own for rate, own in decisions.items() if rate in TABLE_2}
+
+
+def _explain(decision: Decision) -> str:
+    """Say which conditions low latency misses; or, where a single queue holds, how much each gives."""
+    best = decision.bests[Feature.LOW_LATENCY]
+    conclusion = decision.conclusion
+    if best.setting is None:
+        return "low latency was not run"
+    if best.standing is not Standing.HOLDS:
+        missed = [
+            f"{own.term.text} is"
+            f" {_write(own.term.text, conclusion.terms[own.term.text].estimates[best.setting].mean)}"
+            for own in decision.wish.hold
+            if conclusion.judge(own, best.setting) is not Standing.HOLDS
+        ]
+        return f"low latency does not hold: {', '.join(missed)}"
+    objective = conclusion.objective
+    shown = [best, *(decision.bests[own] for own in ONE_QUEUE)]
+    return "the upload has " + ", ".join(
+        f"{_write('goodput', objective.estimates[own.setting].mean)} with"
+        f" {decision.find(own.setting).label}"
+        for own in shown
+        if objective and own.setting is not None and own.standing is Standing.HOLDS
+    )
+
+
+def _write(term: str, value: float) -> str:
+    """Write a value of a term with its unit."""
+    if "goodput" in term:
+        return f"{value / 1e6:.1f} Mbit/s"
+    if "time" in term:
+        return f"{value / 1e9:.1f} s"
+    return f"{value:.2f}"
 
 
 def _shorten(label: str) -> str:
