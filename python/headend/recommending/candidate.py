@@ -72,7 +72,7 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
         buffers = _list_buffers(tier)
         # A modem of DOCSIS 3.1 has an AQM: to set its buffer alone is to switch that off.
         found = [*found, *buffers] if tier.is_docsis31 else [*buffers, *found]
-    if Feature.LOW_LATENCY in features:
+    if Feature.LOW_LATENCY in features and tier.is_docsis31:
         found += _list_low_latency()
     return [*found, _make_today(tier)]
 
@@ -159,7 +159,7 @@ def round_size(size: float) -> int:
 
 def _write_step(step: int) -> int:
     """Give the size of a step: powers of two, and half as much again between them."""
-    power = 2 ** (step // 2)
+    power = 1 << (step // 2)
     return power * 3 // 2 if step % 2 else power
 
 

@@ -142,7 +142,10 @@ def _gather(
     ]
     table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
     warnings = dict.fromkeys(
-        warning for own in planned for job in _list_jobs(own) for warning in job.warnings
+        [
+            *request.notes,
+            *(warning for own in planned for job in _list_jobs(own) for warning in job.warnings),
+        ]
     )
     return Recommendation(
         request,
