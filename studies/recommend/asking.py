@@ -16,11 +16,7 @@ from headend.recommending.tier import DOWNSTREAM_FACTOR, Tier
 from headend.scenario.reach import Reach
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.conclusion import Standing
 from headend.sweeps.wish import Wish
-
-#: Table 2 of the Buffer Control guideline: the recommended target in KiB by the upstream rate in Mbit/s.
-TABLE_2 = {1: 8, 2: 16, 5: 32, 10: 50}
 
 #: The unit of a quantity by words of its name; all others are plain numbers.
 _UNITS = {"goodput": "bit/s", "delay": "ns", "page_load_time": "ns"}
@@ -101,46 +97,6 @@ def recommend(points: pl.DataFrame, request: Request) -> dict[int, Decision]:
             wish = _read_wish(request, tier, candidates[0])
             decisions[round(tier.upstream / 1e6)] = decide(tier, candidates, table, wish, seeds)
     return decisions
-
-
-def find_size(candidate: Candidate) -> int:
-    """Give the buffer of a setting of Buffer Control in KiB."""
-    return int(candidate.upstream["queue"]["buffer_control"]["target"].removesuffix(" KiB"))
-
-
-def read_size(decision: Decision) -> int | None:
-    """Give the recommended buffer in KiB; None where no setting holds."""
-    number = decision.recommended
-    return None if number is None else find_size(decision.find(number))
-
-
-def find_full(decision: Decision, share: float) -> int | None:
-    """Give the smallest buffer in KiB that holds and with which the objective has a share of the most it has; None where none holds."""
-    conclusion = decision.conclusion
-    objective = conclusion.objective
-    if objective is None:
-        return None
-    means = {
-        setting: objective.estimates[setting].mean
-        for setting, standing in conclusion.standings.items()
-        if standing is Standing.HOLDS and decision.find(setting).feature is Feature.BUFFER_CONTROL
-    }
-    most = max(means.values(), default=0.0)
-    sizes = [
-        find_size(decision.find(setting)) for setting, mean in means.items() if mean >= share * most
-    ]
-    return min(sizes, default=None)
-
-
-def tell_choice(decision: Decision) -> str:
-    """Say what is recommended, or that nothing holds and what comes nearest."""
-    best = decision.chosen
-    if best.setting is None:
-        return "nothing"
-    label = decision.find(best.setting).label
-    if best.standing is Standing.HOLDS:
-        return label
-    return f"nothing ({'undecided' if best.standing is Standing.UNDECIDED else 'nearest'}: {label})"
 
 
 def _read_wish(request: Request, tier: Tier, candidate: Candidate) -> Wish:

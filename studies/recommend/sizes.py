@@ -8,13 +8,57 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, make_chart
+from headend.recommending.candidate import Candidate
 from headend.recommending.deciding import Decision
+from headend.recommending.feature import Feature
 from headend.study.claims import Finding, Verdict, decide
 from headend.sweeps.conclusion import Standing
 
-from .asking import TABLE_2, find_full, find_size, read_size, tell_choice
-
+#: What is recommended by the upstream rate in Mbit/s.
 Decisions = Mapping[int, Decision]
+
+#: Table 2 of the Buffer Control guideline: the recommended target in KiB by the upstream rate in Mbit/s.
+TABLE_2 = {1: 8, 2: 16, 5: 32, 10: 50}
+
+
+def find_size(candidate: Candidate) -> int:
+    """Give the buffer of a setting of Buffer Control in KiB."""
+    return int(candidate.upstream["queue"]["buffer_control"]["target"].removesuffix(" KiB"))
+
+
+def read_size(decision: Decision) -> int | None:
+    """Give the recommended buffer in KiB; None where no setting holds."""
+    number = decision.recommended
+    return None if number is None else find_size(decision.find(number))
+
+
+def find_full(decision: Decision, share: float) -> int | None:
+    """Give the smallest buffer in KiB that holds and with which the objective has a share of the most it has; None where none holds."""
+    conclusion = decision.conclusion
+    objective = conclusion.objective
+    if objective is None:
+        return None
+    means = {
+        setting: objective.estimates[setting].mean
+        for setting, standing in conclusion.standings.items()
+        if standing is Standing.HOLDS and decision.find(setting).feature is Feature.BUFFER_CONTROL
+    }
+    most = max(means.values(), default=0.0)
+    sizes = [
+        find_size(decision.find(setting)) for setting, mean in means.items() if mean >= share * most
+    ]
+    return min(sizes, default=None)
+
+
+def tell_choice(decision: Decision) -> str:
+    """Say what is recommended, or that nothing holds and what comes nearest."""
+    best = decision.chosen
+    if best.setting is None:
+        return "nothing"
+    label = decision.find(best.setting).label
+    if best.standing is Standing.HOLDS:
+        return label
+    return f"nothing ({'undecided' if best.standing is Standing.UNDECIDED else 'nearest'}: {label})"
 
 
 def hold_sizes(decisions: Decisions, accept: Callable[[int, int], bool], why: str = "") -> Finding:

@@ -17,16 +17,19 @@ from headend.recommending.request import Request
 from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict, decide
 
-from ..asking import TABLE_2, find_size, make_tier, read_size, recommend
+from ..asking import make_tier, recommend
 from ..sizes import (
+    TABLE_2,
     Decisions,
     compare_sizes,
     compute_drain,
     draw_sizes,
+    find_size,
     hold_full,
     hold_sizes,
     is_within,
     list_ties,
+    read_size,
     tell_sizes,
     tell_ties,
 )

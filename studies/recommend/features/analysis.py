@@ -21,8 +21,18 @@ from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict, decide
 from headend.sweeps.conclusion import Best, Standing
 
-from ..asking import TABLE_2, find_size, make_tier, name_setting, recommend, tell_choice
-from ..sizes import Decisions, draw_sizes, hold_sizes, is_within, tell_sizes, tell_ties
+from ..asking import make_tier, name_setting, recommend
+from ..sizes import (
+    TABLE_2,
+    Decisions,
+    draw_sizes,
+    find_size,
+    hold_sizes,
+    is_within,
+    tell_choice,
+    tell_sizes,
+    tell_ties,
+)
 
 #: The upstream rates of the tiers, in Mbit/s.
 RATES = (1, 2, 5, 10, 35)

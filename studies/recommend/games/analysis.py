@@ -14,15 +14,18 @@ from headend.recommending.request import Request
 from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict
 
-from ..asking import TABLE_2, find_size, make_tier, name_setting, read_size, recommend
+from ..asking import make_tier, name_setting, recommend
 from ..sizes import (
+    TABLE_2,
     Decisions,
     compare_sizes,
     compute_drain,
     draw_sizes,
+    find_size,
     hold_full,
     hold_sizes,
     is_within,
+    read_size,
 )
 
 #: What an operator would ask.
