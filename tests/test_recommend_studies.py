@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import polars as pl
 import pytest
 
+from headend.recommending.experiment import run_request
 from headend.recommending.feature import Feature
 from headend.recommending.request import Request
 from headend.scenario.reach import Reach
@@ -74,6 +77,24 @@ def test_as_many_seeds_and_all_that_is_wished_are_measured(name: str) -> None:
     asked = {text.split()[0] for text in request.conditions} | {request.objective.split()[1]}
     assert asked <= study.measures.keys()
     assert all(name == text for name, text in study.measures.items())
+
+
+def test_from_the_points_of_a_study_the_same_is_recommended_as_by_a_run() -> None:
+    whole: Request = load("recommend/calls").load_analysis().REQUEST
+    short = (("duration", "25 s"), ("warmup", "4 s"))
+    request = replace(whole, tiers=whole.tiers[2:3], seeds=(1, 2), overrides=short)
+    run = run_request(request)
+    (decided,) = run.decisions
+    asked = load("recommend/calls").measures
+    points = (
+        run.table.filter(pl.col("measure").is_in(list(asked)))
+        .with_columns(setting=pl.format("{}, {}", "tier", "choice"))
+        .pivot("measure", index=["setting", "seed"], values="value")
+    )
+    (again,) = import_shared("recommend", "asking").recommend(points, request).values()
+    assert again.chosen == decided.chosen
+    assert again.conclusion.standings == decided.conclusion.standings
+    assert len(set(decided.conclusion.standings.values())) > 1
 
 
 def read_place(row: Row) -> tuple[int, str]:

@@ -43,7 +43,7 @@ UPLOADS = replace(REQUEST, people=replace(REQUEST.people, conditions=()))
 CASES = {
     "one": "one upload, 57 ms",
     "one, far": "one upload, 117 ms",
-    "one, far, Reno": "one upload of Reno, 117 ms",
+    "one, far, Reno": "one of Reno, 117 ms",
     "ten": "ten uploads, 57 ms",
     "ten, far": "ten uploads, 117 ms",
 }
