@@ -747,7 +747,7 @@ def test_what_else_a_modems_file_has_stays_whatever_is_set(folder: Path) -> None
 def test_the_line_of_a_modems_file_as_it_is_is_the_line_that_the_file_sets(folder: Path) -> None:
     asked = read_request([folder / "rich.cm"])
     (tier,) = asked.tiers
-    *_, today = asked.list_candidates(tier)
+    today, *_ = asked.list_candidates(tier)
 
     own = read_scenario(asked.write_scenario(tier, today)).load().resolved["link"]["cable"]
     scenario = {
@@ -772,7 +772,7 @@ def test_an_aqm_that_a_modems_file_disables_is_on_where_a_candidate_sets_it(tmp_
 
     asked = read_request([path])
     (tier,) = asked.tiers
-    first, *_, today = asked.list_candidates(tier)
+    today, first, *_ = asked.list_candidates(tier)
 
     assert first.feature is Feature.AQM
     assert "aqm_disabled" not in json.dumps(first.write_link(tier))

@@ -56,10 +56,13 @@ def print_answer(
 
 def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
     """Draw a matrix in as few lines as possible; a long one is drawn without the notes of its cells."""
-    table = draw_matrix(matrix)
-    whole = fit(console, table)
+    whole = fit(console, draw_matrix(matrix))
     if _count_lines(console, whole) <= MOST_LINES:
         return whole
+    table = draw_matrix(matrix, stacked=True)
+    is_whole = fits(console, table) and _is_whole(console, table, matrix)
+    if is_whole and _count_lines(console, table) <= MOST_LINES:
+        return table
     rows = tuple(
         replace(row, cells=tuple(cell and replace(cell, note="") for cell in row.cells))
         for row in matrix.rows

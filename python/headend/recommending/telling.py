@@ -4,34 +4,357 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headend.judging.answer import Answer, Cell, Matrix, Row
+from headend.judging.answer import Answer, Cell, Matrix, Row, ask
 from headend.judging.grading import Grade
-from headend.recommending.deciding import Decision
+from headend.recommending.candidate import UNMANAGED
+from headend.recommending.deciding import Decision, find_best, find_decisive
+from headend.recommending.feature import Feature
+from headend.recommending.naming import (
+    advise,
+    name_condition,
+    name_term,
+    write_plain,
+    write_short,
+    write_value,
+)
+from headend.sweeps.conclusion import Best, Standing
+from headend.sweeps.naming import join_labels, write_mean
+from headend.sweeps.wish import Condition
+from headend.text.quantity import format_quantity
+from headend.text.wording import capitalise, join_names, list_names, write_count
+
+#: The name of the figure that shows why.
+WHY = "trade-off"
+
+#: The most names in a list of a sentence.
+MOST_NAMED = 3
 
 
 def answer_recommendation(title: str, decisions: Sequence[Decision]) -> Answer:
     """Answer what the tiers shall have."""
-    features = list(dict.fromkeys(own for decision in decisions for own in decision.bests))
+    tiers = join_labels([decision.tier.name for decision in decisions])
+    shall = "tier" if len(decisions) == 1 else "tiers"
+    question = ask(title, f"What buffer and AQM shall the {shall} {tiers} have?")
+    sentences = [_tell_recommended(decisions), _tell_open(decisions)]
+    told = tuple(sentence for sentence in sentences if sentence)
+    return Answer(question, told, draw_matrix(decisions), WHY)
+
+
+def _tell_recommended(decisions: Sequence[Decision]) -> str:
+    """Name what is recommended, tiers with the same setting together."""
+    found: dict[str, list[str]] = {}
+    for decision in decisions:
+        if decision.recommended:
+            found.setdefault(decision.find(decision.recommended).label, []).append(
+                decision.tier.name
+            )
+    if not found:
+        return ""
+    parts = [f"{label} at {join_labels(tiers)}" for label, tiers in found.items()]
+    return f"{capitalise('; '.join(parts))}."
+
+
+def _tell_open(decisions: Sequence[Decision]) -> str:
+    """Say where nothing is recommended, and what comes nearest; else what all recommended settings keep."""
+    others = [decision for decision in decisions if decision.recommended is None]
+    if not others:
+        return _tell_kept(decisions[0])
+    first = others[0]
+    tiers = join_labels([decision.tier.name for decision in others])
+    if first.chosen.setting is None:
+        return f"At {tiers} no setting has a result."
+    label = first.find(first.chosen.setting).label
+    at = f" at {first.tier.name}" if len(others) > 1 else ""
+    missed = _tell_missed(first, first.chosen.setting)
+    if first.chosen.standing is Standing.UNDECIDED:
+        return f"At {tiers} more seeds are needed: with {label}{at}, {missed}."
+    return f"At {tiers} no setting keeps what must hold; {label}{at} comes nearest: {missed}."
+
+
+def _tell_kept(decision: Decision) -> str:
+    """Say what must hold, and what there is most of then."""
+    wish = decision.wish
+    held = join_names([name_condition(one) for one in wish.hold])
+    verb = "holds" if len(wish.hold) == 1 else "hold"
+    if wish.objective is None:
+        return f"{capitalise(held)} {verb}." if held else ""
+    most = f"the {'most' if wish.is_rising else 'least'} {name_term(wish.objective.text)}"
+    return f"{capitalise(held)} {verb}, with {most}." if held else f"They have {most}."
+
+
+def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
+    """Draw the table of tiers and features: a cell names the best setting of its feature, and says whether it holds."""
+    features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
     rows = tuple(
         Row(
             decision.tier.name,
             tuple(
-                Cell(Grade.GOOD, "", decision.find(best.setting).label)
-                if (best := decision.bests.get(own)) and best.setting
-                else None
+                _draw_cell(decision, best) if (best := decision.bests.get(own)) else None
                 for own in features
             ),
         )
         for decision in decisions
     )
-    return Answer(
-        title or "What shall these tiers have?",
-        (),
-        Matrix(tuple(own.words for own in features), rows),
-        "trade-off",
+    return Matrix(
+        tuple(_head(own, decisions) for own in features),
+        rows,
+        "tier",
+        _explain_cells(decisions),
     )
+
+
+def _head(feature: Feature, decisions: Sequence[Decision]) -> str:
+    """Give the heading of a column: what no file says of today is an unmanaged buffer."""
+    is_known = any(decision.tier.today is not None for decision in decisions)
+    return feature.words if feature is not Feature.TODAY or is_known else "unmanaged"
+
+
+def _draw_cell(decision: Decision, best: Best) -> Cell | None:
+    """Draw the best setting of a feature."""
+    setting, conclusion = best.setting, decision.conclusion
+    if setting is None:
+        return Cell(Grade.NONE, "no result", "")
+    candidate = decision.find(setting)
+    number = _shorten(candidate.label, candidate.feature)
+    objective = conclusion.objective
+    gained = write_plain(objective, setting) if objective else ""
+    if best.standing is Standing.FAILS:
+        word = "nearest" if setting == decision.chosen.setting else "fails"
+        grade = Grade.POOR if word == "nearest" else Grade.BAD
+        return Cell(grade, word, number, _tell_worst(decision, setting))
+    if best.standing is Standing.UNDECIDED:
+        return Cell(Grade.FAIR, "undecided", number, _tell_worst(decision, setting))
+    word = "recommended" if setting == decision.recommended else "holds"
+    return Cell(Grade.GOOD, word, number, gained)
+
+
+def _shorten(label: str, feature: Feature) -> str:
+    """Leave out what the heading of the column says.
+
+    Examples
+    --------
+    >>> _shorten("buffer 32 KiB", Feature.BUFFER_CONTROL), _shorten("AQM 10 ms, buffer 64 KiB", Feature.AQM)
+    ('32 KiB', '10 ms, buffer 64 KiB')
+    >>> _shorten("low latency", Feature.LOW_LATENCY), _shorten("low latency, AQM 15 ms", Feature.LOW_LATENCY)
+    ('on', 'on, AQM 15 ms')
+    """
+    if feature is Feature.LOW_LATENCY:
+        return label.replace("low latency", "on", 1)
+    starts = {Feature.TODAY: "no AQM, ", Feature.BUFFER_CONTROL: "buffer ", Feature.AQM: "AQM "}
+    return label.removeprefix(starts[feature])
+
+
+def _explain_cells(decisions: Sequence[Decision]) -> str:
+    """Say what the words of the cells mean."""
+    words = {best.standing for decision in decisions for best in decision.bests.values()}
+    wish, seeds = decisions[0].wish, len(decisions[0].conclusion.sweep.seeds)
+    parts = []
+    if wish.hold:
+        over = "over the whole 95 % interval" if seeds > 1 else "by one seed, without an interval"
+        parts.append(f"Holds: what must hold, {over}")
+    if Standing.UNDECIDED in words:
+        parts.append("undecided: over a part of it")
+    parts.append("each cell has the best setting of its column")
+    if wish.objective:
+        parts[-1] += f" and its {name_term(wish.objective.text)}"
+    if Standing.FAILS in words:
+        parts[-1] += ", or the condition that it misses most"
+    return f"{capitalise('; '.join(parts))}."
+
+
+def _tell_worst(decision: Decision, setting: int) -> str:
+    """Give the value of the condition that a setting misses most."""
+    term = decision.wish.hold[find_decisive(decision, setting)].term.text
+    return write_short(decision.conclusion.terms[term], term, setting)
+
+
+def _list_missed(decision: Decision, setting: int) -> list[Condition]:
+    """List the conditions that do not hold in a setting."""
+    judge = decision.conclusion.judge
+    return [one for one in decision.wish.hold if judge(one, setting) is not Standing.HOLDS]
+
+
+def _tell_missed(decision: Decision, setting: int) -> str:
+    """Say which conditions a setting misses, with its values and by how much."""
+    return join_names(
+        [_tell_miss(decision, one, setting) for one in _list_missed(decision, setting)]
+    )
+
+
+def _tell_miss(decision: Decision, condition: Condition, setting: int) -> str:
+    measured = decision.conclusion.terms[condition.term.text]
+    if setting not in measured.estimates:
+        return f"{name_term(condition.term.text)} has no value"
+    mean, bound = measured.estimates[setting].mean, condition.read_bound(measured.about.kind)
+    short = bound - mean if condition.is_rising else mean - bound
+    kind = "number" if len(condition.term.measures) > 1 else measured.about.kind
+    by = f"; it misses that by {_write_miss(short, kind)}" if short > 0 else ""
+    _, _, wanted = name_condition(condition).partition(name_term(condition.term.text))
+    return f"{write_value(decision.conclusion, condition.term.text, setting)}, not{wanted}{by}"
+
+
+def _write_miss(short: float, kind: str) -> str:
+    """Write by how much a bound is missed: shares in percentage points."""
+    if kind == "ratio":
+        return f"{short * 100:.3g} percentage points"
+    return format_quantity(float(f"{short:.3g}"), kind)  # type: ignore[arg-type]
 
 
 def tell_tier(decision: Decision) -> tuple[str, str, str]:
     """Say what a tier shall have and why, what that costs, and how sure it is."""
-    return (f"{decision.tier.name}: …", "…", "…")
+    if decision.recommended is None:
+        return _tell_nothing(decision)
+    return (
+        _tell_choice(decision, decision.recommended),
+        _tell_cost(decision, decision.recommended),
+        _tell_certainty(decision, decision.recommended),
+    )
+
+
+def _tell_choice(decision: Decision, setting: int) -> str:
+    """Say what to set and why."""
+    advice = advise(decision.tier, decision.find(setting))
+    wish, conclusion = decision.wish, decision.conclusion
+    settable, ties = decision.chosen.line, decision.chosen.ties
+    holding = [own for own in settable if conclusion.is_able(own)]
+    which = f"of the {len(holding)} of {len(settable)} settings that keep what must hold"
+    if wish.objective is None:
+        return f"{advice}: {which}, it has the least to set."
+    name = name_term(wish.objective.text)
+    value = write_mean(conclusion.terms[wish.objective.text], setting)
+    if len(holding) == 1:
+        return f"{advice}: of {len(settable)} settings, it alone keeps what must hold, with {name} {value}."
+    if not ties:
+        most = "most" if wish.is_rising else "least"
+        return f"{advice}: {which}, it has the {most} {name}, {value}."
+    more = "more" if wish.is_rising else "less"
+    others = list_names([decision.find(own).label for own in ties], MOST_NAMED, "; ")
+    return f"{advice}: {which}, none has clearly {more} {name} than its {value}; as good, but more to set: {others}."
+
+
+def _tell_cost(decision: Decision, setting: int) -> str:
+    """Say who gains and who pays against today's setting, and what another feature gives."""
+    today = decision.bests[Feature.TODAY].setting if Feature.TODAY in decision.bests else None
+    told = []
+    if today == setting:
+        told.append("It is what the line has today")
+    elif today is not None:
+        better, worse = _compare(decision, setting, today)
+        before = (
+            "today" if decision.tier.today else f"a modem with a buffer of {UNMANAGED} and no AQM"
+        )
+        parts = [f"better {join_names(better)}"] if better else ["nobody is better off"]
+        parts.append(f"worse {join_names(worse)}" if worse else "nobody is worse off")
+        told.append(f"Against {before}: {'; '.join(parts)}")
+    told += _tell_instead(decision, setting)
+    return f"{'. '.join(told)}." if told else ""
+
+
+def _tell_instead(decision: Decision, setting: int) -> list[str]:
+    """Say which setting of the other features is the best, where it holds and is not as good."""
+    wish, feature = decision.wish, decision.find(setting).feature
+    others = [
+        own
+        for number, own in enumerate(decision.candidates, start=1)
+        if own.feature is not feature and number in decision.chosen.line
+    ]
+    settings = [decision.candidates.index(own) + 1 for own in others]
+    if not settings or wish.objective is None:
+        return []
+    best = find_best(decision.conclusion, settings)
+    if (
+        best.standing is not Standing.HOLDS
+        or best.setting is None
+        or best.setting in decision.chosen.ties
+    ):
+        return []
+    value = write_value(decision.conclusion, wish.objective.text, best.setting)
+    return [
+        f"Without {feature.words}, {decision.find(best.setting).label} keeps what must hold, with {value}"
+    ]
+
+
+def _compare(decision: Decision, setting: int, other: int) -> tuple[list[str], list[str]]:
+    """List the terms that are better in a setting than in another, and those that are worse."""
+    conclusion, wish = decision.conclusion, decision.wish
+    rising = {one.term.text: one.is_rising for one in wish.hold}
+    if wish.objective:
+        rising.setdefault(wish.objective.text, wish.is_rising)
+    better: list[str] = []
+    worse: list[str] = []
+    for text, is_rising in rising.items():
+        measured = conclusion.terms[text]
+        if not {setting, other} <= measured.estimates.keys() or measured.is_tie(setting, other):
+            continue
+        told = (
+            f"{name_term(text)} {write_plain(measured, other)} → {write_plain(measured, setting)}"
+        )
+        mean, before = (measured.estimates[own].mean for own in (setting, other))
+        is_better = measured.orient(mean, is_rising) > measured.orient(before, is_rising)
+        (better if is_better else worse).append(told)
+    return better, worse
+
+
+def _tell_certainty(decision: Decision, setting: int) -> str:
+    """Say how sure the recommendation is: the condition with the least to spare, and what more seeds would decide."""
+    wish, conclusion = decision.wish, decision.conclusion
+    seeds = len(conclusion.sweep.seeds)
+    told = [write_count(seeds, "seed")]
+    if wish.hold:
+        condition = wish.hold[find_decisive(decision, setting)]
+        value = write_mean(conclusion.terms[condition.term.text], setting)
+        told.append(f"{name_condition(condition)} has the least to spare, with {value}")
+    undecided = [
+        decision.find(own).label
+        for own in decision.chosen.line
+        if conclusion.standings[own] is Standing.UNDECIDED
+    ]
+    if undecided:
+        names = list_names(undecided, MOST_NAMED, "; ")
+        told.append(
+            f"{names} {'is' if len(undecided) == 1 else 'are'} undecided, and more seeds would tell"
+        )
+    elif seeds < 2:
+        told.append("one seed has no interval: more tell how sure it is")
+    return f"How sure: {'; '.join(told)}."
+
+
+def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
+    """Say that nothing is recommended, what comes nearest, and what stands in the way."""
+    conclusion, setting = decision.conclusion, decision.chosen.setting
+    number = len(decision.chosen.line)
+    if setting is None:
+        return (f"None of {number} settings has a result.", "", "")
+    label = decision.find(setting).label
+    missed = _tell_missed(decision, setting)
+    if decision.chosen.standing is Standing.UNDECIDED:
+        first = f"Nothing is recommended yet: with {label} all means keep what must hold, but not the whole 95 % interval of {missed}."
+    else:
+        first = f"Nothing is recommended: none of {number} settings keeps what must hold, and {label} comes nearest, with {missed}."
+    return (
+        first,
+        _tell_obstacles(decision),
+        f"How sure: {write_count(len(conclusion.sweep.seeds), 'seed')}; more narrow the intervals.",
+    )
+
+
+def _tell_obstacles(decision: Decision) -> str:
+    """Name the conditions that no setting meets alone, with the best value of each; else those that exclude each other."""
+    conclusion, line = decision.conclusion, decision.chosen.line
+    out_of_reach = []
+    for condition in decision.wish.hold:
+        measured = conclusion.terms[condition.term.text]
+        if any(conclusion.judge(condition, own) is Standing.HOLDS for own in line):
+            continue
+        known = [own for own in line if own in measured.estimates]
+        if known:
+            best = max(
+                known,
+                key=lambda own: measured.orient(measured.estimates[own].mean, condition.is_rising),
+            )
+            out_of_reach.append(
+                f"{name_condition(condition)} (best: {write_mean(measured, best)} with {decision.find(best).label})"
+            )
+    if out_of_reach:
+        return f"No setting keeps {join_names(out_of_reach)}."
+    return "Each condition holds with some setting, but no setting keeps all of them."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, list_measures
 from headend.errors import InputError
-from headend.judging.expect import Quantity, parse_quantity_name
+from headend.judging.expect import Lists, Quantity, parse_quantity_name
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind
@@ -67,7 +67,9 @@ def check_measures(measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
             raise InputError(f"measures.{name}: {error}") from error
 
 
-def add_up(parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame]) -> float | None:
+def add_up(
+    parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]
+) -> float | None:
     """Add several quantities; one of several directions is their mean. None where one was not measured."""
     values = [quantity.read(tables) for quantity in parts]
     if not all(values):
@@ -128,7 +130,7 @@ class Everything:
 
     def describe(self) -> str:
         """Give a text that is the same for equal selections."""
-        return f"everything{json.dumps(dict(self.besides)) if self.besides else ''}"
+        return f"everything{f', named {json.dumps(dict(self.besides))}' if self.besides else ''}"
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse what is named and a scenario has not got; of all else it takes what there is."""
@@ -152,9 +154,11 @@ class Everything:
         rows = pl.concat([rows, _gather(rows, vocabulary)], how="diagonal_relaxed")
         measure = pl.concat_str("subject", "direction", "metric", separator=".", ignore_nulls=True)
         rows = rows.with_columns(measure=measure).pipe(_order)
-        known = set(rows["measure"])
-        named = {name: text for name, text in self.besides.items() if name not in known}
-        return pl.concat([rows, Named(named).take(tables, vocabulary)]) if named else rows
+        if not self.besides:
+            return rows
+        # A condition's call.mos.p5 is that of the worse direction; the row of that name is upstream's.
+        rows = rows.filter(~pl.col("measure").is_in(list(self.besides)))
+        return pl.concat([rows, Named(self.besides).take(tables, vocabulary)])
 
 
 def _unpivot(

@@ -1,0 +1,123 @@
+"""Names what a recommendation speaks of: quantities and conditions in words, and settings as advice."""
+
+from __future__ import annotations
+
+import re
+
+from headend.recommending.candidate import Candidate
+from headend.recommending.feature import Feature
+from headend.recommending.tier import Tier
+from headend.sweeps.conclusion import Conclusion, Measured
+from headend.sweeps.naming import write_mean, write_operators
+from headend.sweeps.wish import Condition
+from headend.text.quantity import format_quantity, parse_quantity
+
+#: Metrics whose names say too little.
+_METRICS = {
+    "mos": "MOS",
+    "missed": "packets late",
+    "frames_late": "frames late",
+    "page_load_time": "load time",
+    "goodput": "rate",
+}
+
+#: The same for cells, which have no room.
+_SHORT = {
+    "mos": "MOS",
+    "missed": "late",
+    "frames_late": "late",
+    "page_load_time": "",
+    "goodput": "",
+}
+
+_TERM = re.compile(r"(.+?)\.([a-z_]+)(?:\.(mean|min|max|count|p\d+))?")
+
+_UNITS_OF_SIZE = re.compile(r"\d+ (?:B|KiB|MiB)")
+
+
+def name_term(text: str) -> str:
+    """Name a quantity in words.
+
+    Examples
+    --------
+    >>> name_term("call.mos.p5"), name_term("page.page_load_time.p50"), name_term("cable.up.delay.p95")
+    ('call MOS (5th percentile)', 'page load time (median)', 'cable.up delay (95th percentile)')
+    >>> name_term("game.missed.mean"), name_term("upload.goodput / backup.goodput")
+    ('game packets late', 'upload rate / backup rate')
+    """
+    if "/" in text:
+        return " / ".join(name_term(part.strip()) for part in text.split("/"))
+    match = _TERM.fullmatch(text)
+    if match is None:
+        return text
+    subject, metric, statistic = match.groups()
+    words = _METRICS.get(metric, metric.replace("_", " "))
+    told = {"p50": "median", "p999": "99.9th percentile", "mean": ""}.get(
+        statistic or "mean", statistic
+    )
+    told = re.sub(r"^p(\d+)$", r"\1th percentile", told)
+    return f"{subject} {words}{f' ({told})' if told else ''}"
+
+
+def name_condition(condition: Condition) -> str:
+    """Write a condition in words, with its bound as it was written.
+
+    Examples
+    --------
+    >>> from headend.sweeps.wish import read_preferences
+    >>> name_condition(read_preferences(["call.mos.p5 >= 4.0"], {}).hold[0])
+    'call MOS (5th percentile) ≥ 4.0'
+    """
+    bound = condition.text.rpartition(condition.operator)[2].strip()
+    return write_operators(f"{name_term(condition.term.text)} {condition.operator} {bound}")
+
+
+def write_value(conclusion: Conclusion, term: str, setting: int) -> str:
+    """Write a term's name and its mean with the interval."""
+    return f"{name_term(term)} {write_mean(conclusion.terms[term], setting)}"
+
+
+def write_short(measured: Measured, term: str, setting: int) -> str:
+    """Write a term and its mean in few characters, for a cell: without the statistic and the interval."""
+    match = _TERM.fullmatch(term)
+    name = name_term(term)
+    if match and "/" not in term:
+        name = f"{match[1]} {_SHORT.get(match[2], match[2].replace('_', ' '))}".strip()
+    return f"{name} {write_plain(measured, setting)}"
+
+
+def write_plain(measured: Measured, setting: int) -> str:
+    """Write a mean without its interval; a dash where there is none."""
+    if setting not in measured.estimates:
+        return "–"
+    mean = measured.estimates[setting].mean
+    return format_quantity(float(f"{mean:.3g}"), measured.about.kind)
+
+
+def advise(tier: Tier, candidate: Candidate) -> str:
+    """Say what to set, as an imperative sentence without its full stop."""
+    label = candidate.label
+    if candidate.feature is Feature.TODAY:
+        return "Leave the line as it is"
+    if candidate.feature is Feature.LOW_LATENCY:
+        more = label.partition(", ")[2]
+        return f"Turn low latency on{f', with {more} in the classic queue' if more else ''}"
+    drained = _tell_drain(tier, label)
+    if candidate.feature is Feature.BUFFER_CONTROL:
+        off = " and the AQM off" if tier.is_docsis31 else ""
+        return f"Set a {label.replace('buffer ', 'target buffer of ')}{drained}{off}"
+    if label == "AQM 10 ms" and tier.is_docsis31:
+        return "Leave the AQM on with its defaults: DOCSIS-PIE with a target of 10 ms"
+    target, _, buffer = label.removeprefix("AQM ").partition(", buffer ")
+    limited = f" and a target buffer of {buffer}{drained}" if buffer else ""
+    return f"Turn the AQM on: DOCSIS-PIE with a target of {target}{limited}"
+
+
+def _tell_drain(tier: Tier, label: str) -> str:
+    """Say how long a buffer takes to drain at the tier's rate; nothing for a label without one."""
+    match = _UNITS_OF_SIZE.search(label)
+    if match is None:
+        return ""
+    seconds = parse_quantity(match[0], "size").value * 8 / tier.upstream
+    drained = format_quantity(float(f"{seconds:.2g}") * 1e9, "time")
+    return f" ({drained} at {format_quantity(tier.upstream, 'rate')})"
