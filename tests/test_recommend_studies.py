@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from headend.recommending.experiment import run_request
@@ -15,7 +16,7 @@ from headend.recommending.feature import Feature
 from headend.recommending.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import Overrides, read_scenario
-from headend.study import Verdict
+from headend.study import PointStore, Verdict, run_points
 from headend.study.outcome import draw_study_figures
 from test_studies import fill_points, import_shared, judge, load
 
@@ -79,22 +80,26 @@ def test_as_many_seeds_and_all_that_is_wished_are_measured(name: str) -> None:
     assert all(name == text for name, text in study.measures.items())
 
 
-def test_from_the_points_of_a_study_the_same_is_recommended_as_by_a_run() -> None:
-    whole: Request = load("recommend/calls").load_analysis().REQUEST
+def test_from_the_points_of_a_study_the_same_is_recommended_as_by_a_run(tmp_path: Path) -> None:
+    study = load("recommend/features")
+    whole: Request = study.load_analysis().REQUEST
     short = (("duration", "25 s"), ("warmup", "4 s"))
     request = replace(whole, tiers=whole.tiers[2:3], seeds=(1, 2), overrides=short)
-    run = run_request(request)
-    (decided,) = run.decisions
-    asked = load("recommend/calls").measures
-    points = (
-        run.table.filter(pl.col("measure").is_in(list(asked)))
-        .with_columns(setting=pl.format("{}, {}", "tier", "choice"))
-        .pivot("measure", index=["setting", "seed"], values="value")
-    )
+    (decided,) = run_request(request).decisions
+    settings = list(import_shared("recommend", "asking").list_settings(request))
+    kept = {"setting": tuple(settings), "case": ("asked",)}
+    axes = tuple(replace(axis, values=kept[axis.name]) for axis in study.axes)
+    few = replace(study, axes=axes, seeds=request.seeds, overrides=short)
+    points = run_points(few, PointStore(tmp_path), threading.Event())
+    assert points is not None
     (again,) = import_shared("recommend", "asking").recommend(points, request).values()
     assert again.chosen == decided.chosen
     assert again.conclusion.standings == decided.conclusion.standings
     assert len(set(decided.conclusion.standings.values())) > 1
+    for term in decided.wish.terms:
+        assert (
+            again.conclusion.terms[term.text].values == decided.conclusion.terms[term.text].values
+        )
 
 
 def read_place(row: Row) -> tuple[int, str]:
