@@ -256,7 +256,7 @@ def _tell_choice(decision: Decision, setting: int) -> str:
         return f"{advice}: {which}, it has the {most} {name}, {value}."
     more = "more" if wish.is_rising else "less"
     others = _list_settings(decision, ties)
-    return f"{advice}: {which}, none has clearly {more} {name} than its {value}; as good, but more to set: {others}."
+    return f"{advice}: {which}, none has clearly {more} {name} than its {value}; as good: {others}."
 
 
 def _tell_cost(decision: Decision, setting: int) -> str:
