@@ -180,7 +180,12 @@ def test_the_python_page_has_all_that_can_be_called() -> None:
     page = _read("docs/reference/python.md")
     functions = [name for name in dir(headend) if not name[0].isupper()]
     assert [name for name in functions if f"`headend.{name}(" not in page] == []
-    for result in (headend.Result, headend.Comparison, headend.SweepResult):
+    for result in (
+        headend.Result,
+        headend.Comparison,
+        headend.SweepResult,
+        headend.Recommendation,
+    ):
         assert f"`{result.__name__}`" in page
 
 

@@ -4,12 +4,14 @@
 - ``compare("scenario.toml", {"queue": ["drop_tail", "codel"]})`` runs it once with each value and the same traffic, and
   gives a ``Comparison``.
 - ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds, and gives a ``SweepResult``.
+- ``recommend(upstream="10 Mbit/s")`` says which buffer, AQM or low latency a service tier shall have, and gives a
+  ``Recommendation``.
 - ``load("results/NAME")`` reads any of these back.
 - ``find("webrtc")`` looks up what headend calls something, and how to write it.
 - ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV.
 - ``verify("results/NAME")`` says which files of results are not what was written.
 
-A notebook shows a ``Result``, a ``Comparison`` and a ``SweepResult`` with question, answer, matrix and chart. Each has
+A notebook shows a ``Result``, a ``Comparison``, a ``SweepResult`` and a ``Recommendation`` with question, answer, matrix and chart. Each has
 ``answer``, ``figures``, ``figure(name)`` and ``to_csv(folder)``.
 
 What cannot be done is an ``InputError``, in one line; ``ScenarioError`` is the engine's own.
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from headend.errors import InputError
     from headend.reading.loading import load
     from headend.reading.tables import export_tables
+    from headend.recommending.experiment import recommend
+    from headend.recommending.result import Recommendation
     from headend.results.verification import verify
     from headend.running.comparison import Comparison
     from headend.running.experiment import compare, run
@@ -37,6 +41,7 @@ __all__ = [
     "Comparison",
     "Finding",
     "InputError",
+    "Recommendation",
     "Result",
     "ScenarioError",
     "SweepResult",
@@ -45,6 +50,7 @@ __all__ = [
     "export_tables",
     "find",
     "load",
+    "recommend",
     "run",
     "sweep",
     "verify",
@@ -54,6 +60,7 @@ _HOMES = {
     "Comparison": "headend.running.comparison",
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
+    "Recommendation": "headend.recommending.result",
     "Result": "headend.running.result",
     "ScenarioError": "headend._engine",
     "SweepResult": "headend.sweeps.result",
@@ -61,6 +68,7 @@ _HOMES = {
     "export_tables": "headend.reading.tables",
     "find": "headend.scenario.lookup",
     "load": "headend.reading.loading",
+    "recommend": "headend.recommending.experiment",
     "run": "headend.running.experiment",
     "sweep": "headend.sweeps.experiment",
     "verify": "headend.results.verification",

@@ -206,7 +206,7 @@ def encode(
         headend config encode modem.toml -o modem.cm --secret-file secret.txt
         headend config encode - < modem.toml > modem.cm
     """
-    from headend.configuration.integrity import is_unsigned
+    from headend.configuration.integrity import is_unsigned, sign
     from headend.configuration.reading import (
         read_text,
         read_text_form,
@@ -221,10 +221,10 @@ def encode(
     text = read_text(file)
     content = read_text_form(text, shown_as)
     if mic or secret is not None or secret_file is not None:
-        content = _sign(content, key, shown_as)
+        content = sign(content, key, shown_as)
         notes = _tell_unsigned(content) if key is None else []
     elif key is not None and is_unsigned(content) and wants_signing(text):
-        content = _sign(content, key, shown_as)
+        content = sign(content, key, shown_as)
         notes = [f"the text has no MICs: both are computed with the secret of {VARIABLE}"]
     else:
         notes = _tell_stale(content, key)
@@ -475,13 +475,3 @@ def _read_secret(text: str | None, file: str | None, sources: Sequence[str]) -> 
     if file == STANDARD_INPUT in sources:
         raise InputError("--secret-file -: standard input holds the file already; name a file")
     return read_secret(text, file)
-
-
-def _sign(content: bytes, secret: bytes | None, shown_as: str) -> bytes:
-    """Compute the integrity checks of a file anew; without a secret, only that of the modem."""
-    from headend import _engine
-
-    try:
-        return _engine.config_sign(content, secret, cm_only=secret is None)
-    except ValueError as error:
-        raise InputError(f"{shown_as}: {error}") from error

@@ -17,7 +17,7 @@ from headend.results.folder import refuse_link
 @argument(
     "folder",
     metavar="RESULTS_DIR",
-    help="The results of a run, a comparison, a sweep or a study.",
+    help="The results of a run, a comparison, a sweep, a recommendation or a study.",
     hint=RESULTS_HINT,
     type=read_path,
     shell_complete=complete_folders,

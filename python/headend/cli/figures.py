@@ -84,7 +84,7 @@ def figures(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Write the figures of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.
+    """Write the figures of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep, a recommendation or a study.
 
     For a column of a paper, add --width 85mm --font-size 8 --no-title --format pdf.
     A file that is there is replaced where a new figure has the same name.
@@ -136,6 +136,11 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
         from headend.sweeps.outcome import draw_sweep_figures
 
         drawn = draw_sweep_figures(load_sweep(first))
+    elif kind == "recommendation":
+        from headend.recommending.figure import draw_recommendation
+        from headend.recommending.folder import load_recommendation
+
+        drawn = draw_recommendation(load_recommendation(first))
     else:
         from headend.figures.catalogue import draw_figures, list_drawings
         from headend.running.comparison import load_results

@@ -44,7 +44,7 @@ folders_argument = argument(
 @page_force_option
 @json_option
 def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
-    """Write the page of a run, a comparison or a sweep again from its folder, or one page of several runs."""
+    """Write the page of a run, a comparison, a sweep or a recommendation again from its folder, or one page of several runs."""
     from headend.report.page import write_report
     from headend.results.record import read_manifest
     from headend.running.comparison import load_missing_seeds, load_results, load_unfinished
@@ -67,6 +67,11 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         from headend.sweeps.loading import rewrite_sweep_report
 
         _tell_report(rewrite_sweep_report(Path(folders[0]), out), as_json=as_json)
+        return
+    if kind == "recommendation":
+        from headend.recommending.folder import rewrite_page
+
+        _tell_report(rewrite_page(Path(folders[0]), out), as_json=as_json)
         return
     title = str(read_manifest(Path(folders[0])).get("title", "")) if len(folders) == 1 else ""
     results = load_results(folders)
@@ -97,7 +102,7 @@ def _tell_report(path: Path, *, as_json: bool) -> None:
 
 
 def find_kind(folders: Sequence[str]) -> str | None:
-    """Say whether it is a sweep's folder or a study's, which stand alone; None for those of runs, which go side by side."""
+    """Say which kind of results stands alone in a folder, such as those of a sweep or a study; None for those of runs, which go side by side."""
     kinds = [read_kind(Path(folder)) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):
         if kind in RESUMABLE and len(folders) > 1:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 from headend.cli.streams import close_output
 from headend.cli.terminal import make_messages, print_text, write_line
-from headend.errors import InputError, refuse_unwritable, tell_system
+from headend.errors import InputError
 from headend.files import STANDARD_INPUT
-from headend.results.scratch import write_whole
+from headend.results.output import check_output, write_output
 
 
 class Target:
@@ -37,7 +36,7 @@ class Target:
         self.path = None if path is None or str(path) == STANDARD_INPUT else path
         self._force = force
         if self.path:
-            _check(self.path, force, sources)
+            check_output(self.path, force=force, sources=sources)
         elif force:
             raise InputError(
                 "--force: has no effect on standard output; -o FILE names a file to replace"
@@ -68,45 +67,12 @@ class Target:
         if self.path is None:
             _print_bytes(content)
             return
-        try:
-            if self._force and self.path.exists():
-                write_whole(Path(os.path.realpath(self.path)), content)
-            else:
-                _create(self.path, content)
-        except FileExistsError as error:
-            raise InputError(f"{self.path}: exists already; --force replaces it") from error
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written: {tell_system(error)}") from error
+        write_output(self.path, content, force=self._force)
 
     def tell(self) -> None:
         """Print on standard error which file was written."""
         if self.path:
             make_messages().print(write_line(f"{self.path} written"), soft_wrap=True)
-
-
-def _check(path: Path, force: bool, sources: tuple[str, ...]) -> None:
-    refuse_unwritable(str(path))
-    if path.is_dir():
-        raise InputError(f"{path}: expected a file to write, found a directory")
-    if any(_is_same(path, Path(source)) for source in sources):
-        raise InputError(f"{path}: is the file that is read; give another name")
-    if not os.path.lexists(path):
-        return
-    if not force:
-        raise InputError(f"{path}: exists already; --force replaces it")
-    if not path.is_file():
-        raise InputError(f"{path}: expected a file to replace, found a pipe, a device or a link")
-
-
-def _create(path: Path, content: bytes) -> None:
-    """Write a new file; one that cannot be written whole is removed."""
-    with path.open("xb") as file:
-        try:
-            file.write(content)
-            file.flush()
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
 
 
 def _print_bytes(content: bytes) -> None:
@@ -117,10 +83,3 @@ def _print_bytes(content: bytes) -> None:
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         close_output()
-
-
-def _is_same(path: Path, source: Path) -> bool:
-    try:
-        return path.samefile(source)
-    except OSError:
-        return False

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headend import _engine
+from headend.errors import InputError
 
 #: The name of each check, and its TLV.
 _MICS = {
@@ -77,6 +78,29 @@ def is_unsigned(data: bytes) -> bool:
         return all(mic.state == "missing" for mic in verify(data, None))
     except _engine.ConfigError:
         return False
+
+
+def sign(data: bytes, secret: bytes | None, shown_as: str) -> bytes:
+    """Compute the integrity checks of a file anew; without a secret, only that of the modem.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file.
+    secret
+        The secret of the CMTS.
+    shown_as
+        The name of the file in errors.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be signed.
+    """
+    try:
+        return _engine.config_sign(data, secret, cm_only=secret is None)
+    except ValueError as error:
+        raise InputError(f"{shown_as}: {error}") from error
 
 
 def parse_mics(found: Mapping[str, Any]) -> tuple[Mic, ...]:

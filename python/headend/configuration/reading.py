@@ -62,7 +62,7 @@ def read_modem_file(source: str) -> ModemFile:
     """
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
-    if _is_text(content):
+    if is_text(content):
         raise InputError(
             f"{shown_as}: expected a modem's file, which is binary, found a text;"
             f" headend config encode {_quote(source)} makes the binary file of TOML or JSON"
@@ -86,7 +86,7 @@ def read_any_form(source: str) -> ModemFile:
     """
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
-    if _is_text(content):
+    if is_text(content):
         try:
             content = read_text_form(content.decode("utf-8"), shown_as)
         except InputError as error:
@@ -120,7 +120,7 @@ def read_text(source: str) -> str:
         In one line: if the source cannot be read, is empty, is too large, or is no text.
     """
     content = _read(source, LARGEST_TEXT_BYTES)
-    if not _is_text(content):
+    if not is_text(content):
         raise InputError(
             f"{show_source(source)}: expected TOML or JSON, found a binary file;"
             f" headend config decode {_quote(source)} shows it as TOML"
@@ -205,12 +205,12 @@ def _list_beside(path: Path) -> list[str]:
         return []
 
 
-def _is_text(content: bytes) -> bool:
+def is_text(content: bytes) -> bool:
     r"""Say whether bytes are a text. A modem's file has bytes below that of a space, because its types and lengths are small.
 
     Examples
     --------
-    >>> _is_text(b"network_access = 1\n"), _is_text(bytes([3, 1, 1])), _is_text(b"\xff ")
+    >>> is_text(b"network_access = 1\n"), is_text(bytes([3, 1, 1])), is_text(b"\xff ")
     (True, False, False)
     """
     try:

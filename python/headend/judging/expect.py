@@ -49,11 +49,58 @@ from headend.engine.metrics import (
 )
 from headend.errors import InputError, suggest
 from headend.results.outcome import Outcome
-from headend.scenario.subjects import Vocabulary
+from headend.scenario.subjects import Vocabulary, call_channel
 from headend.text.quantity import Kind, format_quantity, parse_quantity
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+class Lists:
+    """The columns of a table as lists, each made once: many quantities are read from them faster than by queries.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    """
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+        self._texts: dict[str, list[str]] = {}
+        self._numbers: dict[str, list[float]] = {}
+
+    @classmethod
+    def of(cls, table: pl.DataFrame | Lists) -> Lists:
+        """Give the lists of a table."""
+        return table if isinstance(table, Lists) else cls(table)
+
+    def list_texts(self, name: str) -> list[str]:
+        """Give a column of text."""
+        if name not in self._texts:
+            self._texts[name] = self._frame[name].to_list()
+        return self._texts[name]
+
+    def list_numbers(self, name: str) -> list[float]:
+        """Give a column of numbers; ``discarded`` is the sum over the reasons."""
+        if name not in self._numbers:
+            self._numbers[name] = self._read(name)
+        return self._numbers[name]
+
+    def find_rows(self, **wanted: Collection[str]) -> list[int]:
+        """Find the rows that hold one of the wanted texts in each column."""
+        places: Iterable[int] = range(self._frame.height)
+        for name, texts in wanted.items():
+            column, known = self.list_texts(name), set(texts)
+            places = [place for place in places if column[place] in known]
+        return list(places)
+
+    def _read(self, name: str) -> list[float]:
+        if name == "discarded":
+            import polars.selectors as cs
+
+            return self._frame.select(cs.starts_with("discarded_")).sum_horizontal().to_list()
+        return self._frame[name].cast(float).to_list()
 
 
 @dataclass(frozen=True)
@@ -73,13 +120,14 @@ class Quantity:
     #: The column of the table that names the subject.
     key: str = "flow"
 
-    def read(self, tables: Mapping[str, pl.DataFrame]) -> list[float]:
+    def read(self, tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]) -> list[float]:
         """Give the values in base units: one, or one for each direction and member; none if not measured."""
         if self.table in OPTIONAL_TABLES:
-            return [self._count(tables.get(self.table))]
-        rows = tables[self.table]
+            table = tables.get(self.table)
+            return [0.0 if table is None else self._count(Lists.of(table))]
+        rows = Lists.of(tables[self.table])
         if self.table == "summary":
-            return _finite(rows[self.metric].to_list())
+            return _finite(rows.list_numbers(self.metric))
         if self.table == "queues":
             of_queues = _finite(self._take(rows, queue=self.members))
             adds_up = QUEUE_METRICS[self.metric].adds_up and len(of_queues) > 1
@@ -102,45 +150,38 @@ class Quantity:
             return _finite(metric.of_members(own) for own in values if own)
         return [value for own in values for value in own]
 
-    def _count(self, rows: pl.DataFrame | None) -> float:
-        """Add up what a table counted that only some runs have; 0 in the others."""
-        if rows is None:
-            return 0.0
+    def _count(self, rows: Lists) -> float:
+        """Add up what a table counted that only some runs have."""
         wanted: dict[str, Collection[str]] = {self.key: self.members}
         if self.direction:
             wanted["direction"] = (self.direction,)
         return sum(self._take(rows, **wanted))
 
-    def _read_measures(self, rows: pl.DataFrame) -> list[float]:
+    def _read_measures(self, rows: Lists) -> list[float]:
         """Give a value for each member; of both directions that of the worse, which is none where nothing succeeded in one."""
         worse = list_measures()[self.metric].worse
         if worse is None:
             return _finite(self._take(rows, flow=self.members, measure=[self.metric]))
         ways = (self.direction,) if self.direction else ("up", "down")
         names = [name_measure(self.metric, way) for way in ways]
-        places = _find_rows(rows, flow=self.members, measure=names)
+        places = rows.find_rows(flow=self.members, measure=names)
         if self.statistic == "count":
             worse = min
-        flows, column = rows["flow"].to_list(), self._column(rows)
+        flows, column = rows.list_texts("flow"), self._column(rows)
         found: dict[str, float] = {}
         for place in places:
             flow, value = flows[place], column[place]
             found[flow] = _take_worse(worse, found.get(flow, value), value)
         return _finite(found.values())
 
-    def _take(self, rows: pl.DataFrame, **wanted: Collection[str]) -> list[float]:
+    def _take(self, rows: Lists, **wanted: Collection[str]) -> list[float]:
         """Give the values of the rows that hold one of the wanted texts in each of these columns."""
         column = self._column(rows)
-        return [column[place] for place in _find_rows(rows, **wanted)]
+        return [column[place] for place in rows.find_rows(**wanted)]
 
-    def _column(self, rows: pl.DataFrame) -> list[float]:
+    def _column(self, rows: Lists) -> list[float]:
         metrics = list_measures() if self.table == "measures" else _METRICS[self.table]
-        column = metrics[self.metric].column.format(self.statistic)
-        if column == "discarded":
-            import polars.selectors as cs
-
-            return rows.select(cs.starts_with("discarded_")).sum_horizontal().to_list()
-        return rows[column].cast(float).to_list()
+        return rows.list_numbers(metrics[self.metric].column.format(self.statistic))
 
 
 _METRICS: dict[str, dict[str, Metric]] = {
@@ -149,15 +190,6 @@ _METRICS: dict[str, dict[str, Metric]] = {
     "flows": FLOW_METRICS,
     "queue_protection": FLOW_METRICS,
 }
-
-
-def _find_rows(rows: pl.DataFrame, **wanted: Collection[str]) -> list[int]:
-    """Find the rows that hold one of the wanted texts in each column: of so few, faster than by a query."""
-    places: Iterable[int] = range(rows.height)
-    for name, texts in wanted.items():
-        column, known = rows[name].to_list(), set(texts)
-        places = [place for place in places if column[place] in known]
-    return list(places)
 
 
 def _take_worse(worse: Callable[[float, float], float], first: float, second: float) -> float:
@@ -339,20 +371,42 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits, key)
 
 
-def list_flow_quantities(vocabulary: Vocabulary) -> list[str]:
-    """List all that can be asked of flows without naming a direction, such as ``call.mos.p5``; members of groups are left out."""
+def list_quantities(vocabulary: Vocabulary) -> list[str]:
+    """List all that can be asked: of flows as a whole and of each direction, of queues, of channels, and of the run.
+
+    Members of groups are left out.
+
+    Examples
+    --------
+    >>> found = list_quantities(Vocabulary({"call": "voice"}, ["cable.up"]))
+    >>> {"call.mos.p5", "call.up.delay.p99", "cable.up.utilisation", "run.jain_index"} <= set(found)
+    True
+    """
     members = {name for own in vocabulary.members.values() for name in own}
-    found = []
+    found: list[str] = []
     for flow, application in vocabulary.flows.items():
         if flow in members:
             continue
         is_group = len(vocabulary.members.get(flow, ())) > 1
-        for name, metric in (FLOW_METRICS | _list_measures(application, None)).items():
-            if not metric.of_members or is_group:
-                found += [
-                    ".".join(filter(None, (flow, name, own))) for own in metric.statistics or ("",)
-                ]
-    return found
+        for direction in (None, "up", "down"):
+            metrics = FLOW_METRICS | _list_measures(application, direction)
+            asked = {own: one for own, one in metrics.items() if not one.of_members or is_group}
+            found += _write_names(f"{flow}.{direction}" if direction else flow, asked)
+    for queue in vocabulary.queues:
+        if queue not in members:
+            found += _write_names(queue, QUEUE_METRICS)
+    for channel in vocabulary.channels:
+        found += _write_names(call_channel(channel), CHANNEL_METRICS)
+    return [*found, *_write_names("run", RUN_METRICS)]
+
+
+def _write_names(subject: str, metrics: Mapping[str, Metric]) -> list[str]:
+    """Write the names of metrics of a subject, with each of their statistics."""
+    return [
+        ".".join(filter(None, (subject, name, own)))
+        for name, metric in metrics.items()
+        for own in metric.statistics or ("",)
+    ]
 
 
 def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:

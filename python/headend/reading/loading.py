@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from headend.errors import InputError, take_path
+from headend.recommending.folder import load_recommendation
+from headend.recommending.result import Recommendation
 from headend.results.record import read_manifest
 from headend.running.comparison import (
     Comparison,
@@ -17,18 +19,18 @@ from headend.sweeps.loading import load_sweep
 from headend.sweeps.result import SweepResult
 
 
-def load(folder: str | Path) -> Result | Comparison | SweepResult:
+def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendation:
     """Read a results folder back, whichever command or function wrote it.
 
     Parameters
     ----------
     folder
-        Of a run, a comparison or a sweep.
+        Of a run, a comparison, a sweep or a recommendation.
 
     Returns
     -------
-    Result, Comparison or SweepResult
-        What ``headend.run``, ``headend.compare`` or ``headend.sweep`` gave.
+    Result, Comparison, SweepResult or Recommendation
+        What ``headend.run``, ``headend.compare``, ``headend.sweep`` or ``headend.recommend`` gave.
 
     Raises
     ------
@@ -52,9 +54,11 @@ def load(folder: str | Path) -> Result | Comparison | SweepResult:
         return Result.load(folder)
     if kind == "sweep":
         return load_sweep(folder)
+    if kind == "recommendation":
+        return load_recommendation(folder)
     if kind != "comparison":
         raise InputError(
-            f"{folder}: expected the results of a run, a comparison or a sweep, found a {kind};"
+            f"{folder}: expected the results of a run, a comparison, a sweep or a recommendation, found a {kind};"
             " headend.export_tables writes its tables"
         )
     results = load_results([folder])

@@ -1,4 +1,4 @@
-"""Writes the tables of a results folder of any kind as files: a run, a comparison, a sweep or a study."""
+"""Writes the tables of a results folder of any kind as files: a run, a comparison, a sweep, a recommendation or a study."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def export_tables(
 
     Numbers have their full precision, and missing values are empty (in JSON, null). Of a run these are the tables that
     ``docs/reference/results.md`` explains. A comparison has the same tables over all its runs, with ``label`` and ``seed`` in
-    front, and ``figures``, the means over seeds with intervals and differences; a sweep has ``results``, a row for each point and measure, and ``summary``, the means over seeds; a study has
+    front, and ``figures``, the means over seeds with intervals and differences; a sweep and a recommendation have ``results``, a row for each point and measure, and ``summary``, the means over seeds; a study has
     ``points`` and ``claims``. That a run was stopped before its end, or that a comparison lacks some, is logged as a warning
     of the logger ``headend``: the tables look like any others.
 
     Parameters
     ----------
     folder
-        The results of a run, a comparison, a sweep or a study.
+        The results of a run, a comparison, a sweep, a recommendation or a study.
     target
         The folder to write to; it is made if it is not there.
     kind
@@ -110,6 +110,12 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
         from headend.sweeps.outcome import RESULTS, SUMMARY
 
         load_sweep(folder)  # says what is wrong with one that was not run to its end
+        return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, []
+    if kind == "recommendation":
+        from headend.recommending.folder import load_recommendation
+        from headend.sweeps.outcome import RESULTS, SUMMARY
+
+        load_recommendation(folder)  # says what is wrong with one that was not run to its end
         return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, []
     if kind == "study":
         return _read_study(folder), []

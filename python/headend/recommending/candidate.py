@@ -72,9 +72,10 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
         buffers = _list_buffers(tier)
         # A modem of DOCSIS 3.1 has an AQM: to set its buffer alone is to switch that off.
         found = [*found, *buffers] if tier.is_docsis31 else [*buffers, *found]
-    if Feature.LOW_LATENCY in features:
+    if Feature.LOW_LATENCY in features and tier.is_docsis31:
         found += _list_low_latency()
-    return [*found, _make_today(tier)]
+    today = _make_today(tier)
+    return [today, *found] if today.is_settable else [*found, today]
 
 
 def _list_aqm(tier: Tier) -> list[Candidate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from headend.recommending.candidate import Candidate, list_candidates
 from headend.recommending.feature import CHOOSABLE, Feature
 from headend.recommending.people import People, make_people
-from headend.recommending.tier import Tier
+from headend.recommending.tier import LINE, Tier
 from headend.scenario.source import Overrides
 
 #: Seeds by default.
@@ -17,9 +18,6 @@ SEEDS = (1, 2, 3, 4, 5)
 
 #: How long each point runs, and how much of that is not measured.
 DURATION, WARMUP = "70 s", "10 s"
-
-#: The name of the line in the scenarios.
-LINE = "cable"
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,8 @@ class Request:
         What all points share besides, from outside.
     allowed
         Files and folders from which traces may be read besides.
+    notes
+        What is to be known of the tiers, such as settings of a modem's file that are not simulated.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Request:
     title: str = ""
     overrides: Overrides = ()
     allowed: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -87,3 +88,36 @@ class Request:
             "flow": {name: dict(flow) for name, flow in self.people.flows.items()},
             **self.people.others,
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it; `from_dict` makes the same request of it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "tiers": [tier.to_dict() for tier in self.tiers],
+            "people": self.people.to_dict(),
+            "may_set": [str(feature) for feature in self.features],
+            "expect": list(self.expect),
+            "prefer": self.prefer,
+            "seeds": list(self.seeds),
+            "set": [[path, value] for path, value in self.overrides],
+            "allowed": [str(path) for path in self.allowed],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Request:
+        """Make a request of what `to_dict` gave."""
+        return cls(
+            name=content["name"],
+            title=content["title"],
+            tiers=tuple(Tier.from_dict(own) for own in content["tiers"]),
+            people=People.from_dict(content["people"]),
+            features=tuple(Feature(word) for word in content["may_set"]),
+            expect=tuple(content["expect"]),
+            prefer=content["prefer"],
+            seeds=tuple(content["seeds"]),
+            overrides=tuple((path, value) for path, value in content["set"]),
+            allowed=tuple(Path(path) for path in content["allowed"]),
+            notes=tuple(content["notes"]),
+        )

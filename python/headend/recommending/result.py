@@ -1,70 +1,81 @@
-"""The result of a recommendation: its table, and what each tier shall have."""
+"""The result of a recommendation in Python."""
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from headend.judging.answer import Answer
-from headend.recommending.candidate import Candidate
-from headend.recommending.deciding import Decision, decide
-from headend.recommending.request import Request
-from headend.recommending.telling import answer_recommendation
-from headend.recommending.tier import Tier
-from headend.sweeps.wish import Wish
+from headend.errors import take_path
+from headend.recommending.figure import draw_recommendation
+from headend.recommending.judging import judge_again
+from headend.recommending.record import RecommendationRecord
+from headend.report.notebook import Presented
+from headend.results.export import write_tables
 
 if TYPE_CHECKING:
-    import polars as pl
+    from headend.figures import Figure
+    from headend.judging.answer import Answer
 
 
-@dataclass(frozen=True)
-class Recommendation:
-    """The result of a recommendation.
+@dataclass(frozen=True, repr=False)
+class Recommendation(RecommendationRecord, Presented):
+    """A recommendation: ``table`` has every point, ``summary`` the means, ``decisions`` what each tier shall have.
 
-    Parameters
-    ----------
-    request
-        What was asked.
-    tiers
-        Each tier with what was tried for it, and what must hold.
-    table
-        A row for each point and measure: ``tier``, ``setting`` (the number of the candidate in its tier), ``choice``,
-        ``feature``, ``seed``, and as in a sweep ``measure``, ``subject``, ``direction``, ``metric``, ``value``, ``unit``,
-        ``error``.
-    complete
-        Whether all points were run.
-    folder
-        Where it is kept.
-    notes
-        Warnings about the scenarios.
+    A notebook shows it with its question, its answer, the matrix of tiers and choices, and the figure that shows why.
     """
 
-    request: Request
-    tiers: tuple[tuple[Tier, tuple[Candidate, ...], Wish], ...]
-    table: pl.DataFrame
-    complete: bool
-    folder: Path | None = None
-    notes: tuple[str, ...] = ()
+    def __repr__(self) -> str:
+        """Say what each tier shall have; table and summary are attributes."""
+        told = [
+            f"{own.tier.name}: {own.find(own.recommended).label}"
+            if own.recommended
+            else f"{own.tier.name}: nothing holds"
+            for own in self.decisions
+        ]
+        if not self.complete:
+            told.append("not run to its end")
+        return f"<Recommendation {'; '.join(told)}>"
 
-    @functools.cached_property
-    def decisions(self) -> tuple[Decision, ...]:
-        """What each tier shall have, in the order of the request."""
-        import polars as pl
+    def judge_again(self, expect: str | Sequence[str] = (), prefer: str = "") -> Self:
+        """Judge the same results by other conditions; nothing is run.
 
-        return tuple(
-            decide(
-                tier,
-                candidates,
-                self.table.filter(pl.col("tier") == tier.name) if self.table.width else self.table,
-                wish,
-                self.request.seeds,
-            )
-            for tier, candidates, wish in self.tiers
-        )
+        Parameters
+        ----------
+        expect
+            What must hold, in place of what was asked, such as ``"call.mos.p5 >= 4.2"``, or several of such. By default the
+            conditions stay as they are.
+        prefer
+            What there should be most or least of, such as ``"least page.page_load_time.p50"``. By default as it is.
 
-    @property
-    def answer(self) -> Answer:
-        """The answer with which a page or command begins."""
-        return answer_recommendation(self.request.title, self.decisions)
+        Raises
+        ------
+        InputError
+            For a condition that cannot be understood, and for a quantity that the results do not hold.
+        """
+        request, tiers, table = judge_again(self, expect, prefer)
+        return replace(self, request=request, tiers=tiers, table=table)
+
+    def present(self) -> tuple[Answer, list[Figure]]:
+        """Give the answer and all figures of its page."""
+        figures = draw_recommendation(self)
+        return self.answer.settle_why([figure.name for figure in figures]), figures
+
+    def to_csv(
+        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
+    ) -> list[Path]:
+        """Write ``results.csv``, a row for each point and measure, and ``summary.csv``, the means over seeds.
+
+        Parameters
+        ----------
+        folder, tables, force
+            As of ``Result.to_csv``.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+        """
+        found = {"results": self.table, "summary": self.summary}
+        return write_tables(found, take_path(folder, "folder"), "csv", tables, force=force)

@@ -45,7 +45,7 @@ def verify(folder: str | Path) -> Verification:
     Parameters
     ----------
     folder
-        Of a run, a comparison, a sweep or a study, or of several such folders.
+        Of a run, a comparison, a sweep, a recommendation or a study, or of several such folders.
 
     Raises
     ------

@@ -78,6 +78,21 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
+def call_before_the_first(act: Callable[[], None], on_progress: OnProgress | None) -> OnProgress:
+    """Do something before the first point is run that was not kept; not at all where all were."""
+    done = False
+
+    def count(progress: Progress) -> None:
+        nonlocal done
+        if not done and progress.total > progress.kept:
+            act()
+            done = True
+        if on_progress:
+            on_progress(progress)
+
+    return count
+
+
 @dataclass(frozen=True)
 class Finished:
     """What became of some jobs, by key: those whose result is kept, and why others failed. A stop leaves some in neither."""

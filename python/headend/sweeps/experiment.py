@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,14 @@ from headend.scenario.source import Text, check_source, is_sweep, read_scenario,
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps.cluster import open_crew
 from headend.sweeps.conflicts import check_paths
-from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
+from headend.sweeps.crew import (
+    Batch,
+    Crew,
+    Failure,
+    OnProgress,
+    call_before_the_first,
+    run_missing,
+)
 from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
 from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
@@ -121,26 +128,11 @@ def sweep(
             return carry_out(chosen, jobs, scratch, stop, crew, on_progress)
     with open_crew(scheduler, allowance, stop) as crew:
         open_sweep_folder(folder, chosen, force=force)
-        on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
+        on_progress = call_before_the_first(functools.partial(remove_report, folder), on_progress)
         result = carry_out(chosen, jobs, folder, stop, crew, on_progress)
     result = replace(result, folder=folder)
     write_outcome(result, folder, report=report)
     return result
-
-
-def _before_the_first(act: Callable[[], None], on_progress: OnProgress | None) -> OnProgress:
-    """Do something before the first point is run that was not kept; not at all where all were."""
-    done = False
-
-    def count(progress: Progress) -> None:
-        nonlocal done
-        if not done and progress.total > progress.kept:
-            act()
-            done = True
-        if on_progress:
-            on_progress(progress)
-
-    return count
 
 
 def read_any(source: Sweep | str | Path | Mapping[str, Any]) -> Sweep:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, list_measures
 from headend.errors import InputError
-from headend.judging.expect import Quantity, parse_quantity_name
+from headend.judging.expect import Lists, Quantity, parse_quantity_name
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind
@@ -67,7 +67,9 @@ def check_measures(measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
             raise InputError(f"measures.{name}: {error}") from error
 
 
-def add_up(parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame]) -> float | None:
+def add_up(
+    parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]
+) -> float | None:
     """Add several quantities; one of several directions is their mean. None where one was not measured."""
     values = [quantity.read(tables) for quantity in parts]
     if not all(values):

@@ -42,7 +42,7 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     axes = [axis.name for axis in sweep.axes]
     rows = table.filter(pl.col("error").is_null())
     keys = ["setting", *axes, *FIGURE]
-    means = _bound_means(_estimate(rows, keys, pl.col("value"), ""), rows, keys)
+    means = summarise_means(rows, keys)
     compared = sweep.compared
     if compared is None:
         return means
@@ -61,6 +61,16 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     return means.join(
         differences, on=["setting", *FIGURE], nulls_equal=True, how="left", maintain_order="left"
     )
+
+
+def summarise_means(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Give the means over seeds with their intervals, a row for each combination of the keys; rows with an error are left out."""
+    import polars as pl
+
+    if table.is_empty():
+        return table
+    rows = table.filter(pl.col("error").is_null())
+    return _bound_means(_estimate(rows, keys, pl.col("value"), ""), rows, keys)
 
 
 def _bound_means(means: pl.DataFrame, rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

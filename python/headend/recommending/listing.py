@@ -1,0 +1,44 @@
+"""Lists settings and people: in which order, and under which names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headend.recommending.candidate import Candidate
+from headend.recommending.feature import Feature
+
+
+def order_candidates(candidates: Sequence[Candidate]) -> list[int]:
+    """Give the numbers of candidates as a reader looks for them: by feature, buffers by size and others by latency target.
+
+    Examples
+    --------
+    >>> sizes = [Candidate(f"buffer {size} KiB", Feature.BUFFER_CONTROL) for size in (32, 8)]
+    >>> order_candidates([*sizes, Candidate("no AQM", Feature.TODAY)])
+    [3, 2, 1]
+    """
+
+    def place(item: tuple[int, Candidate]) -> tuple[Any, ...]:
+        number, own = item
+        numbers = [float(word) for word in own.label.split() if word.replace(".", "").isdigit()]
+        return list(Feature).index(own.feature), numbers, number
+
+    return [number for number, _ in sorted(enumerate(candidates, start=1), key=place)]
+
+
+def name_feature(candidate: Candidate) -> str:
+    """Name the feature of a candidate; the buffer of a modem that nobody has set is of none."""
+    return candidate.feature.words if candidate.is_settable else "unmanaged"
+
+
+def name_application(flow: Mapping[str, Any]) -> str:
+    """Give the name of a flow's application, without its settings.
+
+    Examples
+    --------
+    >>> name_application({"application": {"web": {"page": "2 MB"}}}), name_application({})
+    ('web', 'bulk')
+    """
+    found = flow.get("application", "bulk")
+    return str(next(iter(found), "") if isinstance(found, Mapping) else found)

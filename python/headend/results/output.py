@@ -1,0 +1,77 @@
+"""A file that a person names, which is written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from headend.errors import InputError, refuse_unwritable, tell_system
+from headend.results.scratch import write_whole
+
+
+def check_output(path: Path, *, force: bool, sources: Iterable[str | Path] = ()) -> None:
+    """Refuse a file that cannot be written for a reason that is known in advance.
+
+    Parameters
+    ----------
+    path
+        The file.
+    force
+        Whether it may be there already.
+    sources
+        The files that are read, none of which is replaced.
+
+    Raises
+    ------
+    InputError
+        In one line that begins with the path.
+    """
+    refuse_unwritable(str(path))
+    if path.is_dir():
+        raise InputError(f"{path}: expected a file to write, found a directory")
+    if any(_is_same(path, Path(source)) for source in sources):
+        raise InputError(f"{path}: is the file that is read; give another name")
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise InputError(f"{path}: exists already; --force replaces it")
+    if not path.is_file():
+        raise InputError(f"{path}: expected a file to replace, found a pipe, a device or a link")
+
+
+def write_output(path: Path, content: bytes, *, force: bool) -> None:
+    """Write a file; one that cannot be written whole is removed.
+
+    Raises
+    ------
+    InputError
+        In one line that begins with the path.
+    """
+    try:
+        if force and path.exists():
+            write_whole(Path(os.path.realpath(path)), content)
+        else:
+            _create(path, content)
+    except FileExistsError as error:
+        raise InputError(f"{path}: exists already; --force replaces it") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+
+
+def _create(path: Path, content: bytes) -> None:
+    """Write a new file; one that cannot be written whole is removed."""
+    with path.open("xb") as file:
+        try:
+            file.write(content)
+            file.flush()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _is_same(path: Path, source: Path) -> bool:
+    try:
+        return path.samefile(source)
+    except OSError:
+        return False
