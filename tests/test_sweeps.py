@@ -987,3 +987,30 @@ def test_a_failure_tells_its_kind_where_it_is_ours() -> None:
 
     assert tell(KeyError("x")) == "KeyError: 'x'"
     assert Failure(tell(InputError("no such\nthing"))).reason == "no such thing"
+
+
+def test_a_wish_without_a_direction_asks_for_the_worse_one_as_an_expectation_does() -> None:
+    line = {"point_to_point": {"up": {"rate": "10 Mbit/s"}, "down": {"rate": "1 Mbit/s"}}}
+    scenario = {
+        "duration": "20 s",
+        "warmup": "4 s",
+        "link": {"line": line},
+        "flow": {
+            "call": {"application": "voice"},
+            "download": {"application": "bulk", "direction": "down"},
+        },
+    }
+    content = {
+        "scenario": scenario,
+        "grid": {"flow.call.rtt": ["40 ms"]},
+        "wish": {"hold": "call.mos.p5 >= 4.0"},
+    }
+
+    table = headend.sweep(content).table.filter(pl.col("measure") == "call.mos.p5")
+
+    run = headend.run(scenario, set={"flow.call.rtt": "40 ms"}, report=False)
+    worse, better = sorted(
+        run.measures.filter(flow="call", measure=name)["p5"].item() for name in ("mos", "mos_down")
+    )
+    assert worse < better
+    assert table["value"].to_list() == [worse]

@@ -36,6 +36,9 @@ SEVERAL = {"headend run": "headend compare puts several runs side by side"}
 #: The hint for an option that is not there, but would name a modem's file.
 MODEM_FILE = "--modem FILE sets a modem by its configuration file"
 
+#: The hint for an option that is not there, where a modem's file is an argument.
+MODEM_TIER = "a modem's configuration file is an argument: headend recommend FILE"
+
 #: What to type in place of an option that another command has.
 ELSEWHERE = {
     "headend run": {
@@ -45,6 +48,11 @@ ELSEWHERE = {
         "--vary": "headend compare SCENARIO --vary PATH=A,B runs it once with each value",
     },
     "headend compare": {"--config": MODEM_FILE},
+    "headend recommend": {
+        "--config": MODEM_TIER,
+        "--modem": MODEM_TIER,
+        "--vary": "every setting that --may-set names is tried",
+    },
     "headend sweep": {
         "--config": MODEM_FILE,
         "--vary": "what varies is in [grid] of the sweep's file",
@@ -76,10 +84,22 @@ argument = functools.partial(click.argument, cls=Argument)
 
 
 class Command(click.Command):
-    """A command whose errors are one line."""
+    """A command whose errors are one line.
+
+    Parameters
+    ----------
+    headings
+        Options that the help lists under headings of their own, before all others.
+    """
 
     # What is too much is refused here, in words of our own.
     allow_extra_args = True
+
+    def __init__(
+        self, *args: Any, headings: Mapping[str, Sequence[str]] | None = None, **settings: Any
+    ) -> None:
+        super().__init__(*args, **settings)
+        self.headings = headings or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words that were typed, and refuse those that are too many."""

@@ -52,6 +52,31 @@ def complete_studies(_: click.Context, __: click.Parameter, typed: str) -> list[
     return _offer(names, typed) or complete_folders(_, __, typed)
 
 
+def complete_presets(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the kind of a line whose modems have buffers that can be set."""
+    return _offer(("docsis31", "docsis30"), typed)
+
+
+def complete_features(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete what a recommendation may set; in a list, its last word."""
+    from headend.recommending.feature import CHOOSABLE
+
+    return _complete_list(map(str, CHOOSABLE), typed)
+
+
+def complete_traffic(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the names of people, and those of scenarios; in a list, its last word."""
+    from headend.recommending.people import KNOWN
+
+    scenarios = [] if "," in typed else complete_scenarios(_, __, typed)
+    return [*_complete_list(KNOWN, typed), *scenarios]
+
+
+def complete_sites(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the sites whose round-trip times CM-GL-Buffer, Appendix I, has."""
+    return _offer(("all", "boston", "louisville", "philadelphia"), typed)
+
+
 def complete_choices(kind: str) -> Callable[..., list[CompletionItem]]:
     """Give the completion of one kind of the engine's names, such as queues."""
 
@@ -82,6 +107,13 @@ def _complete_paths(typed: str, names: Iterable[str]) -> list[CompletionItem]:
     if folders and not offered:
         return [_new_item(typed, type="dir")]
     return [*offered, *_offer(folders, typed)]
+
+
+def _complete_list(names: Iterable[str], typed: str) -> list[CompletionItem]:
+    """Complete the last word of a list with commas, with what was typed before it."""
+    before, comma, last = typed.rpartition(",")
+    kept = before + comma + last[: len(last) - len(last.lstrip())]
+    return _offer((f"{kept}{name}" for name in names), typed)
 
 
 def _list_folder(folder: str) -> list[os.DirEntry[str]]:

@@ -16,6 +16,8 @@ from headend.cli.options import (
     json_option,
     read_path,
     scenario_argument,
+    secret_file_option,
+    secret_option,
     set_option,
 )
 from headend.cli.target import Target
@@ -73,18 +75,6 @@ def output_option(what: str) -> Callable[..., Any]:
 
 replace_option = click.option(
     "--force", help="Replace the file of -o where it is there already.", is_flag=True
-)
-secret_option = click.option(
-    "--secret",
-    metavar="TEXT",
-    help="The secret of the CMTS MIC. Other users of this machine can read it in the list of processes; --secret-file hides it.",
-)
-secret_file_option = click.option(
-    "--secret-file",
-    metavar="FILE",
-    help="Read the secret from this file, or - for standard input; one line end at its end is no part of it."
-    " Without either option, the environment variable HEADEND_CONFIG_SECRET gives it.",
-    shell_complete=complete_any_file,
 )
 
 

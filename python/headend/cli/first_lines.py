@@ -20,7 +20,12 @@ MOST_LINES = 14
 
 
 def print_answer(
-    answer: Answer, title: str = "", aside: str = "", most_rows: int | None = None
+    answer: Answer,
+    title: str = "",
+    aside: str = "",
+    most_rows: int | None = None,
+    *,
+    is_grid: bool = False,
 ) -> None:
     """Print the first screen of a page without its chart.
 
@@ -34,6 +39,8 @@ def print_answer(
         A text after the title, such as the seed.
     most_rows
         The most rows of the matrix; by default all.
+    is_grid
+        Whether the matrix is a table as long as no word of it is cut, even if that takes more lines than other forms.
     """
     console = make_output()
     console.print()
@@ -47,11 +54,28 @@ def print_answer(
     if answer.matrix:
         console.print()
         rows = answer.matrix.rows[:most_rows]
-        console.print(_fit_matrix(console, replace(answer.matrix, rows=rows)))
+        matrix = replace(answer.matrix, rows=rows)
+        grid = _draw_grid(console, matrix) if is_grid else None
+        console.print(grid or _fit_matrix(console, matrix))
         if more := len(answer.matrix.rows) - len(rows):
             console.print(write_line((f"{more} more with --full.", "dim")))
         if answer.matrix.note:
             print_sentence(console, answer.matrix.note, "dim")
+
+
+def _draw_grid(console: Console, matrix: Matrix) -> Table | None:
+    """Draw a matrix as a table whose cells have several lines where they have to; None where a word of it would be cut."""
+    wide = draw_matrix(matrix)
+    if fit(console, wide) is wide:
+        return wide
+    for is_broken in (False, True):
+        narrow = draw_matrix(matrix, stacked=True)
+        narrow.show_lines = len(matrix.rows) > 1
+        for column in narrow.columns if is_broken else ():
+            column.no_wrap = False
+        if fits(console, narrow) and _is_whole(console, narrow, matrix):
+            return narrow
+    return None
 
 
 def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:

@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import click
@@ -58,15 +58,20 @@ def take_first_paragraph(text: str) -> str:
 def _list_parameters(
     command: click.Command, context: click.Context
 ) -> dict[str, list[tuple[str, str]]]:
-    """Give the arguments and options with their help."""
-    arguments, options = [], []
+    """Give the arguments and options with their help, by heading."""
+    headings: Mapping[str, Sequence[str]] = getattr(command, "headings", {})
+    places = {name: heading for heading, names in headings.items() for name in names}
+    sections: dict[str, list[tuple[str, str]]] = {
+        heading: [] for heading in ("Arguments", *headings, "Options")
+    }
     for parameter in command.get_params(context):
         said = getattr(parameter, "help", None) or ""
         if isinstance(parameter, click.Option):
-            options.append((_name_option(parameter), said))
+            heading = next((places[name] for name in parameter.opts if name in places), "Options")
+            sections[heading].append((_name_option(parameter), said))
         else:
-            arguments.append((parameter.make_metavar(context), said))
-    return {"Arguments": arguments, "Options": options}
+            sections["Arguments"].append((parameter.make_metavar(context), said))
+    return sections
 
 
 def _name_option(option: click.Option) -> str:

@@ -19,6 +19,7 @@ SECTIONS = {
         "run": LazyCommand("headend.cli.run:run", COMMANDS["run"]),
         "compare": LazyCommand("headend.cli.compare:compare", COMMANDS["compare"]),
         "sweep": LazyCommand("headend.cli.sweep:sweep", COMMANDS["sweep"]),
+        "recommend": LazyCommand("headend.cli.recommend:recommend", COMMANDS["recommend"]),
         "study": LazyCommand("headend.cli.study:app", COMMANDS["study"]),
     },
     "What can be written": {

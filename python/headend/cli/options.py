@@ -118,6 +118,18 @@ csv_option = click.option(
     type=read_path,
     shell_complete=complete_folders,
 )
+secret_option = click.option(
+    "--secret",
+    metavar="TEXT",
+    help="The secret of the CMTS MIC. Other users of this machine can read it in the list of processes; --secret-file hides it.",
+)
+secret_file_option = click.option(
+    "--secret-file",
+    metavar="FILE",
+    help="Read the secret from this file, or - for standard input; one line end at its end is no part of it."
+    " Without either option, the environment variable HEADEND_CONFIG_SECRET gives it.",
+    shell_complete=complete_any_file,
+)
 quiet_option = click.option("--quiet", "-q", help="Print no progress and no table.", is_flag=True)
 json_option = click.option(
     "--json",

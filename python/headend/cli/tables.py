@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from headend.judging.low_latency import (
 from headend.judging.units import choose_member_units, choose_people_units, choose_queue_units
 from headend.judging.verdict import describe_shared_queue, pair_parties
 from headend.scenario.groups import MOST_LISTED
-from headend.text.quantity import format_number, format_quantity, name_column
+from headend.text.quantity import choose_unit, format_number, format_quantity, name_column
 from headend.text.reveal import reveal
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from headend.judging.grading import Finding
     from headend.judging.units import TableUnits
     from headend.judging.verdict import Party, Verdict
+    from headend.recommending.deciding import Decision
     from headend.results.record import Record
     from headend.study import Judgement
     from headend.study import Verdict as ClaimVerdict
@@ -301,6 +303,74 @@ def draw_sweep(sweep: Sweep, columns: Sequence[str], rows: Sequence[SweepRow]) -
         cells = [f"{value}\nΔ {change}" if change else value for value, change in row.cells]
         table.add_row(*(write_line(str(value)) for value in row.place), *cells)
     return table
+
+
+_STANDINGS = {
+    "holds": ("✓ ", "green"),
+    "undecided": ("~ ", "yellow"),
+    "fails": ("✗ ", "red"),
+    "missing": ("– ", "dim"),
+}
+
+#: What the signs before settings that were tried say.
+STANDINGS_NOTE = "✓ every condition holds, ~ only in the mean, ✗ one fails, – no result."
+
+#: The columns of a quantity's name above its values.
+_NAME_COLUMNS = 10
+
+
+def draw_candidates(decision: Decision, *, narrow: bool = False) -> Table:
+    """Draw a row for each setting of a tier that was tried, with a sign of whether the conditions hold.
+
+    Each quantity of the conditions and of the objective has a column, with the interval of its mean; in a narrow table, the
+    name has several lines, and the interval is below the mean.
+    """
+    from headend.comparing.estimate import format_cell
+
+    terms = [decision.conclusion.terms[term.text] for term in decision.wish.terms]
+    units = [
+        choose_unit((own.mean for own in term.estimates.values()), term.about.kind)
+        for term in terms
+    ]
+    table = _new_table("setting")
+    if narrow:
+        table.padding = (0, 1, 0, 0)
+    for term, unit in zip(terms, units, strict=True):
+        name = name_column(term.about.measure, unit)
+        if narrow:
+            name = _break_name(name)
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, candidate in enumerate(decision.candidates, start=1):
+        is_chosen = number == decision.recommended
+        label = f"{candidate.label}, recommended" if is_chosen else candidate.label
+        style = "bold" if is_chosen else ""
+        cells = [
+            format_cell(term.estimates[number], term.about.kind, unit)
+            if number in term.estimates
+            else "–"
+            for term, unit in zip(terms, units, strict=True)
+        ]
+        if narrow:
+            cells = [cell.replace(" ", "\n", 1) for cell in cells]
+        sign = _STANDINGS[decision.conclusion.standings[number]]
+        table.add_row(write_line(sign, (label, style)), *cells)
+    return table
+
+
+def _break_name(name: str) -> str:
+    """Break the name of a quantity into lines, after points, underscores and spaces.
+
+    Examples
+    --------
+    >>> _break_name("page.page_load_time.p50 (s)").splitlines()
+    ['page.page_', 'load_time.', 'p50 (s)']
+    """
+    lines = [""]
+    for piece in re.findall(r"[^._ ]+[._ ]?", name):
+        if lines[-1] and len(lines[-1] + piece.rstrip()) > _NAME_COLUMNS:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def draw_board(variants: Sequence[Variant], rows: Sequence[Row]) -> Table:

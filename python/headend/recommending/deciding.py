@@ -96,7 +96,13 @@ def decide(
         for feature in features
     }
     settable = [number for number, own in _count(candidates) if own.is_settable]
-    return Decision(tier, tuple(candidates), conclusion, bests, find_best(conclusion, settable))
+    chosen = find_best(conclusion, settable)
+    if chosen.setting:
+        # Ties are not transitive: the best of its feature alone can be another setting.
+        own = bests[candidates[chosen.setting - 1].feature]
+        ties = tuple(tie for tie in chosen.ties if tie in own.line)
+        bests[candidates[chosen.setting - 1].feature] = replace(chosen, line=own.line, ties=ties)
+    return Decision(tier, tuple(candidates), conclusion, bests, chosen)
 
 
 def find_best(conclusion: Conclusion, settings: Sequence[int]) -> Best:

@@ -114,8 +114,9 @@ def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
     tiers = [_see(recommendation, own, names) for own in decisions[:MOST_PANELS]]
     has_intervals = len(recommendation.request.seeds) > 1
     figures = []
-    if axes := _choose_axes(tiers, names):
-        figures.append(_draw_trade_off(tiers, axes, note, has_intervals=has_intervals))
+    axes = _choose_axes(tiers, names)
+    if axes and (trade_off := _draw_trade_off(tiers, axes, note, has_intervals)):
+        figures.append(trade_off)
     for subject, measures in people.items():
         for number, measure in enumerate(measures):
             name = f"{subject}-{number + 1}" if number else subject
@@ -166,7 +167,7 @@ def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str
     """Choose what goes along the bottom and up the side of the trade-off.
 
     That is the objective, and the condition that most settings of all tiers miss. Without an objective it is the two conditions that
-    most miss. None where there are no two measures.
+    most miss. None where no two measures have values.
     """
     missed: dict[str, int] = {}
     for tier in tiers:
@@ -178,9 +179,10 @@ def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str
             missed[condition.term.text] = missed.get(condition.term.text, 0) + count
     order = sorted(missed, key=lambda name: -missed[name])
     objective = tiers[0].decision.wish.objective
-    along = [objective.text] if objective else []
+    valued = {name for tier in tiers for name, own in tier.measures.items() if own.estimates}
+    along = [objective.text] if objective and objective.text in valued else []
     # What nobody asks for still shows who pays.
-    found = list(dict.fromkeys([*along, *order, *names]))
+    found = [own for own in dict.fromkeys([*along, *order, *names]) if own in valued]
     if len(found) < 2:
         return None
     return (found[0], found[1]) if along else (found[1], found[0])
@@ -228,7 +230,8 @@ def _choose_scale(
     alone = about.kind == "rate"
     found = []
     for frame, tier in zip(frames, tiers, strict=True):
-        rows = frame if alone else pl.concat([own for own in frames if not own.is_empty()])
+        is_own = alone and not frame.is_empty()
+        rows = frame if is_own else pl.concat([own for own in frames if not own.is_empty()])
         drawn = _title_axis(choose_axis(rows, about, from_zero=from_zero), measure, about.measure)
         bounds = []
         for one in tier.find_bounds(measure):
@@ -300,10 +303,12 @@ def _tell_ring(tiers: Sequence[_Tier]) -> str:
 
 
 def _draw_trade_off(
-    tiers: Sequence[_Tier], axes: tuple[str, str], note: str, *, has_intervals: bool
-) -> Figure:
+    tiers: Sequence[_Tier], axes: tuple[str, str], note: str, has_intervals: bool
+) -> Figure | None:
     first, second = axes
     frames = [_list_rows(own, {"x": first, "y": second}) for own in tiers]
+    if all(frame.is_empty() for frame in frames):
+        return None
     along, up = (
         [
             (_widen(drawn), marks, beyond)

@@ -6,11 +6,13 @@ import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
+from headend.engine.metrics import find_metric
 from headend.judging.expect import Lists, Quantity, list_quantities, parse_quantity_name
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.measuring import BASE_UNITS, add_up, make_frame
+from headend.sweeps.measuring import BASE_UNITS, make_frame
 from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Kept:
                     "subject": quantity.subject,
                     "direction": quantity.direction,
                     "metric": name.removeprefix(f"{quantity.subject}."),
-                    "value": add_up([quantity], lists),
+                    "value": take_worst(quantity, lists),
                     "unit": BASE_UNITS[quantity.kind],
                 }
                 for name, quantity in self._quantities.items()
@@ -68,6 +70,19 @@ class Kept:
     def _quantities(self) -> dict[str, Quantity]:
         names = dict.fromkeys((*list_quantities(self.vocabulary), *self.besides))
         return {name: parse_quantity_name(name, self.vocabulary) for name in names}
+
+
+def take_worst(quantity: Quantity, tables: Mapping[str, Lists]) -> float | None:
+    """Read a quantity as ``[expect]`` does: of several directions and members the worst counts; the mean if neither end is better.
+
+    None where it was not measured.
+    """
+    values = quantity.read(tables)
+    if not values:
+        return None
+    metric = find_metric(quantity.metric)
+    rising = metric.is_rising if metric else None
+    return fmean(values) if rising is None else min(values) if rising else max(values)
 
 
 def list_parts(measure: str) -> list[str]:

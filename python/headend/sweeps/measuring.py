@@ -130,7 +130,7 @@ class Everything:
 
     def describe(self) -> str:
         """Give a text that is the same for equal selections."""
-        return f"everything{json.dumps(dict(self.besides)) if self.besides else ''}"
+        return f"everything{f', named {json.dumps(dict(self.besides))}' if self.besides else ''}"
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse what is named and a scenario has not got; of all else it takes what there is."""
@@ -154,9 +154,11 @@ class Everything:
         rows = pl.concat([rows, _gather(rows, vocabulary)], how="diagonal_relaxed")
         measure = pl.concat_str("subject", "direction", "metric", separator=".", ignore_nulls=True)
         rows = rows.with_columns(measure=measure).pipe(_order)
-        known = set(rows["measure"])
-        named = {name: text for name, text in self.besides.items() if name not in known}
-        return pl.concat([rows, Named(named).take(tables, vocabulary)]) if named else rows
+        if not self.besides:
+            return rows
+        # A condition's call.mos.p5 is that of the worse direction; the row of that name is upstream's.
+        rows = rows.filter(~pl.col("measure").is_in(list(self.besides)))
+        return pl.concat([rows, Named(self.besides).take(tables, vocabulary)])
 
 
 def _unpivot(

@@ -10,6 +10,7 @@ COMMANDS = MappingProxyType(
         "run": "Run a scenario: say who suffers, how badly, why, and what to change.",
         "compare": "Run the same traffic under several settings, or take finished runs, and say which is best for whom.",
         "sweep": "Run a scenario over a grid of values and several seeds, and say which setting is best.",
+        "recommend": "Recommend a buffer, an AQM or low latency for service tiers, and write it to modems' files.",
         "study": "Reproduce published results: list the studies, show one, run one, or write a page of all.",
         "scenarios": "List the shipped scenarios, show one, or copy one to a file.",
         "find": "Find headend's name for an application, a protocol or a term, and how to use it.",

@@ -1,0 +1,441 @@
+"""``headend recommend``: the buffer, AQM or low latency that service tiers shall have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+from click.exceptions import Exit
+
+from headend.cli.commands import Command, argument
+from headend.cli.completers import (
+    complete_any_file,
+    complete_features,
+    complete_folders,
+    complete_presets,
+    complete_sites,
+    complete_traffic,
+)
+from headend.cli.options import (
+    allow_option,
+    csv_option,
+    json_option,
+    memory_option,
+    no_report_option,
+    quiet_option,
+    read_file_path,
+    read_path,
+    scheduler_option,
+    secret_file_option,
+    secret_option,
+    set_option,
+)
+from headend.cli.terminal import (
+    print_error,
+    print_json,
+    print_note,
+    quote_path,
+    show_points,
+)
+from headend.cli.unwritten import Unwritten, attempt, make_report, tell_in_json
+from headend.cli.wanted import refuse_own_folder
+from headend.errors import InputError
+
+if TYPE_CHECKING:
+    from headend.recommending import Recommendation
+    from headend.recommending.request import Request
+    from headend.recommending.writing import Written
+
+#: A command for one tier, for errors.
+EXAMPLE = 'headend recommend --upstream "10 Mbit/s" --downstream "100 Mbit/s", for example, has one'
+
+#: Options that only a run can have, and not the results of one.
+FOR_RUNS = (
+    *("upstream", "downstream", "preset", "traffic", "rtt", "may_set", "seeds", "settings"),
+    *("allow_files", "scheduler", "memory", "out"),
+)
+
+#: What can stand in place of SOURCE.
+EXPECTED = "a file of tiers, modems' configuration files, or a results folder of headend recommend"
+
+#: Headings of the help, and the options below them.
+HEADINGS = {
+    "The tiers": ("--upstream", "--downstream", "--preset"),
+    "The people on the line": ("--traffic", "--rtt"),
+    "What is recommended": ("--may-set", "--expect", "--prefer"),
+    "How it is run": ("--seeds", "--set", "--allow-files", "--scheduler", "--memory"),
+    "What is written": (
+        "--write",
+        "--secret",
+        "--secret-file",
+        "--out",
+        "--force",
+        "--no-report",
+        "--csv",
+    ),
+}
+
+
+@click.command("recommend", cls=Command, headings=HEADINGS)
+@argument(
+    "sources",
+    metavar="[SOURCE]…",
+    help="A file of tiers (TOML); modems' configuration files, a tier each; or a results folder of an earlier recommendation.",
+    nargs=-1,
+    shell_complete=complete_any_file,
+)
+@click.option(
+    "--upstream",
+    metavar="RATE",
+    help='The upstream rate of a tier, such as "10 Mbit/s". Given several times: several tiers.',
+    multiple=True,
+)
+@click.option(
+    "--downstream",
+    metavar="RATE",
+    help="The downstream rate of the tiers: one for all, or as many as upstream. By default ten times the upstream rate.",
+    multiple=True,
+)
+@click.option(
+    "--preset",
+    metavar="NAME",
+    help="The kind of line: docsis31 (the default) or docsis30, whose modems have no low latency.",
+    shell_complete=complete_presets,
+)
+@click.option(
+    "--traffic",
+    metavar="LIST",
+    help='Who uses the line: a list of call, game, page, upload and video, such as "call, 2 upload"; or a scenario, whose'
+    " flows are taken. By default one of each.",
+    shell_complete=complete_traffic,
+)
+@click.option(
+    "--rtt",
+    metavar="TIME",
+    help='The round-trip time to the servers of uploads and pages: "30 ms", a range such as "20 ms to 100 ms", or the sites of'
+    " CM-GL-Buffer, Appendix I: all, boston, louisville or philadelphia. By default 46.9 ms.",
+    shell_complete=complete_sites,
+)
+@click.option(
+    "--may-set",
+    "may_set",
+    metavar="LIST",
+    help="What may be set: buffer-control, aqm, low-latency, or several of them with commas between. By default all that the"
+    " modems have.",
+    multiple=True,
+    shell_complete=complete_features,
+)
+@click.option(
+    "--expect",
+    metavar="CONDITION",
+    help='What must hold, as in [expect]: "call.mos.p5 >= 4.0". A rate can be a share of the line\'s: "upload.goodput >= 80 %".'
+    " Can be given several times. It takes the place of the default conditions.",
+    multiple=True,
+)
+@click.option(
+    "--prefer",
+    metavar="MEASURE",
+    help='What there should be most or least of where the conditions hold: "most upload.goodput" (the default with an upload),'
+    ' or "least page.page_load_time.p50".',
+)
+@click.option(
+    "--seeds",
+    metavar="N | A,B,…",
+    help="Run each setting with so many seeds, or with these. By default 5, or those in the file of tiers; more of them make the"
+    " intervals narrower.",
+)
+@set_option
+@allow_option
+@scheduler_option
+@memory_option
+@click.option(
+    "--write",
+    metavar="FILE",
+    help="Write the modem's configuration file with the recommended setting. With several tiers, each name has the tier's added.",
+    type=read_file_path,
+    shell_complete=complete_any_file,
+)
+@secret_option
+@secret_file_option
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="The results folder. By default results/recommend/NAME.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@click.option(
+    "--force",
+    help="Replace the results of another recommendation in the results folder, the files of --write, and existing tables of"
+    " --csv.",
+    is_flag=True,
+)
+@no_report_option
+@csv_option
+@click.option("--full", help="Also print every setting that was tried.", is_flag=True)
+@quiet_option
+@json_option
+def recommend(
+    sources: tuple[str, ...],
+    settings: tuple[str, ...],
+    seeds: str | None,
+    scheduler: str | None,
+    memory: str | None,
+    write: Path | None,
+    secret: str | None,
+    secret_file: str | None,
+    out: Path | None,
+    force: bool,
+    no_report: bool,
+    csv: Path | None,
+    full: bool,
+    quiet: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Recommend a buffer, an AQM or low latency for service tiers, and write it to modems' files.
+
+    Buffers, AQM targets and low latency are tried for each tier, with several seeds. A setting is recommended only if
+    every condition holds; where none does, the nearest one is named, and by how much it misses.
+
+        headend recommend --upstream "10 Mbit/s" --downstream "100 Mbit/s"
+        headend recommend --upstream "5 Mbit/s" --upstream "35 Mbit/s" --may-set aqm --seeds 10
+        headend recommend tiers.toml --traffic "call, 2 upload" --expect "call.mos.p5 >= 4.2"
+        headend recommend modem.cm --write new.cm --secret-file secret.txt
+        headend recommend results/recommend/10M --prefer "least page.page_load_time.p50"
+
+    Finished points are kept: run the command again, and it runs only what is missing. A results folder is judged again by
+    --expect and --prefer, and its page is written again; nothing is simulated.
+
+    Exit code 1: nothing can be recommended for a tier, or a point failed. 2: the input is wrong, or a file cannot be
+    written (the results are kept and printed). 130: interrupted.
+    """
+    from headend.cli.recommendation import (
+        describe_recommendation,
+        find_exit_code,
+        print_recommendation,
+        print_troubles,
+    )
+    from headend.recommending.folder import choose_recommendation_folder, write_outcome
+
+    opened = _find_results(sources)
+    if opened:
+        _refuse_new_points(opened)
+    elif not (sources or asked["upstream"]):
+        raise InputError(f"headend recommend: expected a tier, found nothing; {EXAMPLE}")
+    key = _read_key(write, secret, secret_file)
+    if opened:
+        folder, result = opened, _judge_again(opened, asked["expect"], asked["prefer"])
+        is_new = bool(asked["expect"] or asked["prefer"])
+        _check_targets(result.request, folder, write, csv, force=force)
+        if is_new:
+            write_outcome(result, folder, report=False)
+    else:
+        request = _read_request(sources, seeds, settings, asked)
+        folder, is_new = out or choose_recommendation_folder(request.name), True
+        _check_targets(request, folder, write, csv, force=force)
+        result = _run(
+            request,
+            folder,
+            force=force,
+            scheduler=scheduler,
+            memory=memory,
+            hidden=quiet or as_json,
+        )
+    lacking: list[Unwritten] = []
+    written: list[Written] = []
+    if result.complete:
+        lacking += _write_tables(folder, csv, force=force)
+        if is_new and not no_report:
+            lacking += _write_page(result, folder)
+        if write:
+            lacking += _write_files(result, folder, write, key, written, force=force)
+    if as_json:
+        print_json({**describe_recommendation(result, folder, written), **tell_in_json(lacking)})
+    elif not quiet and result.complete:
+        print_recommendation(result, folder, written, full=full)
+    print_troubles(result, folder, written, brief=quiet or as_json)
+    for one in lacking:
+        if one.line:
+            print_error(one.line)
+    raise Exit(find_exit_code(result, lacking))
+
+
+def _find_results(sources: tuple[str, ...]) -> Path | None:
+    """Give the results folder that is to be judged again; None where the sources are files."""
+    from headend.recommending.folder import KIND
+    from headend.results.folder import read_kind
+
+    folders = [source for source in sources if Path(source).is_dir()]
+    if not folders:
+        return None
+    kind = read_kind(Path(folders[0]))
+    if kind is None:
+        raise InputError(f"{folders[0]}: expected {EXPECTED}, found another folder")
+    if kind != KIND:
+        raise InputError(f"{folders[0]}: holds the results of a {kind}; expected {EXPECTED}")
+    if len(sources) > 1:
+        raise InputError(
+            f"{folders[0]}: holds the results of a recommendation; expected one such folder alone, or several files"
+        )
+    return Path(folders[0])
+
+
+def _refuse_new_points(folder: Path) -> None:
+    """Refuse options that have no effect on results that are there."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if is_given and parameter.name in FOR_RUNS:
+            raise InputError(
+                f"{parameter.opts[0]}: has no effect on results that are there; leave it out, or name tiers in place of {folder}"
+            )
+
+
+def _read_key(path: Path | None, secret: str | None, secret_file: str | None) -> bytes | None:
+    """Read the secret that signs modems' files; None where there is none, or no file to sign."""
+    from headend.configuration.secret import read_secret
+
+    if path is None:
+        option = "--secret" if secret is not None else "--secret-file" if secret_file else ""
+        if option:
+            raise InputError(f"{option}: has no effect without --write FILE")
+        return None
+    return read_secret(secret, secret_file)
+
+
+def _check_targets(
+    request: Request, folder: Path, write: Path | None, csv: Path | None, *, force: bool
+) -> None:
+    """Refuse modems' files and tables that cannot be written, before anything is run."""
+    if write:
+        from headend.recommending.writing import list_paths
+        from headend.results.output import check_output
+
+        sources = [tier.file for tier in request.tiers if tier.file]
+        for path in list_paths(request.tiers, write):
+            check_output(path, force=force, sources=sources)
+    if csv:
+        from headend.results.export import check_target
+        from headend.sweeps.outcome import RESULTS, SUMMARY
+
+        check_target(csv, [Path(RESULTS).stem, Path(SUMMARY).stem], force=force)
+        refuse_own_folder(csv, folder)
+
+
+def _read_request(
+    sources: tuple[str, ...],
+    seeds: str | None,
+    settings: tuple[str, ...],
+    asked: Mapping[str, Any],
+) -> Request:
+    """Understand what is asked."""
+    from headend.cli.compare import read_seeds
+    from headend.recommending.reading import read_request
+    from headend.scenario.source import parse_override
+
+    for source in sources:
+        _check_source(source)
+    return read_request(
+        sources,
+        seeds=read_seeds(seeds) if seeds is not None else None,
+        overrides=[*map(parse_override, settings)],
+        **asked,
+    )
+
+
+def _check_source(source: str) -> None:
+    """Refuse what is no file, but stands for something that an option takes."""
+    from headend.scenario.shipped import list_scenarios
+    from headend.text.quantity import parse_quantity
+
+    if Path(source).exists():
+        return
+    if source in list_scenarios():
+        raise InputError(
+            f"{source}: a scenario is not a file of tiers; --traffic {source} takes its people"
+        )
+    try:
+        parse_quantity(source, "rate")
+    except ValueError:
+        return
+    raise InputError(f'{source}: a rate is not a file of tiers; expected --upstream "{source}"')
+
+
+def _run(
+    request: Request,
+    folder: Path,
+    *,
+    force: bool,
+    scheduler: str | None,
+    memory: str | None,
+    hidden: bool,
+) -> Recommendation:
+    """Run what is missing, with a bar over the points."""
+    from headend.recommending import run_request
+    from headend.running.execution import stop_on_interrupt
+
+    with (
+        stop_on_interrupt() as stop,
+        show_points(request.name, hidden=hidden) as on_progress,
+    ):
+        return run_request(
+            request,
+            out=folder,
+            force=force,
+            scheduler=scheduler,
+            stop=stop,
+            on_progress=on_progress,
+            memory=memory,
+            report=False,
+        )
+
+
+def _judge_again(folder: Path, expect: tuple[str, ...], prefer: str | None) -> Recommendation:
+    """Read a recommendation back, and judge it by other conditions where there are any."""
+    from headend.recommending.folder import load_recommendation
+
+    result = load_recommendation(folder)
+    return result.judge_again(expect=expect, prefer=prefer or "") if expect or prefer else result
+
+
+def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[Unwritten]:
+    if csv is None:
+        return []
+    from headend.reading.tables import export_tables
+
+    later = f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables"
+    lacking = attempt(lambda: export_tables(folder, csv, force=force), csv, later)
+    return [lacking] if lacking else []
+
+
+def _write_page(result: Recommendation, folder: Path) -> list[Unwritten]:
+    from headend.recommending.folder import write_own_page
+
+    lacking = make_report(lambda path: write_own_page(result, folder, path), folder)
+    return [lacking] if lacking else []
+
+
+def _write_files(
+    result: Recommendation,
+    folder: Path,
+    path: Path,
+    secret: bytes | None,
+    written: list[Written],
+    *,
+    force: bool,
+) -> list[Unwritten]:
+    """Write the modems' files of the tiers that have a recommendation, and add them to ``written``."""
+    from headend.recommending.writing import write_files
+
+    if not any(decision.recommended for decision in result.decisions):
+        print_note(f"{path} is not written: no setting meets every condition")
+        return []
+    later = f"the results are kept, and headend recommend {quote_path(folder)} --write FILE writes modems' files"
+    lacking = attempt(
+        lambda: written.extend(write_files(result, path, secret, force=force)), path, later
+    )
+    return [lacking] if lacking else []

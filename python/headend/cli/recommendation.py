@@ -1,0 +1,262 @@
+"""The output of ``headend recommend``: what the terminal and the JSON document say of a recommendation, and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.cli.first_lines import print_answer
+from headend.cli.run import print_report
+from headend.cli.sweep import MOST_FAILURES, print_first_warnings
+from headend.cli.tables import STANDINGS_NOTE, draw_candidates, fit, fits
+from headend.cli.terminal import (
+    ExitCode,
+    make_messages,
+    make_output,
+    print_note,
+    print_sentence,
+    write_line,
+)
+from headend.recommending.telling import tell_tier
+from headend.recommending.writing import list_tlvs, tell_default
+from headend.sweeps.conclusion import Standing
+from headend.sweeps.measuring import BASE_UNITS
+
+if TYPE_CHECKING:
+    from headend.cli.unwritten import Unwritten
+    from headend.recommending.deciding import Decision
+    from headend.recommending.request import Request
+    from headend.recommending.result import Recommendation
+    from headend.recommending.writing import Written
+    from headend.sweeps.wish import Condition
+
+
+def print_recommendation(
+    result: Recommendation, folder: Path, written: Sequence[Written], *, full: bool
+) -> None:
+    """Print the answer, then each tier with its sentences and TLVs, warnings and files.
+
+    Parameters
+    ----------
+    folder
+        Where the results are kept.
+    written
+        The modems' files that were written.
+    full
+        Whether to print every setting of each tier too.
+    """
+    console = make_output()
+    print_answer(result.answer, result.request.title, is_grid=True)
+    for decision in result.decisions:
+        console.print()
+        console.print(write_line((decision.tier.name, "bold")))
+        for sentence in tell_tier(decision):
+            print_sentence(console, sentence)
+        _print_tlvs(result.request, decision)
+        if full:
+            _print_candidates(decision)
+    console.print()
+    failed = len(result.failures)
+    failures = f", {failed} failed" if failed else ""
+    hint = "" if full else "; --full prints every setting"
+    total = count_points(result)
+    console.print(write_line(f"{total - failed} of {total} points{failures}{hint}"))
+    if result.notes:
+        console.print()
+        print_first_warnings(result.notes, "the manifest")
+    for one in written:
+        if one.path:
+            console.print(write_line(f"Modem's file: {one.path}"), soft_wrap=True)
+    print_report(folder)
+
+
+def _print_tlvs(request: Request, decision: Decision) -> None:
+    """Print the TLVs that set what is recommended, a line each; a long value goes on below its own beginning."""
+    from rich.table import Table
+
+    console = make_output()
+    if tlvs := list_tlvs(request, decision):
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        for tlv in tlvs:
+            path = write_line("  TLV ", (tlv.path, "cyan"))
+            table.add_row(path, write_line(f"{tlv.name}: {tlv.value}"))
+        console.print(table)
+    if default := tell_default(request, decision):
+        print_sentence(console, default, "dim")
+
+
+def _print_candidates(decision: Decision) -> None:
+    """Print every setting that was tried; on a narrow terminal, with the names of quantities in several lines."""
+    console = make_output()
+    wide, narrow = draw_candidates(decision), draw_candidates(decision, narrow=True)
+    console.print()
+    whole = fit(console, wide)
+    console.print(narrow if whole is not wide and fits(console, narrow) else whole)
+    console.print(write_line((STANDINGS_NOTE, "dim")))
+
+
+def print_troubles(
+    result: Recommendation, folder: Path, written: Sequence[Written], *, brief: bool
+) -> None:
+    """Report on standard error what to know of written files, failed points, and what an interruption left.
+
+    Parameters
+    ----------
+    brief
+        Whether nothing else is printed: then the names of written files are told here.
+    """
+    messages = make_messages()
+    for one in written:
+        if brief and one.path:
+            messages.print(write_line(f"{one.path} written"), soft_wrap=True)
+        for note in one.notes:
+            print_note(f"{one.path or one.tier}: {note}")
+    for line in _tell_failures(result, 1 if brief else MOST_FAILURES):
+        messages.print(write_line(line), soft_wrap=True)
+    if not result.complete:
+        told = f"{count_done(result)} of {count_points(result)} points are kept in {folder}"
+        messages.print(write_line(f"interrupted: {told}; run again to go on"), soft_wrap=True)
+
+
+def _tell_failures(result: Recommendation, most: int) -> list[str]:
+    """Tell each reason for which points failed once, with the first of its points."""
+    places: dict[str, list[str]] = {}
+    for (tier, choice, seed), reason in result.failures.items():
+        places.setdefault(reason, []).append(f"{tier}, {choice}, seed {seed}")
+    lines = [
+        f"failed: {own[0] if len(own) == 1 else f'{len(own)} points, the first {own[0]}'}: {reason}"
+        for reason, own in places.items()
+    ]
+    if len(lines) > most:
+        left = sum(map(len, list(places.values())[most:]))
+        return [*lines[:most], f"failed: {left} more points for other reasons"]
+    return lines
+
+
+def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> ExitCode:
+    """Give the exit code: a file that is missing counts for more than a tier without a recommendation."""
+    if not result.complete:
+        return ExitCode.INTERRUPTED
+    if lacking:
+        return max(one.code for one in lacking)
+    is_missed = any(decision.recommended is None for decision in result.decisions)
+    return ExitCode.MISSED if is_missed or result.failures else ExitCode.OK
+
+
+def describe_recommendation(
+    result: Recommendation, folder: Path, written: Sequence[Written]
+) -> dict[str, Any]:
+    """Give a recommendation as one JSON document; values are in base units. An interrupted one has no tiers."""
+    return {
+        "request": result.request.to_dict(),
+        "folder": str(folder),
+        "complete": result.complete,
+        "points": count_points(result),
+        "done": count_done(result),
+        "answer": result.answer.to_dict() if result.complete else None,
+        "tiers": [_describe_tier(result.request, own) for own in result.decisions]
+        if result.complete
+        else [],
+        "written": [
+            {"tier": one.tier, "file": one.path and str(one.path), "notes": list(one.notes)}
+            for one in written
+        ],
+        "warnings": list(result.notes),
+        "failures": [
+            {"tier": tier, "choice": choice, "seed": seed, "error": reason}
+            for (tier, choice, seed), reason in result.failures.items()
+        ],
+    }
+
+
+def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
+    """Describe what a tier shall have, or what comes nearest, and every candidate."""
+    chosen, wish = decision.chosen, decision.wish
+    found = _describe_candidate(decision, chosen.setting) if chosen.setting else None
+    recommended = nearest = None
+    if found and decision.recommended:
+        tlvs = list_tlvs(request, decision)
+        recommended = {
+            **found,
+            "as_good": [decision.find(tie).label for tie in chosen.ties],
+            "is_default": tell_default(request, decision) is not None,
+            "tlvs": [{"path": tlv.path, "name": tlv.name, "value": tlv.value} for tlv in tlvs],
+        }
+    elif found:
+        nearest = {
+            **found,
+            "conditions": [
+                _describe_condition(decision, one, chosen.setting or 0) for one in wish.hold
+            ],
+        }
+    return {
+        "name": decision.tier.name,
+        "upstream_bps": decision.tier.upstream,
+        "downstream_bps": decision.tier.downstream,
+        "wish": wish.to_dict(),
+        "recommended": recommended,
+        "nearest": nearest,
+        "sentences": list(tell_tier(decision)),
+        "candidates": [
+            _describe_candidate(decision, number)
+            for number in range(1, len(decision.candidates) + 1)
+        ],
+    }
+
+
+def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
+    """Describe a candidate: whether it holds, and the mean of each quantity of the wish with its interval."""
+    candidate = decision.find(setting)
+    return {
+        "label": candidate.label,
+        "feature": str(candidate.feature),
+        "can_be_set": candidate.is_settable,
+        "standing": str(decision.conclusion.standings.get(setting, Standing.MISSING)),
+        "values": {
+            term.text: value
+            for term in decision.wish.terms
+            if (value := _describe_value(decision, term.text, setting))
+        },
+    }
+
+
+def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, Any]:
+    """Describe the mean of a quantity; empty where a setting has no value of it."""
+    measured = decision.conclusion.terms[term]
+    own = measured.estimates.get(setting)
+    if own is None:
+        return {}
+    unit = BASE_UNITS[measured.about.kind]
+    return {"mean": own.mean, "low": own.low, "high": own.high, "unit": unit}
+
+
+def _describe_condition(decision: Decision, condition: Condition, setting: int) -> dict[str, Any]:
+    """Describe a condition on the nearest setting, with how much its mean misses the bound: a negative one is a margin."""
+    value: Mapping[str, Any] = _describe_value(decision, condition.term.text, setting)
+    bound = condition.read_bound(decision.conclusion.terms[condition.term.text].about.kind)
+    missed = None
+    if value:
+        missed = bound - value["mean"] if condition.is_rising else value["mean"] - bound
+    return {
+        "condition": condition.text,
+        "bound": bound,
+        "standing": str(decision.conclusion.judge(condition, setting)),
+        "missed_by": missed,
+        **value,
+    }
+
+
+def count_points(result: Recommendation) -> int:
+    """Count the points of all tiers."""
+    tried = sum(len(candidates) for _, candidates, _ in result.tiers)
+    return tried * len(result.request.seeds)
+
+
+def count_done(result: Recommendation) -> int:
+    """Count the points that have a result."""
+    if result.table.is_empty():
+        return 0
+    points = result.table.select("tier", "setting", "seed").unique().height
+    return points - len(result.failures)
