@@ -1,7 +1,8 @@
 """Decides what a tier shall have: the best candidate of each feature, and the one that is recommended.
 
 A candidate is recommended only if every condition holds over the whole 95 % interval of its mean. Of these it is the one with
-the best objective; of those that tie with it (`headend.comparing.ties`), the one with the least to set.
+the best objective; of those whose means are as good (`headend.comparing.ties.find_tie`: within 5 %), the one with the least to
+set. Others whose difference from the best is within its interval are called as good too, but are not recommended.
 """
 
 from __future__ import annotations
@@ -11,11 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from headend.comparing.ties import find_tie
 from headend.recommending.candidate import Candidate
 from headend.recommending.feature import Feature
 from headend.recommending.tier import Tier
 from headend.sweeps.concluding import conclude
-from headend.sweeps.conclusion import Best, Conclusion, Standing, find_shortfall, weigh
+from headend.sweeps.conclusion import (
+    Best,
+    Conclusion,
+    Measured,
+    Standing,
+    find_shortfall,
+    weigh,
+)
 from headend.sweeps.definition import Axis, Sweep
 from headend.sweeps.wish import Wish
 
@@ -98,7 +107,7 @@ def decide(
     settable = [number for number, own in _count(candidates) if own.is_settable]
     chosen = find_best(conclusion, settable)
     if chosen.setting:
-        # Ties are not transitive: the best of its feature alone can be another setting.
+        # Being as good is not transitive: the best of its feature alone can be another setting.
         own = bests[candidates[chosen.setting - 1].feature]
         ties = tuple(tie for tie in chosen.ties if tie in own.line)
         bests[candidates[chosen.setting - 1].feature] = replace(chosen, line=own.line, ties=ties)
@@ -128,8 +137,16 @@ def find_best(conclusion: Conclusion, settings: Sequence[int]) -> Best:
         first, *others = able
         return Best(0, line, first, tuple(others), standing)
     most = max(able, key=lambda own: weigh(conclusion, own))
-    first, *others = [own for own in able if own == most or objective.is_tie(own, most)]
-    return Best(0, line, first, tuple(others), standing)
+    close = next(own for own in able if _is_close(objective, own, most))
+    ties = [own for own in able if own != close and (own == most or objective.is_tie(own, most))]
+    return Best(0, line, close, tuple(ties), standing)
+
+
+def _is_close(measured: Measured, setting: int, best: int) -> bool:
+    """Say whether the mean of a setting is as good as that of the best one, whatever the intervals."""
+    one, other = (measured.estimates[own].mean for own in (setting, best))
+    figure = measured.about.figure
+    return abs(one - other) <= find_tie(one, other, figure.kind, figure.range)
 
 
 def find_decisive(decision: Decision, setting: int) -> int:

@@ -18,7 +18,7 @@ from headend.recommending.naming import (
     write_value,
 )
 from headend.sweeps.conclusion import Best, Standing
-from headend.sweeps.naming import join_labels, write_mean
+from headend.sweeps.naming import write_mean
 from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
@@ -26,18 +26,41 @@ from headend.text.wording import capitalise, join_names, list_names, write_count
 #: The name of the figure that shows why.
 WHY = "trade-off"
 
+#: The most tiers that the question names.
+MOST_ASKED = 4
+
 #: The most names in a list of a sentence.
 MOST_NAMED = 3
 
 
 def answer_recommendation(title: str, decisions: Sequence[Decision]) -> Answer:
     """Answer what the tiers shall have."""
-    tiers = join_labels([decision.tier.name for decision in decisions])
-    shall = "tier" if len(decisions) == 1 else "tiers"
-    question = ask(title, f"What buffer and AQM shall the {shall} {tiers} have?")
+    names = [decision.tier.name for decision in decisions]
+    tiers = f"tier{'s' if len(names) > 1 else ''} {join_tiers(names)}"
+    which = f"these {len(names)} tiers" if len(names) > MOST_ASKED else f"the {tiers}"
+    question = ask(title, f"What buffer and AQM shall {which} have?")
     sentences = [_tell_recommended(decisions), _tell_open(decisions)]
     told = tuple(sentence for sentence in sentences if sentence)
     return Answer(question, told, draw_matrix(decisions), WHY)
+
+
+def join_tiers(names: Sequence[str]) -> str:
+    """List tiers in a sentence, a common unit once.
+
+    Examples
+    --------
+    >>> join_tiers(["5 Mbit/s", "10 Mbit/s"]), join_tiers(["bronze", "gold"])
+    ('5 and 10 Mbit/s', 'bronze and gold')
+    """
+    units = {name.partition(" ")[2] for name in names}
+    if len(units) == 1 and units != {""} and all(name[0].isdigit() for name in names):
+        names = [*(name.partition(" ")[0] for name in names[:-1]), names[-1]]
+    return join_names(names)
+
+
+def _name(decision: Decision, setting: int) -> str:
+    """Name a setting in a list, whose commas are not its own."""
+    return decision.find(setting).label.replace(", ", " + ")
 
 
 def _tell_recommended(decisions: Sequence[Decision]) -> str:
@@ -45,12 +68,10 @@ def _tell_recommended(decisions: Sequence[Decision]) -> str:
     found: dict[str, list[str]] = {}
     for decision in decisions:
         if decision.recommended:
-            found.setdefault(decision.find(decision.recommended).label, []).append(
-                decision.tier.name
-            )
+            found.setdefault(_name(decision, decision.recommended), []).append(decision.tier.name)
     if not found:
         return ""
-    parts = [f"{label} at {join_labels(tiers)}" for label, tiers in found.items()]
+    parts = [f"{label} at {join_tiers(tiers)}" for label, tiers in found.items()]
     return f"{capitalise('; '.join(parts))}."
 
 
@@ -60,10 +81,10 @@ def _tell_open(decisions: Sequence[Decision]) -> str:
     if not others:
         return _tell_kept(decisions[0])
     first = others[0]
-    tiers = join_labels([decision.tier.name for decision in others])
+    tiers = join_tiers([decision.tier.name for decision in others])
     if first.chosen.setting is None:
-        return f"At {tiers} no setting has a result."
-    label = first.find(first.chosen.setting).label
+        return f"At {tiers}: {_tell_unmeasured(first)}"
+    label = _name(first, first.chosen.setting)
     at = f" at {first.tier.name}" if len(others) > 1 else ""
     missed = _tell_missed(first, first.chosen.setting)
     if first.chosen.standing is Standing.UNDECIDED:
@@ -228,7 +249,7 @@ def _tell_choice(decision: Decision, setting: int) -> str:
         most = "most" if wish.is_rising else "least"
         return f"{advice}: {which}, it has the {most} {name}, {value}."
     more = "more" if wish.is_rising else "less"
-    others = list_names([decision.find(own).label for own in ties], MOST_NAMED, "; ")
+    others = list_names([_name(decision, own) for own in ties], MOST_NAMED)
     return f"{advice}: {which}, none has clearly {more} {name} than its {value}; as good, but more to set: {others}."
 
 
@@ -270,7 +291,7 @@ def _tell_instead(decision: Decision, setting: int) -> list[str]:
         return []
     value = write_value(decision.conclusion, wish.objective.text, best.setting)
     return [
-        f"Without {feature.words}, {decision.find(best.setting).label} keeps what must hold, with {value}"
+        f"Without {feature.words}, {_name(decision, best.setting)} keeps what must hold, with {value}"
     ]
 
 
@@ -304,19 +325,19 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
         condition = wish.hold[find_decisive(decision, setting)]
         value = write_mean(conclusion.terms[condition.term.text], setting)
         told.append(f"{name_condition(condition)} has the least to spare, with {value}")
+    if seeds < 2:
+        told.append("one seed has no interval, and more seeds give one")
     undecided = [
-        decision.find(own).label
+        _name(decision, own)
         for own in decision.chosen.line
         if conclusion.standings[own] is Standing.UNDECIDED
     ]
-    if undecided:
-        names = list_names(undecided, MOST_NAMED, "; ")
-        told.append(
-            f"{names} {'is' if len(undecided) == 1 else 'are'} undecided, and more seeds would tell"
-        )
-    elif seeds < 2:
-        told.append("one seed has no interval: more tell how sure it is")
-    return f"How sure: {'; '.join(told)}."
+    more = (
+        f" More seeds would decide whether {list_names(undecided, MOST_NAMED)} hold{'s' if len(undecided) == 1 else ''} too."
+        if undecided
+        else ""
+    )
+    return f"How sure: {'; '.join(told)}.{more}"
 
 
 def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
@@ -324,8 +345,8 @@ def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     conclusion, setting = decision.conclusion, decision.chosen.setting
     number = len(decision.chosen.line)
     if setting is None:
-        return (f"None of {number} settings has a result.", "", "")
-    label = decision.find(setting).label
+        return (_tell_unmeasured(decision), "", "")
+    label = _name(decision, setting)
     missed = _tell_missed(decision, setting)
     if decision.chosen.standing is Standing.UNDECIDED:
         first = f"Nothing is recommended yet: with {label} all means keep what must hold, but not the whole 95 % interval of {missed}."
@@ -336,6 +357,16 @@ def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
         _tell_obstacles(decision),
         f"How sure: {write_count(len(conclusion.sweep.seeds), 'seed')}; more narrow the intervals.",
     )
+
+
+def _tell_unmeasured(decision: Decision) -> str:
+    """Say that nothing can be recommended, since nothing was measured of what must hold."""
+    terms = decision.conclusion.terms
+    missing = [name_term(one.text) for one in decision.wish.terms if not terms[one.text].estimates]
+    if not missing:
+        return f"Nothing can be recommended: none of {len(decision.chosen.line)} settings has a value of all that must hold."
+    verb = "has" if len(missing) == 1 else "have"
+    return f"Nothing can be recommended: {join_names(missing)} {verb} no value in any run; a longer duration may give one."
 
 
 def _tell_obstacles(decision: Decision) -> str:
@@ -353,7 +384,7 @@ def _tell_obstacles(decision: Decision) -> str:
                 key=lambda own: measured.orient(measured.estimates[own].mean, condition.is_rising),
             )
             out_of_reach.append(
-                f"{name_condition(condition)} (best: {write_mean(measured, best)} with {decision.find(best).label})"
+                f"{name_condition(condition)} (best: {write_mean(measured, best)} with {_name(decision, best)})"
             )
     if out_of_reach:
         return f"No setting keeps {join_names(out_of_reach)}."
