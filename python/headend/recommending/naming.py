@@ -101,7 +101,8 @@ def advise(tier: Tier, candidate: Candidate) -> str:
         return "Leave the line as it is"
     if candidate.feature is Feature.LOW_LATENCY:
         more = label.partition(", ")[2]
-        return f"Turn low latency on{f', with {more} in the classic queue' if more else ''}"
+        classic = f", with {more} in the classic queue" if more else ""
+        return f"Turn low latency on for packets with DSCP 45 or 46 or ECT(1){classic}"
     drained = _tell_drain(tier, label)
     if candidate.feature is Feature.BUFFER_CONTROL:
         off = " and the AQM off" if tier.is_docsis31 else ""

@@ -63,6 +63,12 @@ def _name(decision: Decision, setting: int) -> str:
     return decision.find(setting).label.replace(", ", " + ")
 
 
+def _list_settings(decision: Decision, settings: Sequence[int]) -> str:
+    """List settings in a sentence; of many, the first ones."""
+    names = [_name(decision, own) for own in settings]
+    return join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
+
+
 def _tell_recommended(decisions: Sequence[Decision]) -> str:
     """Name what is recommended, tiers with the same setting together."""
     found: dict[str, list[str]] = {}
@@ -249,7 +255,7 @@ def _tell_choice(decision: Decision, setting: int) -> str:
         most = "most" if wish.is_rising else "least"
         return f"{advice}: {which}, it has the {most} {name}, {value}."
     more = "more" if wish.is_rising else "less"
-    others = list_names([_name(decision, own) for own in ties], MOST_NAMED)
+    others = _list_settings(decision, ties)
     return f"{advice}: {which}, none has clearly {more} {name} than its {value}; as good, but more to set: {others}."
 
 
@@ -264,9 +270,9 @@ def _tell_cost(decision: Decision, setting: int) -> str:
         before = (
             "today" if decision.tier.today else f"a modem with a buffer of {UNMANAGED} and no AQM"
         )
-        parts = [f"better {join_names(better)}"] if better else ["nobody is better off"]
-        parts.append(f"worse {join_names(worse)}" if worse else "nobody is worse off")
-        told.append(f"Against {before}: {'; '.join(parts)}")
+        parts = [f"better: {join_names(better)}"] if better else ["nobody is better off"]
+        parts.append(f"worse: {join_names(worse)}" if worse else "nobody is worse off")
+        told.append(f"Against {before}, {'; '.join(parts)}")
     told += _tell_instead(decision, setting)
     return f"{'. '.join(told)}." if told else ""
 
@@ -328,12 +334,10 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
     if seeds < 2:
         told.append("one seed has no interval, and more seeds give one")
     undecided = [
-        _name(decision, own)
-        for own in decision.chosen.line
-        if conclusion.standings[own] is Standing.UNDECIDED
+        own for own in decision.chosen.line if conclusion.standings[own] is Standing.UNDECIDED
     ]
     more = (
-        f" More seeds would decide whether {list_names(undecided, MOST_NAMED)} hold{'s' if len(undecided) == 1 else ''} too."
+        f" More seeds would decide whether {_list_settings(decision, undecided)} hold{'s' if len(undecided) == 1 else ''} too."
         if undecided
         else ""
     )
