@@ -87,7 +87,8 @@ def _draw_answer(cell: AnswerCell | None, *, stacked: bool) -> Text:
     sign = _SIGNS[cell.grade].partition(" ")[0]
     word = " ".join(filter(None, [sign, cell.word]))
     between = "\n" if stacked else " "
-    text = Text(between.join(filter(None, [word, cell.number])), style=_STYLES[cell.grade])
+    style = f"bold {_STYLES[cell.grade]}" if cell.is_chosen else _STYLES[cell.grade]
+    text = Text(between.join(filter(None, [word, cell.number])), style=style)
     return text.append(f"\n{cell.note}", style="dim") if cell.note else text
 
 

@@ -26,12 +26,15 @@ class Cell:
         A number with its unit, such as ``MOS 4.4`` or ``9.34 ± 0.02 Mbit/s``.
     note
         A small text below the number: the difference to the first choice, or the worst of a group.
+    is_chosen
+        Whether it is the one cell of its row that is recommended, which a page marks with a frame.
     """
 
     grade: Grade
     word: str
     number: str
     note: str = ""
+    is_chosen: bool = False
 
 
 @dataclass(frozen=True)

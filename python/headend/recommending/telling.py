@@ -152,7 +152,7 @@ def _draw_cell(decision: Decision, best: Best) -> Cell | None:
     if best.standing is Standing.UNDECIDED:
         return Cell(Grade.FAIR, "undecided", number, _tell_worst(decision, setting))
     word = "recommended" if setting == decision.recommended else "holds"
-    return Cell(Grade.GOOD, word, number, gained)
+    return Cell(Grade.GOOD, word, number, gained, is_chosen=word == "recommended")
 
 
 def _shorten(label: str, feature: Feature) -> str:
