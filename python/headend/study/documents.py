@@ -11,6 +11,7 @@ DOCUMENTS = {
     "cbt": "Lightweight Active Router-Queue Management for Multimedia Networking (1999)",
     "cable-plant": "The cable plant: request, grant and contention",
     "low-latency": "Low Latency DOCSIS and L4S",
+    "recommend": "What `headend recommend` says, beside what documents recommend",
     "validation": "Models beside their closed forms and beside each other",
 }
 
@@ -33,7 +34,7 @@ def place_study(study: str) -> int:
     Examples
     --------
     >>> place_study("aqm-docsis/matrix"), place_study("mine")
-    (1, 8)
+    (1, 9)
     """
     documents = list(DOCUMENTS)
     document = study.split("/")[0]
