@@ -66,8 +66,7 @@ def print_recommendation(
         console.print()
         print_first_warnings(result.notes, "the manifest")
     for one in written:
-        if one.path:
-            console.print(write_line(f"Modem's file: {one.path}"), soft_wrap=True)
+        console.print(write_line(f"Modem's file: {one.path}"), soft_wrap=True)
     print_report(folder)
 
 
@@ -109,10 +108,10 @@ def print_troubles(
     """
     messages = make_messages()
     for one in written:
-        if brief and one.path:
+        if brief:
             messages.print(write_line(f"{one.path} written"), soft_wrap=True)
         for note in one.notes:
-            print_note(f"{one.path or one.tier}: {note}")
+            print_note(f"{one.path}: {note}")
     for line in _tell_failures(result, 1 if brief else MOST_FAILURES):
         messages.print(write_line(line), soft_wrap=True)
     if not result.complete:
@@ -160,8 +159,7 @@ def describe_recommendation(
         if result.complete
         else [],
         "written": [
-            {"tier": one.tier, "file": one.path and str(one.path), "notes": list(one.notes)}
-            for one in written
+            {"tier": one.tier, "file": str(one.path), "notes": list(one.notes)} for one in written
         ],
         "warnings": list(result.notes),
         "failures": [

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from headend.comparing.estimate import format_cell
 from headend.judging.grading import Grade
 from headend.recommending.feature import Feature
-from headend.recommending.listing import name_application, order_candidates
+from headend.recommending.listing import order_candidates
 from headend.recommending.naming import name_condition, name_term
+from headend.recommending.people import name_application
 from headend.recommending.request import DURATION, WARMUP
 from headend.recommending.telling import tell_tier
 from headend.recommending.writing import list_tlvs
@@ -334,9 +335,9 @@ def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
 
 def _describe_person(name: str, flow: Mapping[str, Any]) -> tuple[str, ...]:
     """Give name, application, direction, round-trip time and DSCP of a flow."""
-    application = flow.get("application", "bulk")
-    settings = application.get(name_application(flow)) if isinstance(application, Mapping) else None
-    told = name_application(flow).replace("_", " ")
+    application, name_of = flow["application"], name_application(flow)
+    settings = application[name_of] if isinstance(application, Mapping) else None
+    told = name_of.replace("_", " ")
     if settings:
         told += f" ({_write_value(settings)})"
     dscp = flow.get("dscp", 0)
