@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.cli.first_lines import print_answer
 from headend.cli.run import print_report
-from headend.cli.sweep import MOST_FAILURES, print_first_warnings
+from headend.cli.sweep import print_failures, print_first_warnings, print_interrupted
 from headend.cli.tables import STANDINGS_NOTE, draw_candidates, fit, fits
 from headend.cli.terminal import (
     ExitCode,
@@ -64,14 +64,13 @@ def print_recommendation(
     failed = len(result.failures)
     failures = f", {failed} failed" if failed else ""
     hint = "" if full else "; --full prints every setting"
-    total = count_points(result)
+    total = result.count_points()
     console.print(write_line(f"{total - failed} of {total} points{failures}{hint}"))
     if result.notes:
         console.print()
         print_first_warnings(result.notes, "the manifest")
     for one in written:
-        if one.path:
-            console.print(write_line(f"Modem's file: {one.path}"), soft_wrap=True)
+        console.print(write_line(f"Modem's file: {one.path}"), soft_wrap=True)
     print_report(folder)
 
 
@@ -120,30 +119,13 @@ def print_troubles(
     """
     messages = make_messages()
     for one in written:
-        if brief and one.path:
+        if brief:
             messages.print(write_line(f"{one.path} written"), soft_wrap=True)
         for note in one.notes:
-            print_note(f"{one.path or one.tier}: {note}")
-    for line in _tell_failures(result, 1 if brief else MOST_FAILURES):
-        messages.print(write_line(line), soft_wrap=True)
+            print_note(f"{one.path}: {note}")
+    print_failures(result.failures, brief=brief)
     if not result.complete:
-        told = f"{count_done(result)} of {count_points(result)} points are kept in {folder}"
-        messages.print(write_line(f"interrupted: {told}; run again to go on"), soft_wrap=True)
-
-
-def _tell_failures(result: Recommendation, most: int) -> list[str]:
-    """Tell each reason for which points failed once, with the first of its points."""
-    places: dict[str, list[str]] = {}
-    for (tier, choice, seed), reason in result.failures.items():
-        places.setdefault(reason, []).append(f"{tier}, {choice}, seed {seed}")
-    lines = [
-        f"failed: {own[0] if len(own) == 1 else f'{len(own)} points, the first {own[0]}'}: {reason}"
-        for reason, own in places.items()
-    ]
-    if len(lines) > most:
-        left = sum(map(len, list(places.values())[most:]))
-        return [*lines[:most], f"failed: {left} more points for other reasons"]
-    return lines
+        print_interrupted(result.count_done(), result.count_points(), folder)
 
 
 def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> ExitCode:
@@ -164,15 +146,14 @@ def describe_recommendation(
         "request": result.request.to_dict(),
         "folder": str(folder),
         "complete": result.complete,
-        "points": count_points(result),
-        "done": count_done(result),
+        "points": result.count_points(),
+        "done": result.count_done(),
         "answer": result.answer.to_dict() if result.complete else None,
         "tiers": [_describe_tier(result.request, own) for own in result.decisions]
         if result.complete
         else [],
         "written": [
-            {"tier": one.tier, "file": one.path and str(one.path), "notes": list(one.notes)}
-            for one in written
+            {"tier": one.tier, "file": str(one.path), "notes": list(one.notes)} for one in written
         ],
         "warnings": list(result.notes),
         "failures": [
@@ -257,17 +238,3 @@ def _describe_condition(decision: Decision, condition: Condition, setting: int) 
         "missed_by": missed,
         **value,
     }
-
-
-def count_points(result: Recommendation) -> int:
-    """Count the points of all tiers."""
-    tried = sum(len(candidates) for _, candidates, _ in result.tiers)
-    return tried * len(result.request.seeds)
-
-
-def count_done(result: Recommendation) -> int:
-    """Count the points that have a result."""
-    if result.table.is_empty():
-        return 0
-    points = result.table.select("tier", "setting", "seed").unique().height
-    return points - len(result.failures)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import Exit
@@ -244,21 +244,40 @@ def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
 
 
 def _print_troubles(result: SweepResult, *, brief: bool) -> None:
-    """Report failed points on standard error, each reason once, and what an interruption left unfinished."""
-    from headend.sweeps.outcome import count_done, list_failures
+    """Report on standard error what failed, and what an interruption left unfinished."""
+    from headend.sweeps.outcome import count_done
 
-    messages = make_messages()
-    total, failures = len(result.sweep.list_points()), list_failures(result)
-    shown = failures[: 1 if brief else MOST_FAILURES]
-    more = sum(count for count, _ in failures[len(shown) :])
+    print_failures(result.failures, brief=brief)
+    if not result.complete:
+        print_interrupted(count_done(result), len(result.sweep.list_points()), result.folder)
+
+
+def print_failures(failures: Mapping[tuple[Any, ...], str], *, brief: bool) -> None:
+    """Report failed points on standard error, each reason once.
+
+    Parameters
+    ----------
+    failures
+        Why points failed, by their place and seed.
+    brief
+        Whether to print one line only.
+    """
+    from headend.sweeps.outcome import list_failures
+
+    messages, found = make_messages(), list_failures(failures)
+    shown = found[: 1 if brief else MOST_FAILURES]
+    more = sum(count for count, _ in found[len(shown) :])
     for _, line in shown:
         rest = f"; {more} more points failed for other reasons" if brief and more else ""
         messages.print(write_line(f"failed: {line}{rest}"), soft_wrap=True)
     if more and not brief:
         messages.print(f"{more} more points failed")
-    if not result.complete:
-        told = f"{count_done(result)} of {total} points are kept in {result.folder}"
-        messages.print(write_line(f"interrupted: {told}; run again to go on"), soft_wrap=True)
+
+
+def print_interrupted(done: int, total: int, folder: Path | None) -> None:
+    """Report on standard error how many points an interrupted command has kept, and where."""
+    told = f"{done} of {total} points are kept in {folder}"
+    make_messages().print(write_line(f"interrupted: {told}; run again to go on"), soft_wrap=True)
 
 
 def _describe(result: SweepResult) -> dict[str, object]:

@@ -76,7 +76,7 @@ def carry_queue(content: bytes, source: bytes) -> bytes:
         raise InputError(
             f"it has low latency today (TLV {aggregate.path}), which would have to be taken out of it"
         )
-    return write_document(_enable_aqm(_put_queue(document, flow, other), flow, other))
+    return write_document(_enable_aqm(_put_queue(document, flow, other), other))
 
 
 def carry_low_latency(content: bytes, source: bytes) -> bytes:
@@ -114,7 +114,7 @@ def carry_low_latency(content: bytes, source: bytes) -> bytes:
         document = _put_queue(document, flow, classic)
         document = _join(document, flow, _read_reference(aggregate))
         if way == "up":
-            document = _enable_aqm(document, flow, classic)
+            document = _enable_aqm(document, classic)
         document = _raise_priorities(document, way)
         for classifier in other.classifiers:
             if classifier.tlv.type == _CLASSIFIERS[way] and classifier.flow == _read_reference(low):
@@ -253,7 +253,7 @@ def _join(document: Document, flow: ServiceFlow, aggregate: int) -> Document:
     return _exchange(document, flow, change)
 
 
-def _enable_aqm(document: Document, flow: ServiceFlow, other: ServiceFlow) -> Document:
+def _enable_aqm(document: Document, other: ServiceFlow) -> Document:
     """Take out the TLV that disables every AQM upstream, if one is to be on; the other service flows get AQM disabled."""
     disabled = document.get(_UPSTREAM_AQM_DISABLE)
     is_on = other.aqm_disabled is not None and other.aqm_disabled.value == 0

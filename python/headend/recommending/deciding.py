@@ -117,22 +117,25 @@ def decide(
 def find_best(conclusion: Conclusion, settings: Sequence[int]) -> Best:
     """Find the best of some settings, which are in the order of preference.
 
-    Those that hold come first, then those whose means meet the conditions. Where there are neither, it is the one that
-    misses them least.
+    Those that hold come first, then those whose means meet the conditions; both need a value of the objective. Where there are
+    neither, it is the one that misses the conditions least.
     """
     line = tuple(settings)
     done = [own for own in line if conclusion.standings[own] is not Standing.MISSING]
     if not done:
         return Best(0, line, None, (), Standing.MISSING)
     shortfalls = {own: find_shortfall(conclusion, own) for own in done}
+    objective = conclusion.objective
     standing, able = Standing.HOLDS, [own for own in done if conclusion.is_able(own)]
     if not able:
-        standing, able = Standing.UNDECIDED, [own for own in done if shortfalls[own] <= 0]
+        standing = Standing.UNDECIDED
+        valued = [own for own in done if objective is None or own in objective.estimates]
+        able = [own for own in valued if shortfalls[own] <= 0]
     if not able:
         nearest = min(done, key=lambda own: (shortfalls[own], -weigh(conclusion, own)))
-        known = nearest if math.isfinite(shortfalls[nearest]) else None
-        return Best(0, line, known, (), Standing.FAILS)
-    objective = conclusion.objective
+        # A setting that misses nothing is here because the objective has no value in it.
+        misses = 0 < shortfalls[nearest] < math.inf
+        return Best(0, line, nearest if misses else None, (), Standing.FAILS)
     if objective is None:
         first, *others = able
         return Best(0, line, first, tuple(others), standing)

@@ -9,10 +9,12 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from headend.errors import InputError
 from headend.recommending.deciding import Decision
 from headend.recommending.judging import read_text
 from headend.recommending.request import Request
-from headend.scenario.source import QUEUE_ALIAS, Overrides
+from headend.scenario.reach import Reach
+from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario
 from headend.scenario.writing import write_toml
 from headend.sweeps.wish import Wish
 
@@ -99,10 +101,6 @@ def _read_value(text: str) -> Any:
 
 def _is_same(request: Request, content: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
     """Say whether tables make the scenario that was run."""
-    from headend.errors import InputError
-    from headend.scenario.reach import Reach
-    from headend.scenario.source import read_scenario
-
     try:
         own = read_scenario(content, Reach(allowed=request.allowed)).load().resolved
     except InputError:

@@ -27,8 +27,10 @@ from headend.figures.theme import (
 )
 from headend.judging.marks import list_marks
 from headend.recommending.feature import Feature
-from headend.recommending.listing import name_application, name_feature, order_candidates
+from headend.recommending.listing import name_feature, order_candidates
 from headend.recommending.naming import name_term
+from headend.recommending.people import name_application
+from headend.recommending.telling import TRADE_OFF
 from headend.sweeps.concluding import conclude
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.figure import MOST_PANELS, Drawn, choose_axis, make_room
@@ -42,9 +44,6 @@ if TYPE_CHECKING:
     from headend.recommending.deciding import Decision
     from headend.recommending.record import RecommendationRecord
     from headend.sweeps.conclusion import Measured
-
-#: The name of the figure that shows why.
-TRADE_OFF = "trade-off"
 
 #: The colour and the shape of each feature; that of today is the grey of queues.
 _SLOTS = {

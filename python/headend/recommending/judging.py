@@ -71,14 +71,14 @@ def judge_again(
     )
     tiers = []
     for tier, candidates, _ in record.tiers:
-        wish = read_tier_wish(request, tier, _list_vocabularies(request, tier, candidates))
+        wish = read_tier_wish(request, tier, list_vocabularies(request, tier, candidates))
         if record.table.width:
             _check_kept(wish, set(record.table["measure"].unique()))
         tiers.append((tier, candidates, wish))
     return request, tuple(tiers), add_sums(record.table, [wish for _, _, wish in tiers])
 
 
-def _list_vocabularies(
+def list_vocabularies(
     request: Request, tier: Tier, candidates: Sequence[Candidate]
 ) -> list[Vocabulary]:
     """List what can be asked of each candidate that the engine accepts."""

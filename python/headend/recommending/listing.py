@@ -1,8 +1,8 @@
-"""Lists settings and people: in which order, and under which names."""
+"""The order and the names in which the settings of a tier are listed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from headend.recommending.candidate import Candidate
@@ -30,15 +30,3 @@ def order_candidates(candidates: Sequence[Candidate]) -> list[int]:
 def name_feature(candidate: Candidate) -> str:
     """Name the feature of a candidate; the buffer of a modem that nobody has set is of none."""
     return candidate.feature.words if candidate.is_settable else "unmanaged"
-
-
-def name_application(flow: Mapping[str, Any]) -> str:
-    """Give the name of a flow's application, without its settings.
-
-    Examples
-    --------
-    >>> name_application({"application": {"web": {"page": "2 MB"}}}), name_application({})
-    ('web', 'bulk')
-    """
-    found = flow.get("application", "bulk")
-    return str(next(iter(found), "") if isinstance(found, Mapping) else found)

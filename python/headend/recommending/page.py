@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from headend.comparing.estimate import format_cell
 from headend.judging.grading import Grade
 from headend.recommending.feature import Feature
-from headend.recommending.listing import name_application, order_candidates
+from headend.recommending.listing import order_candidates
 from headend.recommending.naming import name_condition, name_term
+from headend.recommending.people import name_application
 from headend.recommending.request import DURATION, WARMUP
 from headend.recommending.telling import tell_tier
 from headend.recommending.writing import list_tlvs
 from headend.results.seal import is_page_of
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.naming import write_operators
+from headend.sweeps.outcome import list_failures
 from headend.text.quantity import choose_unit, format_quantity, name_column
 from headend.text.wording import join_names
 
@@ -141,7 +143,7 @@ def render_recommendation(recommendation: RecommendationRecord) -> str:
         ],
         most_open=MOST_OPEN,
         **_describe_request(recommendation),
-        failures=list_failures(recommendation),
+        failures=[told for _, told in list_failures(recommendation.failures)],
         warnings=recommendation.notes,
     )
 
@@ -172,22 +174,6 @@ def _break_words(text: str) -> str:
     for word in _LONG:
         text = text.replace(word.replace("-", ""), word.replace("-", "\N{SOFT HYPHEN}"))
     return text
-
-
-def list_failures(recommendation: RecommendationRecord) -> list[str]:
-    """Give each reason why points failed once, with their number and the first of them."""
-    if recommendation.table.is_empty():
-        return []
-    places: dict[str, list[str]] = {}
-    columns = ["tier", "choice", "seed", "error"]
-    for tier, choice, seed, error in (
-        recommendation.table.drop_nulls("error").select(columns).iter_rows()
-    ):
-        places.setdefault(error, []).append(f"{tier}, {choice}, seed {seed}")
-    return [
-        f"{own[0] if len(own) == 1 else f'{len(own)} points, the first {own[0]}'}: {reason}"
-        for reason, own in places.items()
-    ]
 
 
 # A tier.
@@ -327,16 +313,15 @@ def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
         "duration": duration,
         "warmup": warmup,
         "overrides": list(overrides.items()),
-        "points": sum(len(candidates) for _, candidates, _ in recommendation.tiers)
-        * len(request.seeds),
+        "points": recommendation.count_points(),
     }
 
 
 def _describe_person(name: str, flow: Mapping[str, Any]) -> tuple[str, ...]:
     """Give name, application, direction, round-trip time and DSCP of a flow."""
-    application = flow.get("application", "bulk")
-    settings = application.get(name_application(flow)) if isinstance(application, Mapping) else None
-    told = name_application(flow).replace("_", " ")
+    application, name_of = flow["application"], name_application(flow)
+    settings = application[name_of] if isinstance(application, Mapping) else None
+    told = name_of.replace("_", " ")
     if settings:
         told += f" ({_write_value(settings)})"
     dscp = flow.get("dscp", 0)

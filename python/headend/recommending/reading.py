@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from headend.configuration.reading import is_text
 from headend.errors import InputError, suggest, take_path
 from headend.files import read_bytes
-from headend.recommending.conditions import read_objective, read_wish_of
+from headend.recommending.conditions import read_objective
 from headend.recommending.feature import CHOOSABLE, Feature
+from headend.recommending.judging import list_vocabularies, read_tier_wish
 from headend.recommending.line import read_modem_tier
 from headend.recommending.people import make_people
 from headend.recommending.rates import PRESET, make_tiers, read_preset, shorten_rate
@@ -23,14 +24,8 @@ from headend.recommending.tier import LINE, Tier
 from headend.recommending.tiers_file import TiersFile, is_tiers, parse_toml, read_tiers_file, show
 from headend.recommending.traffic import Traffic, read_tables, read_traffic
 from headend.scenario.library import refuse_standard_input
-from headend.scenario.reach import Reach, read_allowed
-from headend.scenario.source import (
-    LARGEST_SCENARIO_BYTES,
-    Overrides,
-    read_scenario,
-    write_overrides,
-)
-from headend.scenario.subjects import Vocabulary
+from headend.scenario.reach import read_allowed
+from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
 from headend.sweeps.definition import list_seeds
 
 #: Other words for what may be set.
@@ -44,7 +39,7 @@ _FEATURES: Mapping[str, Feature] = {
 _TAKEN = re.compile(
     rf"link(\.{LINE}(\.docsis(\.(upstream|downstream))?)?)?|bottleneck"
     rf"|(link\.{LINE}\.docsis\.(upstream|downstream)\.)?(queue|low_latency)(\..+)?"
-    rf"|link\.{LINE}\.docsis\.((upstream|downstream)\.rate|preset|config(\..+)?)"
+    rf"|link\.{LINE}\.docsis\.((upstream|downstream)\.rate|preset|config(\..+)?)|seed"
 )
 
 #: The longest name of results.
@@ -122,8 +117,7 @@ def read_request(
     if features is not None:
         options.locate("may_set", "--may-set", may_set, lambda: _check_features(features, tiers))
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
-    typed = write_overrides(overrides)
-    _refuse_taken(typed)
+    _refuse_taken(overrides)
     allowed = read_allowed([take_path(path, "allow_files") for path in allow_files])
     found = _read_people(options, traffic, round_trip, allowed)
     request = Request(
@@ -135,7 +129,7 @@ def read_request(
         prefer=options.read("prefer", "--prefer", prefer, read_objective) or "",
         seeds=options.read("seeds", "--seeds", seeds, _read_seeds) or SEEDS,
         title=file.title if file else "",
-        overrides=tuple(typed),
+        overrides=tuple(overrides),
         allowed=(*allowed, *found.files),
         notes=tuple(dict.fromkeys(notes)),
     )
@@ -181,8 +175,6 @@ def _read_sources(
     sources: Sequence[str | Path], preset: str | None
 ) -> tuple[TiersFile | None, list[Tier], list[str]]:
     """Read a file of tiers, or modems' files: the file of tiers, the tiers, and what is to be known of them."""
-    if isinstance(sources, str | Path):
-        sources = (sources,)
     tiers: list[Tier] = []
     notes: list[str] = []
     for source in sources:
@@ -323,15 +315,11 @@ def _check(request: Request, file: TiersFile | None, given: Collection[str]) -> 
     given
         The options that take the place of the file's.
     """
-    reach = Reach(
-        typed=frozenset(f"{path}={value}" for path, value in request.overrides),
-        allowed=request.allowed,
-    )
     for tier in request.tiers:
-        candidate = request.list_candidates(tier)[0]
-        text = read_scenario(request.write_scenario(tier, candidate), reach)
+        # Candidates of one feature have the same queues.
+        examples = {own.feature: own for own in request.list_candidates(tier)}
         try:
-            vocabulary = Vocabulary.from_scenario(text.load(request.overrides).scenario)
+            vocabularies = list_vocabularies(request, tier, list(examples.values()))
         except InputError as error:
             told = str(error).removeprefix("scenario: ")
             if not told.startswith("flow.") or "(from " in told:
@@ -340,9 +328,7 @@ def _check(request: Request, file: TiersFile | None, given: Collection[str]) -> 
                 raise file.refuse(InputError(told)) from error
             raise InputError(f"--traffic: {told}") from error
         try:
-            read_wish_of(
-                request.conditions, request.objective, tier, request.people.flows, vocabulary
-            )
+            read_tier_wish(request, tier, vocabularies)
         except InputError as error:
             raise _place_wish(error, file, given) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headend.judging.answer import Answer
 from headend.recommending.candidate import Candidate
@@ -74,7 +74,7 @@ class RecommendationRecord:
         return summarise_means(self.table, [*SETTING, *FIGURE])
 
     @functools.cached_property
-    def failures(self) -> dict[tuple[str, str, int], str]:
+    def failures(self) -> dict[tuple[Any, ...], str]:
         """Why points failed, by tier, candidate and seed."""
         if not self.table.width:
             return {}
@@ -85,6 +85,18 @@ class RecommendationRecord:
                 "tier", "choice", "seed", "error"
             ).iter_rows()
         }
+
+    def count_points(self) -> int:
+        """Count the points of all tiers."""
+        settings = sum(len(candidates) for _, candidates, _ in self.tiers)
+        return settings * len(self.request.seeds)
+
+    def count_done(self) -> int:
+        """Count the points that have a result."""
+        if self.table.is_empty():
+            return 0
+        points = self.table.select("tier", "setting", "seed").unique().height
+        return points - len(self.failures)
 
     @property
     def answer(self) -> Answer:

@@ -24,7 +24,7 @@ from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
 
 #: The name of the figure that shows why.
-WHY = "trade-off"
+TRADE_OFF = "trade-off"
 
 #: The heading of the column of today's settings where no file says what they are.
 UNKNOWN = "unmanaged"
@@ -44,7 +44,7 @@ def answer_recommendation(title: str, decisions: Sequence[Decision]) -> Answer:
     question = ask(title, f"What buffer and AQM shall {which} have?")
     sentences = [_tell_recommended(decisions), _tell_open(decisions)]
     told = tuple(sentence for sentence in sentences if sentence)
-    return Answer(question, told, draw_matrix(decisions), WHY)
+    return Answer(question, told, draw_matrix(decisions), TRADE_OFF)
 
 
 def join_tiers(names: Sequence[str]) -> str:
@@ -299,12 +299,7 @@ def _tell_cost(decision: Decision, setting: int) -> str:
 def _tell_instead(decision: Decision, setting: int) -> list[str]:
     """Say which setting of the other features is the best, where it holds and is not as good."""
     wish, feature = decision.wish, decision.find(setting).feature
-    others = [
-        own
-        for number, own in enumerate(decision.candidates, start=1)
-        if own.feature is not feature and number in decision.chosen.line
-    ]
-    settings = [decision.candidates.index(own) + 1 for own in others]
+    settings = [own for own in decision.chosen.line if decision.find(own).feature is not feature]
     if not settings or wish.objective is None:
         return []
     best = find_best(decision.conclusion, settings)

@@ -24,9 +24,11 @@ from headend.errors import InputError
 from headend.recommending.candidate import Candidate
 from headend.recommending.deciding import Decision
 from headend.recommending.feature import Feature
+from headend.recommending.judging import read_text
 from headend.recommending.request import Request
 from headend.recommending.tier import Tier
 from headend.recommending.tlv import Tlv, compare_settings, list_pins
+from headend.results.folder import name_folders
 from headend.results.output import check_output, write_output
 from headend.scenario.modems import find_named, write_modems
 from headend.scenario.reach import Reach
@@ -115,11 +117,7 @@ def list_paths(tiers: Sequence[Tier], path: Path) -> list[Path]:
     """
     if len(tiers) == 1:
         return [path]
-    names: list[str] = []
-    for tier in tiers:
-        name = _shorten(tier.name)
-        same = sum(own == name or own.startswith(f"{name}~") for own in names)
-        names.append(f"{name}~{same + 1}" if same else name)
+    names = name_folders([_shorten(tier.name) for tier in tiers])
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names]
 
 
@@ -180,9 +178,8 @@ def _find_recommended(decision: Decision) -> Candidate | None:
 
 
 def _shorten(name: str) -> str:
-    """Make a name one that a file can have: ``5 Mbit/s`` is ``5M``."""
-    short = re.sub(r"(?<=\d)\s*([kMG]?)bit/s", r"\1", name)
-    return re.sub(r"[^\w.+]+", "-", short).strip("-.") or "tier"
+    """Shorten rates in a name: ``5 Mbit/s`` is ``5M``."""
+    return re.sub(r"(?<=\d)\s*([kMG]?)bit/s", r"\1", name)
 
 
 def _make(
@@ -217,11 +214,7 @@ def _export(
     request: Request, tier: Tier, candidate: Candidate, secret: bytes | None = None
 ) -> tuple[bytes, list[str]]:
     """Let the engine write the file of a setting, with its notes."""
-    reach = Reach(
-        typed=frozenset(f"{path}={value}" for path, value in request.overrides),
-        allowed=request.allowed,
-    )
-    text = read_scenario(request.write_scenario(tier, candidate), reach)
+    text = read_text(request, tier, candidate)
     return write_for(text.load(request.overrides), secret=secret)
 
 
@@ -261,8 +254,11 @@ def _find_deviation(
     request: Request, tier: Tier, candidate: Candidate, content: bytes
 ) -> str | None:
     """Find what a line with a file has other than the line that was tried: the first difference between the files of both."""
-    bare = {way: {"rate": f"{rate:.0f} bit/s"} for way, rate in _list_rates(tier)}
-    line = {"preset": tier.link["preset"], **bare} if "preset" in tier.link else bare
+    rates = {"upstream": tier.upstream, "downstream": tier.downstream}
+    line = {
+        "preset": tier.link["preset"],
+        **{way: {"rate": f"{rate:.0f} bit/s"} for way, rate in rates.items()},
+    }
     overrides = [*request.overrides, *write_modems(_EDITED)]
     text = read_scenario(
         request.write_scenario(replace(tier, link=line, today=None), _BARE),
@@ -277,10 +273,6 @@ def _find_deviation(
     tried, _ = _export(request, tier, candidate)
     changes = diff(tried, read_back)
     return next((own.text for own in changes if own.kind not in ("integrity", "form")), None)
-
-
-def _list_rates(tier: Tier) -> tuple[tuple[str, float], ...]:
-    return (("upstream", tier.upstream), ("downstream", tier.downstream))
 
 
 def _sign(content: bytes, secret: bytes | None, file: Path, *, is_padded: bool) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,7 +172,7 @@ def write_sweep_report(result: SweepRecord, path: Path, fingerprint: str) -> Non
         sweep=result.sweep,
         points=count_points(result),
         failed=len(result.failures),
-        failures=list_failures(result),
+        failures=list_failures(result.failures),
         warnings=result.notes,
         valueless=tell_valueless(result),
         columns=name_columns(result, shown),
@@ -233,10 +233,16 @@ def count_done(result: SweepRecord) -> int:
     return count_points(result) - len(result.failures)
 
 
-def list_failures(result: SweepRecord) -> list[tuple[int, str]]:
-    """Give each reason once, with the number of points that failed for it and the first of them."""
+def list_failures(failures: Mapping[tuple[Any, ...], str]) -> list[tuple[int, str]]:
+    """Give each reason once, with the number of points that failed for it and the first of them.
+
+    Parameters
+    ----------
+    failures
+        Why points failed, by their place and seed.
+    """
     places: dict[str, list[tuple[Any, ...]]] = {}
-    for place, reason in result.failures.items():
+    for place, reason in failures.items():
         places.setdefault(reason, []).append(place)
     told = []
     for reason, own in places.items():
