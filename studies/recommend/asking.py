@@ -95,7 +95,9 @@ def recommend(points: pl.DataFrame, request: Request) -> dict[int, Decision]:
         table = _tabulate(points, tier, candidates)
         if not table.is_empty():
             wish = _read_wish(request, tier, candidates[0])
-            decisions[round(tier.upstream / 1e6)] = decide(tier, candidates, table, wish, seeds)
+            decisions[round(tier.upstream / 1e6)] = decide(
+                tier, candidates, table, wish, seeds, request.demands
+            )
     return decisions
 
 

@@ -2,14 +2,14 @@
 
 A candidate is recommended only if every condition holds over the whole 95 % interval of its mean. Of these it is the one with
 the best objective; of those whose means are as good (`headend.comparing.ties.find_tie`: within 5 %), the one with the least to
-set. Others whose difference from the best is within its interval are called as good too, but are not recommended.
+set, unless another of them is clearly better for somebody and clearly worse for nobody. Others whose difference from the best is within its interval are called as good too, but are not recommended.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headend.comparing.ties import find_tie
@@ -31,6 +31,9 @@ from headend.sweeps.wish import Wish
 if TYPE_CHECKING:
     import polars as pl
 
+#: Settings that miss their worst condition by as much, within this share of its bound, are equally near.
+NEAREST = 0.01
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -48,6 +51,8 @@ class Decision:
         The best candidate of each feature that was tried.
     chosen
         The best of all that can be set: recommended if its standing is ``holds``; else the one that comes nearest.
+    demands
+        What the people's own conditions and objective are, also where others were asked for.
     """
 
     tier: Tier
@@ -55,6 +60,12 @@ class Decision:
     conclusion: Conclusion
     bests: Mapping[Feature, Best]
     chosen: Best
+    demands: Wish = field(default_factory=Wish)
+
+    @property
+    def watched(self) -> dict[str, bool]:
+        """The terms of all that was asked and of the people's own demands, and whether more of each is better."""
+        return _list_watched(self.conclusion, self.demands)
 
     @property
     def wish(self) -> Wish:
@@ -77,6 +88,7 @@ def decide(
     table: pl.DataFrame,
     wish: Wish,
     seeds: Sequence[int],
+    demands: Wish | None = None,
 ) -> Decision:
     """Decide what a tier shall have.
 
@@ -92,33 +104,52 @@ def decide(
         What must hold, with absolute bounds.
     seeds
         Which were run.
+    demands
+        The people's own conditions and objective.
     """
+    demands = demands or Wish()
     labels = tuple(own.label for own in candidates)
     axis = Axis("scenario", "setting", labels, labels)
-    sweep = Sweep(tier.name, None, ((axis,),), tuple(seeds), wish=wish)
+    measures = {name: name for term in demands.terms for name in term.measures}
+    sweep = Sweep(tier.name, None, ((axis,),), tuple(seeds), wish=wish, measures=measures)
     conclusion = conclude(sweep, table)
+    watched = _list_watched(conclusion, demands)
     features = dict.fromkeys(own.feature for own in sorted(candidates, key=_order))
     bests = {
         feature: find_best(
-            conclusion, [number for number, own in _count(candidates) if own.feature is feature]
+            conclusion,
+            [number for number, own in _count(candidates) if own.feature is feature],
+            watched,
         )
         for feature in features
     }
     settable = [number for number, own in _count(candidates) if own.is_settable]
-    chosen = find_best(conclusion, settable)
+    chosen = find_best(conclusion, settable, watched)
     if chosen.setting:
         # Being as good is not transitive: the best of its feature alone can be another setting.
         own = bests[candidates[chosen.setting - 1].feature]
         ties = tuple(tie for tie in chosen.ties if tie in own.line)
         bests[candidates[chosen.setting - 1].feature] = replace(chosen, line=own.line, ties=ties)
-    return Decision(tier, tuple(candidates), conclusion, bests, chosen)
+    return Decision(tier, tuple(candidates), conclusion, bests, chosen, demands)
 
 
-def find_best(conclusion: Conclusion, settings: Sequence[int]) -> Best:
+def find_best(
+    conclusion: Conclusion, settings: Sequence[int], watched: Mapping[str, bool] | None = None
+) -> Best:
     """Find the best of some settings, which are in the order of preference.
 
     Those that hold come first, then those whose means meet the conditions; both need a value of the objective. Where there are
     neither, it is the one that misses the conditions least.
+
+    Parameters
+    ----------
+    conclusion
+        The measures of all settings.
+    settings
+        The settings, in the order of preference.
+    watched
+        Terms, and whether more of each is better: of settings that are as good, one that is clearly worse in one of these than
+        another, and clearly better in none, is not the best.
     """
     line = tuple(settings)
     done = [own for own in line if conclusion.standings[own] is not Standing.MISSING]
@@ -132,7 +163,8 @@ def find_best(conclusion: Conclusion, settings: Sequence[int]) -> Best:
         valued = [own for own in done if objective is None or own in objective.estimates]
         able = [own for own in valued if shortfalls[own] <= 0]
     if not able:
-        nearest = min(done, key=lambda own: (shortfalls[own], -weigh(conclusion, own)))
+        least = min(shortfalls.values())
+        nearest = next(own for own in done if shortfalls[own] <= least + NEAREST)
         # A setting that misses nothing is here because the objective has no value in it.
         misses = 0 < shortfalls[nearest] < math.inf
         return Best(0, line, nearest if misses else None, (), Standing.FAILS)
@@ -140,7 +172,15 @@ def find_best(conclusion: Conclusion, settings: Sequence[int]) -> Best:
         first, *others = able
         return Best(0, line, first, tuple(others), standing)
     most = max(able, key=lambda own: weigh(conclusion, own))
-    close = next(own for own in able if _is_close(objective, own, most))
+    equal = [own for own in able if _is_close(objective, own, most)]
+    close = next(
+        (
+            own
+            for own in equal
+            if not any(_is_beaten(conclusion, own, other, watched or {}) for other in equal)
+        ),
+        equal[0],
+    )
     ties = [own for own in able if own != close and (own == most or objective.is_tie(own, most))]
     return Best(0, line, close, tuple(ties), standing)
 
@@ -152,6 +192,59 @@ def _is_close(measured: Measured, setting: int, best: int) -> bool:
     return abs(one - other) <= find_tie(one, other, figure.kind, figure.range)
 
 
+def _list_watched(conclusion: Conclusion, demands: Wish) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    for wish in (conclusion.sweep.wish, demands):
+        rising = [(one.term, one.is_rising) for one in wish.hold]
+        if wish.objective:
+            rising.append((wish.objective, wish.is_rising))
+        for term, is_rising in rising:
+            measured = conclusion.terms.get(term.text)
+            if measured and measured.estimates:
+                found.setdefault(term.text, is_rising)
+    return found
+
+
+def compare(conclusion: Conclusion, term: str, setting: int, other: int, *, is_rising: bool) -> int:
+    """Say whether a setting is clearly better in a term than another (1), clearly worse (-1), or neither (0)."""
+    measured = conclusion.terms[term]
+    if not {setting, other} <= measured.estimates.keys() or measured.is_tie(setting, other):
+        return 0
+    mean, base = (
+        measured.orient(measured.estimates[own].mean, is_rising) for own in (setting, other)
+    )
+    return 1 if mean > base else -1
+
+
+def _is_beaten(
+    conclusion: Conclusion, setting: int, other: int, watched: Mapping[str, bool]
+) -> bool:
+    """Say whether another setting is clearly better for somebody, and clearly worse for nobody."""
+    signs = {
+        compare(conclusion, term, setting, other, is_rising=is_rising)
+        for term, is_rising in watched.items()
+    }
+    return -1 in signs and 1 not in signs
+
+
+def find_rival(decision: Decision) -> int | None:
+    """Find a setting that more seeds may show to be better: all its means hold, and its objective is better by more than a tie."""
+    conclusion, recommended = decision.conclusion, decision.recommended
+    objective = conclusion.objective
+    if recommended is None or objective is None:
+        return None
+    able = [
+        own
+        for own in decision.chosen.line
+        if conclusion.standings[own] is Standing.UNDECIDED
+        and own in objective.estimates
+        and find_shortfall(conclusion, own) <= 0
+        and weigh(conclusion, own) > weigh(conclusion, recommended)
+        and not _is_close(objective, own, recommended)
+    ]
+    return max(able, key=lambda own: weigh(conclusion, own), default=None)
+
+
 def find_decisive(decision: Decision, setting: int) -> int:
     """Give the place in the wish of the condition that a setting misses most, or meets with the least to spare."""
     wish, conclusion = decision.wish, decision.conclusion
@@ -161,7 +254,9 @@ def find_decisive(decision: Decision, setting: int) -> int:
         )
         for one in wish.hold
     ]
-    return max(range(len(alone)), key=alone.__getitem__)
+    judged = [conclusion.judge(one, setting) for one in wish.hold]
+    open_ = [number for number, own in enumerate(judged) if own is not Standing.HOLDS]
+    return max(open_ or range(len(alone)), key=alone.__getitem__)
 
 
 def _count(candidates: Sequence[Candidate]) -> list[tuple[int, Candidate]]:

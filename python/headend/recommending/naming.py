@@ -102,14 +102,14 @@ def advise(tier: Tier, candidate: Candidate) -> str:
     if candidate.feature is Feature.LOW_LATENCY:
         more = label.partition(", ")[2]
         classic = f", with {more} in the classic queue" if more else ""
-        return f"Turn low latency on for packets with DSCP 45 or 46 or ECT(1){classic}"
+        return f"Turn low latency on{classic}; only packets that are marked DSCP 45, DSCP 46 or ECT(1) gain by it"
     drained = _tell_drain(tier, label)
     if candidate.feature is Feature.BUFFER_CONTROL:
         off = " and the AQM off" if tier.is_docsis31 else ""
         return f"Set a {label.replace('buffer ', 'target buffer of ')}{drained}{off}"
     if label == "AQM 10 ms" and tier.is_docsis31:
         verb = "Leave" if _has_aqm(tier) else "Turn"
-        return f"{verb} the AQM on with its defaults: DOCSIS-PIE with a target of 10 ms"
+        return f"{verb} the AQM on with its defaults (DOCSIS-PIE, a target of 10 ms)"
     target, _, buffer = label.removeprefix("AQM ").partition(", buffer ")
     limited = f" and a target buffer of {buffer}{drained}" if buffer else ""
     return f"Turn the AQM on: DOCSIS-PIE with a target of {target}{limited}"

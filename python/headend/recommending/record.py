@@ -64,6 +64,7 @@ class RecommendationRecord:
                 self.table.filter(pl.col("tier") == tier.name) if self.table.width else self.table,
                 wish,
                 self.request.seeds,
+                self.request.demands,
             )
             for tier, candidates, wish in self.tiers
         )

@@ -12,6 +12,7 @@ from headend.recommending.feature import CHOOSABLE, Feature
 from headend.recommending.people import People, make_people
 from headend.recommending.tier import LINE, Tier
 from headend.scenario.source import Overrides
+from headend.sweeps.wish import Wish, read_preferences
 
 #: Seeds by default.
 SEEDS = (1, 2, 3, 4, 5)
@@ -72,6 +73,12 @@ class Request:
     def objective(self) -> str:
         """What there should be most or least of; empty for nothing."""
         return self.prefer or self.people.objective
+
+    @property
+    def demands(self) -> Wish:
+        """The people's own conditions and objective, also where others are asked for."""
+        own = self.people
+        return read_preferences([*own.conditions, *filter(None, [own.objective])], {})
 
     def list_candidates(self, tier: Tier) -> list[Candidate]:
         """List what is tried for a tier."""

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from headend.judging.answer import Answer, Cell, Matrix, Row, ask
 from headend.judging.grading import Grade
 from headend.recommending.candidate import UNMANAGED
-from headend.recommending.deciding import Decision, find_best, find_decisive
+from headend.recommending.deciding import (
+    Decision,
+    compare,
+    find_best,
+    find_decisive,
+    find_rival,
+)
 from headend.recommending.feature import Feature
 from headend.recommending.naming import (
     advise,
@@ -73,15 +79,20 @@ def _list_settings(decision: Decision, settings: Sequence[int]) -> str:
 
 
 def _tell_recommended(decisions: Sequence[Decision]) -> str:
-    """Name what is recommended, tiers with the same setting together."""
+    """Name what is recommended, tiers with the same setting together, and where more seeds may change that."""
     found: dict[str, list[str]] = {}
     for decision in decisions:
         if decision.recommended:
-            found.setdefault(_name(decision, decision.recommended), []).append(decision.tier.name)
+            label = _name(decision, decision.recommended)
+            found.setdefault(label, []).append(decision.tier.name)
     if not found:
         return ""
-    parts = [f"{label} at {join_tiers(tiers)}" for label, tiers in found.items()]
-    return f"{capitalise('; '.join(parts))}."
+    parts = [f"{join_tiers(tiers)}: {label}" for label, tiers in found.items()]
+    told = f"{capitalise('; '.join(parts))}."
+    open_ = [decision.tier.name for decision in decisions if find_rival(decision)]
+    if not open_:
+        return told
+    return f"{told} At {join_tiers(open_)} this is provisional: more seeds may change it."
 
 
 def _tell_open(decisions: Sequence[Decision]) -> str:
@@ -118,8 +129,8 @@ def _tell_kept(decision: Decision) -> str:
     verb = "holds" if len(wish.hold) == 1 else "hold"
     if wish.objective is None:
         return f"{capitalise(held)} {verb}." if held else ""
-    most = f"the {'most' if wish.is_rising else 'least'} {name_term(wish.objective.text)}"
-    return f"{capitalise(held)} {verb}, with {most}." if held else f"They have {most}."
+    most = f"the {'most' if wish.is_rising else 'least'} {name_term(wish.objective.text)} to within 5 %"
+    return f"{capitalise(held)} {verb}, with {most}." if held else f"This has {most}."
 
 
 def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
@@ -197,15 +208,18 @@ def _explain_cells(decisions: Sequence[Decision]) -> str:
     parts = []
     if wish.hold:
         over = "over the whole 95 % interval" if seeds > 1 else "by one seed, without an interval"
-        parts.append(f"Holds: what must hold, {over}")
-    if Standing.UNDECIDED in words:
-        parts.append("undecided: over a part of it")
-    parts.append("each cell has the best setting of its column")
+        parts.append(f"A setting holds if it meets every condition {over}")
+        if Standing.UNDECIDED in words:
+            parts[-1] += "; it is undecided if it does over a part of it"
+        if not all(decision.recommended for decision in decisions):
+            held = join_names([name_condition(one) for one in wish.hold])
+            parts.append(f"Conditions: {held}")
+    parts.append("Each cell has the best setting of its column")
     if wish.objective:
-        parts[-1] += f" and its {name_term(wish.objective.text)}"
+        parts[-1] += f", with its {name_term(wish.objective.text)}"
     if Standing.FAILS in words:
-        parts[-1] += ", or the condition that it misses most"
-    return f"{capitalise('; '.join(parts))}."
+        parts[-1] += ", or with the condition that it misses most"
+    return f"{'. '.join(parts)}."
 
 
 def _tell_worst(decision: Decision, setting: int) -> str:
@@ -264,18 +278,19 @@ def _tell_choice(decision: Decision, setting: int) -> str:
     settable, ties = decision.chosen.line, decision.chosen.ties
     holding = [own for own in settable if conclusion.is_able(own)]
     which = f"of the {len(holding)} of {len(settable)} settings that keep what must hold"
+    if len(holding) == len(settable):
+        which = f"all {len(settable)} settings keep what must hold; of these"
     if wish.objective is None:
         return f"{advice}: {which}, it has the least to set."
     name = name_term(wish.objective.text)
     value = write_mean(conclusion.terms[wish.objective.text], setting)
     if len(holding) == 1:
         return f"{advice}: of {len(settable)} settings, it alone keeps what must hold, with {name} {value}."
+    most = "most" if wish.is_rising else "least"
     if not ties:
-        most = "most" if wish.is_rising else "least"
         return f"{advice}: {which}, it has the {most} {name}, {value}."
-    more = "more" if wish.is_rising else "less"
     others = _list_settings(decision, ties)
-    return f"{advice}: {which}, none has clearly {more} {name} than its {value}; as good: {others}."
+    return f"{advice}: {which}, it has the {most} {name} to within 5 %, {value}; as good: {others}."
 
 
 def _tell_cost(decision: Decision, setting: int) -> str:
@@ -292,7 +307,7 @@ def _tell_cost(decision: Decision, setting: int) -> str:
         parts = [f"better: {join_names(better)}"] if better else ["nobody is better off"]
         parts.append(f"worse: {join_names(worse)}" if worse else "nobody is worse off")
         told.append(f"Against {before}, {'; '.join(parts)}")
-    told += _tell_instead(decision, setting)
+    told += [*_tell_unasked(decision, setting), *_tell_instead(decision, setting)]
     return f"{'. '.join(told)}." if told else ""
 
 
@@ -302,7 +317,7 @@ def _tell_instead(decision: Decision, setting: int) -> list[str]:
     settings = [own for own in decision.chosen.line if decision.find(own).feature is not feature]
     if not settings or wish.objective is None:
         return []
-    best = find_best(decision.conclusion, settings)
+    best = find_best(decision.conclusion, settings, decision.watched)
     if (
         best.standing is not Standing.HOLDS
         or best.setting is None
@@ -317,23 +332,30 @@ def _tell_instead(decision: Decision, setting: int) -> list[str]:
 
 def _compare(decision: Decision, setting: int, other: int) -> tuple[list[str], list[str]]:
     """List the terms that are better in a setting than in another, and those that are worse."""
-    conclusion, wish = decision.conclusion, decision.wish
-    rising = {one.term.text: one.is_rising for one in wish.hold}
-    if wish.objective:
-        rising.setdefault(wish.objective.text, wish.is_rising)
+    conclusion = decision.conclusion
     better: list[str] = []
     worse: list[str] = []
-    for text, is_rising in rising.items():
-        measured = conclusion.terms[text]
-        if not {setting, other} <= measured.estimates.keys() or measured.is_tie(setting, other):
-            continue
-        told = (
-            f"{name_term(text)} {write_plain(measured, other)} → {write_plain(measured, setting)}"
-        )
-        mean, before = (measured.estimates[own].mean for own in (setting, other))
-        is_better = measured.orient(mean, is_rising) > measured.orient(before, is_rising)
-        (better if is_better else worse).append(told)
+    for term, is_rising in decision.watched.items():
+        sign = compare(conclusion, term, setting, other, is_rising=is_rising)
+        before, after = (write_plain(conclusion.terms[term], own) for own in (other, setting))
+        if sign:
+            (better if sign > 0 else worse).append(f"{name_term(term)} {before} → {after}")
     return better, worse
+
+
+def _tell_unasked(decision: Decision, setting: int) -> list[str]:
+    """Say who is badly off though no condition asks for them."""
+    asked = {one.term.text for one in decision.wish.hold}
+    terms = decision.conclusion.terms
+    failing = [
+        one
+        for one in decision.demands.hold
+        if one.term.text not in asked
+        and one.term.text in terms
+        and decision.conclusion.judge(one, setting) is Standing.FAILS
+    ]
+    told = [write_value(decision.conclusion, one.term.text, setting) for one in failing]
+    return [f"No condition asks for {join_names(told)}"] if told else []
 
 
 def _tell_certainty(decision: Decision, setting: int) -> str:
@@ -344,18 +366,45 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
     if wish.hold:
         condition = wish.hold[find_decisive(decision, setting)]
         value = write_mean(conclusion.terms[condition.term.text], setting)
-        told.append(f"{name_condition(condition)} has the least to spare, with {value}")
+        told.append(
+            f"{name_condition(condition)} is the condition with the least to spare, at {value}"
+        )
     if seeds < 2:
         told.append("one seed has no interval, and more seeds give one")
+    told += [*_tell_next(decision, setting), *_tell_idle(decision)]
     undecided = [
         own for own in decision.chosen.line if conclusion.standings[own] is Standing.UNDECIDED
     ]
+    if rival := find_rival(decision):
+        value = write_value(conclusion, wish.objective.text, rival) if wish.objective else ""
+        return f"How sure: {'; '.join(told)}. More seeds may change this: {_name(decision, rival)} keeps what must hold in the mean, with {value}."
     more = (
         f" More seeds would decide whether {_list_settings(decision, undecided)} hold{'s' if len(undecided) == 1 else ''} too."
         if undecided
         else ""
     )
     return f"How sure: {'; '.join(told)}.{more}"
+
+
+def _tell_next(decision: Decision, setting: int) -> list[str]:
+    """Say that the next larger buffer fails, where a buffer is recommended and it does."""
+    if decision.find(setting).feature is not Feature.BUFFER_CONTROL:
+        return []
+    buffers = decision.bests[Feature.BUFFER_CONTROL].line
+    larger = [own for own in buffers if own > setting]
+    if not larger or decision.conclusion.standings[larger[0]] is not Standing.FAILS:
+        return []
+    return [
+        f"the next size, {_name(decision, larger[0])}, fails: {_tell_worst(decision, larger[0])}"
+    ]
+
+
+def _tell_idle(decision: Decision) -> list[str]:
+    """Say that nothing fills the line, where every setting holds."""
+    standings = decision.conclusion.standings.values()
+    if not decision.wish.hold or any(own is not Standing.HOLDS for own in standings):
+        return []
+    return ["every setting holds, so nothing here fills the line: an upload would"]
 
 
 def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
