@@ -52,6 +52,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/reference/expectations",
         "docs/reference/python",
         "docs/reference/results",
+        "docs/reference/recommend",
         "docs/reference/sweeps",
         "docs/reference/studies",
     ],

@@ -22,6 +22,7 @@ from headend.recommending.telling import tell_tier
 from headend.recommending.writing import list_tlvs, tell_default
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.measuring import BASE_UNITS
+from headend.text.wording import join_names
 
 if TYPE_CHECKING:
     from headend.cli.unwritten import Unwritten
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from headend.recommending.result import Recommendation
     from headend.recommending.writing import Written
     from headend.sweeps.wish import Condition
+
+#: TLVs that a terminal shows without --full.
+MOST_TLVS = 8
 
 
 def print_recommendation(
@@ -53,7 +57,7 @@ def print_recommendation(
         console.print(write_line((decision.tier.name, "bold")))
         for sentence in tell_tier(decision):
             print_sentence(console, sentence)
-        _print_tlvs(result.request, decision)
+        _print_tlvs(result.request, decision, full=full)
         if full:
             _print_candidates(decision)
     console.print()
@@ -70,12 +74,19 @@ def print_recommendation(
     print_report(folder)
 
 
-def _print_tlvs(request: Request, decision: Decision) -> None:
-    """Print the TLVs that set what is recommended, a line each; a long value goes on below its own beginning."""
+def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
+    """Print the TLVs that set what is recommended, a line each, or only their numbers where they are many."""
     from rich.table import Table
 
     console = make_output()
-    if tlvs := list_tlvs(request, decision):
+    tlvs = list_tlvs(request, decision)
+    if len(tlvs) > MOST_TLVS and not full:
+        numbers = dict.fromkeys(tlv.path.partition(".")[0].partition("[")[0] for tlv in tlvs)
+        names = join_names(sorted(numbers, key=int))
+        print_sentence(
+            console, f"TLVs: {len(tlvs)} to set or remove, in {names}; --full lists them."
+        )
+    elif tlvs:
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         for tlv in tlvs:

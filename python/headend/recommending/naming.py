@@ -108,10 +108,17 @@ def advise(tier: Tier, candidate: Candidate) -> str:
         off = " and the AQM off" if tier.is_docsis31 else ""
         return f"Set a {label.replace('buffer ', 'target buffer of ')}{drained}{off}"
     if label == "AQM 10 ms" and tier.is_docsis31:
-        return "Leave the AQM on with its defaults: DOCSIS-PIE with a target of 10 ms"
+        verb = "Leave" if _has_aqm(tier) else "Turn"
+        return f"{verb} the AQM on with its defaults: DOCSIS-PIE with a target of 10 ms"
     target, _, buffer = label.removeprefix("AQM ").partition(", buffer ")
     limited = f" and a target buffer of {buffer}{drained}" if buffer else ""
     return f"Turn the AQM on: DOCSIS-PIE with a target of {target}{limited}"
+
+
+def _has_aqm(tier: Tier) -> bool:
+    """Say whether the modems of a tier of DOCSIS 3.1 have their AQM on today: it is on where nobody has switched it off."""
+    today = (tier.today or {}).get("upstream", {})
+    return not today.get("aqm_disabled") and "docsis_pie" in today.get("queue", "docsis_pie")
 
 
 def _tell_drain(tier: Tier, label: str) -> str:

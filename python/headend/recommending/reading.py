@@ -20,7 +20,7 @@ from headend.recommending.people import make_people
 from headend.recommending.rates import PRESET, make_tiers, read_preset, shorten_rate
 from headend.recommending.request import SEEDS, Request
 from headend.recommending.round_trip import read_round_trip
-from headend.recommending.tier import Tier
+from headend.recommending.tier import LINE, Tier
 from headend.recommending.tiers_file import TiersFile, is_tiers, parse_toml, read_tiers_file, show
 from headend.recommending.traffic import Traffic, read_tables, read_traffic
 from headend.scenario.library import refuse_standard_input
@@ -34,6 +34,13 @@ _FEATURES: Mapping[str, Feature] = {
     "lld": Feature.LOW_LATENCY,
     "docsis-pie": Feature.AQM,
 }
+
+#: Paths of ``--set`` that a recommendation sets itself: whole tables, and keys of the line with all below them.
+_TAKEN = re.compile(
+    rf"link(\.{LINE}(\.docsis(\.(upstream|downstream))?)?)?|bottleneck"
+    rf"|(link\.{LINE}\.docsis\.(upstream|downstream)\.)?(queue|low_latency)(\..+)?"
+    rf"|link\.{LINE}\.docsis\.((upstream|downstream)\.rate|preset|config(\..+)?)"
+)
 
 #: The longest name of results.
 _LONGEST = 60
@@ -110,6 +117,7 @@ def read_request(
     if features is not None:
         options.locate("may_set", "--may-set", may_set, lambda: _check_features(features, tiers))
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
+    _refuse_taken(overrides)
     allowed = read_allowed([take_path(path, "allow_files") for path in allow_files])
     found = _read_people(options, traffic, round_trip, allowed)
     request = Request(
@@ -203,6 +211,16 @@ def _holds_tiers(path: Path) -> bool:
             f" (the people of a scenario: --traffic {path})"
         )
     return is_tiers(table)
+
+
+def _refuse_taken(overrides: Overrides) -> None:
+    """Refuse overrides of what a recommendation sets itself: the rates of a tier and the settings that are compared."""
+    for path, value in overrides:
+        if _TAKEN.fullmatch(path):
+            raise InputError(
+                f"--set {path}={value}: the tiers and the settings that are tried set this; expected another key,"
+                f' such as link.{LINE}.docsis.plant.map_interval="1 ms", and --may-set for what is tried'
+            )
 
 
 def _refuse_twins(tiers: Sequence[Tier]) -> None:

@@ -26,6 +26,9 @@ from headend.text.wording import capitalise, join_names, list_names, write_count
 #: The name of the figure that shows why.
 TRADE_OFF = "trade-off"
 
+#: The heading of the column of today's settings where no file says what they are.
+UNKNOWN = "unmanaged"
+
 #: The most tiers that the question names.
 MOST_ASKED = 4
 
@@ -83,19 +86,29 @@ def _tell_recommended(decisions: Sequence[Decision]) -> str:
 
 def _tell_open(decisions: Sequence[Decision]) -> str:
     """Say where nothing is recommended, and what comes nearest; else what all recommended settings keep."""
-    others = [decision for decision in decisions if decision.recommended is None]
-    if not others:
-        return _tell_kept(decisions[0])
-    first = others[0]
-    tiers = join_tiers([decision.tier.name for decision in others])
-    if first.chosen.setting is None:
-        return f"At {tiers}: {_tell_unmeasured(first)}"
-    label = _name(first, first.chosen.setting)
-    at = f" at {first.tier.name}" if len(others) > 1 else ""
-    missed = _tell_missed(first, first.chosen.setting)
+    parts = []
+    for standing in (Standing.FAILS, Standing.UNDECIDED):
+        own = [one for one in decisions if not one.recommended and one.chosen.standing is standing]
+        if own:
+            parts.append(_tell_group(own))
+    unmeasured = [one for one in decisions if one.chosen.standing is Standing.MISSING]
+    if unmeasured:
+        tiers = join_tiers([decision.tier.name for decision in unmeasured])
+        parts.append(f"at {tiers} no setting has a result")
+    return f"{capitalise('; '.join(parts))}." if parts else _tell_kept(decisions[0])
+
+
+def _tell_group(decisions: Sequence[Decision]) -> str:
+    """Say of tiers that all fail, or are all undecided, what comes nearest at the first of them."""
+    first, tiers = decisions[0], join_tiers([decision.tier.name for decision in decisions])
+    setting = first.chosen.setting
+    if setting is None:
+        return f"at {tiers}: {_tell_unmeasured(first).rstrip('.')}"
+    label, at = _name(first, setting), f" at {first.tier.name}" if len(decisions) > 1 else ""
+    missed = _tell_missed(first, setting)
     if first.chosen.standing is Standing.UNDECIDED:
-        return f"At {tiers} more seeds are needed: with {label}{at}, {missed}."
-    return f"At {tiers} no setting keeps what must hold; {label}{at} comes nearest: {missed}."
+        return f"at {tiers} more seeds are needed: with {label}{at}, {missed}"
+    return f"at {tiers} no setting keeps what must hold, and {label}{at} comes nearest: {missed}"
 
 
 def _tell_kept(decision: Decision) -> str:
@@ -112,37 +125,37 @@ def _tell_kept(decision: Decision) -> str:
 def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
     """Draw the table of tiers and features: a cell names the best setting of its feature, and says whether it holds."""
     features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
+    is_known = any(decision.tier.today is not None for decision in decisions)
+    headings = {own: own.words for own in features}
+    if not is_known:  # what no file says of today is an unmanaged buffer
+        headings[Feature.TODAY] = UNKNOWN
     rows = tuple(
         Row(
             decision.tier.name,
             tuple(
-                _draw_cell(decision, best) if (best := decision.bests.get(own)) else None
+                _draw_cell(decision, best, headings[own])
+                if (best := decision.bests.get(own))
+                else None
                 for own in features
             ),
         )
         for decision in decisions
     )
     return Matrix(
-        tuple(_head(own, decisions) for own in features),
+        tuple(headings[own] for own in features),
         rows,
         "tier",
         _explain_cells(decisions),
     )
 
 
-def _head(feature: Feature, decisions: Sequence[Decision]) -> str:
-    """Give the heading of a column: what no file says of today is an unmanaged buffer."""
-    is_known = any(decision.tier.today is not None for decision in decisions)
-    return feature.words if feature is not Feature.TODAY or is_known else "unmanaged"
-
-
-def _draw_cell(decision: Decision, best: Best) -> Cell | None:
+def _draw_cell(decision: Decision, best: Best, heading: str) -> Cell:
     """Draw the best setting of a feature."""
     setting, conclusion = best.setting, decision.conclusion
     if setting is None:
         return Cell(Grade.NONE, "no result", "")
     candidate = decision.find(setting)
-    number = _shorten(candidate.label, candidate.feature)
+    number = _shorten(candidate.label, heading)
     objective = conclusion.objective
     gained = write_plain(objective, setting) if objective else ""
     if best.standing is Standing.FAILS:
@@ -155,20 +168,26 @@ def _draw_cell(decision: Decision, best: Best) -> Cell | None:
     return Cell(Grade.GOOD, word, number, gained, is_chosen=word == "recommended")
 
 
-def _shorten(label: str, feature: Feature) -> str:
+def _shorten(label: str, heading: str) -> str:
     """Leave out what the heading of the column says.
 
     Examples
     --------
-    >>> _shorten("buffer 32 KiB", Feature.BUFFER_CONTROL), _shorten("AQM 10 ms, buffer 64 KiB", Feature.AQM)
+    >>> _shorten("buffer 32 KiB", "Buffer Control"), _shorten("AQM 10 ms, buffer 64 KiB", "AQM")
     ('32 KiB', '10 ms, buffer 64 KiB')
-    >>> _shorten("low latency", Feature.LOW_LATENCY), _shorten("low latency, AQM 15 ms", Feature.LOW_LATENCY)
+    >>> _shorten("low latency", "low latency"), _shorten("low latency, AQM 15 ms", "low latency")
     ('on', 'on, AQM 15 ms')
+    >>> _shorten("no AQM, 250 ms", "unmanaged"), _shorten("no AQM, 250 ms", "today")
+    ('250 ms', 'no AQM, 250 ms')
     """
-    if feature is Feature.LOW_LATENCY:
-        return label.replace("low latency", "on", 1)
-    starts = {Feature.TODAY: "no AQM, ", Feature.BUFFER_CONTROL: "buffer ", Feature.AQM: "AQM "}
-    return label.removeprefix(starts[feature])
+    if heading == Feature.LOW_LATENCY.words:
+        return label.replace(heading, "on", 1)
+    starts = {
+        UNKNOWN: "no AQM, ",
+        Feature.BUFFER_CONTROL.words: "buffer ",
+        Feature.AQM.words: "AQM ",
+    }
+    return label.removeprefix(starts.get(heading, ""))
 
 
 def _explain_cells(decisions: Sequence[Decision]) -> str:
@@ -256,7 +275,7 @@ def _tell_choice(decision: Decision, setting: int) -> str:
         return f"{advice}: {which}, it has the {most} {name}, {value}."
     more = "more" if wish.is_rising else "less"
     others = _list_settings(decision, ties)
-    return f"{advice}: {which}, none has clearly {more} {name} than its {value}; as good, but more to set: {others}."
+    return f"{advice}: {which}, none has clearly {more} {name} than its {value}; as good: {others}."
 
 
 def _tell_cost(decision: Decision, setting: int) -> str:
@@ -371,6 +390,9 @@ def _tell_unmeasured(decision: Decision) -> str:
 def _tell_obstacles(decision: Decision) -> str:
     """Name the conditions that no setting meets alone, with the best value of each; else those that exclude each other."""
     conclusion, line = decision.conclusion, decision.chosen.line
+    if decision.chosen.standing is Standing.UNDECIDED:
+        more = 2 * len(conclusion.sweep.seeds)
+        return f"More seeds decide it, such as --seeds {more}: what was run is kept."
     out_of_reach = []
     for condition in decision.wish.hold:
         measured = conclusion.terms[condition.term.text]

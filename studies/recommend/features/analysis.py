@@ -75,8 +75,8 @@ def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return number is None or decision.find(number).feature is Feature.AQM
 
     why = (
-        "at low rates the delay of an AQM swings by more than the telephone's 40 ms; with 60 ms it"
-        " is AQM (REC-AQM.cause-choice)"
+        "the call fails behind an AQM with a telephone that holds packets back for 40 ms; with one of"
+        " 60 ms it is AQM (REC-AQM.cause-choice)"
     )
     return _hold(decisions, tell_choice, accept, why)
 
@@ -114,8 +114,8 @@ def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return number is not None and _is_default(decision.find(number))
 
     why = (
-        "wherever an AQM holds it is 250 ms; where none does, a shorter buffer cuts the peaks of the"
-        " queue, so that calls fail by less"
+        "wherever an AQM holds it is 250 ms; where none does, the conditions are missed by less with"
+        " a shorter buffer"
     )
     return _hold(decisions, lambda own: _tell_best(own, find(own)), accept, why)
 

@@ -94,8 +94,8 @@ def check_product(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
         findings.append(hold_sizes(decide_case(points, case, UPLOADS), accept))
     why = (
-        "CUBIC keeps 70 % of its window and needs 0.43 of the product, and what is within 5 % of"
-        " the best ties; with Reno and for all of the rate it is the product (REC-5.cause)"
+        "the upload is CUBIC, and what is within 5 % of the best ties; with Reno and for all of the"
+        " rate it is the product (REC-5.cause), which does not say how much each contributes"
     )
     finding = _join(findings, [CASES[case] for case in limits["rtt_ms"]])
     return replace(finding, why=why) if finding.verdict is Verdict.DIFFERS else finding
