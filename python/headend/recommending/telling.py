@@ -119,7 +119,7 @@ def _tell_kept(decision: Decision) -> str:
     if wish.objective is None:
         return f"{capitalise(held)} {verb}." if held else ""
     most = f"the {'most' if wish.is_rising else 'least'} {name_term(wish.objective.text)}"
-    return f"{capitalise(held)} {verb}, with {most}." if held else f"They have {most}."
+    return f"{capitalise(held)} {verb}, with {most}." if held else f"What is wanted is {most}."
 
 
 def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
@@ -263,13 +263,22 @@ def _tell_choice(decision: Decision, setting: int) -> str:
     wish, conclusion = decision.wish, decision.conclusion
     settable, ties = decision.chosen.line, decision.chosen.ties
     holding = [own for own in settable if conclusion.is_able(own)]
-    which = f"of the {len(holding)} of {len(settable)} settings that keep what must hold"
+    tried = write_count(len(settable), "setting")
+    which = f"of the {len(holding)} of {tried} that keep what must hold"
+    if not wish.hold:
+        which = f"of {tried}"
+    elif len(holding) == len(settable):
+        which = f"of {tried}, which all keep what must hold"
+    elif len(holding) == 1:
+        which = f"of {tried}, it alone keeps what must hold"
     if wish.objective is None:
-        return f"{advice}: {which}, it has the least to set."
+        is_buffer = decision.find(setting).feature is Feature.BUFFER_CONTROL
+        reason = "it is the smallest buffer" if is_buffer else "it has the least to set"
+        return f"{advice}: {which}{f', {reason}' if len(holding) > 1 else ''}."
     name = name_term(wish.objective.text)
     value = write_mean(conclusion.terms[wish.objective.text], setting)
     if len(holding) == 1:
-        return f"{advice}: of {len(settable)} settings, it alone keeps what must hold, with {name} {value}."
+        return f"{advice}: {which}, with {name} {value}."
     if not ties:
         most = "most" if wish.is_rising else "least"
         return f"{advice}: {which}, it has the {most} {name}, {value}."
@@ -287,7 +296,9 @@ def _tell_cost(decision: Decision, setting: int) -> str:
     elif today is not None:
         better, worse = _compare(decision, setting, today)
         before = (
-            "today" if decision.tier.today else f"a modem with a buffer of {UNMANAGED} and no AQM"
+            "today"
+            if decision.tier.today is not None
+            else f"a modem with a buffer of {UNMANAGED} and no AQM"
         )
         parts = [f"better: {join_names(better)}"] if better else ["nobody is better off"]
         parts.append(f"worse: {join_names(worse)}" if worse else "nobody is worse off")
