@@ -32,6 +32,9 @@ UNKNOWN = "unmanaged"
 #: The most tiers that the question names.
 MOST_ASKED = 4
 
+#: What a single seed says of the interval.
+_SINGLE = "one seed has no interval, and more seeds give one"
+
 #: The most names in a list of a sentence.
 MOST_NAMED = 3
 
@@ -267,10 +270,12 @@ def _tell_choice(decision: Decision, setting: int) -> str:
     which = f"of the {len(holding)} of {tried} that keep what must hold"
     if not wish.hold:
         which = f"of {tried}"
-    elif len(holding) == len(settable):
-        which = f"of {tried}, which all keep what must hold"
+    elif len(settable) == 1:
+        which = "it is the only setting that was tried, and keeps what must hold"
     elif len(holding) == 1:
         which = f"of {tried}, it alone keeps what must hold"
+    elif len(holding) == len(settable):
+        which = f"of {tried}, which all keep what must hold"
     if wish.objective is None:
         is_buffer = decision.find(setting).feature is Feature.BUFFER_CONTROL
         reason = "it is the smallest buffer" if is_buffer else "it has the least to set"
@@ -357,7 +362,7 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
         value = write_mean(conclusion.terms[condition.term.text], setting)
         told.append(f"{name_condition(condition)} has the least to spare, with {value}")
     if seeds < 2:
-        told.append("one seed has no interval, and more seeds give one")
+        told.append(_SINGLE)
     undecided = [
         own for own in decision.chosen.line if conclusion.standings[own] is Standing.UNDECIDED
     ]
@@ -372,7 +377,7 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
 def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     """Say that nothing is recommended, what comes nearest, and what stands in the way."""
     conclusion, setting = decision.conclusion, decision.chosen.setting
-    number = len(decision.chosen.line)
+    number, seeds = len(decision.chosen.line), len(conclusion.sweep.seeds)
     if setting is None:
         return (_tell_unmeasured(decision), "", "")
     label = _name(decision, setting)
@@ -384,7 +389,7 @@ def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     return (
         first,
         _tell_obstacles(decision),
-        f"How sure: {write_count(len(conclusion.sweep.seeds), 'seed')}; more narrow the intervals.",
+        f"How sure: {write_count(seeds, 'seed')}; {_SINGLE if seeds < 2 else 'more seeds narrow the intervals'}.",
     )
 
 
