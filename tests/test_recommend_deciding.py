@@ -39,3 +39,23 @@ def test_a_condition_can_be_on_a_queue_that_only_some_settings_have() -> None:
     assert decision.find(decision.recommended).label == "low latency"
     able = [own for own in decision.chosen.line if decision.conclusion.is_able(own)]
     assert {str(decision.find(own).feature) for own in able} == {"low-latency"}
+
+
+def test_without_a_condition_or_an_objective_the_sentences_say_so() -> None:
+    (upload,) = (
+        found := recommend(upstream="5 Mbit/s", traffic="upload", seeds=2, set=SHORT)
+    ).decisions
+    number = len(upload.chosen.line)
+    assert f": of {number} settings, none has clearly more upload rate" in tell_tier(upload)[0]
+    assert found.answer.sentences[-1] == "What is wanted is the most upload rate."
+    (call,) = recommend(
+        upstream="5 Mbit/s",
+        traffic="call",
+        may_set="buffer-control",
+        expect="call.mos.p5 >= 2.0",
+        seeds=2,
+        set=SHORT,
+    ).decisions
+    assert tell_tier(call)[0].endswith(
+        f": of {len(call.chosen.line)} settings, which all keep what must hold, it is the smallest buffer."
+    )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from headend.recommending.writing import Written
 
 #: A command for one tier, for errors.
-EXAMPLE = 'headend recommend --upstream "10 Mbit/s" --downstream "100 Mbit/s", for example, has one'
+EXAMPLE = 'headend recommend --upstream "10 Mbit/s"'
 
 #: Options that only a run can have, and not the results of one.
 FOR_RUNS = (
@@ -108,7 +108,7 @@ HEADINGS = {
 @click.option(
     "--traffic",
     metavar="LIST",
-    help='Who uses the line: a list of call, game, page, upload and video, such as "call, 2 upload"; or a scenario, whose'
+    help='Who uses the line: a list of call, game, page, upload and video, such as "call, 2 uploads"; or a scenario, whose'
     " flows are taken. By default one of each.",
     shell_complete=complete_traffic,
 )
@@ -203,7 +203,7 @@ def recommend(
 
         headend recommend --upstream "10 Mbit/s" --downstream "100 Mbit/s"
         headend recommend --upstream "5 Mbit/s" --upstream "35 Mbit/s" --may-set aqm --seeds 10
-        headend recommend tiers.toml --traffic "call, 2 upload" --expect "call.mos.p5 >= 4.2"
+        headend recommend tiers.toml --traffic "call, 2 uploads" --expect "call.mos.p5 >= 4.2"
         headend recommend modem.cm --write new.cm --secret-file secret.txt
         headend recommend results/recommend/10M --prefer "least page.page_load_time.p50"
 
@@ -225,7 +225,9 @@ def recommend(
     if opened:
         _refuse_new_points(opened)
     elif not (sources or asked["upstream"]):
-        raise InputError(f"headend recommend: expected a tier, found nothing; {EXAMPLE}")
+        raise InputError(
+            f"headend recommend: expected a tier, such as {EXAMPLE}, or {EXPECTED}; found none"
+        )
     key = _read_key(write, secret, secret_file)
     if opened:
         folder, result = opened, _judge_again(opened, asked["expect"], asked["prefer"])

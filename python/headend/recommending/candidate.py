@@ -1,4 +1,4 @@
-"""The candidates of a tier: every setting that a recommendation tries, from the one with least to set on.
+"""The candidates of a tier: every setting that a recommendation tries, in the order of preference.
 
 Buffers are whole KiB, as devices have them, in steps of a factor of about the square root of two, from 10 ms of the tier's rate to
 200 ms. DOCSIS-PIE is tried with its defaults (a target of 10 ms, a buffer of 250 ms), with other targets, and with shorter

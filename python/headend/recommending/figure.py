@@ -110,7 +110,7 @@ def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
     note = f" Not drawn, as there is room for {MOST_PANELS} panels: {left}." if left else ""
     people = _list_people(recommendation, decisions[0])
     names = list(dict.fromkeys(name for own in people.values() for name in own))
-    tiers = [_see(recommendation, own, names) for own in decisions[:MOST_PANELS]]
+    tiers = [_measure(recommendation, own, names) for own in decisions[:MOST_PANELS]]
     has_intervals = len(recommendation.request.seeds) > 1
     figures = []
     axes = _choose_axes(tiers, names)
@@ -150,8 +150,10 @@ def _list_people(recommendation: RecommendationRecord, decision: Decision) -> di
     return {**found, **others}
 
 
-def _see(recommendation: RecommendationRecord, decision: Decision, names: Sequence[str]) -> _Tier:
-    """Give a tier with all that is drawn of it."""
+def _measure(
+    recommendation: RecommendationRecord, decision: Decision, names: Sequence[str]
+) -> _Tier:
+    """Give a tier with the measures that are drawn of it."""
     measures = dict(decision.conclusion.terms)
     missing = [name for name in names if name not in measures]
     if missing:
@@ -495,7 +497,7 @@ def _label(tier: _Tier, points: pl.DataFrame, x: Drawn, y: Drawn) -> pl.DataFram
 
 
 def _walk(curve: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Give points in small steps along a line, without its own."""
+    """Give points in small steps along a line, without the ends of its parts."""
     for (x, y), (next_x, next_y) in itertools.pairwise(curve):
         for step in range(1, STEPS):
             share = step / STEPS

@@ -19,7 +19,6 @@ from headend.recommending.tier import Tier
 from headend.results.folder import (
     MANIFEST,
     REPORT,
-    check_kind,
     encode_json,
     encode_table,
     make_folder,
@@ -30,7 +29,7 @@ from headend.results.folder import (
 )
 from headend.results.record import RESULT_FORMAT, read_manifest
 from headend.results.seal import SEALS, read_seals, seal
-from headend.results.store import POINT_FOLDER
+from headend.results.store import POINT_FOLDER, check_point_folder
 from headend.sweeps.outcome import RESULTS, SUMMARY, remove_report
 from headend.sweeps.wish import Condition, Term, Wish
 
@@ -55,14 +54,7 @@ def open_recommendation_folder(folder: Path, request: Request, *, force: bool = 
     force
         Let them take the place of another recommendation's.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    own = not folder.is_dir() or (folder / POINT_FOLDER).is_dir()
-    check_kind(folder, KIND)
-    if not own and any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise InputError(
-            f"{folder}: holds something other than a recommendation's results; choose another folder"
-        )
+    check_point_folder(folder, KIND)
     if not force:
         _check_same(folder, request)
     make_folder(folder)

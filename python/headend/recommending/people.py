@@ -1,7 +1,7 @@
 """The people behind a tier: their flows, and what must hold for each of them where nobody says otherwise.
 
-All bounds are marks of `headend.judging.grading`: a call is good in its bad spells, a game is good, a page is good, and a video
-call is at least fair.
+All bounds are marks of `headend.judging.grading`: the 5th percentile of a call's MOS is good, a game and a page are good, and a
+video call is at least fair.
 """
 
 from __future__ import annotations

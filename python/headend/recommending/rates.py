@@ -1,4 +1,4 @@
-"""The rates of tiers: how they are read, what is no rate of a tier, and how tiers are called by them."""
+"""The rates of tiers: how they are read, which are refused, and how tiers are named after them."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _write_link(up: float, down: float, preset: str) -> dict[str, object]:
 
 
 def _name_tiers(pairs: Sequence[tuple[float, float]]) -> list[str]:
-    """Call tiers by their upstream rate, and where two have the same by both: ``5/50 Mbit/s``."""
+    """Name tiers after their upstream rate, and after both rates where several have the same: ``5/50 Mbit/s``."""
     shared = Counter(up for up, _ in pairs)
     names = []
     for pair in pairs:

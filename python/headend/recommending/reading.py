@@ -140,7 +140,7 @@ def read_request(
 
 @dataclass(frozen=True)
 class _Options:
-    """The options of a file of tiers, which give way to those that are given besides."""
+    """The options of a file of tiers; an option that is given replaces that of the file."""
 
     file: TiersFile | None
 

@@ -38,6 +38,9 @@ UNKNOWN = "unmanaged"
 #: The most tiers that the question names.
 MOST_ASKED = 4
 
+#: What a single seed says of the interval.
+_SINGLE = "one seed has no interval, and more seeds give one"
+
 #: The most names in a list of a sentence.
 MOST_NAMED = 3
 
@@ -277,15 +280,24 @@ def _tell_choice(decision: Decision, setting: int) -> str:
     wish, conclusion = decision.wish, decision.conclusion
     settable, ties = decision.chosen.line, decision.chosen.ties
     holding = [own for own in settable if conclusion.is_able(own)]
-    which = f"of the {len(holding)} of {len(settable)} settings that keep what must hold"
-    if len(holding) == len(settable):
-        which = f"all {len(settable)} settings keep what must hold; of these"
+    tried = write_count(len(settable), "setting")
+    which = f"of the {len(holding)} of {tried} that keep what must hold"
+    if not wish.hold:
+        which = f"of {tried}"
+    elif len(settable) == 1:
+        which = "it is the only setting that was tried, and keeps what must hold"
+    elif len(holding) == 1:
+        which = f"of {tried}, it alone keeps what must hold"
+    elif len(holding) == len(settable):
+        which = f"of {tried}, which all keep what must hold"
     if wish.objective is None:
-        return f"{advice}: {which}, it has the least to set."
+        is_buffer = decision.find(setting).feature is Feature.BUFFER_CONTROL
+        reason = "it is the smallest buffer" if is_buffer else "it has the least to set"
+        return f"{advice}: {which}{f', {reason}' if len(holding) > 1 else ''}."
     name = name_term(wish.objective.text)
     value = write_mean(conclusion.terms[wish.objective.text], setting)
     if len(holding) == 1:
-        return f"{advice}: of {len(settable)} settings, it alone keeps what must hold, with {name} {value}."
+        return f"{advice}: {which}, with {name} {value}."
     most = "most" if wish.is_rising else "least"
     if not ties:
         return f"{advice}: {which}, it has the {most} {name}, {value}."
@@ -302,7 +314,9 @@ def _tell_cost(decision: Decision, setting: int) -> str:
     elif today is not None:
         better, worse = _compare(decision, setting, today)
         before = (
-            "today" if decision.tier.today else f"a modem with a buffer of {UNMANAGED} and no AQM"
+            "today"
+            if decision.tier.today is not None
+            else f"a modem with a buffer of {UNMANAGED} and no AQM"
         )
         parts = [f"better: {join_names(better)}"] if better else ["nobody is better off"]
         parts.append(f"worse: {join_names(worse)}" if worse else "nobody is worse off")
@@ -370,7 +384,7 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
             f"{name_condition(condition)} is the condition with the least to spare, at {value}"
         )
     if seeds < 2:
-        told.append("one seed has no interval, and more seeds give one")
+        told.append(_SINGLE)
     told += [*_tell_next(decision, setting), *_tell_idle(decision)]
     undecided = [
         own for own in decision.chosen.line if conclusion.standings[own] is Standing.UNDECIDED
@@ -410,7 +424,7 @@ def _tell_idle(decision: Decision) -> list[str]:
 def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     """Say that nothing is recommended, what comes nearest, and what stands in the way."""
     conclusion, setting = decision.conclusion, decision.chosen.setting
-    number = len(decision.chosen.line)
+    number, seeds = len(decision.chosen.line), len(conclusion.sweep.seeds)
     if setting is None:
         return (_tell_unmeasured(decision), "", "")
     label = _name(decision, setting)
@@ -422,7 +436,7 @@ def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     return (
         first,
         _tell_obstacles(decision),
-        f"How sure: {write_count(len(conclusion.sweep.seeds), 'seed')}; more narrow the intervals.",
+        f"How sure: {write_count(seeds, 'seed')}; {_SINGLE if seeds < 2 else 'more seeds narrow the intervals'}.",
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError, tell_system
-from headend.results.folder import decode_table, encode_table, refuse_link
+from headend.results.folder import check_kind, decode_table, encode_table, refuse_link
 from headend.results.scratch import sweep_up, write_whole
 
 if TYPE_CHECKING:
@@ -135,6 +135,18 @@ class PointStore:
             raise InputError(
                 f"{path}: damaged, and cannot be removed: {tell_system(error)}"
             ) from error
+
+
+def check_point_folder(folder: Path, kind: str) -> None:
+    """Refuse a folder that cannot take the points and results of a kind, such as ``sweep``, since it holds something else."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder to write results to, found a file")
+    own = not folder.is_dir() or (folder / POINT_FOLDER).is_dir()
+    check_kind(folder, kind)
+    if not own and any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise InputError(
+            f"{folder}: holds something other than a {kind}'s results; choose another folder"
+        )
 
 
 def is_point(path: Path) -> bool:

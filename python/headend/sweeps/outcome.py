@@ -13,7 +13,6 @@ from headend.errors import InputError, tell_system
 from headend.results.folder import (
     MANIFEST,
     REPORT,
-    check_kind,
     encode_json,
     encode_table,
     make_folder,
@@ -22,7 +21,7 @@ from headend.results.folder import (
 )
 from headend.results.record import RESULT_FORMAT
 from headend.results.seal import is_page_of, seal
-from headend.results.store import POINT_FOLDER
+from headend.results.store import POINT_FOLDER, check_point_folder
 from headend.sweeps.definition import Sweep
 from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shares
 from headend.sweeps.record import SweepRecord
@@ -55,14 +54,7 @@ def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> Non
     force
         Let them take the place of another sweep's.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    own = not folder.is_dir() or (folder / POINT_FOLDER).is_dir()
-    check_kind(folder, "sweep")
-    if not own and any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise InputError(
-            f"{folder}: holds something other than a sweep's results; choose another folder"
-        )
+    check_point_folder(folder, "sweep")
     if not force:
         _check_same(folder, sweep)
     make_folder(folder)
