@@ -221,6 +221,15 @@ def test_judging_again_gives_the_bytes_of_a_run_with_these_conditions(
     assert read(own) == read(tmp_path / "fresh")
 
 
+def test_a_page_of_other_conditions_does_not_stay(own: Path) -> None:
+    found = load_recommendation(own)
+    write_outcome(found, own)
+    write_outcome(found, own, report=False)
+    assert (own / "report.html").is_file()
+    write_outcome(found.judge_again("call.mos.p5 >= 4.2"), own, report=False)
+    assert not (own / "report.html").exists()
+
+
 def test_a_sum_is_that_of_its_parts(kept: Recommendation) -> None:
     name = "call.goodput + upload.goodput"
     table = kept.judge_again(f"{name} >= 1 Mbit/s").table

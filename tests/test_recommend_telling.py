@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -222,9 +223,17 @@ def test_the_aqm_is_left_on_only_where_it_is_on(
     today: Mapping[str, object] | None, verb: str
 ) -> None:
     tier = make_tier(today=today)
-    default = next(own for own in list_candidates(tier, CHOOSABLE) if own.label == "AQM 10 ms")
+    own = {one.label: one for one in list_candidates(tier, CHOOSABLE)}
 
-    assert advise(tier, default).startswith(f"{verb} the AQM on with its defaults")
+    assert advise(tier, own["AQM 10 ms"]).startswith(f"{verb} the AQM on with its defaults")
+    assert advise(tier, own["AQM 15 ms"]).startswith(f"{verb} the AQM on (DOCSIS-PIE) with a")
+
+
+def test_the_name_of_a_tier_keeps_its_case() -> None:
+    tier = replace(make_tier(), name="bronze")
+    decision = make(lambda *_: 4.2, lambda *_: 4e6, tier=tier)
+
+    assert answer_recommendation("", [decision]).sentences[0].startswith("bronze: ")
 
 
 @pytest.mark.parametrize(

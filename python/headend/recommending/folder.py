@@ -28,7 +28,7 @@ from headend.results.folder import (
     write_file,
 )
 from headend.results.record import RESULT_FORMAT, read_manifest
-from headend.results.seal import SEALS, read_seals, seal
+from headend.results.seal import SEALS, is_page_of, read_seals, seal
 from headend.results.store import POINT_FOLDER, check_point_folder
 from headend.sweeps.outcome import RESULTS, SUMMARY, remove_report
 from headend.sweeps.wish import Condition, Term, Wish
@@ -118,6 +118,8 @@ def write_outcome(
         remove_report(folder)
     elif report:
         write_own_page(recommendation, folder)
+    elif not is_page_of(folder / REPORT, _fingerprint(folder)):
+        remove_report(folder)  # it has the answer to other conditions
 
 
 def write_own_page(

@@ -107,12 +107,12 @@ def advise(tier: Tier, candidate: Candidate) -> str:
     if candidate.feature is Feature.BUFFER_CONTROL:
         off = " and the AQM off" if tier.is_docsis31 else ""
         return f"Set a {label.replace('buffer ', 'target buffer of ')}{drained}{off}"
+    verb = "Leave" if tier.is_docsis31 and _has_aqm(tier) else "Turn"
     if label == "AQM 10 ms" and tier.is_docsis31:
-        verb = "Leave" if _has_aqm(tier) else "Turn"
         return f"{verb} the AQM on with its defaults (DOCSIS-PIE, a target of 10 ms)"
     target, _, buffer = label.removeprefix("AQM ").partition(", buffer ")
     limited = f" and a target buffer of {buffer}{drained}" if buffer else ""
-    return f"Turn the AQM on: DOCSIS-PIE with a target of {target}{limited}"
+    return f"{verb} the AQM on (DOCSIS-PIE) with a target of {target}{limited}"
 
 
 def _has_aqm(tier: Tier) -> bool:

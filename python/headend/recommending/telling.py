@@ -91,7 +91,7 @@ def _tell_recommended(decisions: Sequence[Decision]) -> str:
     if not found:
         return ""
     parts = [f"{join_tiers(tiers)}: {label}" for label, tiers in found.items()]
-    told = f"{capitalise('; '.join(parts))}."
+    told = f"{'; '.join(parts)}."
     open_ = [decision.tier.name for decision in decisions if find_rival(decision)]
     if not open_:
         return told
