@@ -248,6 +248,10 @@ def test_no_file_is_written_where_nothing_holds(kept: Path) -> None:
         (["--upstream", "5 Mbit/s", "--may-set", "aqn"], 'did you mean "aqm"?'),
         (["--upstream", "5 Mbit/s", "--secret", "x"], "--secret: has no effect without --write"),
         (["--upstream", "5 Mbit/s", "--write", "-"], "expected a file"),
+        (
+            ["--upstream", "5 Mbit/s", "--write", "none/modem.cm"],
+            "none/modem.cm: cannot be written: no such file or directory",
+        ),
         (["--upstream", "5 Mbit/s", "--modem", "x.cm"], "headend recommend FILE"),
         (["--upstrem", "5 Mbit/s"], 'did you mean "--upstream"?'),
         (["none.toml"], "none.toml"),

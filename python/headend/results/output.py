@@ -32,6 +32,8 @@ def check_output(path: Path, *, force: bool, sources: Iterable[str | Path] = ())
         raise InputError(f"{path}: expected a file to write, found a directory")
     if any(_is_same(path, Path(source)) for source in sources):
         raise InputError(f"{path}: is the file that is read; give another name")
+    if not path.parent.exists():
+        raise InputError(f"{path}: cannot be written: no such file or directory")
     if not os.path.lexists(path):
         return
     if not force:
