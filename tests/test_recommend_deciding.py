@@ -46,7 +46,9 @@ def test_without_a_condition_or_an_objective_the_sentences_say_so() -> None:
         found := recommend(upstream="5 Mbit/s", traffic="upload", seeds=2, set=SHORT)
     ).decisions
     number = len(upload.chosen.line)
-    assert f": of {number} settings, it has the most upload rate to within 5 %" in tell_tier(upload)[0]
+    assert (
+        f": of {number} settings, it has the most upload rate to within 5 %" in tell_tier(upload)[0]
+    )
     assert found.answer.sentences[-1] == "This has the most upload rate to within 5 %."
     (call,) = recommend(
         upstream="5 Mbit/s",
