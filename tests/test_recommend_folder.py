@@ -36,7 +36,7 @@ from headend.sweeps.job import Job
 TABLES = ("results.parquet", "summary.parquet", "manifest.json")
 
 #: All files of a folder besides points.
-FILES = (*TABLES, "10-Mbit-s.toml", "report.html", "SHA256SUMS")
+FILES = (*TABLES, "10M.toml", "report.html", "SHA256SUMS")
 
 
 def make_tier(rate: float = 10, name: str = "") -> Tier:
@@ -87,7 +87,7 @@ def test_the_folder_holds_tables_the_manifest_and_a_scenario_under_seals(
     kept: Recommendation,
 ) -> None:
     assert kept.folder
-    assert set(read_seals(kept.folder)) == {*TABLES, "10-Mbit-s.toml"}
+    assert set(read_seals(kept.folder)) == {*TABLES, "10M.toml"}
     assert len(list((kept.folder / "points").iterdir())) == 2 * len(kept.tiers[0][1])
     assert headend.verify(kept.folder).damage == []
 
@@ -179,7 +179,7 @@ def test_a_folder_of_other_tiers_is_refused_and_replaced_with_force(own: Path) -
     with pytest.raises(InputError, match="of 10 Mbit/s and not of 20 Mbit/s; choose another"):
         run_request(other, out=own)
     run_request(other, out=own, force=True)
-    assert [path.name for path in own.glob("*.toml")] == ["20-Mbit-s.toml"]
+    assert [path.name for path in own.glob("*.toml")] == ["20M.toml"]
     assert headend.verify(own).damage == []
 
 
@@ -339,7 +339,7 @@ def test_commands_know_the_kind(own: Path) -> None:
 
 def test_a_run_does_not_take_the_place_of_a_recommendation(own: Path) -> None:
     with pytest.raises(InputError, match="holds the points of a recommendation"):
-        headend.run(own / "10-Mbit-s.toml", out=own, force=True)
+        headend.run(own / "10M.toml", out=own, force=True)
 
 
 def test_a_damaged_table_is_told(own: Path) -> None:

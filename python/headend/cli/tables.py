@@ -323,12 +323,12 @@ _NAME_COLUMNS = 10
 def draw_candidates(decision: Decision, *, narrow: bool = False) -> Table:
     """Draw a row for each setting of a tier that was tried, with a sign of whether the conditions hold.
 
-    Each quantity of the conditions and of the objective has a column, with the interval of its mean; in a narrow table, the
-    name has several lines, and the interval is below the mean.
+    Each quantity that was asked for, or that the people's own demands are about, has a column, with the interval of its mean; in a
+    narrow table, the name has several lines, and the interval is below the mean.
     """
     from headend.comparing.estimate import format_cell
 
-    terms = [decision.conclusion.terms[term.text] for term in decision.wish.terms]
+    terms = [decision.conclusion.terms[name] for name in decision.shown]
     units = [
         choose_unit((own.mean for own in term.estimates.values()), term.about.kind)
         for term in terms

@@ -68,6 +68,11 @@ class Decision:
         return _list_watched(self.conclusion, self.demands)
 
     @property
+    def shown(self) -> list[str]:
+        """The terms that a table of all settings has: those that were asked, then what else somebody behind the line feels."""
+        return list(dict.fromkeys([*(term.text for term in self.wish.terms), *self.watched]))
+
+    @property
     def wish(self) -> Wish:
         """What must hold, and what there should be most or least of."""
         return self.conclusion.sweep.wish

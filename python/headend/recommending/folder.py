@@ -16,13 +16,13 @@ from headend.recommending.record import RecommendationRecord
 from headend.recommending.request import Request
 from headend.recommending.result import Recommendation
 from headend.recommending.tier import Tier
+from headend.recommending.writing import name_files
 from headend.results.folder import (
     MANIFEST,
     REPORT,
     encode_json,
     encode_table,
     make_folder,
-    name_folders,
     read_own_manifest,
     read_table,
     write_file,
@@ -149,7 +149,7 @@ def _fingerprint(folder: Path) -> str:
 def _write_scenarios(recommendation: RecommendationRecord) -> dict[str, bytes]:
     """Write the scenario of each tier with its recommended setting, or the nearest, by the name of its file."""
     decisions = recommendation.decisions
-    names = name_folders([own.tier.name for own in decisions])
+    names = name_files([own.tier for own in decisions])
     return {
         f"{name}.toml": write_scenario_file(recommendation.request, decision).encode()
         for name, decision in zip(names, decisions, strict=True)

@@ -181,8 +181,7 @@ def _break_words(text: str) -> str:
 
 def _describe(request: Request, decision: Decision, number: int) -> Chapter:
     tlvs = list_tlvs(request, decision)
-    wish, terms = decision.wish, decision.conclusion.terms
-    names = [term.text for term in wish.terms]
+    terms, names = decision.conclusion.terms, decision.shown
     units = [_choose_unit(terms[name]) for name in names]
     order = order_candidates(decision.candidates)
     return Chapter(

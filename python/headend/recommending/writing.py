@@ -117,8 +117,18 @@ def list_paths(tiers: Sequence[Tier], path: Path) -> list[Path]:
     """
     if len(tiers) == 1:
         return [path]
-    names = name_folders([_shorten(tier.name) for tier in tiers])
-    return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names]
+    return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in name_files(tiers)]
+
+
+def name_files(tiers: Sequence[Tier]) -> list[str]:
+    """Give each tier a name for its files: a rate without its unit's end, and nothing that a file's name cannot have.
+
+    Examples
+    --------
+    >>> name_files([Tier(name, 1e6, 1e7, {}) for name in ("5 Mbit/s", "gold plus")])
+    ['5M', 'gold-plus']
+    """
+    return name_folders([_shorten(tier.name) for tier in tiers])
 
 
 def write_files(
