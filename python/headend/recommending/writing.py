@@ -103,7 +103,7 @@ def tell_default(request: Request, decision: Decision) -> str | None:
         with suppress(InputError):
             is_default = _find_deviation(request, tier, candidate, _read(tier.file)) is None
         who = "The modems have this setting with their file as it is"
-    return f"{who}: nothing has to be set, and these TLVs pin it." if is_default else None
+    return f"{who}: nothing has to be set; these TLVs say so explicitly." if is_default else None
 
 
 def list_paths(tiers: Sequence[Tier], path: Path) -> list[Path]:
