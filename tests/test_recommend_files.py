@@ -138,7 +138,8 @@ def test_the_default_is_pinned_and_a_sentence_says_that_it_is_the_default() -> N
     ]
     told = default_of(make_tier(), "AQM 10 ms")
     assert (
-        told == "A modem has this setting by default: nothing has to be set; these TLVs say so explicitly."
+        told
+        == "A modem has this setting by default: nothing has to be set; these TLVs say so explicitly."
     )
     assert default_of(make_tier(preset="docsis30"), "AQM 10 ms") is None
 
