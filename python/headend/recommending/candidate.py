@@ -20,6 +20,9 @@ SHORTEST, LONGEST = 0.010, 0.200
 #: The buffer of a modem that nobody has set: 250 ms at the sustained rate.
 UNMANAGED = "250 ms"
 
+#: The latency target of DOCSIS-PIE where nobody sets it, in ms.
+DEFAULT_TARGET = 10
+
 #: Latency targets of DOCSIS-PIE that are tried besides its default, in ms.
 TARGETS = (5, 15, 20, 30)
 
@@ -43,6 +46,10 @@ class Candidate:
         What it writes to the tables of the two directions.
     is_settable
         Whether it can be recommended: the buffer of a modem that nobody has set cannot.
+    target
+        The latency target of DOCSIS-PIE, in ms; None where it is not set.
+    size
+        The target buffer, in KiB; None where it is not set.
     """
 
     label: str
@@ -50,6 +57,8 @@ class Candidate:
     upstream: Mapping[str, Any] = field(default_factory=dict)
     downstream: Mapping[str, Any] = field(default_factory=dict)
     is_settable: bool = True
+    target: int | None = None
+    size: int | None = None
 
     def write_link(self, tier: Tier) -> dict[str, Any]:
         """Give the content of ``[link.cable.docsis]`` with this setting."""
@@ -79,18 +88,22 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
 
 
 def _list_aqm(tier: Tier) -> list[Candidate]:
-    default = Candidate("AQM 10 ms", Feature.AQM, {"queue": "docsis_pie"})
+    default = Candidate(f"AQM {DEFAULT_TARGET} ms", Feature.AQM, {"queue": "docsis_pie"})
     limits = [
         Candidate(
-            f"AQM 10 ms, buffer {size} KiB",
+            f"AQM {DEFAULT_TARGET} ms, buffer {size} KiB",
             Feature.AQM,
             {"queue": {"docsis_pie": {"limit": f"{size} KiB"}}},
+            size=size,
         )
         for size in dict.fromkeys(round_size(tier.upstream * limit / 8) for limit in LIMITS)
     ]
     targets = [
         Candidate(
-            f"AQM {target} ms", Feature.AQM, {"queue": {"docsis_pie": {"target": f"{target} ms"}}}
+            f"AQM {target} ms",
+            Feature.AQM,
+            {"queue": {"docsis_pie": {"target": f"{target} ms"}}},
+            target=target,
         )
         for target in TARGETS
     ]
@@ -104,6 +117,7 @@ def _list_buffers(tier: Tier) -> list[Candidate]:
             f"buffer {size} KiB",
             Feature.BUFFER_CONTROL,
             {"queue": {"buffer_control": {"target": f"{size} KiB"}}},
+            size=size,
         )
         for size in list_sizes(*ends)
     ]
@@ -119,6 +133,7 @@ def _list_low_latency() -> list[Candidate]:
             Feature.LOW_LATENCY,
             {"low_latency": {}, "queue": {"docsis_pie": {"target": f"{target} ms"}}},
             {"low_latency": {}},
+            target=target,
         )
         for target in (15, 20)
     ]

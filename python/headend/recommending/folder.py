@@ -212,6 +212,8 @@ def _read_tier(tier: Tier, content: Mapping[str, Any]) -> tuple[Tier, tuple[Cand
             own["upstream"],
             own["downstream"],
             is_settable=own["is_settable"],
+            target=own["target"],
+            size=own["size"],
         )
         for own in content["candidates"]
     )
@@ -225,6 +227,8 @@ def _write_candidate(candidate: Candidate) -> dict[str, Any]:
         "upstream": candidate.upstream,
         "downstream": candidate.downstream,
         "is_settable": candidate.is_settable,
+        "target": candidate.target,
+        "size": candidate.size,
     }
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from headend.recommending.candidate import Candidate
+from headend.recommending.candidate import DEFAULT_TARGET, Candidate
 from headend.recommending.feature import Feature
 
 
@@ -14,15 +13,15 @@ def order_candidates(candidates: Sequence[Candidate]) -> list[int]:
 
     Examples
     --------
-    >>> sizes = [Candidate(f"buffer {size} KiB", Feature.BUFFER_CONTROL) for size in (32, 8)]
+    >>> sizes = [Candidate(f"{size}", Feature.BUFFER_CONTROL, size=size) for size in (32, 8)]
     >>> order_candidates([*sizes, Candidate("no AQM", Feature.TODAY)])
     [3, 2, 1]
     """
 
-    def place(item: tuple[int, Candidate]) -> tuple[Any, ...]:
+    def place(item: tuple[int, Candidate]) -> tuple[int, ...]:
         number, own = item
-        numbers = [float(word) for word in own.label.split() if word.replace(".", "").isdigit()]
-        return list(Feature).index(own.feature), numbers, number
+        target = own.target or DEFAULT_TARGET
+        return list(Feature).index(own.feature), target, own.size or 0, number
 
     return [number for number, _ in sorted(enumerate(candidates, start=1), key=place)]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from headend.recommending.candidate import Candidate
+from headend.recommending.candidate import DEFAULT_TARGET, Candidate
 from headend.recommending.feature import Feature
 from headend.recommending.tier import Tier
 from headend.sweeps.conclusion import Conclusion, Measured
 from headend.sweeps.naming import write_mean, write_operators
 from headend.sweeps.wish import Condition
-from headend.text.quantity import format_quantity, parse_quantity
+from headend.text.quantity import format_quantity
 
 #: Metrics whose names say too little.
 _METRICS = {
@@ -31,8 +31,6 @@ _SHORT = {
 }
 
 _TERM = re.compile(r"(.+?)\.([a-z_]+)(?:\.(mean|min|max|count|p\d+))?")
-
-_UNITS_OF_SIZE = re.compile(r"\d+ (?:B|KiB|MiB)")
 
 
 def name_term(text: str) -> str:
@@ -96,36 +94,28 @@ def write_plain(measured: Measured, setting: int) -> str:
 
 def advise(tier: Tier, candidate: Candidate) -> str:
     """Say what to set, as an imperative sentence without its full stop."""
-    label = candidate.label
+    target, buffer = candidate.target or DEFAULT_TARGET, ""
+    if candidate.size:
+        drained = candidate.size * 1024 * 8 / tier.upstream
+        time = format_quantity(float(f"{drained:.2g}") * 1e9, "time")
+        rate = format_quantity(tier.upstream, "rate")
+        buffer = f"a target buffer of {candidate.size} KiB ({time} at {rate})"
     if candidate.feature is Feature.TODAY:
         return "Leave the line as it is"
-    if candidate.feature is Feature.LOW_LATENCY:
-        more = label.partition(", ")[2]
-        classic = f", with {more} in the classic queue" if more else ""
-        return f"Turn low latency on{classic}; only packets that are marked DSCP 45, DSCP 46 or ECT(1) gain by it"
-    drained = _tell_drain(tier, label)
     if candidate.feature is Feature.BUFFER_CONTROL:
-        off = " and the AQM off" if tier.is_docsis31 else ""
-        return f"Set a {label.replace('buffer ', 'target buffer of ')}{drained}{off}"
-    verb = "Leave" if tier.is_docsis31 and _has_aqm(tier) else "Turn"
-    if label == "AQM 10 ms" and tier.is_docsis31:
-        return f"{verb} the AQM on with its defaults (DOCSIS-PIE, a target of 10 ms)"
-    target, _, buffer = label.removeprefix("AQM ").partition(", buffer ")
-    limited = f" and a target buffer of {buffer}{drained}" if buffer else ""
-    return f"{verb} the AQM on (DOCSIS-PIE) with a target of {target}{limited}"
+        return f"Set {buffer}{' and the AQM off' if tier.is_docsis31 else ''}"
+    if candidate.feature is Feature.LOW_LATENCY:
+        classic = f", with AQM {target} ms in the classic queue" if candidate.target else ""
+        return f"Turn low latency on{classic}; only packets that are marked DSCP 45, DSCP 46 or ECT(1) gain by it"
+    has_aqm = tier.is_docsis31 and _has_aqm(tier)
+    if tier.is_docsis31 and not (candidate.target or buffer):
+        verb = "Leave the AQM on with" if has_aqm else "Turn the AQM on with"
+        return f"{verb} its defaults (DOCSIS-PIE, a target of {target} ms)"
+    limited = f" and {buffer}" if buffer else ""
+    return f"{'Leave' if has_aqm else 'Turn'} the AQM on (DOCSIS-PIE) with a target of {target} ms{limited}"
 
 
 def _has_aqm(tier: Tier) -> bool:
     """Say whether the modems of a tier of DOCSIS 3.1 have their AQM on today: it is on where nobody has switched it off."""
     today = (tier.today or {}).get("upstream", {})
     return not today.get("aqm_disabled") and "docsis_pie" in today.get("queue", "docsis_pie")
-
-
-def _tell_drain(tier: Tier, label: str) -> str:
-    """Say how long a buffer takes to drain at the tier's rate; nothing for a label without one."""
-    match = _UNITS_OF_SIZE.search(label)
-    if match is None:
-        return ""
-    seconds = parse_quantity(match[0], "size").value * 8 / tier.upstream
-    drained = format_quantity(float(f"{seconds:.2g}") * 1e9, "time")
-    return f" ({drained} at {format_quantity(tier.upstream, 'rate')})"
