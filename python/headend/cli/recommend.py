@@ -207,6 +207,9 @@ def recommend(
         headend recommend modem.cm --write new.cm --secret-file secret.txt
         headend recommend results/recommend/10M --prefer "least page.page_load_time.p50"
 
+    A file of tiers has a table for each, such as [tier.bronze] with upstream = "5 Mbit/s" and downstream = "50 Mbit/s", or with
+    modem = "bronze.cm".
+
     Finished points are kept: run the command again, and it runs only what is missing. A results folder is judged again by
     --expect and --prefer, and its page is written again; nothing is simulated.
 
