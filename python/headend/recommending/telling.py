@@ -385,7 +385,7 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
         )
     if seeds < 2:
         told.append(_SINGLE)
-    told += [*_tell_next(decision, setting), *_tell_idle(decision)]
+    told += [*_tell_next(decision, setting), *_tell_lax(decision)]
     undecided = [
         own for own in decision.chosen.line if conclusion.standings[own] is Standing.UNDECIDED
     ]
@@ -413,12 +413,12 @@ def _tell_next(decision: Decision, setting: int) -> list[str]:
     ]
 
 
-def _tell_idle(decision: Decision) -> list[str]:
-    """Say that nothing fills the line, where every setting holds."""
+def _tell_lax(decision: Decision) -> list[str]:
+    """Say that the conditions do not tell settings apart, where every setting holds, the unmanaged one too."""
     standings = decision.conclusion.standings.values()
     if not decision.wish.hold or any(own is not Standing.HOLDS for own in standings):
         return []
-    return ["every setting holds, so nothing here fills the line: an upload would"]
+    return ["every setting holds, so the conditions do not tell settings apart"]
 
 
 def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
