@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: Settings that miss their worst condition by as much, within this share of its bound, are equally near.
-NEAREST = 0.01
+NEAREST = 0.001
 
 
 @dataclass(frozen=True)
