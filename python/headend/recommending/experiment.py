@@ -33,6 +33,7 @@ from headend.sweeps.crew import (
     Finished,
     OnProgress,
     call_before_the_first,
+    read_stop,
     run_missing,
 )
 from headend.sweeps.job import Job, prepare
@@ -197,11 +198,7 @@ def run_request(
         As of `recommend`.
     """
     folder = None if out is None else take_path(out, "out")
-    stop = threading.Event() if stop is None else stop
-    if not isinstance(stop, threading.Event):
-        raise refuse_argument("stop", "a threading.Event", stop)
-    if not (on_progress is None or callable(on_progress)):
-        raise refuse_argument("on_progress", "a function of one argument", on_progress)
+    stop = read_stop(stop, on_progress)
     allowance = read_allowance(memory)
     planned = [prepare_tier(request, tier, allowance) for tier in request.tiers]
     if folder is None:

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from headend.errors import refuse_argument
 from headend.running.execution import count_cores, execute_all
 from headend.running.memory import Allowance, Room, read_allowance
 
@@ -100,6 +101,21 @@ class Finished:
     kept: frozenset[str]
     failures: dict[str, Failure]
     complete: bool
+
+
+def read_stop(stop: object, on_progress: object) -> threading.Event:
+    """Give the event that ends a sweep, a new one for None.
+
+    Raises
+    ------
+    InputError
+        For a ``stop`` that is no event, and an ``on_progress`` that cannot be called.
+    """
+    if not (stop is None or isinstance(stop, threading.Event)):
+        raise refuse_argument("stop", "a threading.Event", stop)
+    if not (on_progress is None or callable(on_progress)):
+        raise refuse_argument("on_progress", "a function of one argument", on_progress)
+    return stop or threading.Event()
 
 
 class Crew(Protocol):

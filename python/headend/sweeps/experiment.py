@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, refuse_argument, take_path
+from headend.errors import InputError, take_path
 from headend.results.scratch import open_scratch, sweep_up
 from headend.results.store import POINT_FOLDER, PointStore
 from headend.running.memory import Allowance, read_allowance
@@ -29,6 +29,7 @@ from headend.sweeps.crew import (
     Failure,
     OnProgress,
     call_before_the_first,
+    read_stop,
     run_missing,
 )
 from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
@@ -106,11 +107,7 @@ def sweep(
     [11, 21]
     """
     folder = None if out is None else take_path(out, "out")
-    stop = threading.Event() if stop is None else stop
-    if not isinstance(stop, threading.Event):
-        raise refuse_argument("stop", "a threading.Event", stop)
-    if not (on_progress is None or callable(on_progress)):
-        raise refuse_argument("on_progress", "a function of one argument", on_progress)
+    stop = read_stop(stop, on_progress)
     allowance = read_allowance(memory)
     chosen = read_any(source)
     overrides = [*write_overrides(set), *write_modems(modem)]
