@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from headend.cli.terminal import (
 )
 from headend.recommending.telling import tell_tier
 from headend.recommending.writing import list_tlvs, tell_default
-from headend.sweeps.conclusion import Standing
+from headend.sweeps.conclusion import Standing, find_miss
 from headend.sweeps.measuring import BASE_UNITS
 from headend.text.wording import join_names
 
@@ -226,15 +226,11 @@ def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, An
 
 def _describe_condition(decision: Decision, condition: Condition, setting: int) -> dict[str, Any]:
     """Describe a condition on the nearest setting, with how much its mean misses the bound: a negative one is a margin."""
-    value: Mapping[str, Any] = _describe_value(decision, condition.term.text, setting)
-    bound = condition.read_bound(decision.conclusion.terms[condition.term.text].about.kind)
-    missed = None
-    if value:
-        missed = bound - value["mean"] if condition.is_rising else value["mean"] - bound
+    kind = decision.conclusion.terms[condition.term.text].about.kind
     return {
         "condition": condition.text,
-        "bound": bound,
+        "bound": condition.read_bound(kind),
         "standing": str(decision.conclusion.judge(condition, setting)),
-        "missed_by": missed,
-        **value,
+        "missed_by": find_miss(decision.conclusion, condition, setting),
+        **_describe_value(decision, condition.term.text, setting),
     }

@@ -24,6 +24,7 @@ from headend.sweeps.conclusion import (
     Standing,
     find_shortfall,
     weigh,
+    weigh_miss,
 )
 from headend.sweeps.definition import Axis, Sweep
 from headend.sweeps.wish import Wish
@@ -253,15 +254,10 @@ def find_rival(decision: Decision) -> int | None:
 def find_decisive(decision: Decision, setting: int) -> int:
     """Give the place in the wish of the condition that a setting misses most, or meets with the least to spare."""
     wish, conclusion = decision.wish, decision.conclusion
-    alone = [
-        find_shortfall(
-            replace(conclusion, sweep=replace(conclusion.sweep, wish=Wish((one,)))), setting
-        )
-        for one in wish.hold
-    ]
+    misses = [weigh_miss(conclusion, one, setting) for one in wish.hold]
     judged = [conclusion.judge(one, setting) for one in wish.hold]
     open_ = [number for number, own in enumerate(judged) if own is not Standing.HOLDS]
-    return max(open_ or range(len(alone)), key=alone.__getitem__)
+    return max(open_ or range(len(misses)), key=misses.__getitem__)
 
 
 def _count(candidates: Sequence[Candidate]) -> list[tuple[int, Candidate]]:

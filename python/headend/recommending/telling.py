@@ -23,7 +23,7 @@ from headend.recommending.naming import (
     write_short,
     write_value,
 )
-from headend.sweeps.conclusion import Best, Standing
+from headend.sweeps.conclusion import Best, Standing, find_miss
 from headend.sweeps.naming import write_mean
 from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
@@ -246,10 +246,9 @@ def _tell_missed(decision: Decision, setting: int) -> str:
 
 def _tell_miss(decision: Decision, condition: Condition, setting: int) -> str:
     measured = decision.conclusion.terms[condition.term.text]
-    if setting not in measured.estimates:
+    short = find_miss(decision.conclusion, condition, setting)
+    if short is None:
         return f"{name_term(condition.term.text)} has no value"
-    mean, bound = measured.estimates[setting].mean, condition.read_bound(measured.about.kind)
-    short = bound - mean if condition.is_rising else mean - bound
     kind = "number" if len(condition.term.measures) > 1 else measured.about.kind
     by = f"; it misses that by {_write_miss(short, kind)}" if short > 0 else ""
     _, _, wanted = name_condition(condition).partition(name_term(condition.term.text))

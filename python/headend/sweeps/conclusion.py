@@ -477,15 +477,29 @@ def weigh(conclusion: Conclusion, setting: int) -> float:
     return objective.orient(mean, conclusion.sweep.wish.is_rising)
 
 
+def find_miss(conclusion: Conclusion, condition: Condition, setting: int) -> float | None:
+    """Give by how much the mean of a setting misses a condition, in base units; a negative value is a margin.
+
+    None where the setting has no value.
+    """
+    measured = conclusion.terms[condition.term.text]
+    estimate = measured.estimates.get(setting)
+    if estimate is None:
+        return None
+    bound = condition.read_bound(measured.about.kind)
+    return bound - estimate.mean if condition.is_rising else estimate.mean - bound
+
+
+def weigh_miss(conclusion: Conclusion, condition: Condition, setting: int) -> float:
+    """Give by how much a setting misses a condition, as a share of the bound; infinite where it has no value."""
+    measured = conclusion.terms[condition.term.text]
+    miss = find_miss(conclusion, condition, setting)
+    if miss is None:
+        return math.inf
+    return miss / (abs(condition.read_bound(measured.about.kind)) or measured.largest)
+
+
 def find_shortfall(conclusion: Conclusion, setting: int) -> float:
     """Give how far a setting misses its worst condition, as a share of the bound; negative values are a margin."""
-    shares = []
-    for condition in conclusion.sweep.wish.hold:
-        measured = conclusion.terms[condition.term.text]
-        estimate = measured.estimates.get(setting)
-        if estimate is None:
-            return math.inf
-        bound = condition.read_bound(measured.about.kind)
-        short = bound - estimate.mean if condition.is_rising else estimate.mean - bound
-        shares.append(short / (abs(bound) or measured.largest))
-    return max(shares, default=0.0)
+    conditions = conclusion.sweep.wish.hold
+    return max((weigh_miss(conclusion, one, setting) for one in conditions), default=0.0)
