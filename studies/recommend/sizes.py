@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from headend.figures import vegalite as vl
-from headend.figures.theme import PALETTE, make_chart
+from headend.figures.theme import PALETTE, make_chart, make_legend
 from headend.recommending.candidate import Candidate
 from headend.recommending.deciding import Decision
 from headend.recommending.feature import Feature
@@ -160,8 +160,11 @@ def draw_sizes(cases: Mapping[str, Decisions]) -> vl.Chart:
                 "case:N",
                 title=None,
                 scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)])),
+                legend=make_legend(names),
             ),
-            shape=vl.Shape("case:N", title=None, scale=vl.Scale(domain=names)),
+            shape=vl.Shape(
+                "case:N", title=None, scale=vl.Scale(domain=names), legend=make_legend(names)
+            ),
         )
     )
     return vl.layer(bands, rules, dots)
