@@ -27,7 +27,7 @@ struct Options {
 /// The longest inputs, in bytes.
 const fn longest(target: Target) -> usize {
     match target {
-        Target::Capture => 8 * 1024,
+        Target::Capture | Target::Frame => 8 * 1024,
         Target::ModemFile | Target::ModemFileRun => 512,
         Target::ModemFileText => 4 * 1024,
         Target::ScenarioRun | Target::ScenarioText => 16 * 1024,

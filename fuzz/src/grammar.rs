@@ -241,7 +241,7 @@ fn is_of(of: &Value, kind: &str) -> bool {
 /// A quantity of this format, or a text.
 fn quantity(format: &str, draw: &mut Draw) -> String {
     let units: &[&str] = match format {
-        "Duration" => &["ns", "us", "ms", "ms", "ms", "s", "s", "min", "h"],
+        "Duration" | "TimeLimit" => &["ns", "us", "ms", "ms", "ms", "s", "s", "min", "h"],
         "Rate" => &["bit/s", "kbit/s", "Mbit/s", "Mbit/s", "Mbit/s", "Gbit/s"],
         "ByteCount" | "MemoryLimit" | "TunedSize" => &["B", "kB", "KiB", "MB", "GiB"],
         "Limit" => &["B", "kB", "ms", "packets", "KiB", "s"],
@@ -274,7 +274,7 @@ fn quantity(format: &str, draw: &mut Draw) -> String {
     let unit = draw.pick(units).copied().unwrap_or_default();
     let number = amount(draw);
     match (format, draw.below(20)) {
-        ("Limit" | "MemoryLimit", 0) => "unlimited".to_owned(),
+        ("Limit" | "MemoryLimit" | "TimeLimit", 0) => "unlimited".to_owned(),
         ("TunedSize", 0) => "autotuned".to_owned(),
         _ => format!("{number} {unit}"),
     }

@@ -5,8 +5,8 @@
 //!    panics.
 //! 2. [`mutate`] derives a scenario from another by the [`grammar`], so that many pass the checks;
 //!    [`mutate_file`] derives a modem's file from another by the table of TLVs.
-//! 3. [`seeds`] are mutated first: the scenarios of this repository, and captures, traces and
-//!    modems' files made here.
+//! 3. [`seeds`] are mutated first: the scenarios of this repository, and captures, traces,
+//!    frames and modems' files made here.
 //! 4. [`tally`] counts what was tried and keeps what failed.
 //!
 //! Inputs that once failed are in `corpus/TARGET`; the tests of this crate try them again.

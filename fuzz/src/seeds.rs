@@ -1,5 +1,5 @@
 //! The seeds of the fuzzer: the scenarios of this repository and its tests, captures of a run,
-//! traces, and modems' files; and a dictionary of the words of the grammar and of the table of TLVs.
+//! traces, frames with recordings, and modems' files; and a dictionary of the words of the grammar and of the table of TLVs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use docsis_config::{Definition, File, Form, Kind, Tlv, definitions, text};
 use headend::scenario::{Format, Scenario};
 use headend::time::{Duration, Instant};
 use headend::units::parse_duration;
-use headend::wire::read;
+use headend::wire::{read, recording};
 use serde_json::Value;
 
 use crate::targets::{FILE, MODEM_FILE, SECRET, Target, modem_file};
@@ -37,6 +37,7 @@ pub fn of(target: Target, repository: &Path) -> io::Result<Vec<Vec<u8>>> {
     let bytes = |texts: BTreeSet<String>| texts.into_iter().map(String::into_bytes).collect();
     match target {
         Target::Capture => Ok(captures()),
+        Target::Frame => Ok(frames()),
         Target::ModemFile => Ok(modem_files()),
         Target::ModemFileRun => Ok(modem_files_with_flows()),
         Target::ModemFileText => Ok(modem_file_texts()),
@@ -216,6 +217,73 @@ fn pcap(file: &[u8], magic: u32, number: fn(u32) -> [u8; 4]) -> Vec<u8> {
         pcap.extend(packet.bytes);
     }
     pcap
+}
+
+/// The packets of captures, the first bytes of streams with the name of a server, and recordings.
+fn frames() -> Vec<Vec<u8>> {
+    let mut frames = vec![
+        b"GET / HTTP/1.1\r\nAccept: */*\r\nHost: example.org:8080\r\n\r\n".to_vec(),
+        client_hello(b"example.org"),
+        // A TCP segment over IPv6 behind a hop-by-hop header, with a SACK block.
+        [
+            &[0x60, 0, 0, 0, 0, 40, 0, 64][..],
+            &[0xfd; 32],
+            &[6, 0, 1, 4, 0, 0, 0, 0],
+            &[
+                0x80, 1, 0, 80, 0, 0, 0, 1, 0, 0, 0, 2, 0x80, 0x10, 1, 0, 0, 0, 0, 0,
+            ],
+            &[1, 1, 5, 10, 0, 0, 0, 3, 0, 0, 0, 4],
+        ]
+        .concat(),
+        // A fragment.
+        [
+            &[0x60, 0, 0, 0, 0, 12, 44, 64][..],
+            &[0xfd; 32],
+            &[17, 0, 0, 9, 1, 2, 3, 4, 5, 6, 7, 8],
+        ]
+        .concat(),
+    ];
+    for capture in captures() {
+        let Ok(packets) = read::Packets::of(&capture) else {
+            continue;
+        };
+        let packets = packets.filter_map(Result::ok).take(3);
+        frames.extend(packets.map(|packet| packet.bytes.to_vec()));
+    }
+    for (snaplen, is_whole) in [(0, true), (60, false)] {
+        let mut writer = recording::Writer::new(1, "{\"link\": {}}", ["a", "b"], snaplen);
+        for (number, frame) in frames.clone().iter().enumerate() {
+            let at = Instant::from_nanos(1_000 * number as u64);
+            writer.arrival(at, number as u16 % 2, frame);
+        }
+        let frames_ended = recording::Ends {
+            entered: 2,
+            delivered: 1,
+            discarded: 1,
+            marked: 0,
+            digest: recording::Digest(7),
+        };
+        if is_whole {
+            writer.end(&recording::End {
+                end_ns: 1_000_000_000,
+                frames: frames_ended,
+            });
+        }
+        frames.push(writer.take());
+    }
+    frames
+}
+
+/// A TLS `ClientHello` with one extension: the name of the server.
+fn client_hello(name: &[u8]) -> Vec<u8> {
+    let sized = |bytes: Vec<u8>| [&(bytes.len() as u16).to_be_bytes()[..], &bytes].concat();
+    let name = [&[0][..], &sized(name.to_vec())].concat();
+    let extension = [&[0, 0][..], &sized(sized(name))].concat();
+    // Version, random bytes, no session, one suite, one way of compression.
+    let before = [&[3, 3][..], &[9; 32], &[0, 0, 2, 0x13, 1, 1, 0]].concat();
+    let body = [before, sized(extension)].concat();
+    let message = [&[1, 0][..], &sized(body)].concat();
+    [&[22, 3, 1][..], &sized(message)].concat()
 }
 
 /// Modems' files: one with several service flows; one for each outermost TLV of the table with all

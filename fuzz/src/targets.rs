@@ -10,10 +10,12 @@ use std::collections::BTreeMap;
 use docsis_config::mic::{self, State, Which};
 use docsis_config::{File, Kind, Tlv, text};
 use headend::metrics::table::{Column, Table};
+use headend::packet::Ecn;
 use headend::scenario::{self, Format, Override, Scenario};
 use headend::time::{Duration, Instant};
 use headend::traffic::replay;
-use headend::wire::read;
+use headend::wire::recording::{self, Recording};
+use headend::wire::{read, real, server_name};
 
 /// A run with more flows is skipped.
 pub const MOST_FLOWS: usize = 300;
@@ -35,6 +37,8 @@ pub const MODEM_FILE: &str = "modem";
 pub enum Target {
     /// The readers of captures.
     Capture,
+    /// The readers of real frames, and of recordings of them.
+    Frame,
     /// Modems' configuration files.
     ModemFile,
     /// Scenarios whose modem has a configuration file, and their runs.
@@ -77,11 +81,12 @@ impl Tried {
 
 impl Target {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ScenarioText,
         Self::ScenarioRun,
         Self::Capture,
         Self::Trace,
+        Self::Frame,
         Self::ModemFile,
         Self::ModemFileText,
         Self::ModemFileRun,
@@ -91,6 +96,7 @@ impl Target {
     pub fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
+            Self::Frame => "frame",
             Self::ModemFile => "modem_file",
             Self::ModemFileRun => "modem_file_run",
             Self::ModemFileText => "modem_file_text",
@@ -108,6 +114,7 @@ impl Target {
     pub fn attempt(self, input: &[u8]) -> Tried {
         match self {
             Self::Capture => try_capture(input),
+            Self::Frame => try_frame(input),
             Self::ModemFile => try_modem_file(input),
             Self::ModemFileRun => try_modem_file_run(input),
             Self::ModemFileText => try_modem_file_text(input),
@@ -374,6 +381,78 @@ fn try_capture(input: &[u8]) -> Tried {
     }
     try_with_file(REPLAYED, input, &mut tried);
     tried
+}
+
+/// Reads an input as a frame, as the first bytes of a stream, and as a recording of frames.
+fn try_frame(input: &[u8]) -> Tried {
+    let mut accepted = u64::from(check_frame(input));
+    if let Some(name) = server_name::find(input) {
+        assert!(!name.is_empty(), "a name that was found is one");
+        assert!(
+            name.bytes().all(|byte| byte.is_ascii_graphic()),
+            "a name has the characters of names, found {name:?}"
+        );
+        accepted += 1;
+    }
+    match recording::read(input) {
+        Ok(found) => {
+            check_recording(&found, input);
+            accepted += 1;
+        }
+        Err(fault) => check_of_file(&fault.to_string()),
+    }
+    Tried {
+        parses: 3,
+        accepted,
+        ..Tried::default()
+    }
+}
+
+/// Checks the lengths in the header of a frame, and that a field of it can be written. Returns
+/// whether the frame has a header that is understood.
+fn check_frame(bytes: &[u8]) -> bool {
+    let header = real::read(bytes);
+    if let Some(header) = &header {
+        assert!(header.payload < header.size, "a header has a length");
+        let payload = real::payload(header, bytes);
+        assert!(payload.len() <= usize::from(header.payload));
+    }
+    let mut marked = bytes.to_vec();
+    real::set_ecn(&mut marked, Ecn::Ce);
+    real::set_dscp(&mut marked, 45);
+    let expected = header.map(|header| real::Header {
+        ecn: Ecn::Ce,
+        dscp: 45,
+        ..header
+    });
+    assert_eq!(real::read(&marked), expected, "only the fields differ");
+    header.is_some()
+}
+
+/// Checks that a recording that is read has arrivals in order, and that it is the same after it is
+/// written and read again.
+fn check_recording(found: &Recording, content: &[u8]) {
+    let names = || found.hosts.iter().map(String::as_str);
+    let mut writer = recording::Writer::new(found.seed, &found.scenario, names(), 0);
+    let mut last = Instant::ZERO;
+    for (at, host, bytes) in found.arrivals(content) {
+        assert!(at >= last, "arrivals are in order");
+        last = at;
+        check_frame(bytes);
+        writer.arrival(at, host, bytes);
+    }
+    if let Some(end) = &found.end {
+        writer.end(end);
+    }
+    let written = writer.take();
+    let again = recording::read(&written).expect("what was written can be read");
+    assert!(again.arrivals(&written).eq(found.arrivals(content)));
+    assert!(again.hosts == found.hosts && again.end == found.end);
+    assert!(again.scenario == found.scenario && again.seed == found.seed);
+    found.check_hosts(names()).expect("they are its hosts");
+    if let Err(fault) = found.check_hosts(["no host"]) {
+        check_of_file(&fault.to_string());
+    }
 }
 
 const TRACED: [&str; 2] = [

@@ -65,6 +65,16 @@ fn files_that_are_mutated_first_are_accepted() {
 }
 
 #[test]
+fn frames_and_recordings_that_are_mutated_first_are_read() {
+    let (count, tried) = sow(Target::Frame);
+    assert!(
+        count >= 9 && tried.accepted >= count as u64,
+        "{count} {tried:?}"
+    );
+    assert_eq!(tried.parses, 3 * count as u64);
+}
+
+#[test]
 fn modems_files_that_are_mutated_first_are_signed_and_their_texts_are_read() {
     let (count, tried) = sow(Target::ModemFile);
     // The last but two does not fit, and the last is an MTA's.

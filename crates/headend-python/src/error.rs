@@ -29,6 +29,13 @@ pyo3::create_exception!(
     "A run that cannot go on: a mistake of the engine, not of its input."
 );
 
+pyo3::create_exception!(
+    headend._engine,
+    EmulationError,
+    PyRuntimeError,
+    "A scenario that cannot be emulated here: one sentence that says what is missing and how to allow it."
+);
+
 /// The engine's error as a Python exception with its attributes.
 pub(crate) fn scenario_error(py: Python<'_>, error: &headend::scenario::ScenarioError) -> PyErr {
     let message = error.to_string();

@@ -4,11 +4,13 @@
 //! not hold Python's lock. Its tables are returned as bytes and lists of text.
 //!
 //! An error in a scenario becomes `ScenarioError`, one in a modem's configuration file
-//! `ConfigError`; a violated invariant of the engine becomes `RunError`.
+//! `ConfigError`; a scenario that cannot be emulated `EmulationError`; a violated invariant of the engine becomes `RunError`.
 
 mod build;
+mod emulation;
 mod error;
 mod modem_file;
+mod recording;
 mod run;
 mod scenario;
 mod statistics;
@@ -21,11 +23,15 @@ mod _engine {
     #[pymodule_export]
     use super::build::build;
     #[pymodule_export]
-    use super::error::{ConfigError, RunError, ScenarioError};
+    use super::emulation::Emulation;
+    #[pymodule_export]
+    use super::error::{ConfigError, EmulationError, RunError, ScenarioError};
     #[pymodule_export]
     use super::modem_file::{
         config_from_text, config_mics, config_sign, config_table, config_to_json, config_to_toml,
     };
+    #[pymodule_export]
+    use super::recording::read_recording;
     #[pymodule_export]
     use super::run::{Columns, Run};
     #[pymodule_export]

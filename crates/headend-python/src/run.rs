@@ -2,23 +2,26 @@
 //! interrupt it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
+use headend::clock::{RealHostId, VirtualClock};
 use headend::metrics::table::{Column, Table};
-use headend::simulation::Simulation;
+use headend::simulation::{Progress, Simulation};
 use headend::time::{Duration, Instant};
+use headend::wire::recording::Frame;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error::{RunError, catch_panic};
+use crate::recording;
 use crate::scenario::Scenario;
 
 /// A result table. Its columns are converted for Python only when they are read: of most runs, a
 /// study reads one or two tables.
 #[pyclass(frozen, module = "headend._engine")]
-pub(crate) struct Columns(Table);
+pub(crate) struct Columns(pub(crate) Table);
 
 #[pymethods]
 impl Columns {
@@ -66,8 +69,13 @@ pub(crate) struct Run(Mutex<State>);
 struct State {
     /// `None` after a panic, because the simulation's state is then unknown.
     simulation: Option<Box<Simulation>>,
+    /// The recorded frames, in a replay.
+    replay: Option<Replay>,
     slice: Slice,
 }
+
+/// A clock that replays the frames of a recording.
+type Replay = VirtualClock<Box<dyn Iterator<Item = (Instant, RealHostId, Frame)> + Send>>;
 
 /// The simulated time that runs between two reads of the wall clock.
 struct Slice(Duration);
@@ -96,11 +104,12 @@ impl Run {
     const ENGINE_VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     #[new]
-    #[pyo3(signature = (scenario, seed = None, follow = None))]
+    #[pyo3(signature = (scenario, seed = None, follow = None, recording = None))]
     fn new(
         scenario: &Scenario,
         seed: Option<u64>,
         follow: Option<(String, u64)>,
+        recording: Option<&[u8]>,
     ) -> PyResult<Self> {
         let seed = seed.unwrap_or(scenario.0.raw().seed);
         let mut simulation = catch_panic(|| scenario.0.build(seed))?;
@@ -111,8 +120,10 @@ impl Run {
                 "no flow is called \"{flow}\""
             )));
         }
+        let replay = recording.map(|content| replay(scenario, content));
         Ok(Self(Mutex::new(State {
             simulation: Some(Box::new(simulation)),
+            replay: replay.transpose()?,
             slice: Slice(Slice::SHORTEST),
         })))
     }
@@ -128,7 +139,9 @@ impl Run {
         py.detach(|| {
             let mut state = self.state();
             let mut simulation = state.take()?;
-            let progress = catch_panic(|| run_for(&mut simulation, budget, &mut state.slice))?;
+            let State { replay, slice, .. } = &mut *state;
+            let replay = replay.as_mut();
+            let progress = catch_panic(|| run_for(&mut simulation, replay, budget, slice))?;
             state.simulation = Some(simulation);
             Ok(progress)
         })
@@ -146,6 +159,17 @@ impl Run {
             all.set_item(point, PyBytes::new(py, &bytes))?;
         }
         Ok(all)
+    }
+
+    /// How the frames of real hosts have ended so far, as JSON: counts, and the digest of all. `None`
+    /// if this is no replay.
+    fn frames(&self) -> PyResult<Option<String>> {
+        let mut state = self.state();
+        let simulation = state.take()?;
+        let ends = simulation.frames_ended();
+        state.simulation = Some(simulation);
+        let is_replay = state.replay.is_some();
+        Ok(is_replay.then(|| recording::ends_to_json(&ends)))
     }
 
     /// The result tables: of the whole run, or of the part that has run so far.
@@ -179,11 +203,24 @@ impl State {
 /// The number of captured bytes after which `advance` returns, so that they are taken.
 const MOST_CAPTURED: usize = 32 << 20;
 
-fn run_for(simulation: &mut Simulation, budget: WallDuration, slice: &mut Slice) -> (u64, bool) {
+fn run_for(
+    simulation: &mut Simulation,
+    mut replay: Option<&mut Replay>,
+    budget: WallDuration,
+    slice: &mut Slice,
+) -> (u64, bool) {
     let start = now();
     let mut last = start;
     loop {
-        let done = simulation.run_until(simulation.now() + slice.0);
+        let until = simulation.now() + slice.0;
+        let done = match &mut replay {
+            Some(clock) => {
+                clock.pause_at(until);
+                let progress = simulation.run_with(*clock);
+                progress.expect("virtual time has no errors") == Progress::Over
+            }
+            None => simulation.run_until(until),
+        };
         let at = now();
         if done || at - start >= budget || simulation.captured() >= MOST_CAPTURED {
             return (simulation.now().as_nanos(), done);
@@ -191,6 +228,21 @@ fn run_for(simulation: &mut Simulation, budget: WallDuration, slice: &mut Slice)
         slice.adapt(at - last);
         last = at;
     }
+}
+
+/// The clock that replays a recording to its end, or to its last frame if it breaks off.
+fn replay(scenario: &Scenario, content: &[u8]) -> PyResult<Replay> {
+    let recording = recording::read(content)?;
+    let hosts = scenario.0.real_hosts();
+    recording
+        .check_hosts(hosts.iter().map(|host| host.name.as_str()))
+        .map_err(|fault| PyValueError::new_err(fault.to_string()))?;
+    let end = recording.end.map(|end| Instant::from_nanos(end.end_ns));
+    let end = end.unwrap_or(recording.last());
+    let arrivals = recording.into_arrivals(Arc::from(content));
+    let arrivals = arrivals.map(|(at, host, frame)| (at, RealHostId(host), frame));
+    let arrivals: Box<dyn Iterator<Item = _> + Send> = Box::new(arrivals);
+    Ok(VirtualClock::new(arrivals, end))
 }
 
 #[expect(

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use docsis_config::mic::{self, Which};
+use headend::packet::Side;
 use headend::scenario::{self, Format, Override};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -37,10 +38,46 @@ impl Scenario {
         &self.0.raw().description
     }
 
-    /// The simulated time of a run, in nanoseconds.
+    /// The simulated time of a run, in nanoseconds; of one without a limit, the most that it can
+    /// be.
     #[getter]
     fn duration_ns(&self) -> u64 {
-        self.0.raw().duration.as_nanos()
+        self.0.duration().as_nanos()
+    }
+
+    /// Whether a run ends only with a real program.
+    #[getter]
+    fn is_unlimited(&self) -> bool {
+        self.0.is_unlimited()
+    }
+
+    /// The real hosts in the order of their names: name, side (`customer` or `network`), IPv4
+    /// address, IPv6 address.
+    #[getter]
+    fn real_hosts(&self) -> Vec<(String, &'static str, String, String)> {
+        let hosts = self.0.real_hosts().into_iter();
+        hosts
+            .map(|host| {
+                let side = match host.side {
+                    Side::Host => "customer",
+                    Side::Peer => "network",
+                };
+                (
+                    host.name,
+                    side,
+                    host.ipv4.to_string(),
+                    host.ipv6.to_string(),
+                )
+            })
+            .collect()
+    }
+
+    /// The bounds of a run with real hosts that is to be trusted, in nanoseconds: of the 99th
+    /// percentile of the lateness, and of any stall.
+    #[getter]
+    fn emulation_bounds_ns(&self) -> (u64, u64) {
+        let bounds = self.0.emulation();
+        (bounds.lateness.as_nanos(), bounds.stall.as_nanos())
     }
 
     /// The time at the start of a run that is not measured, in nanoseconds.

@@ -7,17 +7,21 @@
 
 use std::collections::VecDeque;
 
+use crate::clock::RealHostId;
 use crate::collection::Deque;
 use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop, Surroundings};
 use crate::line::{Fate, Line};
 use crate::metrics::Recorder;
 use crate::metrics::protection::Judged;
+use crate::metrics::real::{FrameEnds, RealFlows};
 use crate::notice::Notice;
+use crate::packet::frames::Frames;
 use crate::packet::sack::{SackBlocks, SackPool};
-use crate::packet::{Ecn, Packet, SackId, Side};
+use crate::packet::{Ecn, FrameId, Packet, SackId, Side};
 use crate::time::Instant;
-use crate::trace::{DropReason, FrameStore, QueueId};
+use crate::trace::{DropReason, QueueId};
+use crate::wire::real::{ecn, set_ecn};
 
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
@@ -33,7 +37,12 @@ pub(crate) struct World {
     pub(crate) window: u64,
     /// When the warm-up is over.
     pub(crate) measured_from: Instant,
-    pub(crate) frames: Option<Box<dyn FrameStore>>,
+    /// The frames of real hosts that are in the network.
+    pub(crate) frames: Frames,
+    /// Frames that have crossed the network and were not yet handed to the clock.
+    pub(crate) departures: Vec<Departure>,
+    pub(crate) frame_ends: FrameEnds,
+    pub(crate) real_flows: RealFlows,
     pub(crate) entered: u64,
     pub(crate) delivered: u64,
     pub(crate) discarded: u64,
@@ -57,7 +66,10 @@ impl World {
             recorder,
             window: 0,
             measured_from: Instant::ZERO,
-            frames: None,
+            frames: Frames::default(),
+            departures: Vec::new(),
+            frame_ends: FrameEnds::default(),
+            real_flows: RealFlows::default(),
             entered: 0,
             delivered: 0,
             discarded: 0,
@@ -71,10 +83,24 @@ impl World {
             recorder,
             flows,
             sacks,
+            frames,
             ..
         } = self;
-        (recorder, Surroundings { flows, sacks })
+        let around = Surroundings {
+            flows,
+            sacks,
+            frames,
+        };
+        (recorder, around)
     }
+}
+
+/// A frame that has crossed the network.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Departure {
+    pub(crate) at: Instant,
+    pub(crate) to: RealHostId,
+    pub(crate) frame: FrameId,
 }
 
 /// What a component may do within one call.
@@ -176,10 +202,34 @@ impl<'a> Context<'a> {
         let (recorder, around) = self.world.record();
         recorder.discarded(self.now, self.queue, &packet, reason, around);
         self.world.discarded += 1;
-        if let (Some(frame), Some(frames)) = (packet.frame, &mut self.world.frames) {
-            frames.discarded(self.now, frame, reason);
+        if let Some(frame) = packet.frame {
+            self.lose_frame(frame, &packet, reason);
         }
         self.end(packet);
+    }
+
+    /// The frame of a packet that is discarded is lost.
+    #[cold]
+    fn lose_frame(&mut self, frame: FrameId, packet: &Packet, reason: DropReason) {
+        let flow = self.world.real_flows.in_slot(packet.flow);
+        flow.discarded(packet.from, reason);
+        let to = flow.hosts()[packet.from.other().index()];
+        (self.world.frame_ends).discarded(self.now, to, reason, packet.ecn);
+        self.world.frames.free(frame);
+    }
+
+    /// The frame of a packet that has arrived departs to its host, with the ECN field that the
+    /// packet has. True if the network has marked it.
+    pub(crate) fn depart(&mut self, packet: &Packet, frame: FrameId, to: RealHostId) -> bool {
+        let bytes = self.world.frames.bytes_mut(frame);
+        let is_marked = packet.ecn == Ecn::Ce && ecn(bytes) != Some(Ecn::Ce);
+        if is_marked {
+            set_ecn(bytes, Ecn::Ce);
+        }
+        (self.world.frame_ends).delivered(self.now, to, packet.ecn, is_marked);
+        let at = self.now;
+        self.world.departures.push(Departure { at, to, frame });
+        is_marked
     }
 
     /// A packet is lost in the wide area. The loss is counted for no queue, even if a queue has
@@ -345,8 +395,5 @@ impl<'a> Context<'a> {
         let (recorder, around) = self.world.record();
         recorder.delivered(self.now, packet, group, around);
         self.world.delivered += 1;
-        if let (Some(frame), Some(frames)) = (packet.frame, &mut self.world.frames) {
-            frames.delivered(self.now, frame, packet.ecn);
-        }
     }
 }

@@ -4,11 +4,14 @@
 //! stream of a group, with ports of its own. A slot of the table is reused once its flow is closed
 //! and none of its packets is left in the network.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 
 pub use crate::packet::FlowId;
 
 use crate::event::AppId;
+use crate::packet::frames::Frames;
 use crate::packet::sack::SackPool;
 use crate::packet::{Packet, Side};
 use crate::time::Instant;
@@ -52,6 +55,10 @@ pub struct Port(pub u16);
 /// both versions. The [table](FlowTable::ipv6_address) maps a number to its IPv6 address.
 pub const IPV6_HOSTS: u32 = 0xf000_0000;
 
+/// Host numbers from here on stand for IPv6 addresses that occur in real packets only. They are
+/// given to the addresses of the flows that are open.
+pub const FOUND_IPV6: u32 = 0xfc00_0000;
+
 /// Whether a host's number stands for an IPv6 address.
 #[inline]
 pub const fn is_ipv6(address: u32) -> bool {
@@ -70,7 +77,7 @@ pub struct Ipv6Block {
 }
 
 /// The transport protocol, for classifiers and hashing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     /// ICMP echo.
     Icmp,
@@ -78,6 +85,21 @@ pub enum Protocol {
     Tcp,
     /// UDP.
     Udp,
+    /// Another one, by its number (of IPv6: its next header). Only real hosts send it.
+    Other(u8),
+}
+
+impl Protocol {
+    /// A number for each, for hashes.
+    #[inline]
+    pub fn tag(self) -> u64 {
+        match self {
+            Self::Icmp => 0,
+            Self::Tcp => 1,
+            Self::Udp => 2,
+            Self::Other(number) => 3 + u64::from(number),
+        }
+    }
 }
 
 /// The header fields of a flow, and its place in the scenario.
@@ -106,11 +128,21 @@ pub struct FlowHeader {
     pub routes: [RouteId; 2],
 }
 
+impl FlowHeader {
+    /// Whether its packets carry ports. Those of ICMP and other protocols do not, nor do fragments
+    /// of real packets, whose ports are 0.
+    #[inline]
+    pub fn has_ports(&self) -> bool {
+        matches!(self.protocol, Protocol::Tcp | Protocol::Udp) && self.ports != [0; 2]
+    }
+}
+
 /// The tables that a packet's fields refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
     pub(crate) flows: &'a FlowTable,
     pub(crate) sacks: &'a SackPool,
+    pub(crate) frames: &'a Frames,
 }
 
 impl Surroundings<'_> {
@@ -145,6 +177,41 @@ pub struct FlowTable {
     /// hop.
     hops: Vec<Hop>,
     ipv6: Vec<Ipv6Block>,
+    found: FoundAddresses,
+}
+
+/// The IPv6 addresses that occur in real packets only.
+#[derive(Debug, Default)]
+struct FoundAddresses {
+    /// By number from [`FOUND_IPV6`]: the address, and the number of flows that have it.
+    addresses: Vec<(u128, u32)>,
+    numbers: BTreeMap<u128, u32>,
+    free: Vec<u32>,
+}
+
+impl FoundAddresses {
+    /// The number of an address, for one more flow.
+    fn take(&mut self, address: u128) -> u32 {
+        let number = *self.numbers.entry(address).or_insert_with(|| {
+            self.free.pop().unwrap_or_else(|| {
+                self.addresses.push((0, 0));
+                FOUND_IPV6 + self.addresses.len() as u32 - 1
+            })
+        });
+        let entry = &mut self.addresses[(number - FOUND_IPV6) as usize];
+        *entry = (address, entry.1 + 1);
+        number
+    }
+
+    /// One flow less has the address with this number.
+    fn give_back(&mut self, number: u32) {
+        let (address, flows) = &mut self.addresses[(number - FOUND_IPV6) as usize];
+        *flows -= 1;
+        if *flows == 0 {
+            self.numbers.remove(address);
+            self.free.push(number);
+        }
+    }
 }
 
 impl FlowTable {
@@ -165,8 +232,27 @@ impl FlowTable {
         self.ipv6 = blocks;
     }
 
+    /// The number of an address that a flow is about to be opened with, and that stands in real
+    /// packets. The flow gives it back when it is closed and none of its packets is left.
+    pub(crate) fn number_of(&mut self, address: IpAddr) -> u32 {
+        let address = match address {
+            IpAddr::V4(address) => return address.to_bits(),
+            IpAddr::V6(address) => address.to_bits(),
+        };
+        let block = self.ipv6.iter().find_map(|block| {
+            let place = u32::try_from(address.checked_sub(block.address)?).ok()?;
+            let number = block.first.checked_add(place)?;
+            (number <= block.last).then_some(number)
+        });
+        block.unwrap_or_else(|| self.found.take(address))
+    }
+
     /// The IPv6 address of the host with this number, if it has one.
     pub fn ipv6_address(&self, host: u32) -> Option<u128> {
+        if host >= FOUND_IPV6 {
+            let found = self.found.addresses.get((host - FOUND_IPV6) as usize)?;
+            return Some(found.0);
+        }
         let mut blocks = self.ipv6.iter();
         let block = blocks.find(|block| (block.first..=block.last).contains(&host))?;
         Some(block.address + u128::from(host - block.first))
@@ -186,6 +272,11 @@ impl FlowTable {
             Hop::Line(line) => Some((line, pair[1])),
             Hop::Link { .. } | Hop::End => None,
         })
+    }
+
+    /// The number of slots, and that of addresses found in real packets for which memory is kept.
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        (self.slots.len(), self.found.addresses.len())
     }
 
     /// Opens a flow in a free slot, or in a new one.
@@ -253,6 +344,11 @@ impl FlowTable {
 
     #[cold]
     fn free_slot(&mut self, id: FlowId, now: Instant) {
+        for number in self.slots[id.0 as usize].header.addresses {
+            if number >= FOUND_IPV6 {
+                self.found.give_back(number);
+            }
+        }
         let place = self.free.partition_point(|&(since, _)| since <= now);
         self.free.insert(place, (now, id));
     }

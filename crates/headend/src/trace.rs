@@ -337,11 +337,3 @@ pub trait Sink: Send {
     /// Records one event. This must be fast: it runs inside the engine.
     fn record(&mut self, at: Instant, event: &TraceEvent);
 }
-
-/// A store of real frames, which learns how each of them ends (emulation and its tests).
-pub trait FrameStore: Send {
-    /// The packet that carries the frame reached its receiver; `ecn` is its ECN field there.
-    fn delivered(&mut self, at: Instant, frame: FrameId, ecn: Ecn);
-    /// The packet that carries the frame was discarded.
-    fn discarded(&mut self, at: Instant, frame: FrameId, reason: DropReason);
-}

@@ -43,6 +43,15 @@ pub enum MemoryLimit {
     Unlimited,
 }
 
+/// How long something may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeLimit {
+    /// At most this time.
+    Time(Duration),
+    /// No limit.
+    Unlimited,
+}
+
 /// The most that a service flow may send in the long run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaximumRate {
@@ -283,6 +292,14 @@ impl fmt::Display for Rate {
     }
 }
 
+/// Parses a time or `"unlimited"`.
+pub fn parse_time_limit(text: &str) -> Option<TimeLimit> {
+    if text.trim() == "unlimited" {
+        return Some(TimeLimit::Unlimited);
+    }
+    parse_duration(text).map(TimeLimit::Time)
+}
+
 impl fmt::Display for Probability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
@@ -304,6 +321,15 @@ impl fmt::Display for MemoryLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl fmt::Display for TimeLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(span) => span.fmt(f),
             Self::Unlimited => f.write_str("unlimited"),
         }
     }
@@ -443,6 +469,15 @@ written_with_unit!(
     "a size or \"unlimited\",",
     "\"4 MiB\"",
     "from 0 B to 1.8e10 GB"
+);
+written_with_unit!(
+    TimeLimit,
+    parse_time_limit,
+    None,
+    &[TIMES],
+    "a duration or \"unlimited\",",
+    "\"10 ms\"",
+    "from 0 s to 5e6 h"
 );
 written_with_unit!(
     TunedSize,

@@ -167,7 +167,7 @@ fn a_value_of_the_wrong_kind_is_named_by_path_line_and_column() {
     );
     assert_eq!(
         error_where("duration = \"2 s\"", "duration = 2"),
-        "duration: expected a duration such as \"10 ms\", found 2 (line 3, column 12)"
+        "duration: expected a duration or \"unlimited\", such as \"10 ms\", found 2 (line 3, column 12)"
     );
     assert_eq!(
         error_where("up.delay = \"1 ms\"", "up.delay = true"),
@@ -1118,6 +1118,9 @@ fn every_shipped_scenario_says_what_it_teaches_and_runs() {
         let scenario = right(&text, &[]);
         assert!(!scenario.raw().title.is_empty(), "{name}");
         assert!(scenario.raw().description.len() > 100, "{name}");
+        if !scenario.real_hosts().is_empty() {
+            continue; // without a real program nothing would happen there
+        }
         let mut simulation = scenario.build(scenario.raw().seed);
         simulation.run_until(Instant::from_nanos(3_000_000_000));
         simulation.tables();
@@ -1131,17 +1134,6 @@ fn the_examples_of_the_grammar_are_right() {
     assert_eq!(examples.len(), 4);
     for (_, text) in examples {
         right(&text, &[]);
-    }
-}
-
-#[test]
-fn what_is_not_built_is_an_unknown_key() {
-    for (text, refusal) in [
-        ("[emulation]", "emulation: unknown key"),
-        ("[host.home]\nreal = {}", "host.home.real: unknown key"),
-    ] {
-        let error = error(&format!("{PLAIN}{text}\n"));
-        assert!(error.contains(refusal), "{error}");
     }
 }
 

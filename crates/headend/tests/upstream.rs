@@ -192,6 +192,7 @@ impl Street {
                     peers: vec![Peer {
                         routes,
                         address: 1 << 20,
+                        real: None,
                     }],
                     tcp: tcp::Config::default().into(),
                     dscp: 0,
@@ -201,6 +202,7 @@ impl Street {
                     name,
                     seed: self.seed,
                     opened: 0,
+                    real: None,
                 },
                 start: Instant::ZERO,
                 stop: None,
@@ -238,6 +240,7 @@ impl Street {
             lines,
             flows,
             apps,
+            real_hosts: Vec::new(),
             recorder,
             window: 1 << 20,
             bucket: Duration::from_micros(100),

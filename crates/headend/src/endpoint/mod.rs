@@ -3,14 +3,13 @@
 //!
 //! An endpoint sends packets through its [`Context`] and reports events to its application as
 //! [`Notice`]s. The TCP endpoint is in [`crate::tcp`]. In emulation, a real host is an endpoint too
-//! ([`External`]).
+//! ([`real`]).
 
-mod external;
+pub(crate) mod real;
 mod udp;
 
 use std::fmt::Debug;
 
-pub use external::External;
 pub use udp::Udp;
 
 pub use crate::notice::{News, Notice};

@@ -9,6 +9,7 @@ pub mod measure;
 pub mod mib;
 pub(crate) mod periods;
 pub mod protection;
+pub mod real;
 pub mod recorder;
 pub mod sample;
 pub mod table;

@@ -5,8 +5,10 @@
 //! make a packet of them.
 //!
 //! What all packets of a flow share (addresses, ports, class, route) is kept in the [flow
-//! table](crate::flow). What only few packets carry (SACK blocks) is kept in a pool of records.
+//! table](crate::flow). What only few packets carry (SACK blocks, the bytes of real frames) is kept
+//! in pools of records.
 
+pub mod frames;
 pub mod sack;
 
 use std::num::NonZeroU32;
@@ -133,6 +135,8 @@ impl Flags {
     pub const CWR: Self = Self(16);
     /// Accurate ECN: the highest of the three bits of the mark counter (RFC 9768 §3.2.2).
     pub const AE: Self = Self(32);
+    /// The connection is reset. Only real segments carry it.
+    pub const RST: Self = Self(64);
 
     /// Whether every bit of `bits` is set.
     pub const fn has(self, bits: Self) -> bool {

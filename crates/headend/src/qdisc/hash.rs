@@ -258,7 +258,7 @@ pub(super) fn five_tuple(seed: u64, header: &FlowHeader, from: Side) -> u64 {
     let address = |side: usize| u64::from(header.addresses[side]);
     let port = |side: usize| u64::from(header.ports[side]);
     let hosts = address(source) << 32 | address(destination);
-    let ports = port(source) << 32 | port(destination) << 16 | header.protocol as u64;
+    let ports = port(source) << 32 | port(destination) << 16 | header.protocol.tag();
     mix(seed, hosts, ports)
 }
 

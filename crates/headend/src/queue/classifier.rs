@@ -103,10 +103,7 @@ impl Rule {
     fn holds(&self, header: &FlowHeader) -> bool {
         self.dscp.is_none_or(|dscp| dscp == header.dscp)
             && (self.protocol).is_none_or(|protocol| protocol == header.protocol)
-            && self.port.is_none_or(|port| {
-                // ICMP has no ports.
-                header.protocol != Protocol::Icmp && header.ports.contains(&port)
-            })
+            && (self.port).is_none_or(|port| header.has_ports() && header.ports.contains(&port))
     }
 }
 

@@ -63,18 +63,18 @@ impl Scenario {
                 line.make_room(builder.fastest);
             }
         }
-        let raw = self.raw();
-        let recorder = Recorder::new(infos, builder.queue_infos, self.interval, raw.duration);
+        let recorder = Recorder::new(infos, builder.queue_infos, self.interval, self.rows_kept());
         Parts {
             links,
             lines: builder.lines,
             flows,
             apps,
+            real_hosts: self.real_hosts(),
             recorder,
             window: builder.fastest.bytes_in(DEEPEST),
             bucket: builder.fastest.time_for(u64::from(MTU)) * PACKETS_PER_BUCKET,
-            warmup: raw.warmup,
-            duration: raw.duration,
+            warmup: self.raw().warmup,
+            duration: self.duration(),
         }
     }
 }

@@ -159,8 +159,13 @@ pub(super) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The points that `text` means: of a flow both ends, of a queue all that happens there.
+    /// The points that `text` means: of a flow both ends, of a queue all that happens there. A real
+    /// host and the flow of its packets are called the same, and mean the same.
     fn resolve(&self, path: &str, text: &str) -> Result<Vec<PointPlan>, ScenarioError> {
+        let is_real = find_host(self.hosts, text).is_some_and(|host| host.real.is_some());
+        if let Some(host) = self.host(text).filter(|_| is_real) {
+            return Ok(host);
+        }
         let found: Vec<_> = [self.ends(text), self.host(text), self.moments(text)]
             .into_iter()
             .flatten()
@@ -224,12 +229,12 @@ impl Names<'_> {
     }
 
     fn host(&self, text: &str) -> Option<Vec<PointPlan>> {
-        let (first, last) = find_host(self.hosts, text)?.addresses();
+        let addresses = find_host(self.hosts, text)?.ranges();
         Some(vec![PointPlan {
             point: Point {
                 name: text.to_owned(),
                 description: format!("packets that {text} sends and receives"),
-                watched: Watched::Host(first, last),
+                watched: Watched::Host(addresses),
             },
             queues: Vec::new(),
         }])

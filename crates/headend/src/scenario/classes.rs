@@ -169,8 +169,12 @@ impl Sorter {
 }
 
 impl Class {
-    /// Whether some packet of the flow meets its conditions.
+    /// Whether some packet of the flow meets its conditions. Those of a real host may have any
+    /// header.
     fn may_take(&self, group: &GroupPlan) -> bool {
+        if group.real.is_some() {
+            return true;
+        }
         let packets = |peer: &PeerPlan| Side::BOTH.map(|from| packets(group, peer, from)).concat();
         let packets: Vec<_> = group.peers.iter().flat_map(packets).collect();
         self.takes.iter().any(|classifier| {

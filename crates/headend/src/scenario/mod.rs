@@ -14,7 +14,7 @@
 //!
 //! Each subject has a folder with all three: how it is written (`written.rs`), planned (`plan.rs`)
 //! and built (`build.rs`). The kinds of [`link`] are [`cable`], [`cell`] and [`plain`]; [`flow`]s
-//! run between [`host`]s over links. What several subjects have in common is a file beside the
+//! run between [`host`]s over links. [`emulation`] is what real hosts need besides. What several subjects have in common is a file beside the
 //! folders: it imports none of them. [`medium`] is what the rest needs of a link, whatever its
 //! kind.
 //!
@@ -29,6 +29,7 @@ mod cell;
 mod classes;
 mod distance;
 mod document;
+mod emulation;
 mod error;
 mod files;
 mod flow;
@@ -49,12 +50,14 @@ mod span;
 mod tables;
 mod times;
 
+pub use crate::clock::RealHost;
 pub use crate::named::{self, Named, OrTable};
 pub use cable::*;
 pub use capture::Capture;
 pub use cell::{AccessPoint, Dot11b, Station};
 pub use distance::{LogNormal, Normal, Place, RttFrom, Site};
 pub use document::{Format, ModemFileRead, Override, SetKey};
+pub use emulation::{Bounds, Emulation};
 pub use error::{Origin, Problem, ScenarioError};
 pub use files::RequiredFile;
 pub use flow::{Ect, Flow, Path, PathLoss, PeriodicLoss, Starts};

@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use super::capture::{self, CapturePlan};
 use super::classes;
 use super::document::{Document, Format, ModemFileRead, Override};
+use super::emulation::complete;
 use super::error::ScenarioError;
 use super::files::RequiredFile;
 use super::flow::{self, GroupPlan, PeerPlan};
-use super::host::HostPlan;
+use super::host::{Host, HostPlan};
 use super::link::{self, LinkPlan, queue_names};
 use super::names::{check_name, unknown};
 use super::rate::embed_trace;
@@ -22,6 +23,7 @@ use super::times::{LONGEST_RUN, SHORTEST_RUN};
 use crate::event::EventQueue;
 use crate::flow::Port;
 use crate::time::{Duration, Instant};
+use crate::units::TimeLimit;
 
 /// A scenario that makes sense.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,7 @@ pub struct Scenario {
     pub(super) links: Vec<LinkPlan>,
     pub(super) hosts: BTreeMap<String, HostPlan>,
     pub(super) groups: Vec<GroupPlan>,
+    length: Length,
     pub(super) interval: Duration,
     pub(super) capture: Option<CapturePlan>,
     warnings: Vec<String>,
@@ -77,6 +80,22 @@ impl Scenario {
     /// The same as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(&self.raw).expect("a scenario is plain JSON")
+    }
+
+    /// How long a run takes at most.
+    pub fn duration(&self) -> Duration {
+        self.length.duration
+    }
+
+    /// Whether only the real program ends a run.
+    pub fn is_unlimited(&self) -> bool {
+        self.length.is_unlimited
+    }
+
+    /// The part of a run whose rows over time are in memory: those of a run without a limit are
+    /// taken out while it runs.
+    pub(super) fn rows_kept(&self) -> Duration {
+        self.length.rows_kept()
     }
 
     /// Warnings, to be read before its results are trusted: what can run, but not as it is written.
@@ -215,10 +234,11 @@ impl TryFrom<Raw> for Scenario {
 
     fn try_from(mut raw: Raw) -> Result<Self, ScenarioError> {
         check_format(raw.format)?;
-        check_times(&raw)?;
+        complete(&mut raw)?;
+        let length = plan_length(&mut raw)?;
         check_names(&raw)?;
         let mut warnings = Vec::new();
-        let links = link::plan(&mut raw.link, raw.duration, &mut warnings)?;
+        let links = link::plan(&mut raw.link, length.duration, &mut warnings)?;
         let around = flow::Surroundings {
             tcp: raw.tcp.as_ref(),
             hosts: &raw.host,
@@ -228,7 +248,7 @@ impl TryFrom<Raw> for Scenario {
                 .filter(|(_, link)| link.medium().has_hosts_as_customers())
                 .map(|(index, _)| index)
                 .collect(),
-            duration: raw.duration,
+            duration: length.duration,
         };
         let (hosts, groups) = flow::plan(around, &mut raw.flow)?;
         for (index, link) in links.iter().enumerate() {
@@ -241,9 +261,9 @@ impl TryFrom<Raw> for Scenario {
             medium.delay(usize::from(port.0 % 2))
         };
         flow::warn_of_base_rtt(&groups, delay, &mut warnings);
-        check_lines(&raw, &links, &groups)?;
+        let length = check_lines(length, &links, &groups)?;
         check_bottleneck(&raw, &links)?;
-        let interval = resolve_interval(&raw, &links)?;
+        let interval = resolve_interval(&raw, length, &links)?;
         raw.results.interval = Some(interval);
         let capture = raw.results.capture.as_ref();
         let capture = capture.map(|capture| {
@@ -253,7 +273,7 @@ impl TryFrom<Raw> for Scenario {
                 hosts: &hosts,
                 groups: &groups,
             };
-            capture::plan(capture, &names, raw.duration)
+            capture::plan(capture, &names, length.duration)
         });
         let capture = capture.transpose()?;
         check_expectations(&raw)?;
@@ -262,6 +282,7 @@ impl TryFrom<Raw> for Scenario {
             links,
             hosts,
             groups,
+            length,
             interval,
             capture,
             warnings,
@@ -278,23 +299,67 @@ fn check_format(format: u32) -> Result<(), ScenarioError> {
     Err(ScenarioError::invalid("format", why))
 }
 
-fn check_times(raw: &Raw) -> Result<(), ScenarioError> {
-    if raw.duration < SHORTEST_RUN {
-        let why = format!("expected {SHORTEST_RUN} at least, found {}", raw.duration);
-        return Err(ScenarioError::invalid("duration", why));
+/// How long a run takes without real hosts.
+const USUAL_RUN: Duration = Duration::from_secs(60);
+
+/// How long a run takes at most. One without a limit ends from outside.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Length {
+    duration: Duration,
+    is_unlimited: bool,
+}
+
+impl Length {
+    fn rows_kept(self) -> Duration {
+        const MINUTE: Duration = Duration::from_secs(60);
+        if self.is_unlimited {
+            MINUTE
+        } else {
+            self.duration
+        }
     }
-    if raw.duration > LONGEST_RUN {
-        let why = format!("expected at most 10 days, found {}", raw.duration);
-        return Err(ScenarioError::invalid("duration", why));
+}
+
+/// Writes the duration out, and checks it and the warm-up.
+fn plan_length(raw: &mut Raw) -> Result<Length, ScenarioError> {
+    let refuse = |why| Err(ScenarioError::invalid("duration", why));
+    let has_real_hosts = raw.host.values().any(Host::is_real);
+    let usual = if has_real_hosts {
+        TimeLimit::Unlimited
+    } else {
+        TimeLimit::Time(USUAL_RUN)
+    };
+    let length = match *raw.duration.get_or_insert(usual) {
+        TimeLimit::Time(duration) => Length {
+            duration,
+            is_unlimited: false,
+        },
+        TimeLimit::Unlimited if has_real_hosts => Length {
+            duration: LONGEST_RUN,
+            is_unlimited: true,
+        },
+        TimeLimit::Unlimited => {
+            let why = "expected a time: only a run with real hosts (host.NAME.real = true) ends by itself, with a real program";
+            return refuse(why.to_owned());
+        }
+    };
+    let duration = length.duration;
+    if duration < SHORTEST_RUN {
+        return refuse(format!(
+            "expected {SHORTEST_RUN} at least, found {duration}"
+        ));
     }
-    if raw.warmup >= raw.duration {
+    if duration > LONGEST_RUN {
+        return refuse(format!("expected at most 10 days, found {duration}"));
+    }
+    if raw.warmup >= duration {
         let why = format!(
-            "a warm-up of {} leaves nothing to measure of a run of {}",
-            raw.warmup, raw.duration
+            "a warm-up of {} leaves nothing to measure of a run of {duration}",
+            raw.warmup
         );
         return Err(ScenarioError::invalid("warmup", why));
     }
-    Ok(())
+    Ok(length)
 }
 
 /// Refuses names that could not stand in dotted paths, in expressions or in results.
@@ -308,7 +373,13 @@ fn check_names(raw: &Raw) -> Result<(), ScenarioError> {
     }
     for (what, is_empty) in [("link", raw.link.is_empty()), ("flow", raw.flow.is_empty())] {
         if is_empty {
-            let why = format!("a scenario needs at least one [{what}.NAME…]");
+            let mut off = (raw.host.iter()).filter(|(_, host)| host.is_switched_off());
+            let why = match off.next() {
+                Some((host, _)) if what == "flow" => format!(
+                    "a scenario needs at least one [flow.NAME…], and with host.{host}.real=false none is left"
+                ),
+                _ => format!("a scenario needs at least one [{what}.NAME…]"),
+            };
             return Err(ScenarioError::invalid(what, why));
         }
     }
@@ -344,18 +415,28 @@ fn count_lines(links: &[LinkPlan], groups: &[GroupPlan]) -> usize {
 }
 
 /// Refuses a run that is too long for its delay lines: the more there are, the fewer bits are left
-/// for their times.
-fn check_lines(raw: &Raw, links: &[LinkPlan], groups: &[GroupPlan]) -> Result<(), ScenarioError> {
+/// for their times. A run without a limit gets as long as they allow.
+fn check_lines(
+    length: Length,
+    links: &[LinkPlan],
+    groups: &[GroupPlan],
+) -> Result<Length, ScenarioError> {
     let count = count_lines(links, groups);
     let limit = EventQueue::limit_of(count) - Instant::ZERO;
-    if raw.duration < limit {
-        return Ok(());
+    if length.duration < limit {
+        return Ok(length);
+    }
+    if length.is_unlimited {
+        return Ok(Length {
+            duration: limit.saturating_sub(Duration::from_nanos(1)),
+            ..length
+        });
     }
     let most = Duration::from_secs(limit.as_nanos() / 1_000_000_000);
     let why = format!(
         "expected at most {most} for a run of {count} delay lines (two or more for each of its {} flows), found {}",
         groups.len(),
-        raw.duration
+        length.duration
     );
     Err(ScenarioError::invalid("duration", why))
 }
@@ -377,14 +458,24 @@ const INTERVALS: std::ops::RangeInclusive<u64> = 60..=600;
 /// larger part of its results.
 const QUEUE_ROWS: u64 = 60_000;
 
-fn resolve_interval(raw: &Raw, links: &[LinkPlan]) -> Result<Duration, ScenarioError> {
+/// The interval of a run without a limit: short enough for those who watch it.
+const LIVE_INTERVAL: Duration = Duration::from_millis(100);
+
+fn resolve_interval(
+    raw: &Raw,
+    length: Length,
+    links: &[LinkPlan],
+) -> Result<Duration, ScenarioError> {
     let Some(interval) = raw.results.interval else {
+        if length.is_unlimited {
+            return Ok(LIVE_INTERVAL);
+        }
         let queues: usize = (links.iter())
             .map(|link| link.medium().queues(&link.name).len())
             .sum();
         let wanted = QUEUE_ROWS / (queues as u64).max(1);
         let wanted = wanted.clamp(*INTERVALS.start(), *INTERVALS.end());
-        return Ok(round_interval(raw.duration, wanted));
+        return Ok(round_interval(length.duration, wanted));
     };
     let path = "results.interval";
     if interval.is_zero() {
@@ -393,10 +484,10 @@ fn resolve_interval(raw: &Raw, links: &[LinkPlan]) -> Result<Duration, ScenarioE
             "an interval takes more than no time",
         ));
     }
-    if raw.duration.as_nanos() / interval.as_nanos() > MOST_INTERVALS {
+    let span = length.rows_kept();
+    if span.as_nanos() / interval.as_nanos() > MOST_INTERVALS {
         let why = format!(
-            "{} cut into intervals of {interval} makes more than {MOST_INTERVALS} of them",
-            raw.duration
+            "{span} cut into intervals of {interval} makes more than {MOST_INTERVALS} of them"
         );
         return Err(ScenarioError::invalid(path, why));
     }

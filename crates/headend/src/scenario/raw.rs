@@ -11,12 +11,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
+use super::emulation::Emulation;
 use super::flow::Flow;
 use super::host::Host;
 use super::link::LinkConfig;
 use crate::named::Named;
 use crate::tcp;
 use crate::time::Duration;
+use crate::units::TimeLimit;
 
 /// A scenario: the whole experiment in one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,8 +33,10 @@ pub struct Raw {
     pub description: String,
     /// Seed of all random streams. The same scenario and seed give the same results everywhere.
     pub seed: u64,
-    /// Simulated time from the start to the end of the run.
-    pub duration: Duration,
+    /// Simulated time from the start to the end of the run; with real hosts also `"unlimited"`: the
+    /// run ends with the real program. Default: 60 s, or unlimited with real hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<TimeLimit>,
     /// How much of the start is left out of every figure but the series over time, so that slow
     /// starts do not colour averages.
     pub warmup: Duration,
@@ -48,6 +52,9 @@ pub struct Raw {
     /// Hosts by name. A flow that names none uses the customer's side of the only link, and a
     /// server of its own.
     pub host: BTreeMap<String, Host>,
+    /// What is asked of a run with real hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<Emulation>,
     /// TCP of every flow that uses it and says nothing else, but for those that name an end system
     /// of their own: `tcp.system = "rfc"`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,12 +73,13 @@ impl Default for Raw {
             title: String::new(),
             description: String::new(),
             seed: 1,
-            duration: Duration::from_secs(60),
+            duration: None,
             warmup: Duration::ZERO,
             bottleneck: None,
             results: Results::default(),
             link: BTreeMap::new(),
             host: BTreeMap::new(),
+            emulation: None,
             tcp: None,
             flow: BTreeMap::new(),
             expect: BTreeMap::new(),
@@ -90,7 +98,8 @@ pub struct Results {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
     /// Length of an interval of the series over time. Default: a round number near duration / 600,
-    /// at least 10 ms; near duration / 60 where there are thousands of queues.
+    /// at least 10 ms; near duration / 60 where there are thousands of queues; 100 ms of a run
+    /// without a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
 }

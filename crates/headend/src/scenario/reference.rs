@@ -237,6 +237,7 @@ fn plain_form(node: &Value) -> &'static str {
         ("string", "ByteCount") => "size",
         ("string", "MaximumRate") => "rate or `\"unlimited\"`",
         ("string", "MemoryLimit") => "size or `\"unlimited\"`",
+        ("string", "TimeLimit") => "duration or `\"unlimited\"`",
         ("string", "TunedSize") => "size or `\"autotuned\"`",
         ("string", "Duration") => "duration",
         ("string", "Limit") => "buffer limit",

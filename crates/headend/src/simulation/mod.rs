@@ -4,10 +4,13 @@
 //! it emitted or forwarded arrive, and the applications that it notified are called, in order.
 //! There are no events without delay.
 
-use std::collections::BTreeMap;
-use std::io;
+mod real;
 
-use crate::clock::{Arrival, Clock};
+use std::collections::BTreeMap;
+
+use self::real::Neighbourhood;
+pub use self::real::Progress;
+use crate::clock::{Arrival, RealHost};
 use crate::context::{Context, World};
 use crate::event::{AppId, Event, EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, Hop, Port};
@@ -20,7 +23,7 @@ use crate::notice::Notice;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::trace::{FrameStore, QueueId, Sink, TraceKinds};
+use crate::trace::{QueueId, Sink, TraceKinds};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
 use crate::wire::capture::Capture;
 
@@ -55,6 +58,8 @@ pub struct Parts {
     pub flows: FlowTable,
     /// Applications; application `n` is group `n`.
     pub apps: Vec<AppSetup>,
+    /// The real hosts, by their numbers.
+    pub real_hosts: Vec<RealHost>,
     /// The recorder.
     pub recorder: Recorder,
     /// Bytes that a stream without end may have in flight: room is made for so many.
@@ -78,6 +83,7 @@ pub struct Simulation {
     end: Instant,
     events: u64,
     sampled_at: Instant,
+    real: Neighbourhood,
     arrivals: Vec<Arrival>,
     life: Option<Life>,
 }
@@ -129,8 +135,10 @@ impl Simulation {
                 world.events.push(at, Source::Link(index as u32), token);
             }
         }
-        if world.lines.iter().any(Line::is_harmful) {
-            // A loss or mark counts when the packet is sent, so that must be an event.
+        let real = Neighbourhood::new(parts.real_hosts, &parts.apps);
+        if world.lines.iter().any(Line::is_harmful) || !real.is_empty() {
+            // A loss or mark counts when the packet is sent, and a frame's end is told when it
+            // happens, so that must be an event.
             for link in &mut links {
                 link.wake_for_departures();
             }
@@ -144,6 +152,7 @@ impl Simulation {
             end,
             events: 0,
             sampled_at: Instant::ZERO,
+            real,
             arrivals: Vec::new(),
             life: None,
         }
@@ -207,14 +216,6 @@ impl Simulation {
         true
     }
 
-    /// Sets who is told of the ends of frames.
-    pub fn set_frame_store(&mut self, frames: Box<dyn FrameStore>) {
-        for link in &mut self.links {
-            link.wake_for_departures();
-        }
-        self.world.frames = Some(frames);
-    }
-
     /// The time of the latest event.
     pub fn now(&self) -> Instant {
         self.now
@@ -245,50 +246,6 @@ impl Simulation {
         self.now == self.end
     }
 
-    /// Runs under `clock` to the end of the run, or until the clock ends it. Packets of real hosts
-    /// that come after the end do not enter.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the clock reports.
-    pub fn run_with(&mut self, clock: &mut dyn Clock) -> io::Result<()> {
-        while let Some(now) = {
-            let deadline = self.world.events.peek().unwrap_or(self.end).min(self.end);
-            clock.wait_until(Some(deadline), &mut self.arrivals)?
-        } {
-            let mut arrivals = std::mem::take(&mut self.arrivals);
-            for mut arrival in arrivals.drain(..) {
-                // Events that were due before the arrival come first, however late the clock woke
-                // us.
-                self.run_until(arrival.at);
-                // The arrival is reported late: later events were handled already. It enters now.
-                arrival.at = arrival.at.max(self.now);
-                if arrival.at <= self.end {
-                    self.emit(arrival);
-                }
-            }
-            self.arrivals = arrivals;
-            self.run_until(now);
-            if self.now >= self.end {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// A real host lets a packet into the network.
-    pub fn emit(&mut self, arrival: Arrival) {
-        assert!(arrival.at >= self.now, "an arrival in the past");
-        self.now = arrival.at;
-        let mut packet =
-            Packet::datagram(arrival.flow, arrival.from, 0, arrival.size, arrival.size);
-        packet.ecn = arrival.ecn;
-        packet.frame = Some(arrival.frame);
-        let source = Source::Endpoint(arrival.flow.0 * 2 + arrival.from.index() as u32);
-        Context::new(self.now, &mut self.world, source).emit(packet);
-        self.settle();
-    }
-
     /// The result tables so far, after the conservation check.
     pub fn tables(&mut self) -> Vec<(&'static str, Table)> {
         self.check_conservation();
@@ -298,6 +255,7 @@ impl Simulation {
         }
         self.look_at_channels();
         let mut tables = self.world.recorder.tables(self.now, self.events);
+        tables.extend(self.real_flows().map(|table| ("real_flows", table)));
         if let Some(life) = &self.life {
             let recorder = &self.world.recorder;
             tables.push((
@@ -491,13 +449,6 @@ impl Simulation {
         self.catch_up();
         let (application, mut cx) = self.application(app);
         application.on(event, &mut cx);
-    }
-
-    /// Opens a flow of group `app` between two real hosts (emulation). [`Self::emit`] lets its
-    /// packets enter.
-    pub fn open_external(&mut self, app: AppId) -> FlowId {
-        let (_, mut cx) = self.application(app);
-        cx.open_external(0)
     }
 
     /// An application, and what it may touch.

@@ -8,15 +8,19 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::clock::RealHostId;
 use crate::context::{Context, World};
-use crate::endpoint::{Command, Endpoint, External, Notice, Udp};
+use crate::endpoint::real::{self as real_endpoint, Real, Settings};
+use crate::endpoint::{Command, Endpoint, Notice, Udp};
 use crate::event::{AppId, Source};
 use crate::flow::{FlowHeader, FlowId, GroupId, Protocol, RouteId, TunnelId};
 use crate::metrics::Measure;
-use crate::packet::{Ecn, Side};
+use crate::metrics::real::{RealFlowId, RealKey};
+use crate::packet::{Ecn, FrameId, Side};
 use crate::rng::Rng;
 use crate::tcp;
 use crate::time::{Duration, Instant};
+use crate::wire::real::Header;
 
 pub use crate::endpoint::News;
 
@@ -41,6 +45,7 @@ pub mod ping;
 pub mod poisson;
 pub(crate) mod presets;
 pub mod quake3;
+pub mod real;
 pub mod replay;
 pub mod responsiveness;
 mod scored;
@@ -60,6 +65,25 @@ pub mod web;
 pub trait Application: Debug + Send {
     /// Handles one event.
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>);
+
+    /// Lets a frame of a real host into the network. Only the application of real hosts does that.
+    fn take_in(&mut self, frame: RealFrame, cx: &mut AppContext<'_>) {
+        let _ = cx;
+        unreachable!("an application without real hosts is given {frame:?}");
+    }
+}
+
+/// A frame that a real host of a group lets into the network.
+#[derive(Debug, Clone, Copy)]
+pub struct RealFrame {
+    /// The frame.
+    pub frame: FrameId,
+    /// Its headers.
+    pub header: Header,
+    /// The side that sent it.
+    pub from: Side,
+    /// The remote host that sent it, or that it is for.
+    pub peer: usize,
 }
 
 /// Direction in which an application sends its data. Responses, acknowledgements and requests also
@@ -143,6 +167,8 @@ pub struct Peer {
     pub routes: [RouteId; 2],
     /// Address of the remote host.
     pub address: u32,
+    /// The real host that it is.
+    pub real: Option<RealHostId>,
 }
 
 /// Parameters that all flows of a group share.
@@ -150,6 +176,8 @@ pub struct Peer {
 pub struct GroupSetup {
     /// Address of the host.
     pub address: u32,
+    /// Its number among the real hosts, if it is one.
+    pub real: Option<RealHostId>,
     /// Remote hosts.
     pub peers: Vec<Peer>,
     /// TCP parameters of the connections.
@@ -251,14 +279,85 @@ impl AppContext<'_> {
         flow
     }
 
-    /// Opens a flow between two real hosts.
-    pub(crate) fn open_external(&mut self, peer: usize) -> FlowId {
-        let flow = self.open_flow(peer, Protocol::Udp);
-        self.install(
-            flow,
-            Side::BOTH.map(|_| -> Box<dyn Endpoint> { Box::new(External) }),
-        );
-        flow
+    /// Opens flow `number` between the group's host and remote host `peer`, which are real.
+    /// [`Self::enter`] lets its packets enter.
+    pub(crate) fn open_real(
+        &mut self,
+        number: u32,
+        peer: usize,
+        key: RealKey,
+        dscp: u8,
+    ) -> RealFlowId {
+        let hosts = self.real_hosts(peer);
+        let group = GroupId(self.app.0);
+        (self.world.real_flows).open(self.now, (group, number), key, hosts, dscp)
+    }
+
+    /// The side `from` of `flow` lets a frame into the network. Frames of a flow that differ in
+    /// their DSCP have slots of their own in the flow table.
+    pub(crate) fn enter(
+        &mut self,
+        flow: RealFlowId,
+        peer: usize,
+        settings: Settings,
+        from: Side,
+        frame: FrameId,
+        header: &Header,
+    ) {
+        let known = self.world.real_flows.flow(flow).slot(header.dscp);
+        let slot = known.unwrap_or_else(|| self.add_slot(flow, peer, settings, header.dscp));
+        let source = Source::Endpoint(slot.0 * 2 + from.index() as u32);
+        let mut cx = Context::new(self.now, self.world, source);
+        real_endpoint::enter(flow, settings, frame, header, &mut cx);
+    }
+
+    /// The flow between real hosts whose packets are in a slot.
+    pub(crate) fn real_flow(&mut self, slot: FlowId) -> RealFlowId {
+        self.world.real_flows.id_in_slot(slot)
+    }
+
+    /// Whether both sides have finished, or one has reset the connection.
+    pub(crate) fn is_real_flow_over(&mut self, flow: RealFlowId) -> bool {
+        self.world.real_flows.flow(flow).over().is_some()
+    }
+
+    /// Closes a flow between real hosts.
+    pub(crate) fn close_real(&mut self, flow: RealFlowId) -> RealKey {
+        let World {
+            real_flows, flows, ..
+        } = &mut *self.world;
+        real_flows.close(flow, &self.group.name);
+        let flow = real_flows.flow(flow);
+        for slot in flow.slots() {
+            flows.close(slot, self.now);
+        }
+        flow.key()
+    }
+
+    /// Opens a slot of the flow table for the packets with `dscp` of a flow between real hosts. The
+    /// first slot's endpoint closes the flow.
+    fn add_slot(&mut self, flow: RealFlowId, peer: usize, settings: Settings, dscp: u8) -> FlowId {
+        let key = self.world.real_flows.flow(flow).key();
+        let hosts = self.real_hosts(peer);
+        let mut header = self.flow_header(peer, key.protocol);
+        header.dscp = dscp;
+        header.ports = key.ports;
+        header.addresses = (key.addresses).map(|address| self.world.flows.number_of(address));
+        let slot = self.world.flows.open(header);
+        let is_first = self.world.real_flows.add_slot(flow, dscp, slot);
+        let side = |host| -> Box<dyn Endpoint> { Box::new(Real::new(flow, host, settings)) };
+        self.install(slot, hosts.map(side));
+        if is_first {
+            let source = Source::Endpoint(slot.0 * 2);
+            let mut cx = Context::new(self.now, self.world, source);
+            real_endpoint::watch(slot, settings, &mut cx);
+        }
+        slot
+    }
+
+    fn real_hosts(&self, peer: usize) -> [RealHostId; 2] {
+        let peer = self.group.peers[peer].real;
+        [self.group.real, peer].map(|host| host.expect("frames come and go between real hosts"))
     }
 
     /// Appends `bytes` bytes to the stream that `from` sends.
@@ -350,10 +449,16 @@ impl AppContext<'_> {
     }
 
     fn open_flow(&mut self, peer: usize, protocol: Protocol) -> FlowId {
+        let header = self.flow_header(peer, protocol);
+        self.world.flows.open(header)
+    }
+
+    /// The header of the group's next flow.
+    fn flow_header(&mut self, peer: usize, protocol: Protocol) -> FlowHeader {
         let ordinal = self.group.opened;
         self.group.opened += 1;
         let peer = &self.group.peers[peer];
-        self.world.flows.open(FlowHeader {
+        FlowHeader {
             group: GroupId(self.app.0),
             app: self.app,
             ordinal,
@@ -364,7 +469,7 @@ impl AppContext<'_> {
             dscp: self.group.dscp,
             tunnel: self.group.tunnel,
             routes: peer.routes,
-        })
+        }
     }
 
     fn install(&mut self, flow: FlowId, sides: [Box<dyn Endpoint>; 2]) {

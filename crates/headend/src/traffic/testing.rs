@@ -77,7 +77,14 @@ impl Bench {
             rng: Rng::for_path(1, "app.test"),
             group: GroupSetup {
                 address: 1,
-                peers: (0..peers).map(|address| Peer { routes, address }).collect(),
+                real: None,
+                peers: (0..peers)
+                    .map(|address| Peer {
+                        routes,
+                        address,
+                        real: None,
+                    })
+                    .collect(),
                 tcp: tcp::Config::default().into(),
                 dscp: 0,
                 ecn: Ecn::NotEct,

@@ -5,11 +5,17 @@
 //! Each point has a file of its own, in which it is the only interface. With several points in one
 //! file, a packet would occur there more than once, and an analysis would take it for a
 //! retransmission. A packet that was discarded carries the reason as a comment.
+//!
+//! A real frame is written as it is, with the ECN field that its packet has at the point. Of a
+//! simulated packet the headers are made up.
 
-use super::headers::{Sketch, TcpOptions};
+use std::ops::RangeInclusive;
+
+use super::headers::{self, Sketch, TcpOptions};
 use super::pcapng::{self, Record, Way};
+use super::real;
 use crate::flow::{FlowHeader, FlowTable, GroupId, Surroundings};
-use crate::packet::{Packet, Side};
+use crate::packet::{Ecn, Packet, Side};
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId, TraceEvent, TraceKinds};
 
@@ -27,9 +33,8 @@ pub struct Point {
 /// What is captured at a point.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Watched {
-    /// The packets that the hosts with these addresses send and receive; a range, both ends
-    /// included.
-    Host(u32, u32),
+    /// The packets that the hosts with these addresses send and receive.
+    Host(Vec<RangeInclusive<u32>>),
     /// The packets to which this happens at these queues.
     Queues(Vec<QueueId>, QueueMoment),
     /// The packets that one side of these flows sends and receives.
@@ -81,7 +86,7 @@ impl Capture {
     pub fn new(points: Vec<Point>, snaplen: u16, start: Instant, stop: Instant) -> Self {
         let begin = |point: &Point| {
             let mut file = Vec::with_capacity(ROOM);
-            pcapng::section(APPLICATION, &mut file);
+            pcapng::section(APPLICATION, "", &mut file);
             let Point {
                 name, description, ..
             } = point;
@@ -149,17 +154,13 @@ impl Capture {
             };
             if !is_written {
                 is_written = true;
-                let sketch = Sketch {
-                    packet,
-                    flow,
-                    ipv6: ipv6_addresses(around.flows, flow),
-                    links_passed: around.flows.links_passed(packet),
-                    tcp: self.tcp[flow.group.0 as usize],
-                    sack: packet
-                        .sack
-                        .map_or(&[], |id| around.sacks.blocks(id).as_slice()),
-                };
-                sketch.write(self.snaplen, &mut self.frame);
+                if let Some(frame) = packet.frame {
+                    let bytes = around.frames.bytes(frame);
+                    copy(bytes, packet.ecn, self.snaplen, &mut self.frame);
+                } else {
+                    let tcp = self.tcp[flow.group.0 as usize];
+                    sketch(packet, flow, tcp, around).write(self.snaplen, &mut self.frame);
+                }
             }
             let comment = match event {
                 TraceEvent::Discarded { reason, .. } => Some(explain(*reason)),
@@ -176,6 +177,35 @@ impl Capture {
             pcapng::packet(&record, file);
         }
     }
+}
+
+/// The parts of a packet's headers.
+fn sketch<'a>(
+    packet: &'a Packet,
+    flow: &'a FlowHeader,
+    tcp: TcpOptions,
+    around: Surroundings<'a>,
+) -> Sketch<'a> {
+    Sketch {
+        packet,
+        flow,
+        ipv6: ipv6_addresses(around.flows, flow),
+        links_passed: around.flows.links_passed(packet),
+        tcp,
+        sack: packet
+            .sack
+            .map_or(&[], |id| around.sacks.blocks(id).as_slice()),
+    }
+}
+
+/// Writes the first `snaplen` bytes of a real frame into `out`, whose content it replaces. The ECN
+/// field is that of its packet: the frame's own is written when it leaves the network.
+fn copy(frame: &[u8], ecn: Ecn, snaplen: usize, out: &mut Vec<u8>) {
+    out.clear();
+    let needed = frame.len().min(snaplen.max(headers::LONGEST));
+    out.extend_from_slice(&frame[..needed]);
+    real::set_ecn(out, ecn);
+    out.truncate(snaplen);
 }
 
 impl Point {
@@ -204,7 +234,10 @@ impl Point {
     /// Whether this point captures what `side` of the flow sends and receives.
     fn is_end(&self, side: Side, flow: &FlowHeader) -> bool {
         match &self.watched {
-            Watched::Host(first, last) => (*first..=*last).contains(&flow.addresses[side.index()]),
+            Watched::Host(hosts) => {
+                let address = flow.addresses[side.index()];
+                hosts.iter().any(|range| range.contains(&address))
+            }
             Watched::Queues(..) => false,
             Watched::Side(groups, watched) => *watched == side && groups.contains(&flow.group),
         }
@@ -247,5 +280,67 @@ fn explain(reason: DropReason) -> &'static str {
         DropReason::Unresponsive => {
             "dropped: its flow does not respond to congestion (unresponsive)"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::AppId;
+    use crate::flow::{Hop, Protocol, RouteId};
+    use crate::packet::frames::Frames;
+    use crate::packet::sack::SackPool;
+    use crate::trace::PacketView;
+    use crate::wire::read::Packets;
+
+    #[test]
+    fn a_real_frame_is_captured_as_it_is_but_for_its_mark() {
+        let (mut flows, sacks, mut frames) =
+            (FlowTable::default(), SackPool::default(), Frames::default());
+        let route = flows.add_route(vec![Hop::End]);
+        let flow = flows.open(FlowHeader {
+            group: GroupId(0),
+            app: AppId(0),
+            ordinal: 0,
+            generation: 0,
+            protocol: Protocol::Udp,
+            addresses: [1, 2],
+            ports: [1, 2],
+            dscp: 0,
+            tunnel: None,
+            routes: [route, RouteId(route.0)],
+        });
+        let mut bytes = [&[0x45, 0x02, 0, 60][..], &[7; 56]].concat();
+        let mut packet = Packet::datagram(flow, Side::Host, 0, 60, 32);
+        packet.frame = frames.keep(&bytes);
+        packet.ecn = Ecn::Ce;
+        let point = Point {
+            name: "up.enqueue".to_owned(),
+            description: String::new(),
+            watched: Watched::Queues(vec![QueueId(0)], QueueMoment::Enqueue),
+        };
+        for (snaplen, kept) in [(1500, 60), (30, 30)] {
+            let stop = Instant::FAR_FUTURE;
+            let mut capture = Capture::new(vec![point.clone()], snaplen, Instant::ZERO, stop);
+            capture.set_options(vec![TcpOptions::default()]);
+            let event = TraceEvent::Enqueued {
+                queue: QueueId(0),
+                packet: PacketView::of(&packet, GroupId(0)),
+            };
+            let around = Surroundings {
+                flows: &flows,
+                sacks: &sacks,
+                frames: &frames,
+            };
+            capture.record(Instant::ZERO, &event, &packet, around);
+            let [(_, file)] = capture.take().try_into().expect("there is one point");
+            let mut packets = Packets::of(&file).expect("it is a capture");
+            let found = packets.next().expect("it has a packet").expect("whole");
+            real::set_ecn(&mut bytes, Ecn::Ce);
+            assert_eq!((found.length, found.bytes), (60, &bytes[..kept]));
+            assert!(packets.next().is_none());
+        }
+        let own = frames.bytes(packet.frame.expect("it was kept"));
+        assert_eq!(real::read(own).map(|header| header.ecn), Some(Ecn::Ect0));
     }
 }

@@ -112,6 +112,8 @@ impl Sketch<'_> {
             (Protocol::Udp, ends) => {
                 out.extend_from_slice(&self.udp(behind, ends).to_bytes());
             }
+            // Only real hosts send it, whose frames are written as they are.
+            (Protocol::Other(_), _) => {}
         }
     }
 
@@ -125,6 +127,7 @@ impl Sketch<'_> {
             Protocol::Icmp => (IpNumber::ICMP, self.packet.seq as u16),
             Protocol::Tcp => (IpNumber::TCP, 0),
             Protocol::Udp => (IpNumber::UDP, self.packet.seq as u16),
+            Protocol::Other(number) => (IpNumber(number), 0),
         };
         let mut header = Ipv4Header {
             dscp: IpDscp::try_new(self.flow.dscp).unwrap_or(IpDscp::ZERO),
@@ -161,6 +164,7 @@ impl Sketch<'_> {
                 Protocol::Icmp => IpNumber::IPV6_ICMP,
                 Protocol::Tcp => IpNumber::TCP,
                 Protocol::Udp => IpNumber::UDP,
+                Protocol::Other(number) => IpNumber(number),
             },
             hop_limit: TTL.saturating_sub(self.links_passed),
             source,

@@ -4,20 +4,23 @@
 use crate::time::Instant;
 
 /// `LINKTYPE_RAW`: a frame is an IP packet without a link header.
-const LINK_TYPE: u16 = 101;
+pub(super) const LINK_TYPE: u16 = 101;
 
 /// Block types (§4).
 pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
+pub(super) const INTERFACE_STATISTICS: u32 = 5;
 pub(super) const ENHANCED_PACKET: u32 = 6;
 /// The byte-order magic of a section header, in the byte order of its writer (§4.1).
 pub(super) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// The option of an interface that gives the resolution of its times (§4.2).
 pub(super) const IF_TSRESOL: u16 = 9;
 
-/// Option codes (§3.5, §4.1, §4.2, §4.3).
-const END: u16 = 0;
-const COMMENT: u16 = 1;
+/// The end of the options, and a comment (§3.5).
+pub(super) const END: u16 = 0;
+pub(super) const COMMENT: u16 = 1;
+
+/// Option codes (§4.1, §4.2, §4.3).
 const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_DESCRIPTION: u16 = 3;
@@ -51,14 +54,16 @@ pub struct Record<'a> {
     pub comment: Option<&'a str>,
 }
 
-/// Writes the section header, with which a file begins.
-pub fn section(application: &str, out: &mut Vec<u8>) {
+/// Writes the section header, with which a file begins. A comment longer than an option may be is
+/// written in parts, each an option of its own.
+pub fn section(application: &str, comment: &str, out: &mut Vec<u8>) {
     block(SECTION_HEADER, out, |out| {
         out.extend(BYTE_ORDER.to_le_bytes());
         // Version 1.0; the length of the section is not known.
         out.extend([1, 0, 0, 0]);
         out.extend(u64::MAX.to_le_bytes());
         option(SHB_USERAPPL, application.as_bytes(), out);
+        comments(comment, out);
         option(END, &[], out);
     });
 }
@@ -104,6 +109,18 @@ pub fn packet(record: &Record<'_>, out: &mut Vec<u8>) {
     });
 }
 
+/// Writes the statistics of an interface at a time: here only a comment on them (§4.6).
+pub fn statistics(interface: u32, at: Instant, comment: &str, out: &mut Vec<u8>) {
+    block(INTERFACE_STATISTICS, out, |out| {
+        let nanos = at.as_nanos();
+        out.extend(interface.to_le_bytes());
+        out.extend(((nanos >> 32) as u32).to_le_bytes());
+        out.extend((nanos as u32).to_le_bytes());
+        comments(comment, out);
+        option(END, &[], out);
+    });
+}
+
 /// Writes a block: its type, and its length before and after the body, which `fill` writes (§3.1).
 fn block(kind: u32, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
@@ -121,6 +138,18 @@ fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     padded(value, out);
 }
 
+/// Appends a comment, in parts that end between characters.
+fn comments(mut text: &str, out: &mut Vec<u8>) {
+    while !text.is_empty() {
+        let most = text.len().min(usize::from(u16::MAX));
+        let is_boundary = |at: &usize| text.is_char_boundary(*at);
+        let cut = (0..=most).rev().find(is_boundary).unwrap_or_default();
+        let (part, rest) = text.split_at(cut);
+        option(COMMENT, part.as_bytes(), out);
+        text = rest;
+    }
+}
+
 /// Appends a value, padded to a multiple of four bytes.
 fn padded(value: &[u8], out: &mut Vec<u8>) {
     out.extend(value);
@@ -134,7 +163,7 @@ mod tests {
     #[test]
     fn a_block_says_its_length_twice_and_ends_on_a_whole_word() {
         let mut out = Vec::new();
-        section("headend", &mut out);
+        section("headend", "", &mut out);
         let length = out.len() as u32;
         assert_eq!(out[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
         assert_eq!(out[4..8], length.to_le_bytes());

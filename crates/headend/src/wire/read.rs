@@ -10,7 +10,8 @@
 use std::fmt;
 
 use super::pcapng::{
-    BYTE_ORDER, ENHANCED_PACKET, IF_TSRESOL, INTERFACE_DESCRIPTION, SECTION_HEADER,
+    BYTE_ORDER, COMMENT, END, ENHANCED_PACKET, IF_TSRESOL, INTERFACE_DESCRIPTION,
+    INTERFACE_STATISTICS, SECTION_HEADER,
 };
 
 /// A packet of a file.
@@ -57,6 +58,19 @@ pub struct Packets<'a> {
     count: u64,
     /// Whether the end of the file, or an error, was reached.
     is_over: bool,
+    /// Whether the file ends within a block or record.
+    is_cut: bool,
+    notes: Notes,
+}
+
+/// What the blocks of a pcapng file say besides packets, as far as it was read.
+#[derive(Debug, Clone, Default)]
+struct Notes {
+    sections: usize,
+    /// The comment of the last section.
+    section: String,
+    /// The comment of the last statistics of an interface.
+    statistics: Option<String>,
 }
 
 #[derive(Debug)]
@@ -129,7 +143,39 @@ impl<'a> Packets<'a> {
             kind,
             count: 0,
             is_over: false,
+            is_cut: false,
+            notes: Notes::default(),
         })
+    }
+
+    /// Whether the file ends within a block or record, which gave the last error.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The number of sections that were read; 0 for a pcap file.
+    pub fn sections(&self) -> usize {
+        self.notes.sections
+    }
+
+    /// The comment of the last section that was read; empty if it has none. A comment in parts is
+    /// put together.
+    pub fn comment(&self) -> &str {
+        &self.notes.section
+    }
+
+    /// The comment of the last statistics of an interface that were read.
+    pub fn statistics(&self) -> Option<&str> {
+        self.notes.statistics.as_deref()
+    }
+
+    /// The names of the interfaces that the present section has described so far.
+    pub fn interfaces(&self) -> impl Iterator<Item = Option<&'a str>> {
+        let interfaces = match &self.kind {
+            Kind::Pcap(_) => &[][..],
+            Kind::Pcapng(interfaces) => interfaces,
+        };
+        interfaces.iter().map(|interface| interface.name)
     }
 
     fn fault<T>(&self, what: impl Into<String>) -> Result<T, Fault> {
@@ -137,6 +183,12 @@ impl<'a> Packets<'a> {
             packet: Some(self.count + 1),
             what: what.into(),
         })
+    }
+
+    /// The error that the file ends too early.
+    fn cut<T>(&mut self, what: impl fmt::Display) -> Result<T, Fault> {
+        self.is_cut = true;
+        self.fault(format!("cut off: {what}"))
     }
 
     fn advance(&mut self) -> Result<Option<Captured<'a>>, Fault> {
@@ -161,14 +213,12 @@ impl<'a> Packets<'a> {
         let interface = interface.clone();
         let Some(header) = self.bytes.take(16) else {
             let left = self.bytes.len();
-            return self.fault(format!(
-                "cut off: {left} of the 16 bytes before it are there"
-            ));
+            return self.cut(format_args!("{left} of the 16 bytes before it are there"));
         };
         let [seconds, fraction, kept, length] = [0, 4, 8, 12].map(|at| header.u32(at));
         let Some(bytes) = self.bytes.take(kept as usize) else {
             let left = self.bytes.len();
-            return self.fault(format!("cut off: {left} of its {kept} bytes are there"));
+            return self.cut(format_args!("{left} of its {kept} bytes are there"));
         };
         let ticks = u128::from(seconds) * interface.ticks + u128::from(fraction);
         let Some(nanos) = u64::try_from(ticks)
@@ -191,8 +241,8 @@ impl<'a> Packets<'a> {
     fn block(&mut self) -> Result<Option<Captured<'a>>, Fault> {
         let left = self.bytes.len();
         if left < 12 {
-            return self.fault(format!(
-                "cut off: a block has 12 bytes at least, {left} are there"
+            return self.cut(format_args!(
+                "a block has 12 bytes at least, {left} are there"
             ));
         }
         if self.bytes.u32(0) == SECTION_HEADER {
@@ -206,9 +256,7 @@ impl<'a> Packets<'a> {
             return self.fault(format!("a block of {length} bytes cannot be"));
         }
         let Some(block) = self.bytes.take(length) else {
-            return self.fault(format!(
-                "cut off: {left} of a block's {length} bytes are there"
-            ));
+            return self.cut(format_args!("{left} of a block's {length} bytes are there"));
         };
         if block.u32(length - 4) as usize != length {
             return self.fault("a block whose two lengths differ");
@@ -218,7 +266,12 @@ impl<'a> Packets<'a> {
             unreachable!("asked for in a pcapng file only");
         };
         match kind {
-            SECTION_HEADER => interfaces.clear(),
+            SECTION_HEADER => {
+                interfaces.clear();
+                self.notes.sections += 1;
+                self.notes.section = comment(body, 16);
+            }
+            INTERFACE_STATISTICS => self.notes.statistics = Some(comment(body, 12)),
             INTERFACE_DESCRIPTION => match describe(body) {
                 Ok(interface) => interfaces.push(interface),
                 Err(what) => return self.fault(what),
@@ -299,6 +352,33 @@ fn pcap(content: &[u8], is_big: bool) -> Result<(Bytes<'_>, Kind<'_>), Fault> {
         offset: 0,
     };
     Ok((bytes, Kind::Pcap(interface)))
+}
+
+/// The comments of a block whose options begin at `at`, put together; without those that are no
+/// text.
+fn comment(body: Bytes<'_>, at: usize) -> String {
+    let mut text = String::new();
+    let mut rest = body.part(at, body.len().saturating_sub(at));
+    while let Some((code, value, behind)) = rest.and_then(option) {
+        if code == COMMENT {
+            text.push_str(std::str::from_utf8(value.content).unwrap_or_default());
+        }
+        rest = Some(behind);
+    }
+    text
+}
+
+/// The first of these options, and those behind it (§3.5). `None` at their end.
+fn option(options: Bytes<'_>) -> Option<(u16, Bytes<'_>, Bytes<'_>)> {
+    if options.len() < 4 || options.u16(0) == END {
+        return None;
+    }
+    let mut behind = options;
+    behind.take(4)?;
+    let length = usize::from(options.u16(2));
+    let value = behind.part(0, length)?;
+    behind.take(length.next_multiple_of(4))?;
+    Some((options.u16(0), value, behind))
 }
 
 /// The interface that a description block describes (§4.2).
@@ -541,7 +621,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let mut file = Vec::new();
-        pcapng::section("headend", &mut file);
+        pcapng::section("headend", "", &mut file);
         pcapng::interface("a", "first", 80, &mut file);
         pcapng::interface("b", "second", 80, &mut file);
         let record = |interface, nanos, comment| Record {
@@ -570,7 +650,7 @@ mod tests {
     #[test]
     fn a_packet_of_no_interface_and_one_without_a_time_are_refused() {
         let mut file = Vec::new();
-        pcapng::section("headend", &mut file);
+        pcapng::section("headend", "", &mut file);
         let record = Record {
             interface: 4,
             at: Instant::ZERO,

@@ -9,17 +9,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use headend::metrics::table::{Column, Table};
-use headend::scenario::{Format, Scenario};
+use headend::scenario::{Format, Scenario, ScenarioError};
 use headend::simulation::Simulation;
 use headend::time::Instant;
 use headend::trace::{Sink, TraceEvent};
 
-pub(crate) fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+pub(crate) fn parse(text: &str, overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
     let overrides: Vec<_> = (overrides.iter())
         .map(|&(path, value)| (path.to_owned(), value.to_owned()))
         .collect();
     Scenario::parse(text, Format::Toml, &overrides, &BTreeMap::new())
-        .unwrap_or_else(|error| panic!("the scenario is right: {error}"))
+}
+
+/// The scenario of a text that is right.
+#[track_caller]
+pub(crate) fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    parse(text, overrides).unwrap_or_else(|error| panic!("the scenario is right: {error}"))
 }
 
 /// The result tables of a finished run.

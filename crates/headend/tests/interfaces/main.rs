@@ -14,5 +14,7 @@
 mod cbq;
 mod cbt;
 mod dualq;
+#[path = "../real_frames/mod.rs"]
+mod real_frames;
 mod scene;
 mod schedulers;

@@ -1,26 +1,29 @@
 //! A simulation around one queue: open-loop flows over a link of 10 Mbit/s, in which every packet
-//! is a frame whose fate is recorded.
+//! is a frame of a real host whose fate is recorded.
 
-use std::num::NonZeroU32;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
 
-use headend::clock::{Arrival, VirtualClock};
-use headend::event::AppId;
+use headend::clock::{RealHost, RealHostId};
 use headend::flow::{FlowTable, Hop, Port};
 use headend::line::{Harm, Line};
 use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
-use headend::packet::{Ecn, FrameId, Side};
+use headend::packet::{Ecn, Side};
 use headend::qdisc::{Queue, QueueConfig, QueueDiscipline};
 use headend::queue::{Depth, Framing};
 use headend::rng::Rng;
-use headend::simulation::{AppSetup, Parts, Simulation};
+use headend::simulation::{AppSetup, Parts, Progress, Simulation};
 use headend::tcp;
 use headend::time::{Duration, Instant};
-use headend::trace::{DropReason, FrameStore, QueueId};
-use headend::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
+use headend::trace::{DropReason, QueueId, Sink, TraceEvent, TraceKinds};
+use headend::traffic::real::{self as real_traffic, Real};
+use headend::traffic::{GroupSetup, Peer};
 use headend::units::Rate;
+use headend::wire::real;
+
+use crate::real_frames::{Noting, Sent, Shape, UDP, virtually};
 
 pub(crate) const RATE: Rate = Rate(10_000_000);
 const DURATION: Duration = Duration::from_secs(20);
@@ -65,102 +68,101 @@ impl Outcome {
     }
 }
 
-/// The flow, size, entry time and ECN field of each frame, and the outcome of each flow.
-#[derive(Debug, Default)]
-struct Frames {
-    entered: Vec<(usize, u16, Instant, Ecn)>,
-    outcomes: Vec<Outcome>,
-}
+/// Counts how frames end, by group.
+struct Counter(Arc<Mutex<Vec<Outcome>>>);
 
-struct Store(Arc<Mutex<Frames>>);
-
-impl FrameStore for Store {
-    fn delivered(&mut self, at: Instant, frame: FrameId, ecn: Ecn) {
-        let mut frames = self.0.lock().expect("one thread");
-        let (source, size, entered_at, sent_with) = frames.entered[frame.0.get() as usize - 1];
-        let outcome = &mut frames.outcomes[source];
-        outcome.delivered += 1;
-        outcome.delivered_bytes += u64::from(size);
-        outcome.marked += u64::from(ecn != sent_with);
-        outcome.delay_sum += at - entered_at;
-        outcome.longest_delay = outcome.longest_delay.max(at - entered_at);
+impl Sink for Counter {
+    fn interest(&self) -> TraceKinds {
+        TraceKinds::DELIVERED.union(TraceKinds::DISCARDED)
     }
 
-    fn discarded(&mut self, _at: Instant, frame: FrameId, reason: DropReason) {
-        let mut frames = self.0.lock().expect("one thread");
-        let source = frames.entered[frame.0.get() as usize - 1].0;
-        frames.outcomes[source].discarded[reason as usize] += 1;
+    fn record(&mut self, _at: Instant, event: &TraceEvent) {
+        let mut outcomes = self.0.lock().expect("one thread");
+        match *event {
+            TraceEvent::Delivered { packet, delay } => {
+                let outcome = &mut outcomes[packet.group.0 as usize];
+                outcome.delivered += 1;
+                outcome.delivered_bytes += u64::from(packet.size);
+                outcome.delay_sum += delay;
+                outcome.longest_delay = outcome.longest_delay.max(delay);
+            }
+            TraceEvent::Discarded { packet, reason, .. } => {
+                outcomes[packet.group.0 as usize].discarded[reason as usize] += 1;
+            }
+            _ => {}
+        }
     }
-}
-
-/// An application whose packets come from outside the simulation.
-#[derive(Debug)]
-struct Outside;
-
-impl Application for Outside {
-    fn on(&mut self, _event: AppEvent, _cx: &mut AppContext<'_>) {}
 }
 
 /// Runs the sources through `queue` and returns the outcome of each. Checks that all packets are
-/// accounted for.
+/// accounted for, and that frames leave with the marks that the packets have.
 pub(crate) fn run(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Vec<Outcome> {
-    let frames = Arc::new(Mutex::new(Frames {
-        outcomes: vec![Outcome::default(); sources.len()],
-        ..Frames::default()
-    }));
+    let outcomes = Arc::new(Mutex::new(vec![Outcome::default(); sources.len()]));
     let mut simulation = simulation(queue, sources);
-    simulation.set_frame_store(Box::new(Store(Arc::clone(&frames))));
-    let arrivals = arrivals(
-        &mut simulation,
-        sources,
-        &mut frames.lock().expect("one thread"),
+    simulation.add_sink(Box::new(Counter(Arc::clone(&outcomes))));
+    let mut clock = Noting::new(virtually(sent(sources)));
+    let progress = simulation.run_with(&mut clock);
+    assert_eq!(
+        progress.expect("a virtual clock does not fail"),
+        Progress::Over
     );
-    let mut clock = VirtualClock::with_arrivals(arrivals);
-    simulation
-        .run_with(&mut clock)
-        .expect("a virtual clock does not fail");
     // This checks that packets are conserved.
     simulation.tables();
-    let frames = frames.lock().expect("one thread");
-    let ended: u64 = frames
-        .outcomes
-        .iter()
-        .map(|one| one.delivered + one.discarded())
-        .sum();
-    let entered = frames.entered.len() as u64;
-    assert!(
-        entered - ended < 2000,
-        "{ended} ends of {entered} frames were told"
-    );
-    frames.outcomes.clone()
+    let mut outcomes = std::mem::take(&mut *outcomes.lock().expect("one thread"));
+    for (_, to, bytes) in &clock.departed {
+        let header = real::read(bytes).expect("what departs is a frame");
+        let source = usize::from(header.ports[0] - FIRST_PORT);
+        outcomes[source].marked += u64::from(header.ecn != sources[source].ecn);
+        assert_eq!(header.dscp, sources[source].dscp);
+        assert_eq!(usize::from(to.0), sources.len(), "to the remote host");
+    }
+    let told = simulation.frames_ended();
+    let sum = |figure: fn(&Outcome) -> u64| outcomes.iter().map(figure).sum::<u64>();
+    assert_eq!(told.delivered, sum(|one| one.delivered));
+    assert_eq!(told.delivered, clock.departed.len() as u64);
+    assert_eq!(told.discarded, sum(Outcome::discarded));
+    assert_eq!(told.marked, sum(|one| one.marked));
+    let within = told.entered - told.delivered - told.discarded;
+    assert!(within < 2000, "{told:?}");
+    outcomes
 }
 
-/// The arrivals of all sources in order of time. The sources start a little apart.
-fn arrivals(simulation: &mut Simulation, sources: &[Source], frames: &mut Frames) -> Vec<Arrival> {
+/// The frames of all sources in order of time. The sources start a little apart.
+fn sent(sources: &[Source]) -> Vec<Sent> {
     let mut all = Vec::new();
     for (index, source) in sources.iter().enumerate() {
-        let flow = simulation.open_external(AppId(index as u32));
+        let mut shape = Shape::new(&host(index).to_string(), &PEER.to_string(), UDP);
+        shape.ports[0] = FIRST_PORT + index as u16;
+        (shape.dscp, shape.ecn) = (source.dscp, source.ecn);
+        shape.payload = source.size - 28;
+        let bytes = shape.bytes(0);
         let mut at = Instant::ZERO + Duration::from_micros(137) * index as u64;
         while at < Instant::ZERO + DURATION {
-            all.push((at, index, flow));
+            all.push((at, RealHostId(index as u16), bytes.clone()));
             at += source.gap;
         }
     }
-    all.sort_by_key(|&(at, index, _)| (at, index));
-    let arrival = |(at, index, flow)| {
-        let Source { size, ecn, .. } = sources[index];
-        frames.entered.push((index, size, at, ecn));
-        let frame = FrameId(NonZeroU32::new(frames.entered.len() as u32).expect("just pushed"));
-        Arrival {
-            at,
-            flow,
-            from: Side::Host,
-            size,
-            ecn,
-            frame,
-        }
-    };
-    all.into_iter().map(arrival).collect()
+    all.sort_by_key(|&(at, from, _)| (at, from));
+    all
+}
+
+const FIRST_PORT: u16 = 50_000;
+const PEER: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 1);
+
+/// The address of the host of a source.
+fn host(index: usize) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a00_0001 + index as u32)
+}
+
+fn real_host(side: Side, number: usize, ipv4: Ipv4Addr) -> RealHost {
+    RealHost {
+        name: format!("host{number}"),
+        side,
+        ipv4,
+        ipv6: Ipv6Addr::from_bits(number as u128 + 1),
+        mtu: 1500,
+        dscp: None,
+    }
 }
 
 fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation {
@@ -175,14 +177,20 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
             Hop::End,
         ])
     });
+    let mut real_hosts: Vec<RealHost> = (0..sources.len())
+        .map(|index| real_host(Side::Host, index, host(index)))
+        .collect();
+    real_hosts.push(real_host(Side::Peer, sources.len(), PEER));
     let app = |(index, source): (usize, &Source)| AppSetup {
-        app: Box::new(Outside),
+        app: Box::new(Real::new(&real_traffic::Config::default())),
         rng: Rng::for_path(1, "outside"),
         group: GroupSetup {
-            address: 0x0a00_0001 + index as u32,
+            address: host(index).to_bits(),
+            real: Some(RealHostId(index as u16)),
             peers: vec![Peer {
                 routes,
-                address: 0x0b00_0001,
+                address: PEER.to_bits(),
+                real: Some(RealHostId(sources.len() as u16)),
             }],
             tcp: tcp::Config::default().into(),
             dscp: source.dscp,
@@ -205,6 +213,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
         flows,
         apps: sources.iter().enumerate().map(app).collect(),
         recorder: Recorder::new(groups, queues, second, DURATION),
+        real_hosts,
         window: 1 << 20,
         bucket: Duration::from_millis(1),
         warmup: Duration::ZERO,

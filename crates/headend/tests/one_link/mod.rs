@@ -58,6 +58,7 @@ impl Setup {
                         .map(|peer| Peer {
                             routes: [route_up, route_down],
                             address: 100 + peer,
+                            real: None,
                         })
                         .collect(),
                     tcp: tcp_config(),
@@ -68,6 +69,7 @@ impl Setup {
                     name,
                     seed: self.seed,
                     opened: 0,
+                    real: None,
                 },
                 start: Instant::ZERO,
                 stop: None,
@@ -78,6 +80,7 @@ impl Setup {
             lines: (0..3).map(|index| self.line(index)).collect(),
             flows,
             apps,
+            real_hosts: Vec::new(),
             recorder,
             window: 1 << 20,
             bucket: Duration::from_micros(100),

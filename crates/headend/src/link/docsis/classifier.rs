@@ -18,8 +18,8 @@ use crate::packet::{Ecn, Packet};
 /// they hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rule {
-    /// Address at either end.
-    pub addresses: Option<RangeInclusive<u32>>,
+    /// Hosts, one of which must be at either end.
+    pub addresses: Option<Vec<RangeInclusive<u32>>>,
     /// Destination address.
     pub destination: Option<Addresses>,
     /// Destination port.
@@ -132,7 +132,7 @@ impl Seen {
         let addresses = ends.map(|end| header.addresses[end]);
         Self {
             addresses,
-            ports: (header.protocol != Protocol::Icmp).then_some(ports),
+            ports: header.has_ports().then_some(ports),
             protocol: number(header.protocol, is_ipv6(addresses[0])),
             dscp: header.dscp,
             ecn: packet.ecn,
@@ -147,6 +147,7 @@ pub fn number(protocol: Protocol, is_ipv6: bool) -> u8 {
         Protocol::Icmp => ICMP,
         Protocol::Tcp => TCP,
         Protocol::Udp => UDP,
+        Protocol::Other(number) => number,
     }
 }
 
@@ -162,7 +163,7 @@ impl Rule {
             && self.ethertype.is_none_or(|wanted| wanted == ethertype)
             && (self.protocols.as_ref()).is_none_or(|some| some.contains(&seen.protocol))
             && (self.addresses.as_ref())
-                .is_none_or(|range| range.contains(&source) || range.contains(&destination))
+                .is_none_or(|hosts| are_of(hosts, source) || are_of(hosts, destination))
             && (self.source.as_ref()).is_none_or(|some| some.contain(source))
             && (self.destination.as_ref()).is_none_or(|some| some.contain(destination))
             && (self.vlan.as_ref())
@@ -284,7 +285,7 @@ mod tests {
         let taken = |rule: Rule| rule.matches(&call);
         assert!(taken(Rule::default()));
         let rule = Rule {
-            addresses: Some(HOME..=HOME),
+            addresses: Some(vec![HOME..=HOME]),
             dscp: Some(40..=47),
             ports: Some(5000..=5999),
             protocols: Some(vec![UDP]),
@@ -296,7 +297,7 @@ mod tests {
         };
         assert!(taken(rule.clone()));
         let wrong: [fn(&mut Rule); 8] = [
-            |rule| rule.addresses = Some(11..=19),
+            |rule| rule.addresses = Some(vec![11..=19]),
             |rule| rule.dscp = Some(40..=45),
             |rule| rule.ports = Some(5005..=5999),
             |rule| rule.protocols = Some(vec![TCP, ICMP]),
@@ -316,7 +317,7 @@ mod tests {
     fn an_address_or_port_holds_at_either_end() {
         let packet = up(Protocol::Tcp, 0, 443);
         let address = |address| Rule {
-            addresses: Some(address..=address),
+            addresses: Some(vec![address..=address]),
             ..Rule::default()
         };
         let port = |port| Rule {

@@ -371,6 +371,7 @@ mod tests {
     use crate::metrics::mib::ServiceFlowInfo;
     use crate::metrics::recorder::GroupInfo;
     use crate::metrics::table::Column;
+    use crate::packet::frames::Frames;
     use crate::packet::sack::SackPool;
 
     const CLASSIC: QueueId = QueueId(0);
@@ -406,6 +407,7 @@ mod tests {
         recorder: Recorder,
         flows: FlowTable,
         sacks: SackPool,
+        frames: Frames,
     }
 
     impl Run {
@@ -428,6 +430,7 @@ mod tests {
                 recorder: Recorder::new(groups.to_vec(), queues, second, second),
                 flows: FlowTable::default(),
                 sacks: SackPool::default(),
+                frames: Frames::default(),
             }
         }
 
@@ -457,6 +460,7 @@ mod tests {
             let around = Surroundings {
                 flows: &self.flows,
                 sacks: &self.sacks,
+                frames: &self.frames,
             };
             let judged = Judged {
                 delay: Duration::from_micros(1500),
@@ -474,6 +478,7 @@ mod tests {
             let around = Surroundings {
                 flows: &self.flows,
                 sacks: &self.sacks,
+                frames: &self.frames,
             };
             let packet = Self::packet(flow, arrived);
             (self.recorder).left(at(now), queue, &packet, around, at(leaves));

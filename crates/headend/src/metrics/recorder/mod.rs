@@ -139,6 +139,8 @@ pub struct Recorder {
     /// The flows of aggregates with low latency; `None` in a run without such an aggregate.
     low_latency: Option<Box<LowLatency>>,
     samples: Vec<Sample>,
+    /// Samples whose rows were taken.
+    samples_taken: usize,
     delivered: u64,
     data_delivered: u64,
 
@@ -194,6 +196,7 @@ impl Recorder {
             meetings: BTreeMap::new(),
             low_latency: LowLatency::of(&queues, 2 * groups.len()),
             samples: Vec::with_capacity(4096),
+            samples_taken: 0,
             delivered: 0,
             data_delivered: 0,
             interval,

@@ -19,6 +19,8 @@ pub(super) struct Series<const N: usize> {
     chunks: Vec<Vec<u8>>,
     /// The latest row of each key.
     latest: Vec<Option<[u64; N]>>,
+    /// The row of each key before the first interval; `None` if no interval was taken out.
+    before: Option<Vec<Option<[u64; N]>>>,
 }
 
 /// Most bytes that are allocated in advance.
@@ -40,7 +42,17 @@ impl<const N: usize> Series<N> {
             rows: 0,
             chunks: first.into_iter().collect(),
             latest: vec![None; keys],
+            before: None,
         }
+    }
+
+    /// Takes out all intervals: [`Self::visit`] goes on with the next one.
+    pub(super) fn clear(&mut self) {
+        self.intervals.clear();
+        self.rows = 0;
+        self.chunks.truncate(1);
+        self.chunks.iter_mut().for_each(Vec::clear);
+        self.before = Some(self.latest.clone());
     }
 
     /// Adds the row of `key` in the interval that ends at `at`; keys come in order.
@@ -79,7 +91,10 @@ impl<const N: usize> Series<N> {
 
     /// Calls `visit` with the end of each interval, and each key with its row, in order.
     pub(super) fn visit(&self, mut visit: impl FnMut(Instant, u32, &[u64; N])) {
-        let mut rows: Vec<Option<[u64; N]>> = vec![None; self.latest.len()];
+        let mut rows = match &self.before {
+            Some(before) => before.clone(),
+            None => vec![None; self.latest.len()],
+        };
         let ends = self.intervals.iter().skip(1).map(|&(_, begin)| begin);
         let ends = ends.chain([self.rows]);
         let mut bytes = self.chunks.iter().flatten().copied();
@@ -199,15 +214,21 @@ mod tests {
     }
 
     proptest! {
-        /// What was put in comes out, whichever figures change when; keys may begin late.
+        /// What was put in comes out, whichever figures change when; keys may begin late, and rows
+        /// may be taken out in between.
         #[test]
         fn rows_come_out_as_they_went_in(
             begins in prop::collection::vec(0_usize..8, 1..6),
             figures in prop::collection::vec([0_u64..3, 0..2, 0..u64::MAX], 8 * 6),
+            taken in prop::collection::vec(prop::bool::ANY, 8),
         ) {
             let mut series = Series::<3>::new(begins.len(), 8);
-            let mut rows = Vec::new();
+            let (mut rows, mut out) = (Vec::new(), Vec::new());
             for interval in 0..8 {
+                if taken[interval] {
+                    out.extend(read(&series));
+                    series.clear();
+                }
                 for (key, &begin) in begins.iter().enumerate() {
                     if interval >= begin {
                         let row = figures[interval * 6 + key];
@@ -216,7 +237,8 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(read(&series), rows);
+            out.extend(read(&series));
+            prop_assert_eq!(out, rows);
         }
     }
 }

@@ -94,6 +94,24 @@ impl Recorder {
         tables
     }
 
+    /// The rows of the series so far, which are taken out: [`Self::tables`] has only the rest. If
+    /// `with_samples`, those of the samples too; their statistics still count them.
+    pub(crate) fn take_rows(&mut self, with_samples: bool) -> Vec<(&'static str, Table)> {
+        let mut tables = vec![
+            ("flow_series", self.flow_series_table()),
+            ("queue_series", self.queue_series_table()),
+            ("connection_series", self.connection_series_table()),
+        ];
+        self.flow_series.clear();
+        self.queue_series.clear();
+        self.connection_series.clear();
+        if with_samples {
+            tables.push(("samples", self.samples_table()));
+            self.samples_taken = self.samples.len();
+        }
+        tables
+    }
+
     fn collisions_table(&self) -> Table {
         let mut table = Table::of(&[
             ("queue", TEXT),
@@ -264,7 +282,7 @@ impl Recorder {
             ("time_ns", INTEGER),
             ("value", FLOAT),
         ]);
-        for sample in &self.samples {
+        for sample in &self.samples[self.samples_taken..] {
             table.text("flow", &self.groups[sample.group.0 as usize].name);
             table.text("measure", &sample.measure.name());
             table.integer("time_ns", sample.at.as_nanos());

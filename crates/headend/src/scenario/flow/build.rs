@@ -128,6 +128,7 @@ impl<'a> FlowBuilder<'a> {
                 name: plan.name.clone(),
                 seed: self.builder.seed,
                 opened: 0,
+                real: plan.real,
             },
             start: Instant::ZERO + start,
             stop: plan.stop.map(|stop| Instant::ZERO + stop),
@@ -160,6 +161,7 @@ impl<'a> FlowBuilder<'a> {
         Peer {
             routes: [self.flows.add_route(up), self.flows.add_route(down)],
             address: plan.address,
+            real: plan.real,
         }
     }
 

@@ -40,7 +40,10 @@ pub(in crate::scenario) fn fill_in_names(tree: &mut Value) {
 fn fill_in_general(flow: &mut Map<String, Value>, general: &Map<String, Value>) {
     let application = flow.get("application").cloned().unwrap_or_default();
     let application = serde_json::from_value::<Named<ApplicationConfig>>(application);
-    if application.is_ok_and(|Named(application)| application.transport() == "tcp")
+    let uses_tcp = |Named(application): Named<ApplicationConfig>| {
+        application.transport() == "tcp" && !application.is_real()
+    };
+    if application.is_ok_and(uses_tcp)
         && let Some(tcp) = flow
             .entry("tcp")
             .or_insert_with(|| json!({}))

@@ -5,6 +5,7 @@ mod defaults;
 mod members;
 mod path;
 mod plan;
+mod real;
 mod replay;
 mod seen;
 mod tcp;

@@ -6,7 +6,8 @@ use std::num::NonZeroU32;
 use super::members::{choose_hosts, numbered};
 use super::path::{self, DEFAULT_RTT, PathPlan};
 use super::written::{Ect, Flow};
-use super::{tcp as tcp_keys, times};
+use super::{real, tcp as tcp_keys, times};
+use crate::clock::RealHostId;
 use crate::congestion::CongestionConfig;
 use crate::flow::{Port, TunnelId};
 use crate::named::{Named, OrTable};
@@ -42,6 +43,8 @@ pub(in crate::scenario) struct GroupPlan {
     /// In place of both, where there is one.
     pub(in crate::scenario) periods: Vec<(Duration, Duration)>,
     pub(in crate::scenario) address: u32,
+    /// The real host whose programs send its packets.
+    pub(in crate::scenario) real: Option<RealHostId>,
     /// Time the customer's host takes for a packet.
     pub(in crate::scenario) processing: Duration,
     pub(in crate::scenario) peers: Vec<PeerPlan>,
@@ -51,6 +54,8 @@ pub(in crate::scenario) struct GroupPlan {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct PeerPlan {
     pub(in crate::scenario) address: u32,
+    /// The real host that it is, in a flow of real programs.
+    pub(in crate::scenario) real: Option<RealHostId>,
     /// Link entrances from the host to the peer, in order.
     pub(in crate::scenario) up: Vec<(u16, Port)>,
     /// The same from the peer to the host.
@@ -93,6 +98,7 @@ pub(in crate::scenario) fn plan(
         hosts,
         tunnels: number_tunnels(around.hosts, flows)?,
         duration: around.duration,
+        real_flows: BTreeMap::new(),
         servers: 0,
         peers: 0,
     };
@@ -138,6 +144,8 @@ struct Planner {
     hosts: BTreeMap<String, HostPlan>,
     tunnels: BTreeMap<String, TunnelId>,
     duration: Duration,
+    /// The flows of real hosts so far, by host.
+    real_flows: BTreeMap<String, String>,
     /// Servers of flows' own so far.
     servers: u32,
     /// Remote hosts of all flows so far.
@@ -152,6 +160,10 @@ impl Planner {
         groups: &mut Vec<GroupPlan>,
     ) -> Result<(), ScenarioError> {
         let at = format!("flow.{name}");
+        let is_real = flow.application.0.is_real();
+        if is_real {
+            real::plan(&at, name, flow, &self.hosts, &mut self.real_flows)?;
+        }
         path::check(&at, flow.rtt.as_ref(), &flow.path)?;
         check_header(&at, flow)?;
         let tcp = plan_application(&at, flow)?;
@@ -206,6 +218,7 @@ impl Planner {
                     stop: flow.stop,
                     periods: flow.periods.clone(),
                     address: customer.address + host - 1,
+                    real: customer.real.filter(|_| is_real).map(|real| real.id),
                     processing: customer.processing,
                     peers: self.peers(&at, flow, &via, customer.ipv6.is_some())?,
                 });
@@ -256,6 +269,7 @@ impl Planner {
                 rtt: None,
                 processing: Duration::ZERO,
                 tunnel: None,
+                real: None,
             });
         }
         let mut links: Vec<u16> = self.attachments.values().map(|place| place.link).collect();
@@ -347,7 +361,9 @@ impl Planner {
             let why = format!("\"{name}\" are {count} hosts; a peer is one, such as \"{name}.1\"");
             return Err(ScenarioError::invalid(path, why));
         }
-        if host.ipv6.is_some() != is_ipv6 {
+        let is_real = flow.application.0.is_real();
+        // A real host has an address of each version.
+        if !is_real && host.ipv6.is_some() != is_ipv6 {
             let version = |is_ipv6: bool| if is_ipv6 { "IPv6" } else { "IPv4" };
             let why = format!(
                 "\"{name}\" has an {} address and the flow's host an {} one: expected two of one version (host.NAME.address)",
@@ -357,14 +373,11 @@ impl Planner {
             return Err(ScenarioError::invalid(path, why));
         }
         let ports = host.ports(1);
-        Ok(peer(
-            host.address,
-            flow,
-            via,
-            &ports,
-            host.rtt,
-            host.processing,
-        ))
+        let plan = peer(host.address, flow, via, &ports, host.rtt, host.processing);
+        Ok(PeerPlan {
+            real: host.real.filter(|_| is_real).map(|real| real.id),
+            ..plan
+        })
     }
 
     /// Whether a named peer of the flow has a round-trip time of its own. A round-trip time of the
@@ -397,6 +410,7 @@ fn peer(
         |ports: &[PortPlan]| -> Vec<_> { ports.iter().rev().map(|p| (p.link, p.down)).collect() };
     PeerPlan {
         address,
+        real: None,
         up: [out(host), into(peer)].concat(),
         down: [out(peer), into(host)].concat(),
         links_before_wide_area: host.len(),
@@ -425,7 +439,9 @@ fn check_marks(at: &str, flow: &Flow, tcp: &tcp::Config) -> Result<(), ScenarioE
         );
         return Err(ScenarioError::invalid(format!("{at}.ecn"), why));
     }
-    let is_capable = flow.ecn.is_some() || flow.tcp.is_some() && tcp.ecn() != EcnMode::Off;
+    let is_real = flow.application.0.is_real();
+    let is_capable =
+        is_real || flow.ecn.is_some() || flow.tcp.is_some() && tcp.ecn() != EcnMode::Off;
     if flow.path.marks.0 > 0.0 && !is_capable {
         let key = if flow.tcp.is_some() { "tcp.ecn" } else { "ecn" };
         let why = format!("expected none: the flow's packets are not ECN-capable ({key})");
@@ -466,6 +482,10 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
         .build(direction)
         .map_err(|why| ScenarioError::invalid(format!("{at}.direction"), why))?;
     flow.direction = Some(direction);
+    if application.is_real() {
+        // Its connections have the TCP of the system they run on.
+        return Ok(tcp::Config::default());
+    }
     if application.transport() == "tcp" {
         let tcp = flow.tcp.get_or_insert_default().clone();
         tcp_keys::check(&format!("{at}.tcp"), &tcp)?;

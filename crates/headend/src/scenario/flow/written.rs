@@ -94,6 +94,32 @@ pub enum Ect {
     Ect1,
 }
 
+impl Flow {
+    /// A flow of a host, with all defaults.
+    pub(in crate::scenario) fn new(application: ApplicationConfig, host: String) -> Self {
+        Self {
+            application: Named(application),
+            direction: None,
+            host: Some(host),
+            on: None,
+            share: None,
+            peer: None,
+            peers: Vec::new(),
+            rtt: None,
+            path: Path::default(),
+            count: one(),
+            start: at_zero(),
+            stop: None,
+            periods: Vec::new(),
+            tcp: None,
+            port: https(),
+            dscp: 0,
+            ecn: None,
+            tunnel: None,
+        }
+    }
+}
+
 fn one() -> u32 {
     1
 }

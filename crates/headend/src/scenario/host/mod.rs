@@ -9,5 +9,5 @@ pub(super) use addresses::{
     IPV6_SERVERS, UNNAMED_CUSTOMERS, UNNAMED_SERVERS, in_network, ipv6_blocks,
 };
 pub(super) use plan::plan;
-pub(super) use planned::{HostPlan, find_host};
+pub(super) use planned::{HostPlan, RealPlan, find_host};
 pub use written::Host;

@@ -1,6 +1,7 @@
 //! Checks hosts: where each is, and what it may have.
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::addresses::give_addresses;
 use super::planned::HostPlan;
@@ -8,6 +9,7 @@ use super::written::Host;
 use crate::scenario::attachment::{Attachment, find_attachment};
 use crate::scenario::distance::check_rtt;
 use crate::scenario::error::ScenarioError;
+use crate::scenario::header_fields::Address;
 use crate::scenario::names::unknown;
 use crate::scenario::times::check_delay;
 
@@ -30,6 +32,7 @@ pub(in crate::scenario) fn plan(
                 "tunnels are those of customers: a host in the network has none (its flows may)";
             return Err(ScenarioError::invalid(format!("host.{name}.tunnel"), why));
         }
+        check_real(name, host, &via)?;
         check_vlan(name, host)?;
         check_rtt(&format!("host.{name}.rtt"), host.rtt.as_ref())?;
         check_delay(&format!("host.{name}.processing"), host.processing)?;
@@ -42,11 +45,62 @@ pub(in crate::scenario) fn plan(
             rtt: host.rtt.clone(),
             processing: host.processing,
             tunnel: host.tunnel.clone(),
+            real: None,
         };
         hosts.insert(name.clone(), plan);
     }
     give_addresses(written, &mut hosts)?;
     Ok(hosts)
+}
+
+/// Refuses what a real host cannot be or have.
+fn check_real(name: &str, host: &Host, via: &[Attachment]) -> Result<(), ScenarioError> {
+    let refuse = |key: &str, why: String| {
+        let path = format!("host.{name}.{key}");
+        Err(ScenarioError::invalid(path, why))
+    };
+    match host.dscp {
+        Some(dscp) if dscp > 63 => {
+            return refuse(
+                "dscp",
+                format!("expected a DSCP from 0 to 63, found {dscp}"),
+            );
+        }
+        Some(_) if host.real.is_none() => {
+            let why = "expected none: only the packets of real hosts (real = true) are marked so; simulated ones have that of their flow, flow.NAME.dscp";
+            return refuse("dscp", why.to_owned());
+        }
+        _ => {}
+    }
+    if !host.is_real() {
+        return Ok(());
+    }
+    let several = via.iter().zip(&host.via);
+    let mut several = several.filter_map(|(place, port)| Some((place.count?, port)));
+    if let Some((count, port)) = several.next() {
+        let why = format!(
+            "a real host is one, and at \"{port}\" there are {count}: expected one of them, such as \"{port}.1\""
+        );
+        return refuse("via", why);
+    }
+    let is_loopback = match host.address {
+        Some(Address::V4(address)) => Ipv4Addr::from(address).is_loopback(),
+        Some(Address::V6(address)) => Ipv6Addr::from(address).is_loopback(),
+        None => false,
+    };
+    if is_loopback {
+        let why = "expected an address outside of 127.0.0.0/8 and ::1, which each host has for itself: what is sent there crosses no line";
+        return refuse("address", why.to_owned());
+    }
+    if name == "localhost" {
+        let why = "expected another name for a real host: each host calls itself localhost";
+        return refuse("real", why.to_owned());
+    }
+    if !host.processing.is_zero() {
+        let why = "expected none: a real host takes the time that it takes";
+        return refuse("processing", why.to_owned());
+    }
+    Ok(())
 }
 
 fn check_vlan(name: &str, host: &Host) -> Result<(), ScenarioError> {

@@ -1,7 +1,9 @@
 //! A host that makes sense, and its name.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
+use crate::clock::RealHostId;
 use crate::flow::Ipv6Block;
 use crate::named::OrTable;
 use crate::scenario::attachment::{Attachment, PortPlan};
@@ -23,6 +25,19 @@ pub(in crate::scenario) struct HostPlan {
     pub(in crate::scenario) rtt: Option<OrTable<Duration, RttFrom>>,
     pub(in crate::scenario) processing: Duration,
     pub(in crate::scenario) tunnel: Option<String>,
+    /// What it has if real programs run at it.
+    pub(in crate::scenario) real: Option<RealPlan>,
+}
+
+/// What a real host has: an address of each version, whichever is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::scenario) struct RealPlan {
+    pub(in crate::scenario) id: RealHostId,
+    pub(in crate::scenario) ipv4: u32,
+    /// The IPv6 address, and the number that stands for it.
+    pub(in crate::scenario) ipv6: Ipv6Block,
+    /// What its packets are marked with.
+    pub(in crate::scenario) dscp: Option<u8>,
 }
 
 impl HostPlan {
@@ -31,8 +46,20 @@ impl HostPlan {
         (self.address, self.address + self.count.unwrap_or(1) - 1)
     }
 
+    /// Where their addresses lie: of a real host those of both versions.
+    pub(in crate::scenario) fn ranges(&self) -> Vec<RangeInclusive<u32>> {
+        let Some(real) = self.real else {
+            let (first, last) = self.addresses();
+            return vec![first..=last];
+        };
+        vec![real.ipv4..=real.ipv4, real.ipv6.first..=real.ipv6.last]
+    }
+
     /// The IPv6 addresses of all of them, if they have any.
     pub(super) fn ipv6_block(&self) -> Option<Ipv6Block> {
+        if let Some(real) = self.real {
+            return Some(real.ipv6);
+        }
         let (first, last) = self.addresses();
         let address = self.ipv6?;
         Some(Ipv6Block {
@@ -78,5 +105,6 @@ pub(in crate::scenario) fn find_host(
         rtt: group.rtt.clone(),
         processing: group.processing,
         tunnel: group.tunnel.clone(),
+        real: None,
     })
 }

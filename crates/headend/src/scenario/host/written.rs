@@ -18,6 +18,19 @@ pub struct Host {
     /// in 10.0.0.0/8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
+    /// Whether real programs run at this host: `headend emulate` lets their packets cross the links
+    /// in real time, and everything else is simulated as it is written. A real host is one, behind
+    /// one modem or in the network, and has an IPv4 and an IPv6 address: the one that is written,
+    /// and one that the scenario gives it (IPv6: in `fd00:6865:6164::/48`). Real customers' hosts
+    /// without a flow whose application is `real` get one of their name. If no host in the network
+    /// is real, there is one called `server`. `false` leaves out what is here only for a real host:
+    /// its flow and its `dscp`. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real: Option<bool>,
+    /// A real host: the DSCP that its packets are marked with when they enter, 0 to 63, such as
+    /// `45` for a low-latency queue. Default: the one that its programs give them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<u8>,
     /// A customer's host: the link ports from it out to the network, such as `["wifi.laptop",
     /// "cable"]`. Behind modems of which there are several (`["cable.home"]`) there is a host at
     /// each, called `NAME.1`, `NAME.2`, … Empty: a host in the network.
@@ -38,4 +51,16 @@ pub struct Host {
     /// to 4094, for classifiers. The tag's 4 B are not counted. Default: untagged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
+}
+
+impl Host {
+    /// Whether real programs run at it.
+    pub fn is_real(&self) -> bool {
+        self.real == Some(true)
+    }
+
+    /// Whether what is written for a real host is to be left out.
+    pub(in crate::scenario) fn is_switched_off(&self) -> bool {
+        self.real == Some(false)
+    }
 }

@@ -16,6 +16,11 @@ pub(super) fn samples(group: &GroupPlan, duration: f64, rate: f64) -> f64 {
     })
 }
 
+/// Whether a flow may fill any queue: TCP does, and real programs may.
+pub(super) fn fills_queues(group: &GroupPlan) -> bool {
+    group.application.connections() > 0 || group.real.is_some()
+}
+
 /// Datagrams of a flow.
 pub(super) fn datagrams(group: &GroupPlan) -> Datagrams {
     group.application.datagrams(group.direction)

@@ -14,7 +14,7 @@ mod sum;
 
 use std::collections::BTreeMap;
 
-use self::flows::{datagrams, samples, written};
+use self::flows::{datagrams, fills_queues, samples, written};
 use self::network::Network;
 use self::sizes::{
     CAPTURED, CAPTURED_AT_ONCE, CONNECTION, CONNECTION_ROW, CUSTOMER, FLOW, FLOW_ROW,
@@ -34,7 +34,7 @@ impl Scenario {
     /// The parts of the memory that a run can need at most, the largest first.
     pub fn memory(&self) -> Vec<MemoryItem> {
         let mut sum = Sum::default();
-        let duration = self.raw().duration.as_secs_f64();
+        let duration = self.rows_kept().as_secs_f64();
         let network = Network::new(&self.links, &self.groups, duration);
         self.add_series(&network, &mut sum);
         self.add_links(&mut sum);
@@ -57,7 +57,7 @@ impl Scenario {
 
     /// Rows over time. A queue that no flow passes has none.
     fn add_series(&self, network: &Network<'_>, sum: &mut Sum) {
-        let intervals = (self.raw().duration.as_nanos()).div_ceil(self.interval.as_nanos().max(1));
+        let intervals = (self.rows_kept().as_nanos()).div_ceil(self.interval.as_nanos().max(1));
         let mut add = |key: &str, what: &str, count: f64, row: f64| {
             let keys = format!("results.interval with duration and {key}");
             let text = format!("{count} {what} × {intervals} intervals × {row} B");
@@ -171,8 +171,11 @@ impl Scenario {
                 sum.add(&keys, text, count * samples * SAMPLE_ROW, true);
             }
             let sent = datagrams(group).pps.into_iter().sum::<f64>() * network.duration;
-            let is_tcp = connections > 0.0;
-            let delays = if is_tcp { f64::INFINITY } else { sent.ceil() };
+            let delays = if fills_queues(group) {
+                f64::INFINITY
+            } else {
+                sent.ceil()
+            };
             let rows = delays.min(HISTOGRAM_ROWS);
             let text = format!("{count} flows × 2 histograms × {rows} rows × {HISTOGRAM_ROW} B");
             sum.add(

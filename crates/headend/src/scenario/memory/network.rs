@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::flows::{datagrams, rtt_of, written};
+use super::flows::{datagrams, fills_queues, rtt_of, written};
 use super::sizes::{PACKET, SEGMENT, TOGETHER};
 use super::sum::Sum;
 use crate::flow::Port;
@@ -126,7 +126,7 @@ pub(super) struct Network<'a> {
     pub(super) places: BTreeMap<Key, Place>,
     /// Datagrams that arrive at each.
     loads: BTreeMap<Key, Load>,
-    /// Those that TCP passes.
+    /// Those that TCP or real programs may fill.
     busy: BTreeSet<Key>,
     /// Seconds.
     pub(super) duration: f64,
@@ -165,7 +165,7 @@ impl<'a> Network<'a> {
                 for (ports, pps) in [(&peer.up, sent.pps[0]), (&peer.down, sent.pps[1])] {
                     for &(link, port) in ports {
                         network.enter(link, port, if number == 0 { pps } else { 0.0 }, sent.size);
-                        if group.application.connections() > 0 {
+                        if fills_queues(group) {
                             let key = network.key_of(link, port);
                             network.busy.insert(key);
                         }

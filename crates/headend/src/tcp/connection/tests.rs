@@ -172,7 +172,12 @@ impl Setup {
             rng: Rng::for_path(self.seed, "app"),
             group: GroupSetup {
                 address: 1,
-                peers: vec![Peer { routes, address: 2 }],
+                real: None,
+                peers: vec![Peer {
+                    routes,
+                    address: 2,
+                    real: None,
+                }],
                 tcp: self.tcp.into(),
                 dscp: 0,
                 ecn: Ecn::NotEct,
@@ -202,6 +207,7 @@ impl Setup {
             links: vec![self.link],
             lines: lines.into(),
             apps: vec![app],
+            real_hosts: Vec::new(),
             recorder: recorder(self.interval.unwrap_or(self.duration / 10), self.duration),
             flows,
             window: 1 << 20,

@@ -196,7 +196,7 @@ mod tests {
 
     fn file(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
         let mut file = Vec::new();
-        pcapng::section("test", &mut file);
+        pcapng::section("test", "", &mut file);
         pcapng::interface("eth0", "", 100, &mut file);
         for (nanos, bytes) in packets {
             let record = Record {

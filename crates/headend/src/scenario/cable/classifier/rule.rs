@@ -17,11 +17,10 @@ pub(in crate::scenario::cable) fn rule(
 ) -> Rule {
     let of_host = |name: &String| {
         let host = find_host(hosts, name).expect("the check has found it");
-        let (first, last) = host.addresses();
-        first..=last
+        host.ranges()
     };
     let addresses = |network: &Network| match network {
-        Network::Host(name) => Addresses::Hosts(vec![of_host(name)]),
+        Network::Host(name) => Addresses::Hosts(of_host(name)),
         &Network::V4 { address, mask } => Addresses::Masked { address, mask },
         Network::V6 { .. } => Addresses::Hosts(in_network(network, hosts)),
     };
@@ -69,9 +68,5 @@ fn protocols(protocol: IpProtocol) -> Option<Vec<u8>> {
 
 fn in_vlan(vlan: u16, hosts: &BTreeMap<String, HostPlan>) -> Vec<RangeInclusive<u32>> {
     let members = hosts.values().filter(|host| host.vlan == Some(vlan));
-    let ranges = members.map(|host| {
-        let (first, last) = host.addresses();
-        first..=last
-    });
-    ranges.collect()
+    members.flat_map(HostPlan::ranges).collect()
 }

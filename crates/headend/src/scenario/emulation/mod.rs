@@ -1,0 +1,10 @@
+//! Real hosts: the [bounds](written) within which a run with them is to be trusted, and what a
+//! scenario with them needs beyond what is [written](complete).
+
+mod complete;
+mod hosts;
+mod written;
+
+pub(super) use complete::complete;
+pub use hosts::Bounds;
+pub use written::Emulation;
