@@ -46,7 +46,8 @@ class Scenario:
         self.content = content
         self.title = content.get("title", "")
         self.description = content.get("description", "")
-        self.duration_ns = _time(content.get("duration", "60 s"))
+        duration = content.get("duration", "60 s")
+        self.duration_ns = 864_000 * SECOND if duration == "unlimited" else _time(duration)
         self.warmup_ns = _time(content.get("warmup", "0 s"))
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
@@ -70,6 +71,23 @@ class Scenario:
     def queues(self) -> list[str]:
         return [f"{link}.{way}" for link in self.content.get("link", {}) for way in ("up", "down")]
 
+    @property
+    def real_hosts(self) -> list[tuple[str, str, str, str]]:
+        hosts = self.content.get("host", {}).items()
+        return [
+            (name, "customer" if "via" in host else "network", f"10.0.0.{n}", f"fd00::{n}")
+            for n, (name, host) in enumerate(hosts, 1)
+            if host.get("real")
+        ]
+
+    @property
+    def is_unlimited(self) -> bool:
+        return self.content.get("duration") == "unlimited"
+
+    @property
+    def emulation_bounds_ns(self) -> tuple[int, int]:
+        return 1_000_000, 10_000_000
+
     def modem_files_json(self) -> str:
         return "[]"
 
@@ -82,9 +100,16 @@ class Run:
     slow = False
 
     def __init__(
-        self, scenario: Scenario, seed: int | None = None, follow: tuple[str, int] | None = None
+        self,
+        scenario: Scenario,
+        seed: int | None = None,
+        follow: tuple[str, int] | None = None,
+        recording: bytes | None = None,
     ) -> None:
         self.scenario, self.now, self.follow = scenario, 0, follow
+        self.recording = recording and json.loads(recording)
+        if self.recording:
+            scenario.duration_ns = 10 * SECOND
         self.random = np.random.default_rng(scenario.seed if seed is None else seed)
 
     def advance(self, wall_seconds: float) -> tuple[int, bool]:
@@ -99,6 +124,9 @@ class Run:
     def take_capture(self) -> dict[str, bytes]:
         return {}
 
+    def frames(self) -> str | None:
+        return json.dumps(self.recording["replayed"]) if self.recording else None
+
     def finish(self) -> dict[str, Columns]:
         tables = _tables(self.scenario, self.now, self.random)
         if self.follow:
@@ -108,6 +136,12 @@ class Run:
 
 def parse(text: str, *, format: str = "toml", overrides: Any = (), files: Any = None) -> Scenario:
     return Scenario(_read(text, format, overrides))
+
+
+def read_recording(content: bytes) -> str:
+    if not content.startswith(b"{"):
+        raise ValueError("expected a recording of headend emulate, found no pcapng file")
+    return content.decode()
 
 
 def required_files(
@@ -156,6 +190,7 @@ def _read(text: str, format: str, overrides: Any) -> dict[str, Any]:
             "bottleneck",
             "link",
             "flow",
+            "host",
             "expect",
             "files",
         ):

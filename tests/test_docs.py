@@ -44,11 +44,13 @@ DISCARDED = {name for name in TABLES["queues"] if name.startswith("discarded_")}
 #: What results.md writes in short, and the columns it stands for.
 SHORT = {"delay_*_ns": DELAYS, "discarded_*": DISCARDED}
 
+#: Optional tables of which results.md has a row for each column.
+WITH_ROWS = ("low_latency", "queue_protection", "real_flows", "lateness")
+
 
 def test_the_documented_columns_are_those_of_the_tables() -> None:
     documented = dict(_document_columns())
-    low_latency = {name: OPTIONAL_TABLES[name] for name in ("low_latency", "queue_protection")}
-    known = TABLES | low_latency
+    known = TABLES | {name: OPTIONAL_TABLES[name] for name in WITH_ROWS}
     assert set(documented) == set(known)
     for table, columns in documented.items():
         assert columns == set(known[table]), table
@@ -148,6 +150,12 @@ def test_the_scenario_of_the_commands_page_is_one() -> None:
     assert loaded.scenario.bottleneck == "cable.up"
 
 
+def test_the_program_of_the_page_on_real_programs_is_the_example() -> None:
+    page = _read("docs/howto/real-program.md")
+    (shown,) = re.findall(r"<!-- file: echo.py -->\n```python\n(.*?)^```", page, re.DOTALL | re.M)
+    assert shown == _read("examples/echo.py")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
@@ -198,8 +206,9 @@ def _document_columns() -> Iterator[tuple[str, set[str]]]:
     yield "queues", _spell_out(queues - SHORT.keys()) | same | _spell_out(queues & SHORT.keys())
     lists = {**_lists(sections["measures"]), **_lists(sections["Series"])}
     yield from lists.items()
-    for table in ("low_latency", "queue_protection"):
-        keys = _code(re.findall(r"One row per [^.]*", sections[table])[0])
+    for table in WITH_ROWS:
+        rows = re.sub(r"\([^)]*\)", "", sections[table])
+        keys = {name for row in re.findall(r"One row per [^.]*", rows) for name in _code(row)}
         yield table, keys | {name for row in _rows(sections[table]) for name in _code(row[0])}
     for table in ("channels", "collisions", "histograms", "summary"):
         text = re.sub(r"\([^)]*\)", "", sections[table])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from headend.judging.expect import parse_quantity_name
-from headend.scenario.shipped import list_scenarios
 from headend.scenario.subjects import Vocabulary
+from simulated import list_simulated
 from test_lessons import list_proposals
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,7 @@ _spec.loader.exec_module(lessons)
 
 PAGES = lessons.list_pages()
 
-#: Of each scenario that ships: the commands of the pages that run it.
+#: Of each scenario that ships and can be simulated: the commands of the pages that run it.
 COMMANDS = {
     name: [
         words
@@ -33,7 +33,7 @@ COMMANDS = {
         for command in lessons.list_commands(page.read_text(encoding="utf-8"))
         if (words := shlex.split(command)[1:])[1] == name
     ]
-    for name in list_scenarios()
+    for name in list_simulated()
 }
 
 

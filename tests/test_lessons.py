@@ -17,9 +17,9 @@ from headend.cli.main import app
 from headend.judging.expect import parse_quantity_name
 from headend.running.comparison import load_results
 from headend.running.result import Result
-from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
+from simulated import list_simulated
 
 #: A run as it was measured: its quantities by their names in `[expect]`, the worst of several for what is bad when high.
 Shown = dict[str, Result]
@@ -364,7 +364,7 @@ def run_plain(name: str) -> Result:
 def test_every_command_of_a_text_has_a_promise_and_every_promise_a_command() -> None:
     proposed = {
         name: [text for text, _ in list_proposals(name)]
-        for name in list_scenarios()
+        for name in list_simulated()
         if list_proposals(name)
     }
     assert proposed == {name: list(promises) for name, promises in PROMISES.items()}

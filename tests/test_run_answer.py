@@ -18,14 +18,14 @@ from headend.judging.grading import Grade
 from headend.judging.run_answer import LONGEST_SENTENCE, answer_run
 from headend.judging.street import gather_homes
 from headend.running.result import Result
-from headend.scenario.shipped import list_scenarios
 from headend.text.wording import keep_units
+from simulated import list_simulated
 from street import make_street
 
 #: What a terminal shows without --full.
 MOST_LINES = 25
 
-NAMES = list(list_scenarios())
+NAMES = list_simulated()
 
 #: Scenarios of which something begins later than that.
 LATE = ("generations", "office", "power-boost", "wifi-home")

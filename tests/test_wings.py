@@ -28,6 +28,7 @@ ORDER = (
     "figures",
     "report",
     "running",
+    "emulating",
     "sweeps",
     "study",
     "recommending",

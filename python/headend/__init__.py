@@ -6,6 +6,7 @@
 - ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds, and gives a ``SweepResult``.
 - ``recommend(upstream="10 Mbit/s")`` says which buffer, AQM or low latency a service tier shall have, and gives a
   ``Recommendation``.
+- ``replay("laptop.pcapng")`` replays in virtual time what ``headend emulate`` recorded, and gives a ``Result``.
 - ``load("results/NAME")`` reads any of these back.
 - ``find("webrtc")`` looks up what headend calls something, and how to write it.
 - ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV.
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headend._engine import ScenarioError
+    from headend.emulating.replaying import replay
     from headend.errors import InputError
     from headend.reading.loading import load
     from headend.reading.tables import export_tables
@@ -51,6 +53,7 @@ __all__ = [
     "find",
     "load",
     "recommend",
+    "replay",
     "run",
     "sweep",
     "verify",
@@ -69,6 +72,7 @@ _HOMES = {
     "find": "headend.scenario.lookup",
     "load": "headend.reading.loading",
     "recommend": "headend.recommending.experiment",
+    "replay": "headend.emulating.replaying",
     "run": "headend.running.experiment",
     "sweep": "headend.sweeps.experiment",
     "verify": "headend.results.verification",

@@ -7,6 +7,8 @@ from typing import ClassVar, final
 __all__ = [
     "Columns",
     "ConfigError",
+    "Emulation",
+    "EmulationError",
     "Run",
     "RunError",
     "Scenario",
@@ -21,6 +23,7 @@ __all__ = [
     "config_to_toml",
     "describe",
     "parse",
+    "read_recording",
     "reference",
     "refuse",
     "required_files",
@@ -46,14 +49,26 @@ class ConfigError(ValueError):
 
 class RunError(RuntimeError): ...
 
+# A scenario that cannot be emulated here: one sentence that says what is missing and how to allow it.
+class EmulationError(RuntimeError): ...
+
 @final
 class Scenario:
     @property
     def title(self) -> str: ...
     @property
     def description(self) -> str: ...
+    # Of a run without a limit, the most that it can be.
     @property
     def duration_ns(self) -> int: ...
+    @property
+    def is_unlimited(self) -> bool: ...
+    # By name: its name, "customer" or "network", its IPv4 and its IPv6 address.
+    @property
+    def real_hosts(self) -> list[tuple[str, str, str, str]]: ...
+    # Of the 99th percentile of the lateness, and of any stall.
+    @property
+    def emulation_bounds_ns(self) -> tuple[int, int]: ...
     @property
     def warmup_ns(self) -> int: ...
     @property
@@ -92,15 +107,45 @@ class Columns:
 @final
 class Run:
     engine_version: ClassVar[str]
+    # `recording`: real hosts send again what it holds, in virtual time; a ValueError says why that cannot be.
     # `follow`: a flow and a time in ns; the life of its first packet from then on becomes the table `steps`.
     def __new__(
-        cls, scenario: Scenario, seed: int | None = None, follow: tuple[str, int] | None = None
+        cls,
+        scenario: Scenario,
+        seed: int | None = None,
+        follow: tuple[str, int] | None = None,
+        recording: bytes | None = None,
     ) -> Run: ...
     def advance(self, wall_seconds: float) -> tuple[int, bool]: ...
     # What was captured since the last call, of a pcapng file for each point.
     def take_capture(self) -> dict[str, bytes]: ...
+    # In a replay: how the frames have ended so far, as JSON: "entered", "delivered", "discarded", "marked", "strays" and the
+    # "digest" of all ends.
+    def frames(self) -> str | None: ...
     # Tables by name.
     def finish(self) -> dict[str, Columns]: ...
+
+# A scenario in real time, with real programs on its real hosts. Linux only; elsewhere `enter` raises EmulationError.
+@final
+class Emulation:
+    # Prepares this process, which has one thread: its next child may make an Emulation. Asks for SCHED_FIFO, which the parent
+    # gives up again after the fork. `outside` needs root.
+    @staticmethod
+    def enter(outside: bool) -> None: ...
+    # `options` is JSON: "commands" (a list of "host" and "argv"), "main" (a host), and, where they differ from what follows,
+    # "outside" (false), "record" (null), "snaplen" (0: whole frames), "output" ("inherit" or a file), "cwd" (null: here),
+    # "congestion" (null: that of this system).
+    def __new__(cls, scenario: Scenario, seed: int, options: str) -> Emulation: ...
+    # What happened since the last update, if there is something within `timeout` seconds: JSON with "at_ns", "lateness" (of this
+    # interval, or null), "exited" (statuses by host, as of a shell) and "over", and rows of tables.
+    def next(self, timeout: float) -> tuple[str, dict[str, Columns]] | None: ...
+    # Passes a signal to the commands; those that do not end within 2 s are killed.
+    def stop(self, signal: int) -> None: ...
+    # What was captured up to the last update, since the last call.
+    def take_capture(self) -> dict[str, bytes]: ...
+    # After "over": JSON with "simulated_ns", "lateness", "frames", "overruns", "strays", "scheduling" ("fifo" or "other"),
+    # "cpu_seconds" and "exited", and the tables that updates did not have.
+    def finish(self) -> tuple[str, dict[str, Columns]]: ...
 
 # What the module was made of: "commit" (None where HEADEND_COMMIT did not name it), "profile", "target".
 def build() -> dict[str, str | None]: ...
@@ -144,6 +189,10 @@ def parse(
     overrides: Sequence[tuple[str, str]] = ...,
     files: Mapping[str, bytes] = ...,
 ) -> Scenario: ...
+
+# What a recording says of itself, as JSON: "headend" (the version that wrote it), "seed", "scenario", "hosts", "end" ("end_ns" and
+# "frames"; null if it breaks off) and the number of "arrivals". Raises a ValueError with one sentence.
+def read_recording(data: bytes) -> str: ...
 def reference() -> str: ...
 def refuse(
     text: str,

@@ -31,7 +31,10 @@ PROGRAM = "headend"
 COMPLETE = "_HEADEND_COMPLETE"
 
 #: What to type in place of several words where a command takes one.
-SEVERAL = {"headend run": "headend compare puts several runs side by side"}
+SEVERAL = {
+    "headend run": "headend compare puts several runs side by side",
+    "headend replay": "headend replay takes one recording",
+}
 
 #: The hint for an option that is not there, but would name a modem's file.
 MODEM_FILE = "--modem FILE sets a modem by its configuration file"
@@ -48,6 +51,7 @@ ELSEWHERE = {
         "--vary": "headend compare SCENARIO --vary PATH=A,B runs it once with each value",
     },
     "headend compare": {"--config": MODEM_FILE},
+    "headend emulate": {"--config": MODEM_FILE},
     "headend recommend": {
         "--config": MODEM_TIER,
         "--modem": MODEM_TIER,
@@ -251,10 +255,11 @@ class Program(Commands):
 
             sys.exit(shell_complete(self, {}, PROGRAM, COMPLETE, instruction))
         words = sys.argv[1:] if args is None else list(args)
+        code: int
         try:
             code = self._run(words)
         except Exit as left:
-            code = ExitCode(left.exit_code)
+            code = left.exit_code  # of emulate, any code that a program can exit with
         except (KeyboardInterrupt, Abort):
             make_messages().print("interrupted")
             code = ExitCode.INTERRUPTED

@@ -22,6 +22,10 @@ SECTIONS = {
         "recommend": LazyCommand("headend.cli.recommend:recommend", COMMANDS["recommend"]),
         "study": LazyCommand("headend.cli.study:app", COMMANDS["study"]),
     },
+    "Real programs": {
+        "emulate": LazyCommand("headend.cli.emulate:emulate", COMMANDS["emulate"]),
+        "replay": LazyCommand("headend.cli.replay:replay", COMMANDS["replay"]),
+    },
     "What can be written": {
         "scenarios": LazyCommand("headend.cli.scenarios:app", COMMANDS["scenarios"]),
         "find": LazyCommand("headend.cli.find:find", COMMANDS["find"]),

@@ -77,6 +77,13 @@ memory_option = click.option(
     metavar="SIZE",
     help="The most memory that runs may take, such as 8GB or 50%. A run that can need more is refused. By default half of the machine's memory.",
 )
+out_option = click.option(
+    "--out",
+    metavar="DIR",
+    help="The results folder. By default results/NAME, or where that is there, NAME-2, NAME-3 and so on.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
 force_option = click.option(
     "--force",
     help="Replace an existing results folder: the one of --out or, without --out, the one without a number."
@@ -103,6 +110,12 @@ no_report_option = click.option(
     "--no-report",
     help="Save the results without a page. headend report writes the page later.",
     is_flag=True,
+)
+capture_option = click.option(
+    "--capture",
+    metavar="POINT",
+    help="Write the packets of a flow, a host or a queue to a pcapng file for Wireshark. Can be given several times.",
+    multiple=True,
 )
 junit_option = click.option(
     "--junit",

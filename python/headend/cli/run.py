@@ -12,9 +12,9 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command
-from headend.cli.completers import complete_folders
 from headend.cli.options import (
     allow_option,
+    capture_option,
     csv_option,
     force_option,
     json_option,
@@ -22,8 +22,8 @@ from headend.cli.options import (
     memory_option,
     modem_option,
     no_report_option,
+    out_option,
     quiet_option,
-    read_path,
     scenario_argument,
     seed_option,
     set_option,
@@ -57,19 +57,16 @@ if TYPE_CHECKING:
 #: Rows of people on the terminal; more are in the report, and with --full.
 MOST_ROWS = 10
 
+#: What took less is not written in tenths of seconds.
+SHORT_SECONDS = 0.1
+
 
 @click.command("run", cls=Command)
 @scenario_argument
 @set_option
 @modem_option
 @seed_option
-@click.option(
-    "--out",
-    metavar="DIR",
-    help="The results folder. By default results/NAME, or where that is there, NAME-2, NAME-3 and so on.",
-    type=read_path,
-    shell_complete=complete_folders,
-)
+@out_option
 @force_option
 @no_report_option
 @quiet_option
@@ -84,12 +81,7 @@ MOST_ROWS = 10
     help="Follow the first packet of a flow after a time, and draw its requests, grants and bursts.",
     multiple=True,
 )
-@click.option(
-    "--capture",
-    metavar="POINT",
-    help="Write the packets of a flow, a host or a queue to a pcapng file for Wireshark. Can be given several times.",
-    multiple=True,
-)
+@capture_option
 @junit_option
 @csv_option
 @allow_option
@@ -232,6 +224,7 @@ def conclude(
 def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: answer, verdict, tables with a row per flow, queue and measure, expectations."""
     from headend.judging.fairness import measure_fairness
+    from headend.judging.lateness import find_emulation
     from headend.judging.run_answer import answer_run
     from headend.judging.verdict import judge
     from headend.scenario.modems import list_configured
@@ -241,6 +234,7 @@ def describe_result(result: Result) -> dict[str, object]:
     return {
         "label": result.label,
         **{key: result.manifest[key] for key in keys},
+        **({"emulation": dict(emulation)} if (emulation := find_emulation(result)) else {}),
         "folder": str(result.folder) if result.folder else None,
         "wall_seconds": result.wall_seconds,
         "answer": answer_run(result, verdict).to_dict(),
@@ -260,7 +254,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "summary": result.summary.to_dicts()[0],
         **{
             name: result.tables[name].to_dicts()
-            for name in ("low_latency", "queue_protection")
+            for name in ("low_latency", "queue_protection", "real_flows", "lateness")
             if name in result.tables
         },
         **({"steps": result.tables["steps"].to_dicts()} if "steps" in result.tables else {}),
@@ -275,7 +269,10 @@ def print_result(result: Result, *, full: bool = False) -> None:
     full
         Whether to print the tables of people and queues and the notes on them too.
     """
+    from headend.cli.emulation import print_emulation
     from headend.cli.first_lines import print_answer
+    from headend.judging.emulation import tell_kind
+    from headend.judging.lateness import find_emulation
     from headend.judging.run_answer import answer_run
     from headend.judging.verdict import judge
     from headend.results.capture import FOLDER
@@ -284,18 +281,23 @@ def print_result(result: Result, *, full: bool = False) -> None:
     console = make_output()
     verdict = judge(result)
     most_rows = None if full else MOST_ROWS
-    asides = (f"seed {result.manifest['seed']}", tell_configured(result.manifest["scenario"]))
+    asides = (
+        f"seed {result.manifest['seed']}",
+        tell_kind(result),
+        tell_configured(result.manifest["scenario"]),
+    )
     aside = ", ".join(filter(None, asides))
     print_answer(answer_run(result, verdict), result.title, aside, most_rows)
     if result.is_partial:
         console.print(write_line(("Partial", "yellow"), f": stopped at {_tell_partial(result)}."))
+    print_emulation(result, full=full)
     _print_expectations(result, full=full)
     if full:
         _print_all(result, verdict)
     print_warnings(result.warnings)
-    if result.wall_seconds:
-        speed = result.manifest["simulated_ns"] / 1e9 / result.wall_seconds
-        console.print(f"{result.wall_seconds:.1f} s, {speed:,.0f} × real time", style="dim")
+    is_real_time = (find_emulation(result) or {}).get("kind") == "emulated"
+    if result.wall_seconds and not is_real_time:
+        console.print(tell_speed(result.wall_seconds, result.manifest["simulated_ns"]), style="dim")
     if result.folder:
         picture = result.folder / "life.svg"
         if picture.is_file():
@@ -303,6 +305,23 @@ def print_result(result: Result, *, full: bool = False) -> None:
         if result.capture:
             console.print(write_line(f"Packets: {result.folder / FOLDER}"), soft_wrap=True)
         print_report(result.folder)
+
+
+def tell_speed(wall_seconds: float, simulated_ns: int) -> str:
+    """Say how long a run took, and how fast it was where there is something to say.
+
+    Examples
+    --------
+    >>> tell_speed(2.04, 60_000_000_000), tell_speed(0.0123, 6_000_000_000), tell_speed(0.01, 0)
+    ('2.0 s, 29 × real time', '12.3 ms, 488 × real time', '10 ms')
+    """
+    took = (
+        f"{wall_seconds:.1f} s"
+        if wall_seconds >= SHORT_SECONDS
+        else format_quantity(wall_seconds * 1e9, "time")
+    )
+    speed = f"{simulated_ns / 1e9 / wall_seconds:,.0f}"
+    return took if speed == "0" else f"{took}, {speed} × real time"
 
 
 def _print_expectations(result: Result, *, full: bool) -> None:
@@ -328,6 +347,7 @@ def _print_expectations(result: Result, *, full: bool) -> None:
 
 def _print_all(result: Result, verdict: Verdict) -> None:
     """Print a row for each flow and queue, those of each group who fare worst, and the notes on them."""
+    from headend.cli.emulation import print_real_in_full
     from headend.cli.tables import (
         draw_aggregates,
         draw_members,
@@ -353,6 +373,7 @@ def _print_all(result: Result, verdict: Verdict) -> None:
         print_sentence(console, explanation, "dim")
     for note in verdict.notes:
         print_sentence(console, f"- {note}")
+    print_real_in_full(result)
     console.print()
 
 

@@ -10,8 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from headend.cli.terminal import write_line
+from headend.judging import real_flows
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
+from headend.judging.emulation import is_open_loop
+from headend.judging.lateness import NOT_TRUSTWORTHY, is_trustworthy
 from headend.judging.low_latency import (
     COLUMNS,
     MOST_AGGREGATES,
@@ -19,6 +22,7 @@ from headend.judging.low_latency import (
     explain_columns,
     write_flow,
 )
+from headend.judging.run_answer import WAYS, WAYS_NOTE
 from headend.judging.units import choose_member_units, choose_people_units, choose_queue_units
 from headend.judging.verdict import describe_shared_queue, pair_parties
 from headend.scenario.groups import MOST_LISTED
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from headend.judging.answer import Cell as AnswerCell
     from headend.judging.answer import Matrix
     from headend.judging.channels import ChannelState
+    from headend.judging.emulation import Line
     from headend.judging.grading import Finding
     from headend.judging.units import TableUnits
     from headend.judging.verdict import Party, Verdict
@@ -113,6 +118,8 @@ def explain_people(findings: Sequence[Finding]) -> str:
         notes.append(f"{BOTH_WAYS} up and down together.")
     if any(finding.path_loss_ratio for finding in findings):
         notes.append("Lost on path: the part of lost that was beyond all links (path.loss).")
+    if any(finding.delay_way for finding in findings):
+        notes.append(WAYS_NOTE)
     return " ".join(notes)
 
 
@@ -170,10 +177,11 @@ def _write_experience(party: Party) -> str:
 
 
 def _write_figures(finding: Finding, columns: Sequence[tuple[str, str, Unit]]) -> list[str]:
-    *figures, rate = (
+    delay, *figures, rate = (
         format_number(getattr(finding, attribute), unit) for _, attribute, unit in columns
     )
-    return [*figures, f"{BOTH_WAYS} {rate}" if finding.is_both_ways else rate]
+    way = WAYS.get(finding.delay_way, "")
+    return [f"{way}{delay}", *figures, f"{BOTH_WAYS} {rate}" if finding.is_both_ways else rate]
 
 
 def _draw_grades(party: Party) -> Text:
@@ -241,6 +249,30 @@ def draw_aggregates(result: Record, queue: str | None) -> list[tuple[Table, str]
     return tables
 
 
+def draw_real_flows(result: Record, most: int = real_flows.MOST_LISTED) -> tuple[Table, str] | None:
+    """Draw a row for each of the largest flows of real programs, and one for the rest, with an explanation; None without any."""
+    listing = real_flows.list_real_flows(result, most, is_narrow=True)
+    if listing is None:
+        return None
+    table = _new_table(*listing.texts)
+    for name in listing.numbers:
+        # Names are longer than what stands below them.
+        head = name.replace("RTT ", "RTT\n").replace("IP ", "IP\n")
+        table.add_column(head, justify="right", no_wrap=True)
+    for row in listing.rows:
+        table.add_row(*map(write_line, row))
+    return table, listing.note
+
+
+def draw_lines(lines: Sequence[Line]) -> Table:
+    """Draw a row for each value of an emulated run."""
+    table = _new_table("", "")
+    table.show_header = False
+    for line in lines:
+        table.add_row(line.name, Text(line.value, style="bold red" if line.is_bad else ""))
+    return table
+
+
 def _write_channel(state: ChannelState, units: TableUnits, marks: bool) -> list[str]:
     capacity = format_number(state.capacity_bps, units.rate)
     used = format_number(state.utilisation, units.share)
@@ -271,7 +303,10 @@ def draw_comparison(results: Sequence[Record], verdicts: Sequence[Verdict]) -> T
     """Draw a row for each flow and a column for each run, then the bottleneck's queue."""
     table = _new_table("")
     for result in results:
-        name = f"{result.label} (partial)" if result.is_partial else result.label
+        states = ["partial"] if result.is_partial else []
+        states += ["open loop"] if is_open_loop(result) else []
+        states += [] if is_trustworthy(result) else [NOT_TRUSTWORTHY]
+        name = f"{result.label} ({', '.join(states)})" if states else result.label
         table.add_column(write_line(name))
     for name, parties in pair_parties(verdicts):
         table.add_row(write_line((name, "bold")), *map(_draw_fate, parties))

@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -43,6 +44,9 @@ _LIKE = {
     **dict(zip("✓✗↑↓↕←→–−—×·≤≥Δµμ", "+x^v=<>---x.<>duu", strict=True)),
     "…": "...",
 }
+
+#: Whether answers go to standard error.
+_ON_MESSAGES = ContextVar("on_messages", default=False)
 
 #: Columns of what is not written to a terminal.
 WIDTH_OF_FILES = 120
@@ -78,11 +82,21 @@ def quote_path(path: str | Path) -> str:
     return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
+@contextmanager
+def answer_on_messages() -> Iterator[None]:
+    """Let what a command answers go to standard error: standard output is that of another program."""
+    token = _ON_MESSAGES.set(True)
+    try:
+        yield
+    finally:
+        _ON_MESSAGES.reset(token)
+
+
 def make_output() -> Console:
     """Make the console for what was asked for."""
-    from headend.cli.console import Output
+    from headend.cli.console import Output, PlainConsole
 
-    console = Output()
+    console = PlainConsole(stderr=True) if _ON_MESSAGES.get() else Output()
     # A file or a pipe has no width of its own, and Rich's guess of 80 is less than the tables need.
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = WIDTH_OF_FILES

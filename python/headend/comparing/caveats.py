@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from headend.judging.emulation import name_kind, tell_caveats
 from headend.results.record import list_names_of
 from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
@@ -29,11 +30,39 @@ def warn_of_variants(
 ) -> list[str]:
     """Say what to read before variants are compared, in sentences without their full stop; which runs are missing is told apart."""
     return [
+        *_warn_of_kinds(variants),
         *_warn_of_others(variants),
         *_warn_of_seeds(variants, missing_seeds),
         *_warn_of_lengths(variants),
         *_warn_of_parts(variants),
     ]
+
+
+def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
+    """Say so where numbers came about in different ways: with simulated programs, with real ones, or with recorded ones."""
+    labels: dict[str, list[str]] = {}
+    for variant in variants:
+        for kind in dict.fromkeys(map(name_kind, variant.results)):
+            labels.setdefault(kind, []).append(variant.label)
+    if len(labels) < 2:
+        return []
+    told = "; ".join(f"{', '.join(own)}: {kind}" for kind, own in labels.items())
+    return [
+        f"the runs compared did not come about in the same way ({told}), so what sets them apart may be that and not the choice"
+    ]
+
+
+def tell_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
+    """Say of which runs no number is to be believed as it is, and why: the first sentences of their comparison."""
+    labels: dict[str, list[str]] = {}
+    for variant in variants:
+        for told in dict.fromkeys(text for run in variant.results for text in tell_caveats(run)):
+            labels.setdefault(told, []).append(variant.label)
+    if len(variants) == 1:
+        return tuple(labels)
+    return tuple(
+        told.replace(":", f" ({list_names(own, MOST_NAMED)}):", 1) for told, own in labels.items()
+    )
 
 
 def _warn_of_others(variants: Sequence[Variant]) -> list[str]:

@@ -1,12 +1,13 @@
 """Which choices of a tier hurt which flows, which choices are best, and what they cost.
 
 The best choices have the lowest sum of grades over all flows and groups. Of equal sums, a choice is
-best if no other choice gives a transfer more. Choices that are still equal are a tie.
+best if no other choice gives a transfer more, and of these, if under no other the round trips of a real program are shorter.
+Choices that are still equal are a tie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headend.comparing.fates import Fate, TierFates
@@ -90,20 +91,32 @@ def has_even_grades(tier: TierFates) -> bool:
 
 
 def find_best(tier: TierFates) -> list[int]:
-    """Find the choices with the lowest sum of grades; of equal sums, those with the highest rates of transfers."""
+    """Find the choices with the lowest sum of grades; of equal sums, those with the highest rates of transfers, then the shortest round trips."""
     totals = _add_grades(tier)
     least = min(totals.values())
     best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
-    for fates in tier.people.values():
-        rates = {
-            at: (fate, fate.estimate.mean)
-            for at in best
-            if (fate := fates[at]) and fate.is_transfer and fate.estimate
-        }
-        if len(rates) > 1:
-            most, _ = max(rates.values(), key=lambda rate: rate[1])
-            best = [at for at in best if at not in rates or not rates[at][0].differs(most)]
+    for is_counted in (_is_transfer, _is_round_trip):
+        for fates in tier.people.values():
+            best = _keep_best(best, {at: fate for at in best if is_counted(fate := fates[at])})
     return best
+
+
+def _is_transfer(fate: Fate | None) -> bool:
+    return fate is not None and fate.is_transfer
+
+
+def _is_round_trip(fate: Fate | None) -> bool:
+    return fate is not None and fate.is_round_trip
+
+
+def _keep_best(best: Sequence[int], fates: Mapping[int, Fate | None]) -> list[int]:
+    """Leave out the choices under which a number is worse than under the best of them."""
+    known = {at: (fate, fate.estimate.mean) for at, fate in fates.items() if fate and fate.estimate}
+    if len(known) < 2:
+        return list(best)
+    pick_end = max if next(iter(known.values()))[0].is_rising else min
+    most, _ = pick_end(known.values(), key=lambda one: one[1])
+    return [at for at in best if at not in known or not known[at][0].differs(most)]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from headend.comparing.estimate import (
 from headend.comparing.pooling import pool_runs
 from headend.comparing.scores import Figure, Mark, mark_values, score_runs
 from headend.errors import InputError
+from headend.judging.lateness import find_emulation
 from headend.results.record import Record
 from headend.text.quantity import Unit, choose_unit, name_column, shorten_value
 
@@ -163,22 +164,42 @@ def refuse_alike(labels: Sequence[str]) -> None:
 def label_distinctly(results: Sequence[Record]) -> None:
     """Call settings by names of their own: where several are called the same, by what was changed, by folder, or by number.
 
-    Runs of one setting with different seeds keep one name.
+    Runs of one setting with different seeds keep one name. Runs with real programs, which nobody names, are called by their
+    folders.
     """
+    if any(map(find_emulation, results)) and _label_by_folder(results):
+        return
     for label in dict.fromkeys(result.label for result in results):
-        alike = [result for result in results if result.label == label]
-        settings: list[list[Record]] = []
-        for result in alike:
-            own = next((s for s in settings if _is_same_setting(s, result)), None)
-            if own is None:
-                settings.append([result])
-            else:
-                own.append(result)
+        settings = _gather_settings([result for result in results if result.label == label])
         if len(settings) > 1:
             names = _name_settings(label, settings)
             for setting, name in zip(settings, names, strict=True):
                 for result in setting:
                     result.label = name
+
+
+def _label_by_folder(results: Sequence[Record]) -> bool:
+    """Call several settings by the folders of their first runs, if these have names of their own; say whether they do."""
+    settings = _gather_settings(results)
+    names = [setting[0].folder.name if setting[0].folder else "" for setting in settings]
+    if len(settings) < 2 or not all(names) or len(set(names)) < len(names):
+        return False
+    for setting, name in zip(settings, names, strict=True):
+        for result in setting:
+            result.label = name
+    return True
+
+
+def _gather_settings(results: Iterable[Record]) -> list[list[Record]]:
+    """Put together the runs of each setting, which differ in their seeds."""
+    settings: list[list[Record]] = []
+    for result in results:
+        own = next((one for one in settings if _is_same_setting(one, result)), None)
+        if own is None:
+            settings.append([result])
+        else:
+            own.append(result)
+    return settings
 
 
 def _is_same_setting(setting: Sequence[Record], result: Record) -> bool:

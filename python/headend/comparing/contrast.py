@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headend.comparing.caveats import tell_caveats_of
 from headend.comparing.choosing import find_main
 from headend.comparing.comparison import UNEVEN
 from headend.comparing.estimate import Estimate, format_difference, format_estimate
@@ -21,6 +22,7 @@ from headend.engine.description import find_application
 from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.channels import ChannelState, gather_channels
 from headend.judging.grading import Grade
+from headend.judging.lateness import find_emulation
 from headend.judging.run_answer import answer_run, explain_meanings
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
@@ -41,8 +43,14 @@ QUEUE_SHOWS = 20e6
 #: The note of a matrix whose numbers have no interval.
 ONE_SEED_HAS = "One seed has no interval; --seeds 10 gives one."
 
+#: That note where runs are in real time, or replayed: there is no option for many seeds.
+ONE_RUN_HAS = "One run has no interval; run each again with --seed 2, 3, … and compare all folders."
+
 #: The note that says which choice is the best of its tier.
 BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of transfers."
+
+#: That note where there are round trips of real programs.
+BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
 
 #: Figures of applications whose own measures name no chart.
 _FIGURES = {"voice": "mos", "ping": "ping"}
@@ -58,6 +66,7 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     """
     grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
+    caveats = tell_caveats_of(variants) if len(variants) > 1 else ()
     if any(tier.is_uneven for tier in tiers):
         sentences = (UNEVEN,)
     elif len(variants) < 2:
@@ -65,12 +74,19 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     else:
         sentences = tell_grid(grid, tiers) if grid.is_several else tell_tier(grid, tiers[0])
     matrix = _tabulate_grid(grid, tiers) if grid.is_several else _tabulate_tier(grid, tiers[0])
-    return Answer(_ask(grid, tiers), sentences, matrix, _explain(grid, tiers))
+    return Answer(_ask(grid, tiers), (*caveats, *sentences), matrix, _explain(grid, tiers))
 
 
 def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
     """Write the question with the choice, the flows, and the line or the tiers."""
-    people = list(dict.fromkeys(name for tier in tiers for name in tier.people))
+    people = list(
+        dict.fromkeys(
+            name
+            for tier in tiers
+            for name, fates in tier.people.items()
+            if not any(fate and fate.is_round_trip for fate in fates)
+        )
+    )
     whom = join_names(people) if len(people) <= MOST_ASKED else f"{len(people)} kinds of traffic"
     if sum(len(tier.tier.present) for tier in tiers) < 2:
         return f"How {'does' if len(people) == 1 else 'do'} {whom} fare{_tell_rate(tiers[0])}?"
@@ -237,7 +253,9 @@ def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
 
 def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
     count = max(map(count_seeds, tiers))
-    told = [f"Means over {count} seeds ± 95 % interval." if count > 1 else ONE_SEED_HAS]
+    results = [result for tier in tiers for result in tier.results if result]
+    one_has = ONE_RUN_HAS if any(map(find_emulation, results)) else ONE_SEED_HAS
+    told = [f"Means over {count} seeds ± 95 % interval." if count > 1 else one_has]
     if not grid.is_several and not tiers[0].is_uneven and len(tiers[0].tier.present) > 1:
         beyond = "its interval and 5 %" if count > 1 else "5 %"
         told.append(f"Δ: against {grid.choice.values[0]}, beyond {beyond}.")
@@ -250,7 +268,8 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
     meanings = explain_meanings(pair for pair in _gather_judged(tiers) if pair[0] not in counted)
     told += [meanings] if meanings else []
     if grid.is_several and find_main(tiers):
-        told.append(BEST)
+        fates = [one for tier in tiers for own in tier.people.values() for one in own if one]
+        told.append(BEST_OF_REAL if any(one.is_round_trip for one in fates) else BEST)
     if any(tier.queue for tier in tiers):
         told.append(
             f"Beside each {join_names([axis.name for axis in grid.given])}: the queue's median delay, and how much of the"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headend.comparing.comparison import Variant, is_uneven
@@ -26,6 +26,7 @@ from headend.comparing.estimate import (
 from headend.comparing.grid import Grid, Tier, find_grid
 from headend.comparing.pooling import list_runs
 from headend.comparing.ties import TIE, average, is_tie
+from headend.engine.description import REAL
 from headend.judging.bottleneck import find_shared_bottleneck
 from headend.judging.grading import ORDER, Finding, Grade, judge_flows
 from headend.judging.headline import FEW_DECIMALS, Headline, write_value
@@ -68,12 +69,28 @@ class Fate:
     @property
     def is_transfer(self) -> bool:
         """Whether it has no grade, only a rate."""
-        return self.grade is Grade.NONE
+        return self.grade is Grade.NONE and not self.is_round_trip
+
+    @property
+    def is_round_trip(self) -> bool:
+        """Whether it is of the round trips of a real program, which stand beside its rate and have no grade."""
+        is_trip = self.headline.kind == "time" and bool(self.headline.about)
+        return self.is_real and not self.is_graded and is_trip
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is of real programs."""
+        return self.party.worst.application == REAL
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether it has a grade."""
+        return self.grade is not Grade.NONE
 
     @property
     def is_count(self) -> bool:
         """Whether its number counts those who suffer in a group."""
-        return self.party.is_group and not self.is_transfer
+        return self.party.is_group and self.is_graded
 
     @property
     def is_rising(self) -> bool:
@@ -114,7 +131,7 @@ class Fate:
     @property
     def word(self) -> str:
         """The grade in a word; empty for a transfer, and for a group, whose number is enough."""
-        return "" if self.is_transfer or self.is_count else self.party.worst.word
+        return self.party.worst.word if self.is_graded and not self.is_count else ""
 
     @property
     def kind(self) -> Kind:
@@ -251,10 +268,28 @@ def _judge_result(result: Record) -> dict[str, Fate]:
         run.manifest["seed"]: {party.name: party for party in gather_parties(judge_flows(run))}
         for run in list_runs(result)
     }
-    return {
-        party.name: _find_fate(party, {seed: own.get(party.name) for seed, own in by_seed.items()})
-        for party in gather_parties(judge_flows(result))
+    fates = {}
+    for party in gather_parties(judge_flows(result)):
+        seeds = {seed: own.get(party.name) for seed, own in by_seed.items()}
+        fates[party.name] = _find_fate(party, seeds)
+        if trips := _find_round_trips(party, seeds):
+            fates[trips.party.name] = trips
+    return fates
+
+
+def _find_round_trips(party: Party, by_seed: Mapping[int, Party | None]) -> Fate | None:
+    """Give the round trips of a real program as a fate of their own, beside its rate; None where there are none."""
+    finding = party.worst
+    if finding.application != REAL or party.is_group or len(finding.headlines) < 2:
+        return None
+    headline = finding.headlines[1]
+    values = {
+        seed: _read(own.worst, headline) if own else math.nan for seed, own in by_seed.items()
     }
+    called = f"{party.label} RTT"
+    return Fate(
+        replace(party, name=called, label=called), Grade.NONE, replace(headline, before=""), values
+    )
 
 
 def _find_fate(party: Party, by_seed: Mapping[int, Party | None]) -> Fate:

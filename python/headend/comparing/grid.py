@@ -149,7 +149,15 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
     Settings make a grid where no two of them share all values, and more than half of the
     combinations are there: some may be missing because a run was stopped.
     """
-    settings = [dict(variant.results[0].manifest.get("overrides", [])) for variant in variants]
+    settings = [
+        {
+            path: value
+            for path, value in variant.results[0].manifest.get("overrides", [])
+            # What is written of a run sets no run apart from another.
+            if not path.startswith("results.")
+        }
+        for variant in variants
+    ]
     paths = list(dict.fromkeys(path for own in settings for path in own))
     varied = {
         path: tuple(dict.fromkeys(own.get(path, "") for own in settings))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from headend.comparing.caveats import write_seeds
+from headend.results.outcome import NOTHING_MEASURED
 
 if TYPE_CHECKING:
     from headend.comparing.comparison import Variant
@@ -46,6 +47,8 @@ def tell_measured(outcomes: Sequence[Outcome]) -> str:
         if outcome.measured is not None
     )
     if not found:
-        return "nothing measured"
+        # Where all have one reason, it is said.
+        told = {outcome.measured_text for outcome in outcomes}
+        return told.pop() if len(told) == 1 else NOTHING_MEASURED
     (_, low), (_, high) = found[0], found[-1]
     return f"measured {low}" if low == high else f"measured {low} to {high}"

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from headend.judging.lateness import find_emulation, is_trustworthy
 from headend.results.record import Record
 
 if TYPE_CHECKING:
     import polars as pl
 
 #: Tables of which a pooled result holds the rows of all seeds.
-_JOINED = ("samples", "flow_series", "queue_series", "connection_series")
+_JOINED = ("samples", "flow_series", "queue_series", "connection_series", "real_flows", "lateness")
 
 #: The table of one packet's life, which is never pooled: the first run's is kept.
 _OF_ONE_RUN = "steps"
@@ -69,10 +70,20 @@ def _pool(runs: Sequence[Record]) -> Pooled:
         **first.manifest,
         "partial": any(run.is_partial for run in runs),
         "warnings": list(warnings),
+        **_pool_emulation(runs),
     }
     own = {item.name: getattr(first, item.name) for item in fields(Record) if item.init}
     values = {**own, "tables": tables, "manifest": manifest, "capture": None}
     return Pooled(**values, runs=tuple(runs))
+
+
+def _pool_emulation(runs: Sequence[Record]) -> dict[str, Any]:
+    """Give what is known of the real programs of several runs: of the first that is not trustworthy, or else of the first."""
+    found = [run for run in runs if find_emulation(run)]
+    if not found:
+        return {}
+    worst = next((run for run in found if not is_trustworthy(run)), found[0])
+    return {"emulation": find_emulation(worst)}
 
 
 def list_runs(result: Record) -> Sequence[Record]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from headend.comparing.estimate import BOUNDS, Bounds
 from headend.comparing.ties import average, is_tie
-from headend.engine.description import describe, list_applications
+from headend.engine.description import REAL, describe, list_applications
 from headend.judging.bottleneck import find_shared_bottleneck
 from headend.judging.fairness import measure_evenness, measure_fairness
 from headend.judging.queues import weigh_queues
@@ -98,7 +98,7 @@ def _score(
             yield from _score_flows(rows, groups, shape)
     data = result.flows.filter((pl.col("carries") == "data") & (pl.col("packets_sent") > 0))
     bulk = (
-        data.filter(pl.col("application").is_in(list_applications("transfer")))
+        data.filter(pl.col("application").is_in([*list_applications("transfer"), REAL]))
         .group_by("flow")
         .agg(value=pl.col("goodput_bps").sum())
     )

@@ -122,8 +122,10 @@ def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
         also = f", and {others} suffer{'s' if len(helpless) == 2 else ''} too" if others else ""
         full = _tell_full_channels(tier)
         first = f"{capitalise(fate)} under every {grid.choice.name}{also}{full}."
-    else:
+    elif any(fate.is_graded or not fate.is_real for own in _list_people([tier]) for fate in own):
         first = f"Nobody suffers under any {grid.choice.name}."
+    else:
+        first = "Real programs get no grade."
     gaps = find_gaps(tier)
     if not gaps:
         if queue := _tell_queues(grid, tier):
@@ -204,9 +206,7 @@ def _tell_best(grid: Grid, tier: TierFates, main: str, best: Sequence[int]) -> s
         name for name, own in tier.people.items() if any(one.suffers for one in pick(own, best))
     ]
     others = [name for name in left if name != main]
-    judged = [
-        own for own in tier.people.values() if any(not one.is_transfer for one in pick_all(own))
-    ]
+    judged = [own for own in tier.people.values() if any(one.is_graded for one in pick_all(own))]
     rest = ""
     if others:
         rest = f", but {join_names(others)} still suffer{'s' if len(others) == 1 else ''}"
@@ -309,7 +309,7 @@ def _write_shares(shares: Sequence[float]) -> str:
 
 
 def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
-    if not any(fate for own in _list_people(tiers) for fate in own if not fate.is_transfer):
+    if not any(fate.is_graded for own in _list_people(tiers) for fate in own):
         return _tell_grid_of_transfers(grid, tiers)
     where = join_names([axis.name for axis in grid.given])
     second = (

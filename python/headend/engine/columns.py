@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -90,6 +90,26 @@ OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
         "packets score_max_ns sanctioned sanctioned_bytes reordered",
         "congestion_bytes first_sanction_ns last_sanction_ns sanction_delay_max_ns",
     ),
+    "real_flows": _define(
+        "flow protocol host_address peer_address name",
+        "number host_port peer_port dscp opened_ns last_ns "
+        + " ".join(
+            f"{counted}_{way}"
+            for way in ("up", "down")
+            for counted in (
+                "packets",
+                "bytes",
+                "goodput_bytes",
+                "retransmitted",
+                "discarded",
+                "marked",
+            )
+        ),
+        "rtt_min_ns rtt_mean_ns rtt_max_ns",
+    ),
+    "lateness": _define(
+        whole="time_ns frames p50_ns p99_ns max_ns stalls longest_stall_ns overruns"
+    ),
     "steps": _define("step queue detail", "at_ns when_ns until_ns", "bytes opportunity window"),
 }
 
@@ -123,6 +143,16 @@ class Frames(Mapping[str, pl.DataFrame]):
 def build_frames(tables: Mapping[str, Columns]) -> dict[str, pl.DataFrame]:
     """Make frames of all the engine's columns; a table without rows still has its columns."""
     return dict(Frames(tables))
+
+
+def name_tables(given: Collection[str]) -> list[str]:
+    """List the tables of a run in their order: those that every run has, and of the others those that are given."""
+    return [*TABLES, *(name for name in OPTIONAL_TABLES if name in given)]
+
+
+def build_frame(name: str, columns: Mapping[str, list[str] | tuple[str, bytes]]) -> pl.DataFrame:
+    """Make a frame of the engine's columns of one table; without columns it has no rows."""
+    return _build_frame(columns, (TABLES | OPTIONAL_TABLES)[name])
 
 
 def _build_frame(

@@ -192,6 +192,10 @@ def describe() -> Description:
     )
 
 
+#: The application whose packets are those of real programs.
+REAL = "real"
+
+
 def find_application(name: str) -> Application:
     """Give an application by its name.
 

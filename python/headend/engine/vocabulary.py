@@ -32,6 +32,7 @@ FORMATS = {
     "ByteCount": 'size ("64 KiB")',
     "MaximumRate": 'rate or "unlimited" ("10 Mbit/s")',
     "MemoryLimit": 'size or "unlimited" ("4 MiB")',
+    "TimeLimit": 'duration or "unlimited" ("10 s")',
     "TunedSize": 'size or "autotuned" ("64 KiB")',
     "Duration": 'duration ("10 ms")',
     "Limit": 'size, duration, packets or "unlimited"',

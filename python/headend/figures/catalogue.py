@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from headend.comparing.caveats import tell_caveats_of
 from headend.comparing.comparison import Variant, compare_figures, gather_variants
 from headend.comparing.fates import judge_grid
 from headend.comparing.grid import find_grid
-from headend.figures import delay, differences, experience, life, over_time, street, tiers
+from headend.figures import delay, differences, experience, lateness, life, over_time, street, tiers
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
@@ -34,7 +36,12 @@ def draw_figures(results: Sequence[Record], only: Collection[str] | None = None)
     """
     drawings = list_drawings(results)
     drawn = [draw() for name, draw in drawings.items() if only is None or name in only]
-    return [figure for figure in drawn if figure is not None]
+    figures = [figure for figure in drawn if figure is not None]
+    # A picture that is a file of its own has to say what the page says first.
+    caveats = " ".join(tell_caveats_of(gather_variants(results)))
+    if not caveats:
+        return figures
+    return [replace(figure, note=f"{caveats}{figure.note}") for figure in figures]
 
 
 def list_drawings(results: Sequence[Record]) -> dict[str, Draw]:
@@ -80,4 +87,6 @@ def _list_of(variants: Sequence[Variant]) -> dict[str, Draw]:
         "cwnd": partial(over_time.draw_windows, pooled),
         "internals": partial(over_time.draw_internals, pooled),
     }
+    if any("lateness" in result.tables for result in pooled):
+        drawings[lateness.NAME] = partial(lateness.draw_lateness, pooled)
     return drawings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from headend.comparing.pooling import list_runs
-from headend.engine.description import Chart, Measure, describe
+from headend.engine.description import REAL, Chart, Measure, describe
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_labels
 from headend.figures.members import NOTE as MEMBERS_NOTE
@@ -123,15 +123,37 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
     if not panels:
         return None
     note += _note_seeds(results)
+    applications = _list_applications(results, "rtt")
+    name = "Round trips" if REAL in applications else "Ping"
     return Figure(
         "ping",
-        "Ping over time" if alone else "Ping",
-        f"The round-trip time of a small packet beside the other traffic. Games need less than {GAMES_MS} ms; what lies above"
-        " the lowest values is time in queues."
+        f"{name} over time" if alone else name,
+        f"{_tell_round_trips(applications)} Games need less than {GAMES_MS} ms; what lies above the lowest values is time in queues."
         f"{' A × at the bottom is a ping that was never answered.' if lost else ''}{note}",
         panels,
         left_out,
     )
+
+
+def _list_applications(results: Sequence[Record], measure: str) -> set[str]:
+    """List the applications of the flows that have a measure."""
+    return {
+        application
+        for result in results
+        for application in result.flows.join(
+            result.measures.filter(measure=measure), on="flow", how="semi"
+        )["application"]
+    }
+
+
+def _tell_round_trips(applications: Collection[str]) -> str:
+    """Say of what the round-trip times are."""
+    of_tcp = "of the TCP of real programs, from data until its acknowledgement is back"
+    of_ping = "of a small packet beside the other traffic"
+    if REAL not in applications:
+        return f"The round-trip time {of_ping}."
+    others = f", and {of_ping}" if len(applications) > 1 else ""
+    return f"The round-trip time {of_tcp}{others}."
 
 
 def list_measures(

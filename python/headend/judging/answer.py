@@ -8,7 +8,7 @@ from typing import Any
 
 from headend.judging.grading import Grade
 
-#: Sentences that an answer has at most.
+#: Sentences that an answer has at most, without those on whether its numbers can be believed.
 MOST_SENTENCES = 2
 
 
@@ -80,7 +80,8 @@ class Answer:
     question
         The headline.
     sentences
-        At most two short ones.
+        At most two short ones, after those that say why its numbers may not be believed, such as of a run that fell behind real
+        time.
     matrix
         The matrix; None where there is no flow to show.
     why

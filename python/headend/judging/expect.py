@@ -48,7 +48,8 @@ from headend.engine.metrics import (
     list_measures,
 )
 from headend.errors import InputError, suggest
-from headend.results.outcome import Outcome
+from headend.judging.round_trips import ROUND_TRIPS, explain_round_trips, list_real
+from headend.results.outcome import NOTHING_MEASURED, Outcome
 from headend.scenario.subjects import Vocabulary, call_channel
 from headend.text.quantity import Kind, format_quantity, parse_quantity
 
@@ -207,14 +208,24 @@ class Expectation:
     bound: float
     divisor: Quantity | None = None
 
-    def check(self, tables: Mapping[str, pl.DataFrame]) -> Outcome:
-        """Compare with what was measured."""
+    def check(self, tables: Mapping[str, pl.DataFrame], *, is_open_loop: bool = False) -> Outcome:
+        """Compare with what was measured; where that is nothing, say why if it is known.
+
+        Parameters
+        ----------
+        tables
+            Those of the run.
+        is_open_loop
+            Whether it was a replay under other settings, which leaves out the round trips of real programs.
+        """
         values = self.quantity.read(tables)
         if self.divisor:
             others = self.divisor.read(tables)
             values = [value / other for value in values for other in others if other]
         if not values:
-            return Outcome(self.name, self.text, None, "nothing measured", met=False)
+            why = self._explain_missing(tables, is_open_loop=is_open_loop)
+            told = f"{NOTHING_MEASURED}: {why}" if why else NOTHING_MEASURED
+            return Outcome(self.name, self.text, None, told, met=False)
         measured = min(values) if self.operator.startswith(">") else max(values)
         met = {
             ">=": measured >= self.bound,
@@ -224,6 +235,15 @@ class Expectation:
         }[self.operator]
         kind: Kind = "number" if self.divisor else self.quantity.kind
         return Outcome(self.name, self.text, measured, format_quantity(measured, kind), met=met)
+
+    def _explain_missing(self, tables: Mapping[str, pl.DataFrame], *, is_open_loop: bool) -> str:
+        """Say why the round trips of a real program were not measured; empty of all else."""
+        for quantity in filter(None, (self.quantity, self.divisor)):
+            is_trip = quantity.table == "measures" and quantity.metric == ROUND_TRIPS
+            if is_trip and not quantity.read(tables):
+                for flow in list_real(tables["flows"], quantity.members):
+                    return explain_round_trips(flow, tables, is_open_loop=is_open_loop)
+        return ""
 
 
 _OPERATOR = re.compile(r"(>=|<=|==|!=|=|>|<)")

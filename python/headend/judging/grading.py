@@ -30,12 +30,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from headend.engine.description import find_application
+from headend.engine.description import REAL, find_application
 from headend.judging.headline import Headline
 from headend.judging.queues import LONG_WAIT
 from headend.results.record import Record, once
 from headend.scenario.parameters import read_parameters
 from headend.text.quantity import format_quantity
+from headend.text.wording import join_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,6 +90,12 @@ BY_QUEUES = ("overlimit", "congested", "forced", "flow_limit", "unresponsive")
 #: What is said of a flow that sent and got nothing through.
 NOTHING_ARRIVED = "no packet arrived"
 
+#: Said of a transfer of which nothing came yet.
+NOTHING_READ = "nothing read yet"
+
+#: Stands after a rate that is the sum of both directions.
+BOTH_WAYS = "both ways"
+
 
 class Grade(StrEnum):
     """How a flow fared; ``NONE`` where there is nothing to judge, as for a bulk transfer."""
@@ -136,6 +143,8 @@ class Finding:
     late_ratio: float | None = None
     #: All numbers that the grade could be by, that first which it is by.
     headlines: tuple[Headline, ...] = ()
+    #: The direction whose delay is given, ``up`` or ``down``; only of real programs, which are told with it.
+    delay_way: str = ""
 
     @property
     def suffers(self) -> bool:
@@ -174,11 +183,15 @@ class _Evidence:
     @property
     def loss(self) -> float | None:
         """Lost pings are those without an answer, whichever way it was lost; of other packets the worse way counts."""
-        if "rtt" in self.stats:
+        if "rtt" in self.stats and self.application != REAL:
             import polars as pl
 
             pings = self.samples.filter(pl.col("measure") == "rtt")["value"]
             return float(pings.is_nan().mean() or 0.0) if len(pings) else None  # type: ignore[arg-type]
+        if self.application == REAL:
+            # Both ways carry data and acknowledgements; of those, the ones that a modem leaves out are no loss.
+            thinned = self.data["discarded_ack_thinned"] / self.data["packets_sent"].clip(1)
+            return _worst((self.data["loss_ratio"] - thinned).clip(0))
         return _worst(self.data["loss_ratio"])
 
     @property
@@ -288,7 +301,18 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         about=judged.headlines[0].about,
         late_ratio=_read_statistic(evidence, "late_down" if way == "down" else "late", "mean"),
         headlines=judged.headlines,
+        delay_way=_find_slower_way(evidence) if evidence.application == REAL else "",
     )
+
+
+def _find_slower_way(evidence: _Evidence) -> str:
+    """Find the direction with the longer 95th percentile of the delay; neither where nothing was measured."""
+    delays = {
+        str(row["direction"]): value
+        for row in evidence.data.to_dicts()
+        if (value := read_number(row["delay_p95_ns"])) is not None
+    }
+    return max(delays, key=delays.__getitem__, default="")
 
 
 @dataclass(frozen=True)
@@ -366,6 +390,8 @@ def _find_worse_way(evidence: _Evidence) -> str:
 
 
 def _grade(evidence: _Evidence) -> _Judgement:
+    if evidence.application == REAL:
+        return _tell_real(evidence)
     if evidence.application == "voice" or evidence.has("mos") or evidence.has("mos_down"):
         return _grade_call(evidence)
     if evidence.application == "web" or evidence.has("page_load_time"):
@@ -686,7 +712,10 @@ def _grade_transfer(evidence: _Evidence) -> _Judgement:
         return _judge_silence("nothing got through")
     if not evidence.goodput and evidence.is_under_way:
         return _grade_wait(evidence.waited_ns)
-    rate, strain = write_quantity(evidence.goodput, "rate"), -(evidence.goodput or 0.0)
+    if evidence.goodput is None:
+        # The measured part has no length.
+        return _Judgement(Grade.NONE, NOTHING_READ, 0.0, _say(NOTHING_READ))
+    rate, strain = write_quantity(evidence.goodput, "rate"), -evidence.goodput
     goodput = (Headline("goodput", evidence.goodput, "rate", is_rising=True),)
     if evidence.has("completion_time"):
         file = write_quantity(evidence.stats["completion_time"]["p50"])
@@ -699,11 +728,44 @@ def _grade_transfer(evidence: _Evidence) -> _Judgement:
     return _Judgement(Grade.NONE, rate, strain, goodput)
 
 
+def _tell_real(evidence: _Evidence) -> _Judgement:
+    """Say what real programs got; what they are for, and so how well they fare, is not known."""
+    if not (evidence.rows["packets_sent"] > 0).any():
+        return _Judgement(Grade.NONE, "nothing sent", 0.0, _say("nothing sent"))
+    if not (evidence.rows["packets_delivered"] > 0).any():
+        return _Judgement(Grade.NONE, NOTHING_ARRIVED, 0.0, _say(NOTHING_ARRIVED))
+    rates = {str(row["direction"]): row["goodput_bps"] for row in evidence.rows.to_dicts()}
+    told = join_names(
+        [
+            f"{write_quantity(rates[way], 'rate')} {way}"
+            for way in ("down", "up")
+            if read_number(rates.get(way))
+        ]
+        or ["nothing that programs read"]
+    )
+    after = BOTH_WAYS if sum(bool(read_number(rate)) for rate in rates.values()) > 1 else ""
+    goodput = Headline(
+        "goodput", evidence.goodput, "rate", after=after, is_rising=True, told=NOTHING_READ
+    )
+    headlines = [goodput]
+    if evidence.has("rtt"):
+        middle, slow = (_read_statistic(evidence, "rtt", name) for name in ("p50", "p95"))
+        told += (
+            f", TCP round trips of {write_quantity(middle)} at the median and"
+            f" {write_quantity(slow)} at the 95th percentile"
+        )
+        about = "median round trip of its TCP"
+        headlines.append(Headline(about, middle, before="RTT"))
+    if evidence.loss:
+        told += f", {write_quantity(evidence.loss, 'ratio')} lost"
+    return _Judgement(Grade.NONE, told, -(evidence.goodput or 0.0), tuple(headlines))
+
+
 def _grade_wait(waited_ns: float) -> _Judgement:
     """Grade a transfer of which nothing came yet: who has not waited for long is neither well nor badly off."""
     if not waited_ns:
         # It began after the last sample but one.
-        return _Judgement(Grade.NONE, "nothing read yet", 0.0, _say("nothing read yet"))
+        return _Judgement(Grade.NONE, NOTHING_READ, 0.0, _say(NOTHING_READ))
     if waited_ns <= WAIT_MARKS[0]:
         text = f"nothing read in {write_quantity(waited_ns)}"
         return _Judgement(Grade.NONE, text, 0.0, _say(text))

@@ -189,7 +189,9 @@ def _add_error(suite: Element, name: str, message: str, case: str = "interrupted
 
 
 def _tell_found(outcome: Outcome) -> str:
-    return "nothing measured" if outcome.measured is None else f"measured {outcome.measured_text}"
+    return (
+        outcome.measured_text if outcome.measured is None else f"measured {outcome.measured_text}"
+    )
 
 
 def _count(element: Element) -> None:

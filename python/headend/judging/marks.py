@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headend.engine.description import find_application
+from headend.engine.description import REAL, find_application
 from headend.judging.grading import (
     DELAY_MARKS,
     FRAME_MARKS,
@@ -77,6 +77,8 @@ def list_marks(application: str) -> tuple[Mark, ...]:
     (['frames_late.mean', 'frozen.mean'], ())
     """
     about = find_application(application)
+    if about.name == REAL:
+        return ()
     measures = {kind.name for kind, _ in about.measures}
     if "mos" in measures:
         return (_MOS, *([_FAILED] if "call_failed" in measures else []))

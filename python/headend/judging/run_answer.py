@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from headend.engine.description import REAL
 from headend.judging.answer import Answer, Cell, Matrix, Row, ask
 from headend.judging.cause import Cause, find_cause
+from headend.judging.emulation import tell_caveats
 from headend.judging.grading import Finding, Grade, write_quantity
 from headend.judging.street import Home, gather_homes, name_homes
 from headend.judging.verdict import Party, Verdict, count_suffering, judge, tell_nothing
@@ -20,6 +22,12 @@ LONGEST_SENTENCE = 160
 
 #: Flows that a question names at most.
 MOST_ASKED = 3
+
+#: Stands before the delay of one direction.
+WAYS = {"up": "↑ ", "down": "↓ "}
+
+#: What explains these.
+WAYS_NOTE = "↑ up, ↓ down: the one-way delay of the slower direction."
 
 #: Figures that show what a flow felt, by the measure that it must have.
 FELT = {
@@ -45,15 +53,16 @@ def answer_run(result: Record, verdict: Verdict | None = None) -> Answer:
     verdict = verdict or judge(result)
     parties = verdict.parties
     question = ask(result.title, ask_of_people(parties, verdict))
+    caveats = tell_caveats(result)
     nothing = tell_nothing(result)
     if nothing:
-        return Answer(question, tuple(nothing), lay_out_people(parties))
+        return Answer(question, (*caveats, *nothing), lay_out_people(parties))
     judged = [party for party in parties if party.grades]
     suffering = [party for party in judged if party.worst.suffers]
     cause = find_cause(result, verdict, suffering)
     return Answer(
         question,
-        _write_sentences(parties, judged, suffering, cause, gather_homes(result)),
+        (*caveats, *_write_sentences(parties, judged, suffering, cause, gather_homes(result))),
         lay_out_people(parties),
         _choose_why(result, parties, cause),
     )
@@ -188,6 +197,8 @@ def _tell_rates(parties: Sequence[Party], most: int) -> str:
     )
     if not got:
         return f"{list_names([party.label for party in parties], most)} received nothing"
+    if len(parties) == 1 and parties[0].worst.application == REAL and not parties[0].is_group:
+        return f"{parties[0].label} gets {parties[0].worst.experience}"
     if len(got) == 1:
         return f"{got[0].label} {'get' if got[0].is_group else 'gets'} {_write_rate(got[0])}"
     first, last = got[0], got[-1]
@@ -202,6 +213,8 @@ def _tell_rates(parties: Sequence[Party], most: int) -> str:
 
 
 def _write_rate(party: Party) -> str:
+    if party.worst.application == REAL and not party.is_group:
+        return party.worst.number
     rate = write_quantity(party.goodput_bps, "rate")
     return f"{rate} together, {_write_range(party)}" if party.is_group else rate
 
@@ -233,25 +246,28 @@ def _write_row(party: Party) -> tuple[Cell | None, ...]:
     delays = [own.delay_p95_ns for own in party.findings]
     losses = [own.loss_ratio for own in party.findings]
     up_to = "up to " if party.is_group else ""
+    way = WAYS.get(party.worst.delay_way, "")
     return (
         _write_fate(party),
-        _write_plain(delays, "time", up_to),
+        _write_plain(delays, "time", up_to or way),
         _write_plain(losses, "ratio", up_to),
     )
 
 
-def _write_plain(values: Iterable[float | None], kind: str, up_to: str) -> Cell | None:
+def _write_plain(values: Iterable[float | None], kind: str, before: str) -> Cell | None:
     known = [value for value in values if value is not None]
     if not known:
         return None
     most = max(known)
-    return Cell(Grade.NONE, "", f"{up_to if most else ''}{write_quantity(most, kind)}")
+    return Cell(Grade.NONE, "", f"{before if most else ''}{write_quantity(most, kind)}")
 
 
 def _write_fate(party: Party) -> Cell:
     worst = party.worst
     if not party.is_group:
-        return Cell(worst.grade, worst.word, worst.number)
+        # Nothing is known of what real programs do, so that their round trips stand beside their rate.
+        felt = worst.headlines[1:] if worst.application == REAL else ()
+        return Cell(worst.grade, worst.word, worst.number, ", ".join(own.write() for own in felt))
     if not party.grades:
         together = f"{write_quantity(party.goodput_bps, 'rate')} together"
         return Cell(Grade.NONE, "", together, _write_range(party))
@@ -268,12 +284,14 @@ def _count_words(findings: Sequence[Finding]) -> str:
 
 
 def explain_numbers(parties: Sequence[Party]) -> str:
-    """Explain the number of each row."""
-    return explain_meanings(
+    """Explain the number of each row, and of which direction the delay of real programs is."""
+    told = explain_meanings(
         (party.name if party.is_group else party.label, party.worst.about)
         for party in parties
         if party.grades
     )
+    ways = WAYS_NOTE if any(party.worst.delay_way for party in parties) else ""
+    return " ".join(filter(None, (told, ways)))
 
 
 def explain_meanings(pairs: Iterable[tuple[str, str]]) -> str:
@@ -289,6 +307,10 @@ def explain_meanings(pairs: Iterable[tuple[str, str]]) -> str:
 def _choose_why(result: Record, parties: Sequence[Party], cause: Cause) -> str:
     """Choose the figure that shows the cause, else that of the worst flow's measure."""
     if not any(party.grades for party in parties):
+        if any(
+            party.worst.application == REAL and _has_round_trips(result, party) for party in parties
+        ):
+            return FELT["rtt"]
         is_alone = len(parties) == 1 and not parties[0].is_group
         has_windows = not result.connection_series.is_empty()
         return "cwnd" if is_alone and has_windows else "rates"
@@ -298,3 +320,7 @@ def _choose_why(result: Record, parties: Sequence[Party], cause: Cause) -> str:
     flow = parties[0].worst.flow
     measured = result.measures.filter(flow=flow)["measure"].to_list()
     return next((FELT[name] for name in measured if name in FELT), "delay")
+
+
+def _has_round_trips(result: Record, party: Party) -> bool:
+    return not result.measures.filter(flow=party.worst.flow, measure="rtt").is_empty()

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.engine.description import find_queue
+from headend.engine.description import REAL, find_queue
 from headend.judging.bottleneck import find_bottleneck, find_shared_bottleneck
 from headend.judging.channels import ChannelState, gather_channels, tell_channel
 from headend.judging.collisions import tell_meetings
 from headend.judging.contention import advise_on_contention, count_contention
+from headend.judging.emulation import tell_caveats
 from headend.judging.grading import (
     ORDER,
     Finding,
@@ -390,7 +391,7 @@ def _write_notes(
     queue: QueueState | None,
     channels: list[ChannelState],
 ) -> list[str]:
-    sentences = []
+    sentences = [*tell_caveats(result)]
     if result.is_partial:
         stopped, asked = result.manifest["simulated_ns"], result.manifest["duration_ns"]
         sentences.append(
@@ -433,6 +434,11 @@ def tell_nothing(result: Record) -> list[str]:
         return []
     sent = int(result.flows["packets_sent"].sum())
     if not sent:
+        if real := _list_real_hosts(result):
+            return [
+                f"Nothing was sent in the measured part, so there is nothing to judge: {join_names(real)} sent nothing. Did the"
+                " program use the names or addresses of this run?"
+            ]
         return [
             "Nothing was sent in the measured part, so there is nothing to judge: look at when flows start and stop, at"
             " warmup and duration."
@@ -445,6 +451,18 @@ def tell_nothing(result: Record) -> list[str]:
         f"Nothing was delivered in the measured part: {few} sent, {write_quantity(lost, 'number')} lost, the rest still on"
         " the way at its end."
     ]
+
+
+def _list_real_hosts(result: Record) -> list[str]:
+    """Name the customers' hosts that are real: those with a flow of real programs."""
+    flows = result.manifest["scenario"].get("flow", {})
+    own = [str(one.get("host", name)) for name, one in flows.items() if _is_real(one)]
+    return own or list(dict.fromkeys(result.flows.filter(application=REAL)["flow"]))
+
+
+def _is_real(flow: Mapping[str, Any]) -> bool:
+    application = flow.get("application")
+    return application == REAL or (isinstance(application, dict) and REAL in application)
 
 
 def _tell_path(parties: Sequence[Party]) -> list[str]:

@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
+from headend.judging.emulation import (
+    is_open_loop,
+    list_ends,
+    list_programs,
+    list_timing,
+    tell_kind,
+    tell_source,
+)
 from headend.judging.low_latency import (
     COLUMNS,
     MOST_AGGREGATES,
@@ -16,6 +24,7 @@ from headend.judging.low_latency import (
 )
 from headend.judging.marks import tell_marks
 from headend.judging.mib import gather_modem
+from headend.judging.real_flows import list_real_flows
 from headend.judging.run_answer import answer_run
 from headend.judging.verdict import judge
 from headend.scenario.groups import MOST_LISTED
@@ -35,6 +44,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
         "grades": tell_marks(result.flows["application"].to_list()),
         "answer": answer_run(result, verdict).settle_why([figure.name for figure in figures]),
         "verdict": verdict,
+        "real": _gather_real(result),
         "configured": tell_configured(result.manifest["scenario"]),
         "modem_files": result.manifest.get("modem_files", []),
         "missed": [outcome for outcome in result.expectations if not outcome.met],
@@ -53,4 +63,20 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
         ],
         "managed": gather_modem(result, verdict.queue.queue) if verdict.queue else None,
         "most_listed": MOST_LISTED,
+    }
+
+
+def _gather_real(result: Record) -> dict[str, Any] | None:
+    """Gather what there is to show of real programs; None where there were none."""
+    source = tell_source(result)
+    if not source:
+        return None
+    return {
+        "kind": tell_kind(result),
+        "is_open_loop": is_open_loop(result),
+        "source": source,
+        "programs": list_programs(result),
+        "flows": list_real_flows(result),
+        "ends": list_ends(result),
+        "timing": list_timing(result),
     }

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+#: Stands in place of a value that there is not; why, may follow after a colon.
+NOTHING_MEASURED = "nothing measured"
+
 
 @dataclass(frozen=True)
 class Outcome:

@@ -103,6 +103,16 @@ class Record:
         return self._take_optional("queue_protection")
 
     @property
+    def real_flows(self) -> pl.DataFrame:
+        """A row per flow that a real program opened; no rows without a real host."""
+        return self._take_optional("real_flows")
+
+    @property
+    def lateness(self) -> pl.DataFrame:
+        """How late frames were written, a row per interval; no rows but of an emulated run."""
+        return self._take_optional("lateness")
+
+    @property
     def measures(self) -> pl.DataFrame:
         """A row per flow and measure its application reports."""
         return self.tables["measures"]

@@ -36,6 +36,8 @@ class Execution:
     wall_seconds: float
     engine_version: str
     capture: Capture | None = None
+    #: How the frames of a recording ended, as JSON; None where there was no recording.
+    frames: str | None = None
 
 
 def execute(
@@ -45,6 +47,7 @@ def execute(
     follow: tuple[str, int] | None = None,
     on_progress: Progress | None = None,
     stop: threading.Event | None = None,
+    recording: bytes | None = None,
 ) -> Execution:
     """Run a scenario to its end, or until ``stop`` is set.
 
@@ -60,11 +63,13 @@ def execute(
         Called with the simulated time so far, in ns.
     stop
         Setting it ends the run early; what was measured so far is given, with ``finished`` False.
+    recording
+        The arrivals of real hosts, as an emulation recorded them.
     """
     from headend._engine import Run
 
     started = time.monotonic()
-    run = Run(scenario, seed, follow)
+    run = Run(scenario, seed, follow, recording)
     simulated_ns, finished = 0, False
     capture = _begin_capture(run)
     while not finished and not (stop and stop.is_set()):
@@ -73,6 +78,7 @@ def execute(
             capture.append(run.take_capture())
         if on_progress:
             on_progress(simulated_ns)
+    frames = None if recording is None else run.frames()
     return Execution(
         tables=run.finish(),
         simulated_ns=simulated_ns,
@@ -80,6 +86,7 @@ def execute(
         wall_seconds=time.monotonic() - started,
         engine_version=run.engine_version,
         capture=capture,
+        frames=frames,
     )
 
 

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
 from headend.files import STANDARD_INPUT_SHOWN
 from headend.judging.expect import Expectation, parse_expectation
+from headend.judging.round_trips import leave_out_round_trips
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import RESULT_FORMAT
 from headend.running.execution import Execution, execute, execute_all
 from headend.running.memory import Allowance, Room, check_kept, check_memory, read_allowance
+from headend.running.real_hosts import refuse_real_hosts
 from headend.running.result import Result
 from headend.scenario.conflicts import check_settings, check_shared, note_replaced, spell_out
 from headend.scenario.modems import is_modem, show_option, write_modems
@@ -40,6 +42,8 @@ from headend.text.quantity import format_quantity, read_integer
 from headend.version import read_version
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from headend.running.comparison import Comparison
 
 #: Seeds are 64 bits.
@@ -92,23 +96,54 @@ class Plan:
         stop: threading.Event | None = None,
     ) -> Result:
         """Run it and judge its expectations."""
-        import headend.engine.columns  # noqa: F401 - now, so that an interrupted run is kept without delay
+        # Now, so that an interrupted run is kept without delay.
+        from headend.engine.columns import build_frames
 
-        execution = execute(
+        execution = self.execute(on_progress, stop)
+        return self.complete(execution, build_frames(execution.tables))
+
+    def execute(
+        self,
+        on_progress: Callable[[int], None] | None = None,
+        stop: threading.Event | None = None,
+        recording: bytes | None = None,
+    ) -> Execution:
+        """Run it in virtual time, with the arrivals of a recording where there is one."""
+        return execute(
             self.loaded.scenario,
             seed=self.seed,
             follow=self.follow,
             on_progress=on_progress,
             stop=stop,
+            recording=recording,
         )
-        return self._complete(execution)
 
-    def _complete(self, execution: Execution) -> Result:
+    def complete(
+        self,
+        execution: Execution,
+        tables: dict[str, pl.DataFrame],
+        emulation: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Judge the expectations of what was run, and describe it.
+
+        Parameters
+        ----------
+        execution
+            What the run gave.
+        tables
+            Its tables as frames.
+        emulation
+            What the manifest says of a run with real programs, or of a replay; the run is then as long as it was.
+        """
         scenario = self.loaded.scenario
-        from headend.engine.columns import build_frames
-
-        tables = build_frames(execution.tables)
-        outcomes = [expectation.check(tables).to_dict() for expectation in self.expectations]
+        duration_ns = scenario.duration_ns if emulation is None else execution.simulated_ns
+        is_open_loop = emulation is not None and emulation["kind"] == "open_loop"
+        if is_open_loop:
+            tables = leave_out_round_trips(tables)
+        outcomes = [
+            expectation.check(tables, is_open_loop=is_open_loop).to_dict()
+            for expectation in self.expectations
+        ]
         manifest: dict[str, Any] = {
             "headend": read_version(),
             "format": RESULT_FORMAT,
@@ -119,7 +154,7 @@ class Plan:
             "title": scenario.title,
             "description": scenario.description,
             "seed": self.seed,
-            "duration_ns": scenario.duration_ns,
+            "duration_ns": duration_ns,
             "warmup_ns": scenario.warmup_ns,
             "simulated_ns": execution.simulated_ns,
             "partial": not execution.finished,
@@ -132,6 +167,8 @@ class Plan:
         }
         if read := json.loads(scenario.modem_files_json()):
             manifest["modem_files"] = read
+        if emulation is not None:
+            manifest["emulation"] = dict(emulation)
         if self.choice:
             from headend.comparing.grid import CALLED
 
@@ -142,7 +179,8 @@ class Plan:
                 flow, since = self.follow
                 at = format_quantity(since, "time")
                 manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
-        if not execution.finished and execution.simulated_ns <= scenario.warmup_ns:
+        is_short = bool(emulation and scenario.warmup_ns) or not execution.finished
+        if is_short and execution.simulated_ns <= scenario.warmup_ns:
             stopped = format_quantity(execution.simulated_ns, "time")
             warmup = format_quantity(scenario.warmup_ns, "time")
             manifest["warnings"].append(
@@ -168,6 +206,7 @@ def plan_run(
     explain: str | None = None,
     allow_files: Sequence[str | Path] = (),
     memory: str | int | Allowance | None = None,
+    is_emulated: bool = False,
 ) -> Plan:
     """Check everything that can be checked before running; what is varied comes after what all runs share.
 
@@ -189,6 +228,8 @@ def plan_run(
         From where files may be read besides; of a text, as it was read.
     memory
         What it may take.
+    is_emulated
+        Whether real programs run at its real hosts, or a recording stands for them.
     """
     allowance = read_allowance(memory)
     if seed is not None:
@@ -198,6 +239,8 @@ def plan_run(
     shared, overrides = overrides, [*overrides, *varied]
     text = text.allow_named(overrides)
     loaded = _load(text, overrides)
+    if not is_emulated:
+        refuse_real_hosts(loaded.scenario, text.shown_as)
     queue_path = loaded.scenario.queue_path or ""
     _check_varied([path for path, _ in varied], queue_path)
     by = "--vary {} sets it in every run"

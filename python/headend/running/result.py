@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import take_path
+from headend.judging.emulation import tell_kind
+from headend.judging.lateness import NOT_TRUSTWORTHY, is_trustworthy
 from headend.report.notebook import Presented
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import Record, once
@@ -34,7 +36,10 @@ class Result(Record, Presented):
             if name in self.tables
             for count in [self.tables[name][column].n_unique()]
         ]
-        return f"<Result {', '.join(told)}{', partial' if self.is_partial else ''}>"
+        told += filter(None, [tell_kind(self)])
+        told += ["partial"] if self.is_partial else []
+        told += [] if is_trustworthy(self) else [NOT_TRUSTWORTHY]
+        return f"<Result {', '.join(told)}>"
 
     def present(self) -> tuple[Answer, list[Figure]]:
         """Give the answer and all figures of its page."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from headend.errors import InputError
 from headend.running.execution import execute
 from headend.running.memory import Allowance, check_memory, read_allowance
+from headend.running.real_hosts import refuse_real_hosts
 from headend.scenario.source import Overrides, Text
 from headend.scenario.subjects import Vocabulary
 
@@ -152,6 +153,7 @@ def prepare(
     scenario = text.load(overrides).scenario
     if files := text.read_files(overrides):
         scenario = text.load(overrides, files).scenario  # of the very bytes that the key is of
+    refuse_real_hosts(scenario, text.shown_as)
     selection.check(Vocabulary.from_scenario(scenario))
     needed = check_memory(scenario, read_allowance(allowance), text.shown_as)
     resolved = json.loads(scenario.resolved_json())

@@ -12,6 +12,8 @@ COMMANDS = MappingProxyType(
         "sweep": "Run a scenario over a grid of values and several seeds, and say which setting is best.",
         "recommend": "Recommend a buffer, an AQM or low latency for service tiers, and write it to modems' files.",
         "study": "Reproduce published results: list the studies, show one, run one, or write a page of all.",
+        "emulate": "Run a real program behind the line of a scenario, in real time, beside simulated neighbours.",
+        "replay": "Replay what headend emulate recorded, in virtual time: equal to the packet, or under other settings.",
         "scenarios": "List the shipped scenarios, show one, or copy one to a file.",
         "find": "Find headend's name for an application, a protocol or a term, and how to use it.",
         "queues": "List every queue discipline and when to use it; with a NAME, show its parameters.",

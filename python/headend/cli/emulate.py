@@ -1,0 +1,402 @@
+"""``headend emulate``: a real program behind the line of a scenario."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.exceptions import Exit
+
+from headend.cli.commands import Command, argument
+from headend.cli.completers import complete_any_file
+from headend.cli.options import (
+    allow_option,
+    capture_option,
+    force_option,
+    junit_option,
+    modem_option,
+    no_report_option,
+    out_option,
+    read_file_path,
+    read_number,
+    scenario_argument,
+    seed_option,
+    set_option,
+)
+from headend.cli.terminal import (
+    ExitCode,
+    announce_reading,
+    answer_on_messages,
+    make_messages,
+    print_error,
+    print_json,
+    print_note,
+    quote_path,
+    write_line,
+)
+from headend.cli.unwritten import Unwritten, tell_in_json
+from headend.cli.wanted import Wanted
+from headend.errors import InputError
+from headend.judging.lateness import is_trustworthy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+
+    from headend.emulating.experiment import Emulated, Emulation, Options
+    from headend.emulating.programs import Programs
+    from headend.emulating.session import Update
+
+#: The file among the results with what the commands wrote, where a live view has the terminal.
+OUTPUT = "output.txt"
+
+#: The least that a recording keeps of a packet, in bytes: the headers of IPv6 and TCP with all of their options. A replay opens
+#: flows by them.
+LEAST_SNAPLEN = 128
+
+#: The most that a packet of IP has, in bytes.
+LARGEST_FRAME = 65535
+
+
+class EmulateCommand(Command):
+    """A command behind which another one is typed: `--` stands between their options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words that were typed, and refuse options of the program that only headend would see."""
+        if not ctx.resilient_parsing:
+            self._check_separated(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _check_separated(self, ctx: click.Context, args: Sequence[str]) -> None:
+        """Refuse a program with options that stands there without `--` before it."""
+        begin = self._find_program(ctx, args)
+        if begin is None or not any(word.startswith("-") for word in args[begin:]):
+            return
+        typed = shlex.join([*args[:begin], "--", *args[begin:]])
+        raise click.UsageError(
+            f"{ctx.command_path}: expected -- before the command, whose options headend takes for its own without it:"
+            f" {ctx.command_path} {typed}",
+            ctx,
+        )
+
+    def _find_program(self, ctx: click.Context, args: Sequence[str]) -> int | None:
+        """Find where a program begins, the word behind the scenario; none where `--` or an unknown option comes before."""
+        options = {
+            name: own
+            for own in self.get_params(ctx)
+            if isinstance(own, click.Option)
+            for name in own.opts
+        }
+        words, place = 0, 0
+        while place < len(args):
+            word = args[place]
+            if word.startswith("-") and word != "-":
+                name, equals, _ = word.partition("=")
+                option = options.get(name)
+                if word == "--" or option is None:
+                    return None
+                place += 1 if option.is_flag or equals else 2
+                continue
+            words += 1
+            if words > 1:
+                # A separator behind it belongs to headend, as in SCENARIO PROGRAM -- ARGUMENT.
+                return None if "--" in args else place
+            place += 1
+        return None
+
+
+@click.command("emulate", cls=EmulateCommand)
+@scenario_argument
+@argument(
+    "command",
+    metavar="[-- COMMAND…]",
+    help="The program on the customer's host, with its arguments. When it exits, the run is over, and headend exits with its code.",
+    nargs=-1,
+    type=click.UNPROCESSED,
+)
+@click.option(
+    "--shell", help="Open a shell on the customer's host in place of COMMAND.", is_flag=True
+)
+@click.option(
+    "--server",
+    metavar="COMMAND",
+    help='Run this on the host server, the other side of the line, such as "iperf3 -s". The program starts when it listens.',
+)
+@click.option(
+    "--host",
+    "others",
+    metavar="NAME=COMMAND",
+    help="Run this on another real host of the scenario. Can be given several times.",
+    multiple=True,
+)
+@click.option(
+    "--outside",
+    help="Make the internet the other side of the line, by network address translation. Needs root.",
+    is_flag=True,
+)
+@click.option(
+    "--congestion",
+    metavar="NAME",
+    help="Use this TCP congestion control of the kernel on the real hosts. By default, the one of this machine.",
+)
+@set_option
+@modem_option
+@seed_option
+@click.option(
+    "--record",
+    metavar="FILE",
+    help="Record what the real hosts send, with scenario and seed, to a pcapng file: headend replay FILE replays it.",
+    type=read_file_path,
+    shell_complete=complete_any_file,
+)
+@click.option(
+    "--snaplen",
+    metavar="N",
+    help="Record the first N bytes of each packet; 0, the default, records all. 128 keeps the headers, but a replay then does not"
+    " know the names of servers.",
+    type=read_number,
+    default=0,
+)
+@click.option(
+    "--live",
+    help=f"Show rates, queues, round trips and lateness while it runs. What the programs write goes to {OUTPUT} in the results.",
+    is_flag=True,
+)
+@click.option(
+    "--strict",
+    help="Exit with 1 if the run is not trustworthy: more lateness or a longer stall than [emulation] of the scenario allows,"
+    " or frames lost between the programs and the line.",
+    is_flag=True,
+)
+@capture_option
+@out_option
+@force_option
+@no_report_option
+@click.option(
+    "--quiet", "-q", help="Print nothing but errors and missed expectations.", is_flag=True
+)
+@junit_option
+@allow_option
+@click.option(
+    "--json",
+    "as_json",
+    help="Print one JSON document on standard output and nothing else; what the program prints goes to standard error.",
+    is_flag=True,
+)
+def emulate(
+    scenario: str,
+    command: tuple[str, ...],
+    shell: bool,
+    server: str | None,
+    others: tuple[str, ...],
+    outside: bool,
+    congestion: str | None,
+    settings: tuple[str, ...],
+    modems: tuple[str, ...],
+    seed: int | None,
+    record: Path | None,
+    snaplen: int,
+    live: bool,
+    strict: bool,
+    capture: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    no_report: bool,
+    quiet: bool,
+    junit: Path | None,
+    allow_files: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Run a real program behind the line of a scenario, in real time, beside simulated neighbours.
+
+    It runs on a host of the scenario that has real = true, and its packets cross the links, queues and MAC of the scenario. Every
+    other flow is simulated on the same line at the same time.
+
+        headend emulate real-program --server "iperf3 -s" -- iperf3 -c server
+
+    The exit code is that of the program (128 + n if signal n ended it). If that is 0: 1 if an expectation of the scenario is
+    missed or, with --strict, if the run is not trustworthy. 2: the input is wrong. 126, 127: a command cannot be run, or is not
+    there. headend itself writes to standard error. Ctrl-C ends the program, and the results are kept.
+    """
+    from headend.emulating.experiment import Options, check_machine, plan_emulation
+    from headend.emulating.programs import MissingProgramError, choose_programs
+    from headend.results.folder import choose_folder
+    from headend.scenario.modems import parse_modem
+    from headend.scenario.source import parse_override
+
+    words = _choose_command(command, shell=shell, live=live)
+    options = Options(outside, record, _check_snaplen(snaplen), congestion)
+    overrides = [*map(parse_override, settings), *map(parse_modem, modems)]
+    if capture:
+        overrides.append(("results.capture.points", json.dumps(capture)))
+    wanted = Wanted(not no_report, junit, None, force)
+    wanted.check()
+    check_machine(options, force=force)
+    announce_reading(scenario)
+    emulation = plan_emulation(scenario, overrides, seed=seed, allow_files=allow_files)
+    wanted.check_expected(scenario, emulation.plan.expectations)
+    try:
+        programs = choose_programs(
+            scenario, emulation.hosts, words, server, others, outside=outside
+        )
+    except MissingProgramError as error:
+        _leave(str(error), error.code, as_json=as_json)
+    target = out or choose_folder(emulation.plan.loaded.name, force=force)
+    wanted.check_beside(target)
+    with answer_on_messages():
+        emulated = _carry_out(
+            emulation,
+            programs,
+            options,
+            target,
+            force=force,
+            is_live=live,
+            is_quiet=quiet,
+            to_messages=as_json,
+        )
+        lacking = wanted.make([emulated.result], target, emulated.result.report)
+        if emulated.unrecorded:
+            line = f"{emulated.unrecorded}; the results are kept in {quote_path(target)}"
+            lacking = [*lacking, Unwritten(line, ExitCode.BAD_INPUT)]
+        _print(emulated, lacking, is_quiet=quiet, as_json=as_json)
+    raise Exit(_choose_exit_code(emulated, lacking, is_strict=strict))
+
+
+def _choose_command(command: Sequence[str], *, shell: bool, live: bool) -> Sequence[str]:
+    """Give the command of the customer's host."""
+    from headend.emulating.programs import choose_shell
+
+    if shell and command:
+        raise InputError(
+            f'--shell: a shell stands in the place of the command, found "{command[0]}"; leave out one of them'
+        )
+    if shell and live:
+        raise InputError("--live: a shell needs the terminal; leave out one of --shell and --live")
+    if shell:
+        return choose_shell()
+    if not command:
+        raise InputError(
+            "headend emulate: expected -- COMMAND after SCENARIO, found nothing; --shell opens a shell"
+        )
+    return command
+
+
+def _check_snaplen(size: int) -> int:
+    if size and not LEAST_SNAPLEN <= size <= LARGEST_FRAME:
+        raise InputError(
+            f"--snaplen: expected 0 for all bytes, or from {LEAST_SNAPLEN} to {LARGEST_FRAME} of them, found {size}"
+        )
+    return size
+
+
+def _leave(message: str, code: int, *, as_json: bool) -> None:
+    """Say that a command is not there, and leave as a shell does."""
+    if as_json:
+        print_json({"error": message})
+    print_error(message)
+    raise Exit(code)
+
+
+def _carry_out(
+    emulation: Emulation,
+    programs: Programs,
+    options: Options,
+    target: Path,
+    *,
+    force: bool,
+    is_live: bool,
+    is_quiet: bool,
+    to_messages: bool,
+) -> Emulated:
+    """Emulate, and put the results in their folder."""
+    from headend.emulating.programs import tell_hosts
+    from headend.results.folder import create_folder
+
+    loaded = emulation.plan.loaded
+    with create_folder(target, force=force) as fresh:
+        _clear_recording(options, force=force)
+        if not is_quiet:
+            told = tell_hosts(loaded.resolved, emulation.hosts, loaded.scenario.flows)
+            make_messages().print(write_line((told, "dim")), soft_wrap=True)
+        with _watch(emulation, is_shown=is_live and not is_quiet) as (show, console):
+            emulated = emulation.carry_out(
+                programs,
+                options,
+                output=fresh / OUTPUT if is_live else None,
+                to_messages=to_messages,
+                on_update=show,
+                on_warning=None if is_quiet else lambda text: _warn(console, text),
+            )
+        emulated.result.write_into(fresh)
+    emulated.result.folder = target
+    return emulated
+
+
+def _warn(console: Console, text: str) -> None:
+    """Print a warning while the run goes on."""
+    console.print(write_line(("Warning", "yellow"), f": {text}."), soft_wrap=True)
+
+
+def _clear_recording(options: Options, *, force: bool) -> None:
+    """Remove the recording that is to be replaced."""
+    if options.record and force:
+        options.record.unlink(missing_ok=True)
+
+
+@contextmanager
+def _watch(
+    emulation: Emulation, *, is_shown: bool
+) -> Iterator[tuple[Callable[[Update], None] | None, Console]]:
+    """Show a live view, if one is wanted and there is a terminal for it; give also the console for messages beside it."""
+    console = make_messages()
+    if not is_shown:
+        yield None, console
+        return
+    if not console.is_terminal:
+        print_note("--live needs a terminal on standard error; nothing is shown until the end")
+        yield None, console
+        return
+    from headend.cli.live import show_live
+
+    with show_live(emulation, console) as show:
+        yield show, console
+
+
+def _print(
+    emulated: Emulated, lacking: Sequence[Unwritten], *, is_quiet: bool, as_json: bool
+) -> None:
+    """Print the answer on standard error, or the JSON document on standard output."""
+    from headend.cli.run import describe_result, print_missed, print_result
+
+    result = emulated.result
+    if as_json:
+        document = {**describe_result(result), "exit": emulated.exit_code}
+        print_json({**document, **tell_in_json(lacking)})
+    if as_json or is_quiet:
+        print_missed(result)
+        return
+    print_result(result)
+    if emulated.is_cut:
+        print_note("the scenario's duration ended the program")
+
+
+def _choose_exit_code(emulated: Emulated, lacking: Sequence[Unwritten], *, is_strict: bool) -> int:
+    """Give the exit code: the program's own, and where that is 0, what is to be said of the run."""
+    from headend.cli.run import conclude
+    from headend.judging.lateness import write_lateness
+
+    result = emulated.result
+    own = conclude([result], lacking)
+    if emulated.exit_code and not emulated.is_cut:
+        return emulated.exit_code
+    if own is ExitCode.OK and is_strict and not is_trustworthy(result):
+        lateness = result.manifest["emulation"]["lateness"]
+        print_error(f"--strict: {write_lateness(lateness)}")
+        return ExitCode.MISSED
+    return own

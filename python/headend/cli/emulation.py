@@ -1,0 +1,75 @@
+"""What the terminal says of real programs, beside the answer of a run: what they got, their flows, and lateness."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headend.cli.terminal import make_output, print_sentence, write_line
+from headend.judging.lateness import find_emulation, is_trustworthy, write_lateness
+from headend.text.wording import capitalise
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+#: Real flows on the terminal; more are in the report, and with --full.
+MOST_FLOWS = 5
+
+
+def print_emulation(result: Record, *, full: bool = False) -> None:
+    """Print what real programs got, their largest flows, whether the run kept time, and whether a replay equals its recording.
+
+    Parameters
+    ----------
+    result
+        The run; of one without real programs, nothing is printed.
+    full
+        Whether flows and hosts are printed in full elsewhere.
+    """
+    emulation = find_emulation(result)
+    if emulation is None:
+        return
+    from headend.emulating.replaying import tell_replay
+
+    console = make_output()
+    if not full:
+        _print_programs(result)
+    if lateness := emulation.get("lateness"):
+        style = "" if is_trustworthy(result) else "bold red"
+        console.print(write_line((capitalise(write_lateness(lateness)), style)), soft_wrap=True)
+    if told := tell_replay(result):
+        style = "bold red" if emulation["equal"] is False else ""
+        console.print(write_line((capitalise(told), style)), soft_wrap=True)
+
+
+def print_real_in_full(result: Record) -> None:
+    """Print what real programs ran where, their flows, and how late their frames were; nothing of a simulated run."""
+    from headend.cli.tables import draw_lines, draw_real_flows, fit
+    from headend.judging.emulation import list_timing, tell_real, tell_source
+
+    source = tell_source(result)
+    if not source:
+        return
+    console = make_output()
+    console.print()
+    print_sentence(console, source)
+    for line in tell_real(result):
+        print_sentence(console, line)
+    if drawn := draw_real_flows(result):
+        console.print(fit(console, drawn[0]))
+        print_sentence(console, drawn[1], "dim")
+    if timing := list_timing(result):
+        console.print(fit(console, draw_lines(timing)))
+
+
+def _print_programs(result: Record) -> None:
+    """Print a line for each real host, and its largest flows."""
+    from headend.cli.tables import draw_real_flows, fit
+    from headend.judging.emulation import tell_real
+
+    console = make_output()
+    console.print()
+    for line in tell_real(result):
+        print_sentence(console, line)
+    if drawn := draw_real_flows(result, MOST_FLOWS):
+        console.print(fit(console, drawn[0]))
+    console.print()
