@@ -166,13 +166,17 @@ bench: tools ## What a packet costs, beside the least any simulator must do (als
 bench-cli: build ## What the commands cost from start to end, beside the engine's own share (also target/bench-cli.json)
 	@$(BIN)/python benches/cli.py
 
+.PHONY: bench-emulate
+bench-emulate: build ## How exactly and how fast headend emulate is, beside tbf and RATTAN=path of its binary (also target/bench-emulate.json)
+	@$(BIN)/python benches/emulate.py
+
 # Compiled by the stable toolchain, so without a sanitizer: the engine has no unsafe code.
 SECONDS ?= 60
 TARGET ?=
 RUST_HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 
 .PHONY: fuzz
-fuzz: target/tools/bin/cargo-fuzz ## Damaged scenarios, captures, traces and modems' files against the engine: SECONDS=60 for each target, TARGET=scenario_run for one (needs a C++ compiler)
+fuzz: target/tools/bin/cargo-fuzz ## Damaged scenarios, captures, traces, frames and modems' files against the engine: SECONDS=60 for each target, TARGET=scenario_run for one (needs a C++ compiler)
 	PATH="$(CURDIR)/target/tools/bin:$$PATH" CARGO_PROFILE_RELEASE_LTO=off cargo fuzz build --fuzz-dir fuzz --sanitizer none --features libfuzzer --codegen-units 16 --no-trace-compares
 	@cargo run --profile checked --quiet --package headend-fuzz --example run -- --seconds '$(SECONDS)' --binaries 'target/$(RUST_HOST)/release' $(TARGET)
 

@@ -1,0 +1,375 @@
+"""Real Linux TCP beside simulated: the same uploads over the same lines, once by iperf3 through `headend emulate`, once by headend's senders.
+
+Each case is a line, a queue, a congestion control and a number of uploads, of those that `studies/validation/linux` is about. A simulated
+ping goes the same way in both. Prints a row for each case: real, simulated and their ratio, of goodput, losses, the ping, the drops of
+the first 5 s, and the threshold at which the first slow start of a single upload ends. At the end a real CUBIC shares a line with a
+simulated one, beside two simulated and two real ones. Writes `target/linux-tcp.json`.
+
+Needs Linux with TUN and namespaces, iperf3 and ss. The simulated senders are those of Linux 6.18; another kernel may differ, and
+differs by what it does. `--only TEXT` chooses cases that contain it, `--rounds N` repeats real runs, `--seconds N` shortens all.
+Figures of runs that were late by their own verdict are not taken: such a run is repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import platform
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+
+import headend
+from emulation.command import (
+    Emulated,
+    EmulationFailedError,
+    NotTrustworthyError,
+    emulate,
+    find_missing,
+    repeat_until_trustworthy,
+)
+from emulation.line import PACKET, PAYLOAD, write_cable, write_plain
+from emulation.machine import PROGRAMS, Control, describe_machine
+from emulation.simulation import simulate
+from emulation.tools import IPERF_SERVER
+
+ROOT = Path(__file__).parent.parent
+STUDY = ROOT / "studies" / "validation" / "linux" / "study.toml"
+
+#: The kernel whose TCP headend's Linux senders are written after.
+KERNEL = "6.18"
+
+SEEDS = range(1, 6)
+
+#: What is left out at the start, and the length of an interval of the series, s.
+START, INTERVAL = 5, 0.05
+
+#: How far a ratio may be from 1 before it is said to differ.
+ALIKE = 0.1
+
+#: A ping in both, and results fine enough to see the first loss.
+PING = """
+[flow.ping]
+application.ping.interval = "100 ms"
+peer = "server"
+path.jitter = "100 us"
+
+[results]
+interval = "50 ms"
+"""
+
+#: Of a case and a figure that differ: why, as far as it was tested.
+SEND_BUFFER = (
+    "a segment takes some 1525 B of Linux's send buffer here, in headend 2267 B; with tcp.send_buffer = 6.2 MiB, which makes "
+    "up for it, headend has 1377 drops and a ping of 190.6 ms on average, 211 ms at the 99th percentile"
+)
+CAUSES: dict[tuple[str, str], str] = {
+    ("50 Mbit/s 80 ms drop_tail 1 reno", name): SEND_BUFFER for name in ("drops", "mean", "p99")
+}
+
+#: A first loss between these, in s, is in the first 5 s or is not, and its drops with it.
+NEAR_THE_END = (4, 6)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A line, and who uploads through it."""
+
+    name: str
+    rate: str
+    rtt: str
+    queue: str
+    uploads: int
+    congestion: str
+
+    @classmethod
+    def read(cls, name: str) -> Case:
+        """Read a name such as ``"10 Mbit/s 20 ms drop_tail 4 cubic"``."""
+        rate, unit, rtt, of_rtt, queue, uploads, congestion = name.split()
+        return cls(name, f"{rate} {unit}", f"{rtt} {of_rtt}", queue, int(uploads), congestion)
+
+    def write(self, more: str = PING) -> str:
+        """Give the scenario."""
+        if self.queue == "docsis_pie":
+            return write_cable(self.rate, "1 Gbit/s", rtt=self.rtt, more=more)
+        ecn = {"codel": "{ ecn = false }", "pie": "{ ecn = false }"}.get(self.queue, "{}")
+        queue = f"{self.queue} = {ecn}"
+        if self.queue == "drop_tail":
+            queue = 'drop_tail.limit = "250 ms"'
+        return write_plain(self.rate, rtt=self.rtt, queue=queue, more=more)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of a run: how it is called and printed, and from which difference on a ratio counts."""
+
+    name: str
+    title: str
+    form: str
+    least: float
+
+
+MEASURES = (
+    Measure("goodput", "goodput Mbit/s", "{:.2f}", 0),
+    Measure("loss", "loss %", "{:.3f}", 0.005),
+    Measure("mean", "ping mean ms", "{:.1f}", 0),
+    Measure("p99", "p99 ms", "{:.0f}", 0),
+    Measure("drops", "drops in 5 s", "{:.0f}", 10),
+    Measure("first_loss", "first loss s", "{:.1f}", 0.3),
+    Measure("exit", "exit segments", "{:.0f}", 4),
+)
+
+Row = dict[str, float | None]
+
+
+def main() -> None:
+    """Measure, print, write down."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--seconds", type=int, default=40)
+    arguments = parser.parse_args()
+    if missing := find_missing("iperf3", "ss"):
+        sys.exit(f"benches/linux_tcp.py: {missing}")
+    print(describe_machine())
+    if not platform.release().startswith(KERNEL):
+        print(f"headend's senders are those of Linux {KERNEL}; this is {platform.release()}")
+    names = tomllib.loads(STUDY.read_text())["grid"]["case"]["values"]
+    report: dict[str, Any] = {"machine": describe_machine(), "cases": {}}
+    titles = "".join(f"{measure.title:>24}" for measure in MEASURES)
+    print(f"{'real / simulated':<36}{titles}")
+    target = ROOT / "target" / "linux-tcp.json"
+    target.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, Control() as control:
+        for case in map(Case.read, names):
+            if arguments.only in case.name:
+                found = measure_case(case, arguments.rounds, arguments.seconds, Path(folder))
+                report["cases"][case.name] = found
+                target.write_text(json.dumps(report, indent=2) + "\n")
+        if arguments.only in "shares":
+            report["shares"] = measure_shares(arguments.rounds, Path(folder))
+    report["control"] = str(control.sleeps)
+    print(control.sleeps)
+    target.write_text(json.dumps(report, indent=2) + "\n")
+
+
+def measure_case(case: Case, rounds: int, seconds: int, folder: Path) -> dict[str, Any]:
+    """Run a case for real, so many times, and simulated with each seed; print its row."""
+    flow = {
+        "application": "bulk",
+        "direction": "up",
+        "peer": "server",
+        "count": case.uploads,
+        "path": {"jitter": "100 us"},
+        "tcp": {"system": "linux", "congestion": case.congestion, "ecn": "off"},
+    }
+    simulated = []
+    for seed in SEEDS:
+        result = simulate(case.write(), duration=f"{seconds} s", seed=seed, flow=flow)
+        simulated.append(_read_simulated(result, case.uploads))
+    real = []
+    for _ in range(rounds):
+        try:
+            real.append(_run_real(case, seconds, folder))
+        except (EmulationFailedError, NotTrustworthyError) as error:
+            print(f"{case.name}: {error}")
+    if real:
+        _print_row(case, real, simulated)
+    return {"real": real, "simulated": simulated}
+
+
+def _run_real(case: Case, seconds: int, folder: Path) -> Row:
+    scenario = f'duration = "{seconds} s"\n{case.write()}'
+    # The run ends by its duration, in the middle of the upload.
+    run = repeat_until_trustworthy(
+        lambda: _upload(scenario, 2 * seconds, case.uploads, case.congestion, folder)
+    )
+    flows = run.result.tables["real_flows"].sort("packets_up", descending=True)
+    seen = json.loads(run.stdout.splitlines()[0]) if run.stdout.strip() else None
+    # The uploads begin when the server listens; drops are counted from then on.
+    found = _measure(run.result, ["laptop"], began_ns=flows["opened_ns"][0])
+    first = found["first_loss"]
+    if case.uploads > 1 or seen is None or (first is not None and seen["at"] > first):
+        return {**found, "exit": None}
+    return {**found, "exit": seen["segments"]}
+
+
+def _upload(scenario: str, seconds: int, streams: int, congestion: str, folder: Path) -> Emulated:
+    program = [sys.executable, "-S", str(PROGRAMS / "upload.py")]
+    return emulate(
+        scenario,
+        [*program, str(seconds), str(streams), congestion],
+        folder=folder,
+        server=IPERF_SERVER,
+        congestion=congestion,
+        expected=None,
+        is_recorded=False,
+    )
+
+
+def _read_simulated(result: headend.Result, uploads: int) -> Row:
+    names = [name for name in result.flows["flow"].unique() if name.split(".")[0] == "laptop"]
+    found = _measure(result, names)
+    first = found["first_loss"]
+    windows = result.connection_series.filter(
+        pl.col("ssthresh_bytes").is_finite()
+        & (pl.col("time_ns") <= (math.inf if first is None else first * 1e9))
+    )
+    has_left = uploads == 1 and windows.height > 0
+    return {**found, "exit": windows["ssthresh_bytes"][0] / PAYLOAD if has_left else None}
+
+
+def _measure(result: headend.Result, names: Sequence[str], began_ns: int = 0) -> Row:
+    """Take the figures of a run whose uploads are these flows, and began then.
+
+    Goodput, losses and the ping are those of after the start. A warm-up of the scenario would not do: it is over before a
+    real program starts.
+    """
+    series = result.flow_series.filter(pl.col("flow").is_in(names), pl.col("direction") == "up")
+    groups = series.with_columns(pl.col("time_ns") - began_ns).group_by("time_ns")
+    series = groups.agg(pl.col("discarded", "goodput_bps", "throughput_bps").sum()).sort("time_ns")
+    late, early = _split(series)
+    packets = _add(late["throughput_bps"]) * INTERVAL / 8 / PACKET
+    discarded = _add(late["discarded"])
+    samples = result.samples.filter(flow="ping", measure="rtt")
+    late_samples = _split(samples.with_columns(pl.col("time_ns") - began_ns))[0]
+    # A lost ping has no time.
+    pings = late_samples["value"].drop_nans().drop_nulls() / 1e6
+    lossy = series.filter(pl.col("discarded") > 0)["time_ns"]
+    return {
+        "goodput": _average(late["goodput_bps"]) / 1e6,
+        "loss": 100 * discarded / (packets + discarded),
+        "mean": _average(pings),
+        "p99": float(pings.quantile(0.99) or math.nan),
+        "drops": _add(early["discarded"]),
+        "first_loss": lossy[0] / 1e9 if len(lossy) else None,
+    }
+
+
+def _split(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give the rows of after the start, and those of the start."""
+    is_late = pl.col("time_ns") > START * 10**9
+    return rows.filter(is_late), rows.filter(~is_late)
+
+
+def _add(values: pl.Series) -> float:
+    return float(sum(values.to_list()))
+
+
+def _average(values: pl.Series) -> float:
+    return fmean(values.to_list())
+
+
+def _print_row(case: Case, real: Sequence[Row], simulated: Sequence[Row]) -> None:
+    cells: list[str] = []
+    words: dict[str, list[str]] = {}
+    for measure in MEASURES:
+        pairs = [_take(rows, measure.name) for rows in (real, simulated)]
+        (own, _, _), (other, low, high) = pairs
+        if own is None or other is None:
+            shown = "/".join(
+                "-" if one is None else measure.form.format(one) for one in (own, other)
+            )
+            cells.append(f"{shown:>24}")
+            continue
+        ratio = f" ({own / other:.2f})" if other else ""
+        cells.append(f"{measure.form.format(own)}/{measure.form.format(other)}{ratio}".rjust(24))
+        if abs(own - other) > max(ALIKE * other, measure.least):
+            cause = CAUSES.get((case.name, measure.name)) or _explain(measure, real, simulated)
+            within = low is not None and high is not None and low <= own <= high
+            why = cause or ("within the seeds' spread" if within else "differs, cause not known")
+            words.setdefault(why, []).append(measure.title)
+    told = "; ".join(f"{', '.join(titles)}: {why}" for why, titles in words.items())
+    print(f"{case.name:<36}{''.join(cells)}  {told}".rstrip(), flush=True)
+
+
+def _explain(measure: Measure, real: Sequence[Row], simulated: Sequence[Row]) -> str | None:
+    """Say what a difference of any case comes from by itself."""
+    firsts = [_take(rows, "first_loss")[0] for rows in (real, simulated)]
+    low, high = NEAR_THE_END
+    if measure.name == "drops" and any(first and low <= first <= high for first in firsts):
+        return "the first loss falls near the end of these 5 s"
+    return None
+
+
+def _take(rows: Sequence[Row], name: str) -> tuple[float | None, float | None, float | None]:
+    """Give mean, least and most of a figure over runs; None where most of them have none."""
+    values = [value for row in rows if (value := row[name]) is not None]
+    if 2 * len(values) < len(rows) or not values:
+        return None, None, None
+    return fmean(values), min(values), max(values)
+
+
+def measure_shares(rounds: int, folder: Path) -> dict[str, list[float]]:
+    """Let two CUBIC uploads share a line: real beside simulated, two simulated, two real; print the share of the first.
+
+    On a cable line of 10 Mbit/s with DOCSIS-PIE and 20 ms, for 60 s without the first 5 s.
+    """
+    tcp = 'tcp = { system = "linux", congestion = "cubic", ecn = "off" }'
+    neighbour = (
+        f'\n[flow.neighbour]\napplication = "bulk"\ndirection = "up"\npeer = "server"\n{tcp}\n'
+    )
+    case = Case.read("10 Mbit/s 20 ms docsis_pie 1 cubic")
+    top = 'duration = "60 s"\n'
+
+    def run(more: str) -> float:
+        scenario = top + case.write(more)
+        found = repeat_until_trustworthy(lambda: _upload(scenario, 120, 1, "cubic", folder))
+        return share(found.result)
+
+    def run_two() -> float:
+        scenario = case.write("")
+        found = repeat_until_trustworthy(lambda: _upload(scenario, 55, 2, "cubic", folder))
+        streams = json.loads(found.stdout.splitlines()[-1])["streams"]
+        return float(streams[0] / sum(streams))
+
+    def share(result: headend.Result) -> float:
+        ups = _split(result.flow_series.filter(direction="up"))[0]
+        own, other = (
+            float(ups.filter(flow=name)["goodput_bps"].sum()) for name in ("laptop", "neighbour")
+        )
+        return own / (own + other)
+
+    flow = tomllib.loads(f'application = "bulk"\ndirection = "up"\npeer = "server"\n{tcp}')
+    found: dict[str, list[float]] = {
+        "two simulated": [
+            share(
+                simulate(
+                    case.write(neighbour),
+                    duration="60 s",
+                    seed=seed,
+                    flow=flow,
+                )
+            )
+            for seed in range(1, 11)
+        ]
+    }
+    tries: tuple[tuple[str, Callable[[], float]], ...] = (
+        ("real beside simulated", lambda: run(neighbour)),
+        ("two real", run_two),
+    )
+    for name, measure in tries:
+        found[name] = []
+        for _ in range(max(3, rounds)):
+            try:
+                found[name].append(measure())
+            except (EmulationFailedError, NotTrustworthyError, ValueError) as error:
+                print(f"{name}: {error}")
+    for name, shares in found.items():
+        if shares:
+            print(
+                f"{name}: the first has {fmean(shares):.1%} ({min(shares):.1%} to {max(shares):.1%}, {len(shares)} runs)"
+            )
+    return found
+
+
+if __name__ == "__main__":
+    main()
