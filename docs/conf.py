@@ -32,6 +32,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/howto/low-latency",
         "docs/howto/paper-comparison",
         "docs/howto/application-in-ci",
+        "docs/howto/real-program",
         "docs/howto/class-of-90-minutes",
         "docs/howto/own-trace",
         "docs/howto/cluster",
@@ -41,6 +42,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/explanation/what-an-aqm-does",
         "docs/explanation/request-and-grant",
         "docs/explanation/what-to-believe",
+        "docs/explanation/real-time",
         "docs/glossary",
     ],
     "Reference": [
@@ -54,6 +56,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/reference/results",
         "docs/reference/recommend",
         "docs/reference/sweeps",
+        "docs/reference/emulate",
         "docs/reference/studies",
     ],
     "What is simulated": ["docs/models/README", "docs/receipts", "docs/trust"],
