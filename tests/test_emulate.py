@@ -293,20 +293,17 @@ def test_what_the_machine_refuses_is_one_line(line: Path) -> None:
 
 def test_an_interruption_ends_the_program_and_keeps_the_results(line: Path) -> None:
     began = time.monotonic()
-    timer = f"sleep 0.5; kill -TERM {os.getpid()}"
-    waker = subprocess.Popen(["sh", "-c", timer])
-    answer = call("home.toml", "-q", "--", "sleep", "30")
-    waker.wait()
+    answer = call("home.toml", "-q", "--", "sh", "-c", f"kill -TERM {os.getpid()}; sleep 30")
     assert answer.exit_code == 128 + signal.SIGTERM
     assert time.monotonic() - began < 20
     assert load().manifest["emulation"]["hosts"]["laptop"]["exit"] == 143
 
 
 def test_a_second_signal_kills_a_program_that_ignores_the_first(line: Path) -> None:
-    twice = f"sleep 0.5; kill -INT {os.getpid()}; sleep 0.3; kill -INT {os.getpid()}"
-    waker = subprocess.Popen(["sh", "-c", twice])
-    answer = call("home.toml", "-q", "--", "sh", "-c", "trap '' INT; while :; do sleep 0.1; done")
-    waker.wait()
+    # The program itself sends the signals, so that they come while it runs.
+    twice = f"kill -INT {os.getpid()}; sleep 0.3; kill -INT {os.getpid()}"
+    program = f"trap '' INT; {twice}; while :; do sleep 0.1; done"
+    answer = call("home.toml", "-q", "--", "sh", "-c", program)
     assert answer.exit_code == 128 + signal.SIGKILL
     assert load().manifest["emulation"]["hosts"]["laptop"]["exit"] == 137
 

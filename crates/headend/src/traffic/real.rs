@@ -20,6 +20,8 @@ use crate::time::Duration;
 /// real time.
 ///
 /// Use it to measure a program of your own, beside simulated neighbours on the same line.
+///
+/// Source: the program's own packets. The times of closing are a choice of ours.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
