@@ -36,6 +36,8 @@ use crate::tun::Tun;
 const READS: usize = 32;
 /// The interval of updates.
 const UPDATES: Duration = Duration::from_millis(100);
+/// The same while no frame is on its way.
+const IDLE_UPDATES: Duration = Duration::from_millis(500);
 /// The longest sleep, so that a stall is noticed even when nothing is due. A smaller bound of stalls
 /// makes it half of that bound.
 const LONGEST_SLEEP: Duration = Duration::from_millis(5);
@@ -246,7 +248,8 @@ impl Clock for RealClock {
             return Ok(Wake::End(self.hand_out()));
         }
         if now >= self.update_at {
-            self.update_at = now + UPDATES;
+            let is_idle = frames.count() == 0;
+            self.update_at = now + if is_idle { IDLE_UPDATES } else { UPDATES };
             self.load.end_spell(now);
             self.load.woke_at = now;
             return Ok(Wake::Return(self.hand_out()));
