@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import InputError, take_path
 from headend.files import read_bytes
 from headend.judging.lateness import find_emulation
-from headend.results.folder import REPORT, create_folder
-from headend.running.experiment import Plan, plan_run
+from headend.running.experiment import Plan, keep_run, plan_run
 from headend.running.memory import measure_machine
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import Loaded, Overrides, Text, write_overrides
@@ -200,19 +199,7 @@ def replay(
     planned = plan_replay(
         take_path(path, "path"), write_overrides(set), seed=seed, allow_files=allow_files
     )
-    if out is None:
-        return planned.carry_out()
-    folder = take_path(out, "out")
-    with create_folder(folder, force=force) as fresh:
-        result = planned.carry_out()
-        result.write_into(fresh)
-    result.folder = folder
-    if report:
-        try:
-            result.report(folder / REPORT)
-        except InputError as error:
-            raise InputError(f"{error}; the results are kept in {folder}") from error
-    return result
+    return keep_run(planned.carry_out, out, force=force, report=report)
 
 
 def tell_replay(result: Record) -> str:

@@ -416,11 +416,35 @@ def run(
         allow_files=allow_files,
         memory=memory,
     )
+    return keep_run(lambda: _watch(plan, progress), out, force=force, report=report)
+
+
+def keep_run(
+    carry_out: Callable[[], Result], out: str | Path | None, *, force: bool, report: bool
+) -> Result:
+    """Carry out a run and, where a folder is named, keep its results there.
+
+    Parameters
+    ----------
+    carry_out
+        Runs it.
+    out
+        Folder to write results and report to; None for none.
+    force
+        Replace a results folder that is there.
+    report
+        Also write ``report.html`` to the folder.
+
+    Raises
+    ------
+    InputError
+        When the folder is not usable; or when the report cannot be written: then the results are kept.
+    """
     if out is None:
-        return _watch(plan, progress)
+        return carry_out()
     folder = take_path(out, "out")
     with create_folder(folder, force=force) as fresh:
-        result = _watch(plan, progress)
+        result = carry_out()
         result.write_into(fresh)
     result.folder = folder
     if report:
