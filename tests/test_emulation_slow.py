@@ -120,18 +120,20 @@ def test_a_full_buffer_delays_a_ping_by_its_size_over_the_rate(run: Run) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("congestion", ["reno", "cubic", "bbr"])
-def test_a_transfer_gets_all_of_the_rate(run: Run, congestion: str) -> None:
+@pytest.mark.parametrize(("congestion", "seconds"), [("reno", 16), ("cubic", 16), ("bbr", 8)])
+def test_a_transfer_gets_all_of_the_rate(run: Run, congestion: str, seconds: int) -> None:
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     if known.exists() and congestion not in known.read_text().split():
         pytest.skip(f"this kernel has no {congestion}")
-    command = call_iperf(8, congestion=congestion)
-    scenario = write_plain("10 Mbit/s")
+    # A loss keeps up to a round trip of data from iperf3's receiver, and that may be before what is omitted ends: of 60 ms in
+    # 16 s this is less than the tolerance. BBR is over before it probes for its round trip, 10 s after its start.
+    command = call_iperf(seconds, congestion=congestion)
+    scenario = write_plain("10 Mbit/s", queue='drop_tail.limit = "40 ms"')
     emulated, sleeps = run(scenario, command, "iperf3", server=IPERF_SERVER, congestion=congestion)
     goodput, most = read_goodput(emulated.stdout), 10e6 * PAYLOAD / PACKET
     assert goodput == pytest.approx(most, rel=0.005), sleeps
     # The meter of the emulator has read it from the headers.
-    assert emulated.take_flow("laptop", "up")["goodput_bytes"] >= 8 * most / 8
+    assert emulated.take_flow("laptop", "up")["goodput_bytes"] >= seconds * most / 8
 
 
 @pytest.mark.slow
