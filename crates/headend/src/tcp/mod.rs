@@ -5,9 +5,9 @@
 //! other direction.
 //!
 //! - The sending half chooses what to send next. [Loss recovery](recovery) decides what is lost and
-//!   is sent again, on a [scoreboard] of the segments in flight; the [pacer](pacing) decides when a
-//!   segment may leave; [rtt] estimates the round-trip time and the retransmission timeout, and
-//!   [rate] the delivery rate.
+//!   is sent again, on a [scoreboard] of the segments in flight; the [buffer](send_buffer) bounds
+//!   what is outstanding; the [pacer](pacing) decides when a segment may leave; [rtt] estimates the
+//!   round-trip time and the retransmission timeout, and [rate] the delivery rate.
 //! - The receiving half puts the stream together, decides when to acknowledge, and offers a
 //!   [window](receive_window).
 //! - Both keep [ranges] of sequence numbers, and use [ecn]. [SACK blocks](crate::packet::sack)
@@ -45,9 +45,11 @@ mod receiver;
 mod recovery;
 mod rtt;
 mod scoreboard;
+mod send_buffer;
 mod sender;
 pub mod systems;
 mod timer;
+mod window_use;
 
 pub use self::config::{
     Config, EcnMode, FastRecovery, MIN_IPV6_MTU, MinRtoOf, PrrMode, SsthreshFrom,

@@ -71,7 +71,7 @@ impl System {
             // Features that only Linux has.
             for (key, value) in table(json!({
                 "quick_acks": false, "send_buffer": "unlimited", "rack": false, "dsack": false, "prr": "off",
-                "ssthresh_from": "flight_size", "whole_segments": false,
+                "ssthresh_from": "flight_size", "whole_segments": false, "growth_beyond_use": false,
             })) {
                 keys.entry(key).or_insert(value);
             }

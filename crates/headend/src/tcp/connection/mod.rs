@@ -508,15 +508,16 @@ impl Endpoint for Connection {
 fn sender(config: &Config, rng: Rng) -> Sender {
     let control = control(config, config.initial_window, rng);
     let mss = u64::from(config.mss());
-    let (offer, send_window) = (config.offer(), config.send_window());
+    let (offer, send_buffer) = (config.offer(), config.buffered());
     let setup = sender::Setup {
         mss,
         restart_window: control.cwnd(),
         timestamps: config.timestamps,
         pacing: config.pacing,
         whole_segments: config.whole_segments,
-        send_window,
-        largest_window: offer.most().min(send_window),
+        growth_beyond_use: config.growth_beyond_use,
+        send_buffer,
+        largest_window: offer.most().min(send_buffer),
     };
     let recovery = recovery::Setup {
         mss,

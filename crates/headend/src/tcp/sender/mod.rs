@@ -16,6 +16,8 @@ use super::rate::{RateSampler, Stamp};
 use super::recovery::{self, Expired, News, Parts, Phase, Recovery, Repair};
 use super::rtt::RttEstimator;
 use super::scoreboard::{Delivery, Scoreboard};
+use super::send_buffer::SendBuffer;
+use super::window_use::WindowUse;
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
 use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
@@ -33,8 +35,10 @@ pub(super) struct Setup {
     pub(super) pacing: bool,
     /// Whether windows and thresholds are counted in whole segments.
     pub(super) whole_segments: bool,
+    /// Whether a window counts as used for as long as Linux takes it to be.
+    pub(super) growth_beyond_use: bool,
     /// Bytes that the send buffer holds: no more are outstanding.
-    pub(super) send_window: u64,
+    pub(super) send_buffer: u64,
     /// The most bytes that can be outstanding.
     pub(super) largest_window: u64,
 }
@@ -89,6 +93,8 @@ pub(super) struct Sender {
 
     /// Bytes of the stream so far; `u64::MAX` never runs dry.
     written: u64,
+    /// How much of that is ready to be sent.
+    buffer: SendBuffer,
     end: End,
     /// The other side takes nothing from here on: its acknowledgement number plus its window.
     right_edge: u64,
@@ -101,8 +107,7 @@ pub(super) struct Sender {
     cwnd: u64,
     /// When the control's timer expires.
     control_deadline: Option<Instant>,
-    /// It was the window that stopped the latest round of sending.
-    cwnd_limited: bool,
+    window_use: WindowUse,
 
     rtt: RttEstimator,
     /// When the retransmission timer expires.
@@ -127,6 +132,7 @@ impl Sender {
         let stance = control.stance();
         Self {
             written: 0,
+            buffer: SendBuffer::new(setup.send_buffer),
             end: End::Open,
             right_edge,
             board,
@@ -134,7 +140,7 @@ impl Sender {
             cwnd: stance.cwnd,
             control_deadline: stance.next_timer,
             control,
-            cwnd_limited: false,
+            window_use: WindowUse::new(setup.growth_beyond_use),
             rtt,
             rto_deadline: None,
             rate: RateSampler::default(),
@@ -211,7 +217,9 @@ impl Sender {
         if self.pacer.holds_back(now) {
             // Only at the next departure is it known whether anything waits. The pace is the
             // control's doing, as the window is.
-            self.cwnd_limited |= self.unsent().is_some();
+            if self.unsent().is_some() {
+                self.round_ended(true);
+            }
             return None;
         }
         let room = self.cwnd.saturating_sub(self.in_flight());
@@ -221,13 +229,14 @@ impl Sender {
         if let Some(len) = self.unsent() {
             // A FIN takes a sequence number, but no room in the window.
             if len > room && len > 0 {
-                self.cwnd_limited = true;
+                self.round_ended(true);
                 return None;
             }
             return Some(self.send_new(len as u16, now));
         }
-        self.cwnd_limited = false;
-        if self.board.nxt() == self.written && room > 0 {
+        self.round_ended(false);
+        let ready = self.written.min(self.buffer.end());
+        if ready < self.board.nxt() + self.setup.mss && room > 0 {
             self.rate.app_limited(self.in_flight());
         }
         let repair = self.recovery.next_speculative(room, &mut self.board)?;
@@ -238,10 +247,22 @@ impl Sender {
         match repair {
             Repair::Send { number, counts } => Some(self.send_again(number, counts, now)),
             Repair::Wait => {
-                self.cwnd_limited = true;
+                self.round_ended(true);
                 None
             }
         }
+    }
+
+    /// A round of sending ends here, `limited` by the window or by something else.
+    #[inline]
+    fn round_ended(&mut self, limited: bool) {
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        self.window_use.round_ended(limited, una, nxt);
+    }
+
+    #[inline]
+    fn in_slow_start(&self) -> bool {
+        (self.ssthresh()).is_none_or(|threshold| self.cwnd < threshold)
     }
 
     /// Length of the next new segment that the receiver and the send buffer have room for; 0 is the
@@ -256,8 +277,7 @@ impl Sender {
         if len == 0 {
             return (self.end == End::Closing).then_some(0);
         }
-        let fits = nxt + len - self.board.una() <= self.setup.send_window;
-        (fits && nxt + len <= self.right_edge).then_some(len)
+        (nxt + len <= self.right_edge.min(self.buffer.end())).then_some(len)
     }
 
     #[inline]
@@ -314,6 +334,7 @@ impl Sender {
     fn sent(&mut self, payload: u16, now: Instant) {
         let payload = u64::from(payload);
         self.last_sent_at = now;
+        self.window_use.sent();
         if self.rto_deadline.is_none() {
             // RFC 6298 §5.1.
             self.rto_deadline = Some(now + self.rtt.rto());
@@ -383,6 +404,7 @@ impl Sender {
             // RFC 6298 §5.2, §5.3: all acknowledged stops the timer, anything newly acknowledged
             // restarts it.
             self.rtt.reset_backoff();
+            self.buffer.release(self.board.una());
             let outstanding = !self.board.is_empty();
             self.rto_deadline = outstanding.then(|| now + self.rtt.rto());
         }
@@ -462,7 +484,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
             delivered: self.rate.total(),
-            cwnd_limited: self.cwnd_limited,
+            cwnd_limited: self.window_use.may_grow(self.cwnd, self.in_slow_start()),
             round: self.rate.round(),
             mss: self.setup.mss,
             ..AckSample::default()

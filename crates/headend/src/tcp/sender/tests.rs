@@ -43,7 +43,8 @@ fn setup(sack: bool) -> Setups {
             timestamps: true,
             pacing: false,
             whole_segments: false,
-            send_window: u64::MAX,
+            growth_beyond_use: false,
+            send_buffer: u64::MAX,
             largest_window: u64::from(WINDOW),
         },
         recovery: recovery::Setup {
@@ -644,10 +645,13 @@ fn a_mark_and_a_loss_in_one_window_count_once() {
 #[test]
 fn the_send_buffer_bounds_what_is_outstanding_also_what_is_selectively_acknowledged() {
     let mut buffered = setup(true);
-    buffered.sender.send_window = 6 * MSS;
+    buffered.sender.send_buffer = 6 * MSS;
     let mut sender = sender_with_setup(buffered, u64::MAX);
     assert_eq!(drain(&mut sender, at(0)), [0, 1, 2, 3, 4, 5]);
-    assert!(!sender.cwnd_limited, "so that the window does not grow");
+    assert!(
+        !sender.window_use.may_grow(0, true),
+        "so that the window does not grow"
+    );
     // The first is missing: the others stay in the buffer, and nothing new goes out but the repair.
     assert_eq!(ack(&mut sender, 100, 0, &[(1, 3)]), [0; 0]);
     assert_eq!(ack(&mut sender, 101, 0, &[(1, 4)]), [0]);
@@ -678,7 +682,7 @@ fn a_receivers_window_bounds_what_is_in_flight_and_the_fin_needs_none() {
     sender.right_edge = 3 * MSS;
     sender.write(3 * MSS + 1);
     assert_eq!(drain(&mut sender, at(0)), [0, 1, 2]);
-    assert!(!sender.cwnd_limited);
+    assert!(!sender.window_use.may_grow(0, true));
     sender.close();
     let mut small = Ack {
         next: MSS,
