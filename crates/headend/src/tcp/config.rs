@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::receive_window::{LARGEST_WINDOW, Offer, window_of};
 use super::systems::System;
+use super::window_use::Growth;
 use crate::congestion::CongestionConfig;
 use crate::packet::IPV6_EXTRA;
 use crate::time::Duration;
@@ -306,6 +307,15 @@ impl Config {
     /// The bytes of data in the largest segments.
     pub(crate) fn most_payload(&self) -> u16 {
         self.mss()
+    }
+
+    /// When a congestion window may grow.
+    pub(super) fn growth(&self) -> Growth {
+        if self.growth_beyond_use {
+            Growth::BeyondUse
+        } else {
+            Growth::WhileUsed
+        }
     }
 
     /// The bytes of data that the send buffer holds. A segment of 1448 bytes takes some 1525 of it

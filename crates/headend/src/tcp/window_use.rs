@@ -6,13 +6,22 @@
 //! outstanding then is acknowledged, and in slow start it may grow until it is twice what was
 //! outstanding at most.
 
+/// When a window may grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// While nothing else holds the sender back.
+    WhileUsed,
+    /// As Linux does: see above.
+    BeyondUse,
+}
+
 /// How much of the window was used.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WindowUse {
+    growth: Growth,
     /// The window stopped the latest round of sending.
     limited: bool,
     remembered: Remembered,
-    remembers: bool,
     /// Something was sent since the latest round ended.
     has_sent: bool,
 }
@@ -29,11 +38,13 @@ struct Remembered {
 }
 
 impl WindowUse {
-    /// Nothing was sent yet. `remembers`: as Linux does.
-    pub(super) fn new(remembers: bool) -> Self {
+    /// Nothing was sent yet.
+    pub(super) fn new(growth: Growth) -> Self {
         Self {
-            remembers,
-            ..Self::default()
+            growth,
+            limited: false,
+            remembered: Remembered::default(),
+            has_sent: false,
         }
     }
 
@@ -66,20 +77,22 @@ impl WindowUse {
     /// Whether a window of `cwnd` bytes may grow.
     #[inline]
     pub(super) fn may_grow(&self, cwnd: u64, in_slow_start: bool) -> bool {
-        if !self.remembers {
-            return self.limited;
+        match self.growth {
+            Growth::WhileUsed => self.limited,
+            Growth::BeyondUse => {
+                self.remembered.limited || (in_slow_start && cwnd < 2 * self.remembered.most)
+            }
         }
-        self.remembered.limited || (in_slow_start && cwnd < 2 * self.remembered.most)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::WindowUse;
+    use super::{Growth, WindowUse};
 
     /// A sender whose window of 10 000 bytes was used up by 10 000, and then by 3000 more.
-    fn used_then_not(remembers: bool) -> WindowUse {
-        let mut used = WindowUse::new(remembers);
+    fn used_then_not(growth: Growth) -> WindowUse {
+        let mut used = WindowUse::new(growth);
         used.sent();
         used.round_ended(true, 0, 10_000);
         assert!(used.may_grow(10_000, false));
@@ -90,12 +103,12 @@ mod tests {
 
     #[test]
     fn strictly_a_window_grows_only_while_it_holds_the_sender_back() {
-        assert!(!used_then_not(false).may_grow(10_000, true));
+        assert!(!used_then_not(Growth::WhileUsed).may_grow(10_000, true));
     }
 
     #[test]
     fn what_was_used_up_counts_for_a_window_of_data() {
-        let mut used = used_then_not(true);
+        let mut used = used_then_not(Growth::BeyondUse);
         assert!(used.may_grow(10_000, false));
         used.sent();
         used.round_ended(false, 9999, 14_000);
@@ -107,7 +120,7 @@ mod tests {
 
     #[test]
     fn in_slow_start_a_window_may_be_twice_what_was_outstanding() {
-        let mut used = WindowUse::new(true);
+        let mut used = WindowUse::new(Growth::BeyondUse);
         used.sent();
         used.round_ended(false, 0, 6000);
         assert!(used.may_grow(11_999, true) && !used.may_grow(11_999, false));

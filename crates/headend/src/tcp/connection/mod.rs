@@ -515,7 +515,7 @@ fn sender(config: &Config, rng: Rng) -> Sender {
         timestamps: config.timestamps,
         pacing: config.pacing,
         whole_segments: config.whole_segments,
-        growth_beyond_use: config.growth_beyond_use,
+        growth: config.growth(),
         send_buffer,
         largest_window: offer.most().min(send_buffer),
     };

@@ -17,7 +17,7 @@ use super::recovery::{self, Expired, News, Parts, Phase, Recovery, Repair};
 use super::rtt::RttEstimator;
 use super::scoreboard::{Delivery, Scoreboard};
 use super::send_buffer::SendBuffer;
-use super::window_use::WindowUse;
+use super::window_use::{Growth, WindowUse};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
 use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
@@ -35,8 +35,8 @@ pub(super) struct Setup {
     pub(super) pacing: bool,
     /// Whether windows and thresholds are counted in whole segments.
     pub(super) whole_segments: bool,
-    /// Whether a window counts as used for as long as Linux takes it to be.
-    pub(super) growth_beyond_use: bool,
+    /// When a window may grow.
+    pub(super) growth: Growth,
     /// Bytes that the send buffer holds: no more are outstanding.
     pub(super) send_buffer: u64,
     /// The most bytes that can be outstanding.
@@ -140,7 +140,7 @@ impl Sender {
             cwnd: stance.cwnd,
             control_deadline: stance.next_timer,
             control,
-            window_use: WindowUse::new(setup.growth_beyond_use),
+            window_use: WindowUse::new(setup.growth),
             rtt,
             rto_deadline: None,
             rate: RateSampler::default(),

@@ -43,7 +43,7 @@ fn setup(sack: bool) -> Setups {
             timestamps: true,
             pacing: false,
             whole_segments: false,
-            growth_beyond_use: false,
+            growth: Growth::WhileUsed,
             send_buffer: u64::MAX,
             largest_window: u64::from(WINDOW),
         },
