@@ -392,6 +392,18 @@ def test_a_legend_has_as_many_columns_as_its_longest_name_leaves_room_for() -> N
     assert fit(names, 300)["color"]["legend"]["values"] == names
 
 
+def test_values_that_are_colours_have_no_legend_to_fit() -> None:
+    shades = make_chart(pl.DataFrame({"x": [1.0], "tone": ["#888"]})).mark_rect()
+    drawn = shades.encode(x="x:Q", color=vl.Color("tone:N", scale=None))
+    specification = vl.layer(drawn).to_dict()
+    fit_specification(specification, 300, 200)
+    assert specification["layer"][0]["encoding"]["color"] == {
+        "field": "tone",
+        "type": "nominal",
+        "scale": None,
+    }
+
+
 def test_a_name_too_long_for_a_legend_gets_lines() -> None:
     legend = fit(["queue=buffer_control target=32 KiB", "b"], 200)["color"]["legend"]
     lines = '{"queue=buffer_control target=32 KiB": ["queue=buffer_control", "target=32 KiB"]}'

@@ -42,12 +42,12 @@ def fit_specification(specification: dict[str, Any], width: float, height: float
 
 def _fit_legend(channel: dict[str, Any], width: float) -> None:
     """Give a legend as many columns as its longest name allows, and break names that are too long into lines."""
-    legend = channel.get("legend")
-    names = [
-        str(name)
-        for name in (legend or {}).get("values", channel.get("scale", {}).get("domain", []))
-    ]
-    if legend is None or not names:
+    # A channel whose values are colours has no scale: None.
+    legend, scale = channel.get("legend"), channel.get("scale") or {}
+    if legend is None:
+        return
+    names = [str(name) for name in legend.get("values", scale.get("domain", []))]
+    if not names:
         return
     widest = SYMBOL + LETTER * max(map(len, names))
     columns = max(min(int(width / widest), len(names), legend.get("columns", len(names))), 1)
