@@ -94,7 +94,11 @@ def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             return True
         return _is_default(decision.find(best.setting))
 
-    return _hold(decisions, tell, accept)
+    why = (
+        "at 10 Mbit/s everything holds with 5 and with 10 ms, and uploads are alike; 5 ms is named since pages load"
+        " 6 % sooner with it (0.76 and 0.81 s) and nothing is worse"
+    )
+    return _hold(decisions, tell, accept, why)
 
 
 def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
