@@ -338,7 +338,7 @@ pub(crate) struct Grants {
 impl Grants {
     /// `On each drop probability calculation instance`.
     fn update(&mut self, line: &LineView<'_>, now: Instant) {
-        let (Some(grants), Some(shaper)) = (line.grants, line.shaper) else {
+        let (Some(&grants), Some(shaper)) = (line.grants, line.shaper) else {
             return;
         };
         let before = std::mem::replace(&mut self.before, grants);
@@ -658,7 +658,7 @@ mod tests {
 
         fn line(&self) -> LineView<'_> {
             LineView {
-                grants: Some(self.grants),
+                grants: Some(&self.grants),
                 ..shaped(&self.buckets)
             }
         }

@@ -18,7 +18,7 @@ pub struct LineView<'a> {
     /// The token buckets; `None` on a line without shaping.
     pub shaper: Option<&'a dyn Shaper>,
     /// The latest grants; `None` on a line that sends without grants.
-    pub grants: Option<GrantView>,
+    pub grants: Option<&'a GrantView>,
     /// What a low-latency queue gets from the classic queue that it is coupled to; `None` for any
     /// other queue.
     pub coupling: Option<Coupling>,

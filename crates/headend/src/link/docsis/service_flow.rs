@@ -106,7 +106,7 @@ impl Supply {
             mtu: 1500,
             framing: Framing::ETHERNET,
             shaper: Some(member.map_or(&self.buckets, Member::shaper)),
-            grants: self.grant_view.as_deref().copied(),
+            grants: self.grant_view.as_deref(),
             coupling: member.and_then(Member::coupling),
         };
         (&mut self.queue, line)
