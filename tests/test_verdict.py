@@ -488,14 +488,33 @@ def test_a_law_that_marks_too_early_is_told() -> None:
     assert "room to spare" not in verdict.paragraph
 
 
+def test_what_overflowed_is_not_told_as_dropped_by_the_law() -> None:
+    flood = {"flood": {"application": {"cbr": {"rate": "20 Mbit/s"}}}}
+    aqm = {**TEN, "queue": {"codel": {"limit": "200 ms"}}}
+    result = headend.run(make_line(aqm, TEN, flow=flood))
+    row = result.queues.filter(queue="line.up").row(0, named=True)
+    early, overflow = row["discarded_congested"], row["discarded_overlimit"]
+    assert early > 0
+    assert overflow > 0
+    paragraph = judge(result).paragraph
+    assert (
+        f"dropped or marked {early:,} packets ({overflow:,} more packets found no room)"
+        in paragraph
+    )
+    queue = judge(result).queue
+    assert queue is not None
+    idle = _advise(result, replace(queue, by_law=0, marked=0))
+    assert f"dropped nothing, and {overflow:,} packets found no room" in idle
+
+
 def test_one_packet_is_not_told_as_several() -> None:
     flow = {"put": {"application": "bulk", "rtt": "40 ms"}}
     result = headend.run(make_line({**TEN, "queue": "codel"}, TEN, flow=flow))
     queue = judge(result).queue
     assert queue is not None
-    one = replace(queue, discarded=1, marked=0)
+    one = replace(queue, discarded=1, by_law=1, overflowed=0, marked=0)
     assert "dropped or marked 1 packet and" in _advise(result, one)
-    assert "dropped or marked 2 packets and" in _advise(result, replace(one, discarded=2))
+    assert "dropped or marked 2 packets and" in _advise(result, replace(one, by_law=2))
     slowed = Throttled(("put",), by_limit=False, rtt_ns=40e6, asks_for_grants=False, idle_ratio=0.2)
     assert "dropped 1 packet, too early" in _tell_throttled(one, slowed)
     full = replace(slowed, by_limit=True)
