@@ -32,6 +32,7 @@ from headend.judging.verdict import (
     judge,
     note_comparison,
 )
+from headend.report.page import write_report
 from headend.running.experiment import compare
 from headend.running.result import Result
 from headend.text.quantity import format_quantity
@@ -486,6 +487,23 @@ def test_a_law_that_marks_too_early_is_told() -> None:
     assert "although put had more to send: its law (dualpi2) marked" in verdict.paragraph
     assert "request and grant alone take milliseconds" in verdict.paragraph
     assert "room to spare" not in verdict.paragraph
+
+
+def test_what_held_a_tcp_sender_back_is_told_of_each_flow(tmp_path: Path) -> None:
+    get = {"application": "bulk", "direction": "down", "rtt": "80 ms"}
+    slow = {**get, "tcp": {"receive_window": "20 kB"}}
+    flow = {"get": slow, "call": {"application": "voice"}}
+    result = headend.run(make_line(TEN, TEN, flow=flow))
+    verdict = judge(result)
+    limits = {finding.flow: finding.limit for finding in verdict.findings}
+    assert limits == {"get": "receive window 100 %", "call": ""}
+    table = draw_people(verdict)
+    assert [str(cell) for cell in table.columns[-1].cells] == [
+        limits[finding.flow] or "–" for finding in verdict.findings
+    ]
+    assert write_report([result], tmp_path / "report.html").read_text().count("TCP limited by") == 2
+    alone = judge(headend.run(make_line(TEN, TEN, flow={"call": flow["call"]})))
+    assert draw_people(alone).columns[-1].header == "goodput (kbit/s)"
 
 
 def test_what_overflowed_is_not_told_as_dropped_by_the_law() -> None:
