@@ -300,6 +300,17 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 marked=0,
                 loss_ratio=discarded / 4000,
                 retransmitted=discarded if tcp else 0,
+                cwnd_limited_ratio=0.9 if tcp and carries == "data" else float("nan"),
+                recovery_limited_ratio=0.1 if tcp and carries == "data" else float("nan"),
+                **dict.fromkeys(
+                    (
+                        "rwnd_limited_ratio",
+                        "sndbuf_limited_ratio",
+                        "app_limited_ratio",
+                        "pacing_limited_ratio",
+                    ),
+                    0.0 if tcp and carries == "data" else float("nan"),
+                ),
                 delay_mean_ns=float(delays.mean()),
                 delay_min_ns=float(delays.min()),
                 **quantiles,

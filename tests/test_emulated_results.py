@@ -36,7 +36,7 @@ from headend.judging.marks import list_marks
 from headend.judging.real_flows import list_real_flows
 from headend.judging.round_trips import leave_out_round_trips
 from headend.judging.run_answer import answer_run
-from headend.judging.verdict import judge
+from headend.judging.verdict import describe_queue, judge
 from headend.report.page import write_report
 from headend.running.comparison import load_results
 from headend.running.result import Result
@@ -319,6 +319,25 @@ def test_the_delay_of_a_real_program_is_told_with_its_direction() -> None:
     assert cell
     assert cell.number.startswith("↓ ")
     assert matrix.note == "↑ up, ↓ down: the one-way delay of the slower direction."
+
+
+@pytest.mark.parametrize(("protocol", "is_tcps"), [("tcp", True), ("udp", False)])
+def test_what_a_real_host_with_several_transports_loses_is_of_those_that_lost_it(
+    protocol: str, is_tcps: bool
+) -> None:
+    result = leave_alone(make_emulated())
+    flows = result.flows.with_columns(
+        transport=pl.lit("mixed"),
+        discarded_overlimit=pl.when(direction="up").then(100).otherwise(0),
+    )
+    result.tables["flows"] = flows.with_columns(pl.col("discarded_overlimit").cast(pl.Int64))
+    lost = pl.when(protocol=protocol).then(7).otherwise(0)
+    result.tables["real_flows"] = result.real_flows.with_columns(discarded_up=lost, marked_up=0)
+    queues = result.queues.with_columns(discarded_overlimit=pl.lit(100), discarded_congested=0)
+    result.tables["queues"] = queues.with_columns(pl.selectors.integer().cast(pl.Int64))
+    state = describe_queue(result, result.queues.filter(direction="up")["queue"][0])
+    assert state is not None
+    assert state.is_tcps is is_tcps
 
 
 def test_rates_of_both_directions_say_so() -> None:

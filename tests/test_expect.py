@@ -37,6 +37,7 @@ TABLES: dict[str, pl.DataFrame] = {
             "goodput_bps": [80e3, 80e3, 9e6, float("nan")],
             "loss_ratio": [0.02, 0.001, 0.01, 0.5],
             "delay_p99_ns": [120e6, 40e6, 900e6, float("nan")],
+            "rwnd_limited_ratio": [float("nan"), float("nan"), 0.97, float("nan")],
             "discarded_overlimit": [3, 0, 5, 0],
             "discarded_congested": [1, 0, 7, 0],
         }
@@ -101,6 +102,7 @@ def check(text: str) -> tuple[bool, Any]:
         ("call.up.loss <= 1 %", False, 0.02),
         ("call.down.loss <= 1 %", True, 0.001),
         ("upload.discarded <= 12", True, 12),
+        ("upload.rwnd_limited < 5 %", False, 0.97),
         ("run.jain_index >= 0.9", True, 0.93),
     ],
 )
@@ -127,6 +129,7 @@ def test_acknowledgements_do_not_count_for_a_flow_without_direction() -> None:
 def test_what_was_not_measured_misses() -> None:
     assert check("upload.down.delay.p99 < 1 s") == (False, None)
     assert check("cable.attic.up.delay.p99 < 1 s") == (False, None)
+    assert check("call.rwnd_limited < 5 %") == (False, None)
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,39 @@ def test_an_override_reads_from_the_callers_folder(folder: Path) -> None:
     assert (answer.exit_code, "it is not in this folder or below" in answer.stderr) == (2, True)
 
 
+def test_an_override_reads_what_is_not_in_the_callers_folder_from_the_scenarios(
+    folder: Path,
+) -> None:
+    def read(name: str, *words: str) -> Any:
+        return run("mine/line.toml", "--set", f'{RATE}={{ trace = "{name}" }}', *words)
+
+    def measure(name: str) -> float:
+        result = headend.run("mine/line.toml", set={RATE: {"trace": name}})
+        return float(result.queues.filter(queue="line.up")["rate_bps"][0])
+
+    assert read("slow").exit_code == read("below/slow").exit_code == 0
+    slow = measure("slow")
+    # What is in the caller's folder goes before it.
+    (folder / "slow").write_text(FAST)
+    assert measure("slow") == pytest.approx(2 * slow)
+    (folder / "mine" / "link").symlink_to("../../elsewhere/secret")
+    answer = read("link")
+    assert answer.exit_code == 2
+    assert "it is not in the folder mine or below" in answer.stderr
+    answer = read("none")
+    assert answer.exit_code == 2
+    assert "no such file in this folder or in the scenario's, mine" in answer.stderr
+
+
+def test_a_varied_file_is_looked_for_in_the_scenarios_folder_too(folder: Path) -> None:
+    (folder / "fast").write_text(FAST)
+    vary = f'{RATE}={{trace="slow"}},{{trace="fast"}}'
+    answer = CliRunner().invoke(
+        app, ["compare", "mine/line.toml", "--vary", vary, "--out", "out", "-q"]
+    )
+    assert answer.exit_code == 0, answer.output
+
+
 def test_the_processs_environment_is_not_read(folder: Path) -> None:
     name = "/proc/self/environ"
     if not Path(name).exists():

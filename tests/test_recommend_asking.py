@@ -678,6 +678,34 @@ def test_what_is_wrong_in_a_file_of_tiers_is_told_with_its_line(
     assert error.endswith(f"(line {line})")
 
 
+def test_a_file_of_tiers_reads_from_its_own_folder_and_below(tmp_path: Path, folder: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "outside.cm").write_bytes((folder / "pie.cm").read_bytes())
+    (inside / "link.cm").symlink_to("../outside.cm")
+    (tmp_path / "people.toml").write_text("[link.l.docsis]\n[flow.call]\napplication = 'voice'\n")
+    why = f"it is not in the folder {inside} or below; --allow-files PATH lets files elsewhere be"
+    for key, name, line in (
+        ("tier.b.modem", "../outside.cm", 2),
+        ("tier.b.modem", str(tmp_path / "outside.cm"), 2),
+        ("tier.b.modem", "link.cm", 2),
+        ("traffic", "../people.toml", 1),
+        ("traffic", "/etc/passwd", 1),
+    ):
+        is_modem = key.endswith("modem")
+        text = f'[tier.b]\nmodem = "{name}"\n' if is_modem else f'traffic = "{name}"\n{TIERS}'
+        path = write_tiers(inside, text)
+        error = refuse(path)
+        assert error.startswith(f"{path}: {key}: {name}: {why}")
+        assert error.endswith(f"(line {line})")
+        assert "root:" not in error
+        if name != "/etc/passwd":
+            assert read_request([path], allow_files=[tmp_path]).tiers
+    # A person may name any scenario.
+    write_tiers(inside, TIERS)
+    assert read_request([inside / "tiers.toml"], traffic=str(tmp_path / "people.toml")).tiers
+
+
 def test_a_tier_that_is_in_a_file_twice_is_told_with_both_lines(tmp_path: Path) -> None:
     assert "tier.bronze is there twice (lines 1 and 3)" in refuse(
         write_tiers(tmp_path, TIERS + TIERS)

@@ -32,6 +32,7 @@ from headend.judging.verdict import (
     judge,
     note_comparison,
 )
+from headend.report.page import write_report
 from headend.running.experiment import compare
 from headend.running.result import Result
 from headend.text.quantity import format_quantity
@@ -488,14 +489,50 @@ def test_a_law_that_marks_too_early_is_told() -> None:
     assert "room to spare" not in verdict.paragraph
 
 
+def test_what_held_a_tcp_sender_back_is_told_of_each_flow(tmp_path: Path) -> None:
+    get = {"application": "bulk", "direction": "down", "rtt": "80 ms"}
+    slow = {**get, "tcp": {"receive_window": "20 kB"}}
+    flow = {"get": slow, "call": {"application": "voice"}}
+    result = headend.run(make_line(TEN, TEN, flow=flow))
+    verdict = judge(result)
+    limits = {finding.flow: finding.limit for finding in verdict.findings}
+    assert limits == {"get": "receive window 100 %", "call": ""}
+    table = draw_people(verdict)
+    assert [str(cell) for cell in table.columns[-1].cells] == [
+        limits[finding.flow] or "–" for finding in verdict.findings
+    ]
+    assert write_report([result], tmp_path / "report.html").read_text().count("TCP limited by") == 2
+    alone = judge(headend.run(make_line(TEN, TEN, flow={"call": flow["call"]})))
+    assert draw_people(alone).columns[-1].header == "goodput (kbit/s)"
+
+
+def test_what_overflowed_is_not_told_as_dropped_by_the_law() -> None:
+    flood = {"flood": {"application": {"cbr": {"rate": "20 Mbit/s"}}}}
+    aqm = {**TEN, "queue": {"codel": {"limit": "200 ms"}}}
+    result = headend.run(make_line(aqm, TEN, flow=flood))
+    row = result.queues.filter(queue="line.up").row(0, named=True)
+    early, overflow = row["discarded_congested"], row["discarded_overlimit"]
+    assert early > 0
+    assert overflow > 0
+    paragraph = judge(result).paragraph
+    assert (
+        f"dropped or marked {early:,} packets ({overflow:,} more packets found no room)"
+        in paragraph
+    )
+    queue = judge(result).queue
+    assert queue is not None
+    idle = _advise(result, replace(queue, by_law=0, marked=0))
+    assert f"dropped nothing, and {overflow:,} packets found no room" in idle
+
+
 def test_one_packet_is_not_told_as_several() -> None:
     flow = {"put": {"application": "bulk", "rtt": "40 ms"}}
     result = headend.run(make_line({**TEN, "queue": "codel"}, TEN, flow=flow))
     queue = judge(result).queue
     assert queue is not None
-    one = replace(queue, discarded=1, marked=0)
+    one = replace(queue, discarded=1, by_law=1, overflowed=0, marked=0)
     assert "dropped or marked 1 packet and" in _advise(result, one)
-    assert "dropped or marked 2 packets and" in _advise(result, replace(one, discarded=2))
+    assert "dropped or marked 2 packets and" in _advise(result, replace(one, by_law=2))
     slowed = Throttled(("put",), by_limit=False, rtt_ns=40e6, asks_for_grants=False, idle_ratio=0.2)
     assert "dropped 1 packet, too early" in _tell_throttled(one, slowed)
     full = replace(slowed, by_limit=True)

@@ -114,6 +114,31 @@ fn a_connection_is_one_row_with_its_round_trips_goodput_and_retransmissions() {
     assert!(samples.len() >= 3 && samples.iter().all(|name| name == "rtt"));
 }
 
+/// The transport that both rows of the laptop's flow name after frames of `protocols`.
+#[track_caller]
+fn transport(protocols: &[u8]) -> String {
+    let (simulation, addresses, _) = build(LINE);
+    let sent = (1..).zip(protocols).map(|(at, &protocol)| {
+        let mut shape = up(addresses, protocol);
+        shape.payload = 100;
+        (ms(at), LAPTOP, shape.bytes(0))
+    });
+    let (_, tables, _) = run(simulation, sent.collect());
+    let named = tables.texts("flows", "transport");
+    assert!(named.iter().all(|other| *other == named[0]), "{named:?}");
+    named[0].clone()
+}
+
+#[test]
+fn the_transport_of_a_real_hosts_flow_is_what_its_frames_have() {
+    const GRE: u8 = 47;
+    assert_eq!(transport(&[TCP, TCP]), "tcp");
+    assert_eq!(transport(&[UDP, UDP]), "udp");
+    assert_eq!(transport(&[GRE]), "other");
+    assert_eq!(transport(&[UDP, TCP]), "mixed");
+    assert_eq!(transport(&[]), "");
+}
+
 #[test]
 fn a_flow_of_datagrams_has_no_round_trip_and_goodput_of_what_arrived() {
     let (simulation, _, addresses) = build(LINE);

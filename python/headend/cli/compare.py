@@ -71,7 +71,8 @@ if TYPE_CHECKING:
 @click.option(
     "--vary",
     metavar="PATH=A,B,…",
-    help="Run once for each of these values, such as queue=drop_tail,docsis_pie. Given several times, every combination is run.",
+    help="Run once for each of these values, such as queue=drop_tail,docsis_pie. A file is looked for in this folder, then in the"
+    " scenario's. Given several times, every combination is run.",
     multiple=True,
 )
 @click.option(

@@ -52,7 +52,8 @@ set_option = click.option(
     "settings",
     metavar="PATH=VALUE",
     help="Set one value of the scenario by its path. The path queue means the bottleneck's queue, low_latency that of its cable"
-    " line in both directions (on, off, 2019). Can be given several times.",
+    " line in both directions (on, off, 2019). A file is looked for in this folder, then in the scenario's. Can be given several"
+    " times.",
     multiple=True,
 )
 modem_option = click.option(

@@ -15,6 +15,7 @@ from headend.judging.bottleneck import gather_queues
 from headend.judging.channels import gather_channels
 from headend.judging.emulation import is_open_loop
 from headend.judging.lateness import NOT_TRUSTWORTHY, is_trustworthy
+from headend.judging.limits import LIMITS_COLUMN, LIMITS_NOTE
 from headend.judging.low_latency import (
     COLUMNS,
     MOST_AGGREGATES,
@@ -100,20 +101,25 @@ def _draw_answer(cell: AnswerCell | None, *, stacked: bool) -> Text:
 def draw_people(verdict: Verdict) -> Table:
     """Draw a row for each flow, those who suffer most first; of a group, the member in the middle and the worst."""
     columns = _choose_columns(verdict.findings, choose_people_units(verdict.parties))
-    table = _new_people(columns)
+    limits = any(finding.limit for finding in verdict.findings)
+    table = _new_people(columns, limits=limits)
     for party in verdict.parties:
         if party.is_group:
             middle = party.middle
             experience = f"in the middle: {middle.experience}"
             figures = _write_figures(middle, columns)
+            figures += _write_limit(middle, limits=limits)
             table.add_row(party.label, _draw_grades(party), experience, *figures)
-        _add_finding(table, party.worst, columns, "  worst: " if party.is_group else "")
+        before = "  worst: " if party.is_group else ""
+        _add_finding(table, party.worst, columns, before, limits=limits)
     return table
 
 
 def explain_people(findings: Sequence[Finding]) -> str:
     """Explain the marks in that table; empty where it has none."""
     notes = []
+    if any(finding.limit for finding in findings):
+        notes.append(LIMITS_NOTE)
     if any(finding.is_both_ways for finding in findings):
         notes.append(f"{BOTH_WAYS} up and down together.")
     if any(finding.path_loss_ratio for finding in findings):
@@ -137,11 +143,13 @@ def _choose_columns(findings: Sequence[Finding], units: TableUnits) -> list[tupl
     ]
 
 
-def _new_people(columns: Sequence[tuple[str, str, Unit]]) -> Table:
-    """Begin a table of flows."""
+def _new_people(columns: Sequence[tuple[str, str, Unit]], *, limits: bool) -> Table:
+    """Begin a table of flows, with a column of what held the senders of TCP back if that is known of one."""
     table = _new_table("flow", "grade", "experience")
     for name, _, unit in columns:
         table.add_column(name_column(name, unit), justify="right", no_wrap=True)
+    if limits:
+        table.add_column(LIMITS_COLUMN)
     return table
 
 
@@ -149,9 +157,10 @@ def draw_members(party: Party) -> Table:
     """Draw a row for each of the members of a group that suffer most."""
     shown = party.findings[:MOST_LISTED]
     columns = _choose_columns(party.findings, choose_member_units(shown))
-    table = _new_people(columns)
+    limits = any(finding.limit for finding in shown)
+    table = _new_people(columns, limits=limits)
     for finding in shown:
-        _add_finding(table, finding, columns)
+        _add_finding(table, finding, columns, limits=limits)
     return table
 
 
@@ -160,13 +169,20 @@ def _add_finding(
     finding: Finding,
     columns: Sequence[tuple[str, str, Unit]],
     before: str = "",
+    *,
+    limits: bool,
 ) -> None:
     table.add_row(
         before + finding.flow,
         draw_grade(finding.grade),
         finding.experience,
         *_write_figures(finding, columns),
+        *_write_limit(finding, limits=limits),
     )
+
+
+def _write_limit(finding: Finding, *, limits: bool) -> list[str]:
+    return [finding.limit or "–"] if limits else []
 
 
 def _write_experience(party: Party) -> str:

@@ -37,13 +37,17 @@ def _define(text: str = "", whole: str = "", real: str = "") -> dict[str, pl.Dat
     return {name: kind for names, kind in kinds for name in names.split()}
 
 
+#: The transport of a real host whose flows have several.
+MIXED = "mixed"
+
 #: Type of each column of each table.
 TABLES: dict[str, dict[str, pl.DataType]] = {
     "flows": _define(
         "flow direction application transport carries",
         "packets_sent bytes_sent packets_delivered bytes_delivered goodput_bytes marked retransmitted "
         + " ".join(_DISCARDED),
-        "throughput_bps goodput_bps loss_ratio jitter_ns " + " ".join(_DELAYS),
+        "throughput_bps goodput_bps loss_ratio jitter_ns cwnd_limited_ratio rwnd_limited_ratio sndbuf_limited_ratio "
+        "app_limited_ratio recovery_limited_ratio pacing_limited_ratio " + " ".join(_DELAYS),
     ),
     "queues": _define(
         "queue link direction discipline",

@@ -57,6 +57,16 @@ class Metric:
         return self.range or (_SHARE if self.kind == "ratio" else ANY)
 
 
+#: What can hold a TCP sender back: by the column with the share of time, its name.
+SEND_LIMITS = {
+    "cwnd_limited_ratio": "congestion window",
+    "rwnd_limited_ratio": "receive window",
+    "sndbuf_limited_ratio": "send buffer",
+    "app_limited_ratio": "application",
+    "recovery_limited_ratio": "loss recovery",
+    "pacing_limited_ratio": "pacing",
+}
+
 #: Counts of queue protection, of a flow and of a low-latency queue.
 _PROTECTION_METRICS = {
     "sanctioned": Metric("sanctioned", "number", adds_up=True, table="queue_protection"),
@@ -80,6 +90,7 @@ FLOW_METRICS: dict[str, Metric] = {
     "discarded": Metric("discarded", "number", adds_up=True, is_rising=False),
     "marked": Metric("marked", "number", adds_up=True),
     "retransmitted": Metric("retransmitted", "number", adds_up=True, is_rising=False),
+    **{column.removesuffix("_ratio"): Metric(column, "ratio") for column in SEND_LIMITS},
     **_PROTECTION_METRICS,
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.engine.description import list_applications
+from headend.engine.description import REAL, list_applications
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Order, Panel, lay_out
 from headend.figures.remarks import Course, read_course, remark_on_queue, remark_on_rate
@@ -388,7 +388,9 @@ def _draw_flow_rates(
     for result in results:
         keys = name_flow_keys(result, groups)
         is_adaptive = pl.col("application").is_in(list_applications("adaptive"))
-        varying = set(result.flows.filter((pl.col("transport") == "tcp") | is_adaptive)["flow"])
+        # What real programs do is not known.
+        may_vary = (pl.col("transport") == "tcp") | is_adaptive | (pl.col("application") == REAL)
+        varying = set(result.flows.filter(may_vary)["flow"])
         if len(results) > 1 and varying:
             steady |= {label_member(flow, groups): None for flow, _ in keys if flow not in varying}
             keys = {pair: key for pair, key in keys.items() if pair[0] in varying}

@@ -267,12 +267,12 @@ def advise(result: Record, queue: QueueState) -> str:
         law = f"{key}.{queue.discipline}.{about.law_key}=codel" if key and about.law_key else ""
         tries = f": try `--set {law}`" if law else ""
         return f"A smaller limit, or an AQM for the queues in it, shortens it{tries}."
-    if is_asleep(queue) and not queue.discarded + queue.marked:
+    if is_asleep(queue) and not queue.by_law + queue.marked:
         return (
             f"Its AQM ({queue.discipline}) never woke: less than a third of its buffer was filled;"
             f" a smaller buffer{tlvs.buffer} wakes it sooner."
         )
-    if not queue.discarded + queue.marked:
+    if not queue.by_law + queue.marked:
         return f"Its AQM ({queue.discipline}) dropped nothing: its parameters allow this delay."
     if not queue.is_tcps:
         return f"Its AQM ({queue.discipline}) cannot shorten it: its senders do not slow down."

@@ -9,7 +9,8 @@
     bound       = a number with a unit of what the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
 
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
-``delivered``, ``discarded``, ``marked``, ``retransmitted``, and the counts of queue protection ``sanctioned`` and
+``delivered``, ``discarded``, ``marked``, ``retransmitted``; of TCP the shares of time in which something held the
+sender back (``cwnd_limited``, ``rwnd_limited``, ``sndbuf_limited``, ``app_limited``, ``recovery_limited``, ``pacing_limited``); and the counts of queue protection ``sanctioned`` and
 ``reordered``, which are 0 where there is none; and the measures its application reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
 Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
@@ -354,6 +355,9 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     metric = rest[0] if rest else ""
     if metric not in metrics:
         known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
+        if "limit" not in metric:
+            # A list of all that there is would be too long with all that can limit a sender.
+            known = [name for name in known if not name.endswith("_limited")]
         from headend.scenario.lookup import suggest_name
 
         hint = suggest_name(metric, "measure", known)

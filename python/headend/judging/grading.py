@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.engine.description import REAL, find_application
 from headend.judging.headline import Headline
+from headend.judging.limits import tell_limit
 from headend.judging.queues import LONG_WAIT
 from headend.results.record import Record, once
 from headend.scenario.parameters import read_parameters
@@ -145,6 +146,8 @@ class Finding:
     headlines: tuple[Headline, ...] = ()
     #: The direction whose delay is given, ``up`` or ``down``; only of real programs, which are told with it.
     delay_way: str = ""
+    #: What held its TCP senders back for most of the time, with the share; empty where that is not known.
+    limit: str = ""
 
     @property
     def suffers(self) -> bool:
@@ -290,6 +293,7 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         delay_p50_ns=None if evidence.is_one_way_dead else _worst(evidence.data["delay_p50_ns"]),
         delay_p95_ns=None if evidence.is_one_way_dead else evidence.delay_p95,
         loss_ratio=evidence.loss,
+        limit=tell_limit(evidence.data),
         goodput_bps=evidence.goodput,
         strain=math.inf if strain is None else strain,
         path_loss_ratio=evidence.path_loss,

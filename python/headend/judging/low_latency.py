@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headend.engine.columns import MIXED
 from headend.judging.grading import read_number, write_quantity
 from headend.judging.queues import SHORT_WAIT, is_low_latency, locate_key, name_classic
 from headend.results.record import Record, once
@@ -459,7 +460,7 @@ def _answers_marks(result: Record, flow: AggregateFlow) -> bool:
     import polars as pl
 
     rows = result.flows.filter(pl.col("flow").is_in(list(flow.members)))
-    return bool((rows["transport"] == "tcp").any())
+    return bool(rows["transport"].is_in(["tcp", MIXED]).any())
 
 
 @dataclass(frozen=True)

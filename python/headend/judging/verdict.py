@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from headend.engine.columns import MIXED
 from headend.engine.description import REAL, find_queue
 from headend.judging.bottleneck import find_bottleneck, find_shared_bottleneck
 from headend.judging.channels import ChannelState, gather_channels, tell_channel
@@ -59,6 +60,9 @@ LOSSES = {
     "retry_limit": "the medium gave up after too many tries: look at how many send at once",
     "service_flow_deleted": "their service flow was deleted while they waited in it",
 }
+
+#: Those of them that are a law's early drops.
+BY_LAW = ("congested", "forced", "flow_limit", "unresponsive")
 
 #: The same where those packets are TCP's, which slows down for it.
 LOSSES_OF_TCP = {
@@ -116,6 +120,11 @@ class Party:
         return {grade: count for grade, count in counts.items() if count and grade != Grade.NONE}
 
     @property
+    def has_limits(self) -> bool:
+        """Whether it is known of a member what held its TCP senders back."""
+        return any(finding.limit for finding in self.findings)
+
+    @property
     def goodput_bps(self) -> float:
         """What all members get together."""
         return sum(finding.goodput_bps or 0.0 for finding in self.findings)
@@ -129,6 +138,10 @@ class QueueState:
     ----------
     alike
         How many queues there are of its group, itself included.
+    by_law
+        Of the discarded packets, those that its law dropped early.
+    overflowed
+        Of them, those for which it had no room.
     reason
         Why most of those packets were discarded that were.
     standing_ratio
@@ -155,6 +168,8 @@ class QueueState:
     discarded: int
     lost_ratio: float
     marked: int
+    by_law: int = 0
+    overflowed: int = 0
     reason: str = ""
     alike: int = 1
     standing: int = 0
@@ -273,6 +288,8 @@ def describe_queue(result: Record, name: str) -> QueueState | None:
         discarded=row["lost"],
         lost_ratio=row["lost_ratio"],
         marked=row["marked"],
+        by_law=sum(row[f"discarded_{reason}"] for reason in BY_LAW),
+        overflowed=row["discarded_overlimit"],
         reason=_find_reason(row),
         alike=alike.height,
         standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
@@ -305,10 +322,25 @@ def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
     if not reasons:
         return False
     counts = result.flows.filter(pl.col("direction") == row["direction"]).select(
-        "transport", count=pl.sum_horizontal(reasons)
+        "flow", "transport", count=pl.sum_horizontal(reasons)
     )
-    tcp = counts.filter(pl.col("transport") == "tcp")["count"].sum()
+    tcp = sum(
+        count * _find_share_of_tcp(result, flow, transport, row["direction"])
+        for flow, transport, count in counts.iter_rows()
+        if count
+    )
     return bool(2 * tcp > counts["count"].sum())
+
+
+def _find_share_of_tcp(result: Record, flow: str, transport: str, way: str) -> float:
+    """Give the share of TCP in what a flow lost, or had marked: of a real host with several transports, as its connections tell."""
+    if transport != MIXED:
+        return float(transport == "tcp")
+    lost: dict[str, int] = dict.fromkeys(("tcp", "other"), 0)
+    columns = ("protocol", f"discarded_{way}", f"marked_{way}")
+    for protocol, *counts in result.real_flows.filter(flow=flow).select(columns).iter_rows():
+        lost["tcp" if protocol == "tcp" else "other"] += sum(counts)
+    return lost["tcp"] / max(sum(lost.values()), 1)
 
 
 def _find_reason(row: Mapping[str, Any]) -> str:
@@ -674,14 +706,14 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
                 " the line."
             )
         return f"{told}: after its {lost} the senders were slow to grow back to the line's rate."
-    did = "marked" if queue.marked > queue.discarded else "dropped"
+    did = "marked" if queue.marked > queue.by_law else "dropped"
     waits = (
         " On a cable upstream, request and grant alone take milliseconds, which a law takes for a queue."
         if throttled.asks_for_grants
         else ""
     )
     return (
-        f"{told}: its law ({queue.discipline}) {did} {_count(max(queue.marked, queue.discarded), 'packet')},"
+        f"{told}: its law ({queue.discipline}) {did} {_count(max(queue.marked, queue.by_law), 'packet')},"
         f" too early for this line.{waits} A higher target or threshold fills it."
     )
 
@@ -699,15 +731,21 @@ def _advise(result: Record, queue: QueueState) -> str:
         return f"A limit{tlvs.buffer} or an AQM{tlvs.aqm} shortens it{tries}"
     if about.governor == "bound":
         return f"A smaller {about.bound}{tlvs.buffer} or an AQM{tlvs.aqm} shortens it{tries}"
-    counted = queue.discarded + queue.marked
+    counted = queue.by_law + queue.marked
     if not counted and is_asleep(queue):
         return _tell_asleep(queue, key, tlvs.buffer)
+    if not counted and queue.overflowed:
+        return (
+            f"Its AQM ({queue.discipline}) dropped nothing, and {_count(queue.overflowed, 'packet')} found no room: it"
+            " assumes a rate that the line does not give, or its parameters allow this delay."
+        )
     if not counted:
         return (
             f"Its AQM ({queue.discipline}) dropped nothing: it assumes a rate that the line does not give,"
             " or its parameters allow this delay."
         )
-    did = f"Its AQM ({queue.discipline}) dropped or marked {_count(counted, 'packet')} and could not shorten it"
+    more = f" ({_count(queue.overflowed, 'more packet')} found no room)" if queue.overflowed else ""
+    did = f"Its AQM ({queue.discipline}) dropped or marked {_count(counted, 'packet')}{more} and could not shorten it"
     if not queue.is_tcps:
         return f"{did}: its senders do not slow down when packets are dropped, or its parameters allow this delay."
     told = f"{did}: its parameters allow this delay, or new transfers fill it before they notice a drop."

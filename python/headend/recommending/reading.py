@@ -100,7 +100,8 @@ def read_request(
         In one line that begins with the option, or with the file and the key.
     """
     given = None if preset is None else _name("--preset", read_preset, preset)
-    file, tiers, notes = _read_sources(sources, given)
+    allowed = read_allowed([take_path(path, "allow_files") for path in allow_files])
+    file, tiers, notes = _read_sources(sources, given, allowed)
     if file and (upstream or downstream):
         way = "upstream" if upstream else "downstream"
         raise InputError(
@@ -118,7 +119,6 @@ def read_request(
         options.locate("may_set", "--may-set", may_set, lambda: _check_features(features, tiers))
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
     _refuse_taken(overrides)
-    allowed = read_allowed([take_path(path, "allow_files") for path in allow_files])
     found = _read_people(options, traffic, round_trip, allowed)
     request = Request(
         name=_clean(file.path.stem) if file else name_tiers(tiers),
@@ -172,7 +172,7 @@ def _name(where: str, read: Callable[[Any], _Value], value: Any) -> _Value:
 
 
 def _read_sources(
-    sources: Sequence[str | Path], preset: str | None
+    sources: Sequence[str | Path], preset: str | None, allowed: tuple[Path, ...]
 ) -> tuple[TiersFile | None, list[Tier], list[str]]:
     """Read a file of tiers, or modems' files: the file of tiers, the tiers, and what is to be known of them."""
     tiers: list[Tier] = []
@@ -187,7 +187,7 @@ def _read_sources(
                 raise InputError(
                     f"{path}: a file of tiers, beside which no other file is read; expected it alone, or modems' files"
                 )
-            file = read_tiers_file(path, preset)
+            file = read_tiers_file(path, preset, allowed)
             return file, list(file.tiers), list(file.notes)
         read = read_modem_tier(path, preset or PRESET)
         tiers.append(read.tier)

@@ -39,6 +39,7 @@ from headend.recommending.rates import (
 )
 from headend.recommending.tier import LINE, Tier, copy_tables
 from headend.recommending.traffic import TABLES
+from headend.scenario.reach import Reach
 from headend.scenario.source import read_text, write_value
 from headend.sweeps.place import add_line, find_second
 from headend.text.reveal import reveal_line
@@ -116,7 +117,9 @@ def is_tiers(content: Mapping[str, Any]) -> bool:
     return any(key in _KEYS or find_near(key, ("tier",)) for key in content)
 
 
-def read_tiers_file(path: Path, preset: str | None = None) -> TiersFile:
+def read_tiers_file(
+    path: Path, preset: str | None = None, allowed: tuple[Path, ...] = ()
+) -> TiersFile:
     """Read a file of tiers.
 
     Parameters
@@ -125,6 +128,8 @@ def read_tiers_file(path: Path, preset: str | None = None) -> TiersFile:
         The file.
     preset
         The generation of all modems, in place of what the file says.
+    allowed
+        Files and folders from which may be read besides that of the file.
 
     Raises
     ------
@@ -133,12 +138,12 @@ def read_tiers_file(path: Path, preset: str | None = None) -> TiersFile:
     """
     content = parse_toml(path, read_text(path, "file of tiers"))
     try:
-        return _read(path, content, preset)
+        return _read(path, content, preset, Reach(scenario=path.parent, allowed=allowed))
     except InputError as error:
         raise InputError(f"{path}: {add_line(str(error), path)}") from error
 
 
-def _read(path: Path, content: Mapping[str, Any], preset: str | None) -> TiersFile:
+def _read(path: Path, content: Mapping[str, Any], preset: str | None, reach: Reach) -> TiersFile:
     for key in content:
         if key not in _KEYS:
             raise InputError(f'unknown key "{key}"{suggest(key, _KEYS)}')
@@ -156,7 +161,7 @@ def _read(path: Path, content: Mapping[str, Any], preset: str | None) -> TiersFi
     tiers: list[Tier] = []
     notes: list[str] = []
     for name, table in tables.items():
-        tier, own = _read_tier(path.parent, name, table, preset, general)
+        tier, own = _read_tier(reach, name, table, preset, general)
         tiers.append(tier)
         notes += own
     title = content.get("title", "")
@@ -206,7 +211,7 @@ def _read_expect(table: Any) -> dict[str, str]:
 
 
 def _read_tier(
-    folder: Path, name: str, table: Any, preset: str | None, general: str
+    reach: Reach, name: str, table: Any, preset: str | None, general: str
 ) -> tuple[Tier, tuple[str, ...]]:
     """Read one tier, and the notes on its modem's file."""
     where = f"tier.{name}"
@@ -227,7 +232,11 @@ def _read_tier(
         if not isinstance(file, str) or not file.strip():
             raise InputError(f"{where}.modem: expected the path of a file, found {show(file)}")
         try:
-            read = read_modem_tier(folder / file, own, name)
+            path = reach.locate(file)
+        except InputError as error:
+            raise InputError(f"{where}.modem: {file}: {error}") from error
+        try:
+            read = read_modem_tier(path, own, name)
         except InputError as error:
             raise InputError(f"{where}.modem: {error}") from error
         return read.tier, read.notes

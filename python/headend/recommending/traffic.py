@@ -54,9 +54,9 @@ def read_traffic(
     round_trip
         To the servers of transfers and pages; None for that of the scenario, or the usual one.
     folder
-        Where the path of a scenario begins; None for where the program runs.
+        Of the file that names a scenario: it is in it or below. None where a person names it, who may name any.
     allowed
-        Files and folders from which traces may be read besides.
+        Files and folders from which may be read besides.
 
     Raises
     ------
@@ -65,9 +65,18 @@ def read_traffic(
     """
     source = _find_source(text, folder or Path())
     if source is not None:
+        if folder is not None and source not in list_scenarios():
+            _check_reach(text.strip(), Reach(scenario=folder, allowed=allowed))
         return _read_flows(source, round_trip, allowed)
     counts = count_people(text, () if "," in text else tuple(list_scenarios()))
     return Traffic(make_people(tuple(counts), round_trip or ROUND_TRIP, counts))
+
+
+def _check_reach(name: str, reach: Reach) -> None:
+    try:
+        reach.locate(name)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
 
 
 def _find_source(text: str, folder: Path) -> str | None:

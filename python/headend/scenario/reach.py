@@ -44,20 +44,26 @@ class Reach:
         name
             As it is written.
         set_by
-            The override that names it, as ``PATH=VALUE``; None where the scenario does.
+            The override that names it, as ``PATH=VALUE``; None where the scenario does. What a person types, a command
+            completes from where the program runs; but it may be the value of the scenario's own file too. So a file that
+            is not there is looked for in the scenario's folder.
 
         Raises
         ------
         InputError
-            When it is not within reach.
+            When it is not within reach, or in neither of two folders.
         """
         refuse_unwritable(name)
-        if set_by in self.named:
-            return Path(name)
+        is_named = set_by in self.named
         folder = self.scenario
         if set_by is not None:
-            folder = Path() if set_by in self.typed else self.writer
-        self.check(folder / name, folder)
+            folder = Path() if is_named or set_by in self.typed else self.writer
+        if folder == Path() and not (folder / name).exists() and (self.scenario / name).exists():
+            folder, is_named = self.scenario, False
+        if not is_named:
+            self.check(folder / name, folder)
+        if folder != self.scenario and folder == Path() and not (folder / name).exists():
+            raise InputError(f"no such file in this folder or in the scenario's, {self.scenario}")
         return folder / name
 
     def check(self, path: Path, folder: Path) -> None:

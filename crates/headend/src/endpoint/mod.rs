@@ -35,6 +35,10 @@ pub trait Endpoint: Debug + Send {
     fn received(&self) -> u64 {
         0
     }
+    /// Records what it has put off, up to now.
+    fn catch_up(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
     /// State of the connection for the time series; `None` if the endpoint is no connection.
     fn sample(&self) -> Option<ConnectionSample> {
         None

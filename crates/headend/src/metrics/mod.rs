@@ -5,6 +5,7 @@ pub mod deadline;
 pub(crate) mod frames;
 mod histogram;
 pub mod life;
+pub mod limits;
 pub mod measure;
 pub mod mib;
 pub(crate) mod periods;

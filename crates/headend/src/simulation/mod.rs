@@ -20,7 +20,7 @@ use crate::metrics::Recorder;
 use crate::metrics::life::Life;
 use crate::metrics::table::Table;
 use crate::notice::Notice;
-use crate::packet::Packet;
+use crate::packet::{Packet, Side};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::{QueueId, Sink, TraceKinds};
@@ -254,6 +254,10 @@ impl Simulation {
             self.sample();
         }
         self.look_at_channels();
+        self.catch_up_endpoints();
+        for (group, transport) in self.world.real_flows.transports() {
+            self.world.recorder.name_transport(group, transport);
+        }
         let mut tables = self.world.recorder.tables(self.now, self.events);
         tables.extend(self.real_flows().map(|table| ("real_flows", table)));
         if let Some(life) = &self.life {
@@ -341,6 +345,7 @@ impl Simulation {
         if token == WARMED_UP {
             self.catch_up();
             self.look_at_channels();
+            self.catch_up_endpoints();
             self.world.recorder.start_measuring(self.now);
             return;
         }
@@ -356,6 +361,19 @@ impl Simulation {
         for (index, link) in self.links.iter_mut().enumerate() {
             let source = Source::Link(index as u32);
             link.catch_up(&mut Context::new(self.now, &mut self.world, source));
+        }
+    }
+
+    /// Endpoints record what they put off.
+    fn catch_up_endpoints(&mut self) {
+        for (slot, endpoints) in (0..).zip(&mut self.endpoints) {
+            if self.world.flows.is_closed(FlowId(slot)) {
+                continue;
+            }
+            for (side, endpoint) in Side::BOTH.into_iter().zip(endpoints) {
+                let source = Source::Endpoint(slot * 2 + side.index() as u32);
+                endpoint.catch_up(&mut Context::new(self.now, &mut self.world, source));
+            }
         }
     }
 

@@ -52,7 +52,7 @@ impl Definition for Config {
         }
     }
 
-    /// Most real programs use TCP.
+    /// Most real programs use TCP: for the memory estimate. The tables name what the frames have.
     fn transport(&self) -> &'static str {
         "tcp"
     }

@@ -281,6 +281,8 @@ pub(crate) struct RealFlows {
     closed: Option<Table>,
     /// By group: when the next round-trip time may be recorded.
     next_samples: Vec<Instant>,
+    /// By group: the transport of all flows that were opened, as the table `flows` names it.
+    transports: Vec<Option<&'static str>>,
 }
 
 /// The number of a flow between real hosts.
@@ -297,6 +299,7 @@ impl RealFlows {
         hosts: [RealHostId; 2],
         dscp: u8,
     ) -> RealFlowId {
+        self.note_transport(group, key.protocol);
         let flow = RealFlow {
             group,
             number,
@@ -322,6 +325,31 @@ impl RealFlows {
         }
         self.flows.push(flow);
         RealFlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// A flow of `group` with this protocol was opened.
+    fn note_transport(&mut self, group: GroupId, protocol: Protocol) {
+        let index = group.0 as usize;
+        if self.transports.len() <= index {
+            self.transports.resize(index + 1, None);
+        }
+        let own = match protocol {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+            Protocol::Icmp | Protocol::Other(_) => "other",
+        };
+        let noted = &mut self.transports[index];
+        *noted = Some(match *noted {
+            Some(before) if before != own => "mixed",
+            _ => own,
+        });
+    }
+
+    /// The transport of the groups that opened a flow: `tcp`, `udp` or `other` if all of their
+    /// flows have it, else `mixed`.
+    pub(crate) fn transports(&self) -> impl Iterator<Item = (GroupId, &'static str)> + '_ {
+        let groups = (0..).map(GroupId);
+        (groups.zip(&self.transports)).filter_map(|(group, noted)| Some((group, (*noted)?)))
     }
 
     /// The packets of a flow with `dscp` are those of the slot `slot` of the flow table from now on.

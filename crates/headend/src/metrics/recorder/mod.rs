@@ -21,6 +21,7 @@ use self::stats::{FlowStats, QueueStats, mean_and_max};
 pub use self::tables::{columns, jain_index};
 use crate::flow::{GroupId, Surroundings};
 use crate::metrics::channel::{ChannelUse, Channels};
+use crate::metrics::limits::SendLimit;
 use crate::metrics::measure::Measure;
 use crate::metrics::mib::ServiceFlowInfo;
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
@@ -36,7 +37,7 @@ pub struct GroupInfo {
     pub name: String,
     /// The name of its application.
     pub application: &'static str,
-    /// `tcp` or `udp`.
+    /// `tcp` or `udp`; of a real host what its frames have, or nothing before the first frame.
     pub transport: &'static str,
     /// Which directions carry application data, by sending side.
     pub carries_data: [bool; 2],
@@ -240,6 +241,11 @@ impl Recorder {
         let sends_up = info.transport == "tcp" || info.carries_data[Side::Host.index()];
         let side = if sends_up { Side::Host } else { Side::Peer };
         Some((GroupId(index as u32), side))
+    }
+
+    /// The frames of a real host's flow have this transport.
+    pub(crate) fn name_transport(&mut self, group: GroupId, transport: &'static str) {
+        self.groups[group.0 as usize].transport = transport;
     }
 
     /// The name of a queue.
@@ -593,6 +599,11 @@ impl Recorder {
     /// Records that a sender sent a segment again.
     pub fn retransmitted(&mut self, group: GroupId, from: Side) {
         (self.flows[direction(group, from)].retransmitted).add();
+    }
+
+    /// Records that `limit` held a sender of a direction back for some time.
+    pub(crate) fn limited(&mut self, group: GroupId, from: Side, limit: SendLimit, time: Duration) {
+        (self.flows[direction(group, from)].limits).add(limit, time);
     }
 
     /// Records that a queue now holds `bytes`.

@@ -7,6 +7,7 @@
 use super::QueueInfo;
 use super::latency::LatencyHistogram;
 use crate::metrics::histogram::Histogram;
+use crate::metrics::limits::LimitTimes;
 use crate::metrics::mib;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -52,6 +53,8 @@ pub(super) struct FlowStats {
     /// The delay of the previous packet, if there was one, in nanoseconds.
     pub(super) last_delay: Option<u64>,
     pub(super) retransmitted: Count,
+    /// What held its connections back in the measured part, and for how long.
+    pub(super) limits: LimitTimes,
     pub(super) ends: Ends,
 }
 
@@ -67,6 +70,7 @@ impl FlowStats {
             jitter: 0.0,
             last_delay: None,
             retransmitted: Count::default(),
+            limits: LimitTimes::default(),
             ends: Ends::default(),
         }
     }
@@ -91,6 +95,7 @@ impl FlowStats {
         self.at_warmup = self.total;
         self.delays.reset();
         self.retransmitted.start_measuring();
+        self.limits = LimitTimes::default();
         self.ends.start_measuring();
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{FLOW_FIGURES, GroupInfo, QUEUE_FIGURES, QueueInfo, Recorder};
 use crate::metrics::histogram::Histogram;
+use crate::metrics::limits::LimitTimes;
 use crate::metrics::table::{Column, FLOAT, INTEGER, TEXT, Table};
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
@@ -165,6 +166,15 @@ impl Recorder {
                 };
                 table.float("loss_ratio", loss);
                 table.integer("retransmitted", stats.retransmitted.measured());
+                // A side that only acknowledges has nothing that could be held back.
+                let limits = if carries_data {
+                    stats.limits
+                } else {
+                    LimitTimes::default()
+                };
+                for (limit, share) in limits.shares() {
+                    table.float(limit.column(), share);
+                }
                 delays(&mut table, &stats.delays);
                 table.float("jitter_ns", stats.jitter);
             }

@@ -97,7 +97,12 @@ impl<'a> FlowBuilder<'a> {
         self.infos.push(GroupInfo {
             name: plan.name.clone(),
             application: application.name(),
-            transport: application.transport(),
+            // The headers of a real host's frames will tell.
+            transport: if application.is_real() {
+                ""
+            } else {
+                application.transport()
+            },
             carries_data: application.carries_data(plan.direction),
             is_bulk: application.is_bulk(),
         });

@@ -14,6 +14,7 @@ use crate::congestion::CongestionControl;
 use crate::context::Context;
 use crate::endpoint::{Command, Endpoint};
 use crate::flow::FlowId;
+use crate::metrics::limits::SendLimit;
 use crate::metrics::sample::ConnectionSample;
 use crate::notice::{News, Notice};
 use crate::packet::{Ecn, Flags, Packet, Side};
@@ -64,6 +65,9 @@ pub struct Connection {
 
     sender: Sender,
     receiver: Receiver,
+    /// What holds the sender back while it may send, and since when; what came before is recorded.
+    limit: Option<SendLimit>,
+    limit_since: Instant,
 
     /// For data and, before that, for the SYN or SYN-ACK.
     retransmission_timer: Timer<RETRANSMISSION>,
@@ -93,6 +97,8 @@ impl Connection {
             header: config.header(),
             sender: sender(&config, rng.clone()),
             receiver: receiver(&config),
+            limit: None,
+            limit_since: Instant::ZERO,
             retransmission_timer: Timer::new(),
             ack_timer: Timer::new(),
             pacing_timer: Timer::new(),
@@ -238,11 +244,29 @@ impl Connection {
     /// Sends what may be sent and acknowledges what must be acknowledged; then arms the timers.
     #[inline]
     fn proceed(&mut self, cx: &mut Context<'_>) {
-        if matches!(self.state, State::Open) && self.sender.is_silent() {
+        let limit = if matches!(self.state, State::Open) && self.sender.is_silent() {
             self.answer(cx);
+            Some(SendLimit::Application)
         } else {
             self.transmit(cx);
+            // Once its FIN is acknowledged, a side never sends again.
+            let may_send = matches!(self.state, State::Open) && !self.sender.is_finished();
+            may_send.then(|| self.sender.limit())
+        };
+        if limit != self.limit {
+            self.record_limit(cx);
+            self.limit = limit;
         }
+    }
+
+    /// Records for how long the present limit has held the sender back.
+    fn record_limit(&mut self, cx: &mut Context<'_>) {
+        if let Some(limit) = self.limit {
+            let group = cx.header(self.flow).group;
+            let time = cx.now.since(self.limit_since);
+            cx.recorder().limited(group, self.side, limit, time);
+        }
+        self.limit_since = cx.now;
     }
 
     /// [`Self::proceed`] of a side that has nothing to send, to time or to finish.
@@ -490,6 +514,10 @@ impl Endpoint for Connection {
 
     fn received(&self) -> u64 {
         self.receiver.read()
+    }
+
+    fn catch_up(&mut self, cx: &mut Context<'_>) {
+        self.record_limit(cx);
     }
 
     fn sample(&self) -> Option<ConnectionSample> {

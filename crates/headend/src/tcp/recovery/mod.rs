@@ -226,6 +226,14 @@ impl Recovery {
         Some(repair(number))
     }
 
+    /// The length of the segment that is to be sent again next, if there is one.
+    pub(super) fn awaited_repair(&self, board: &mut Scoreboard) -> Option<u64> {
+        if self.phase == Phase::None {
+            return None;
+        }
+        board.next_lost().map(|number| board.len_of(number))
+    }
+
     /// RFC 6675 §4, `NextSeg()` rules 3 and 4: with nothing else to send, segments that may be
     /// lost, then one rescue. RACK sends neither.
     pub(super) fn next_speculative(&mut self, room: u64, board: &mut Scoreboard) -> Option<Repair> {

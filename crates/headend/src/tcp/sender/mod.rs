@@ -19,6 +19,7 @@ use super::scoreboard::{Delivery, Scoreboard};
 use super::send_buffer::SendBuffer;
 use super::window_use::{Growth, WindowUse};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
+use crate::metrics::limits::SendLimit;
 use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
 
@@ -108,6 +109,8 @@ pub(super) struct Sender {
     /// When the control's timer expires.
     control_deadline: Option<Instant>,
     window_use: WindowUse,
+    /// What held the next segment back when there was none to send.
+    limit: SendLimit,
 
     rtt: RttEstimator,
     /// When the retransmission timer expires.
@@ -141,6 +144,7 @@ impl Sender {
             control_deadline: stance.next_timer,
             control,
             window_use: WindowUse::new(setup.growth),
+            limit: SendLimit::Application,
             rtt,
             rto_deadline: None,
             rate: RateSampler::default(),
@@ -220,6 +224,7 @@ impl Sender {
             if self.unsent().is_some() {
                 self.round_ended(true);
             }
+            self.limit = self.limit_of_paced();
             return None;
         }
         let room = self.cwnd.saturating_sub(self.in_flight());
@@ -230,11 +235,13 @@ impl Sender {
             // A FIN takes a sequence number, but no room in the window.
             if len > room && len > 0 {
                 self.round_ended(true);
+                self.limit = self.limit_of_window();
                 return None;
             }
             return Some(self.send_new(len as u16, now));
         }
         self.round_ended(false);
+        self.limit = self.limit_of_new_data(room);
         let ready = self.written.min(self.buffer.end());
         if ready < self.board.nxt() + self.setup.mss && room > 0 {
             self.rate.app_limited(self.in_flight());
@@ -248,6 +255,7 @@ impl Sender {
             Repair::Send { number, counts } => Some(self.send_again(number, counts, now)),
             Repair::Wait => {
                 self.round_ended(true);
+                self.limit = self.limit_of_window();
                 None
             }
         }
@@ -258,6 +266,47 @@ impl Sender {
     fn round_ended(&mut self, limited: bool) {
         let (una, nxt) = (self.board.una(), self.board.nxt());
         self.window_use.round_ended(limited, una, nxt);
+    }
+
+    /// The limit of a segment for which the congestion window has no room.
+    #[inline]
+    fn limit_of_window(&self) -> SendLimit {
+        match self.recovery.phase() {
+            Phase::None => SendLimit::CongestionWindow,
+            Phase::Fast { .. } | Phase::Timeout { .. } => SendLimit::Recovery,
+        }
+    }
+
+    /// The limit where nothing is to be repaired, and there is no new segment that the receiver and
+    /// the send buffer have room for; `room` is that of the congestion window.
+    fn limit_of_new_data(&self, room: u64) -> SendLimit {
+        let left = self.bytes_unsent();
+        if left == 0 {
+            return match self.recovery.phase() {
+                Phase::None => SendLimit::Application,
+                Phase::Fast { .. } | Phase::Timeout { .. } => SendLimit::Recovery,
+            };
+        }
+        if left.min(self.setup.mss) > room {
+            return self.limit_of_window();
+        }
+        if self.right_edge < self.buffer.end() {
+            SendLimit::ReceiveWindow
+        } else {
+            SendLimit::SendBuffer
+        }
+    }
+
+    /// The limit while the pacer lets nothing out: what would hold the next segment back without
+    /// it, or else the pace.
+    fn limit_of_paced(&mut self) -> SendLimit {
+        let room = self.cwnd.saturating_sub(self.in_flight());
+        let repair = self.recovery.awaited_repair(&mut self.board);
+        match repair.or_else(|| self.unsent()) {
+            Some(len) if len <= room => SendLimit::Pacing,
+            Some(_) => self.limit_of_window(),
+            None => self.limit_of_new_data(room),
+        }
     }
 
     #[inline]
@@ -652,6 +701,11 @@ impl Sender {
     /// Bytes written that wait to be sent for the first time.
     pub(super) fn bytes_unsent(&self) -> u64 {
         self.written - self.board.nxt().min(self.written)
+    }
+
+    /// What holds the next segment back, after [`Self::poll_transmit`] gave none.
+    pub(super) fn limit(&self) -> SendLimit {
+        self.limit
     }
 
     /// Next sequence number to be sent.
