@@ -170,6 +170,11 @@ bench-cli: build ## What the commands cost from start to end, beside the engine'
 bench-emulate: build ## How exactly and how fast headend emulate is, beside tbf and RATTAN=path of its binary (also target/bench-emulate.json)
 	@$(BIN)/python benches/emulate.py
 
+.PHONY: bench-kernel
+bench-kernel: build ## Queues and senders beside a real Linux kernel in virtual time (needs Debian 12, root and qemu; an hour; also target/linux-qdiscs.json and linux-tcp-6.12.json)
+	@$(BIN)/python benches/linux_qdiscs.py
+	@$(BIN)/python benches/linux_tcp.py --kernel 6.12
+
 # Compiled by the stable toolchain, so without a sanitizer: the engine has no unsafe code.
 SECONDS ?= 60
 TARGET ?=

@@ -5,7 +5,15 @@ ping goes the same way in both. Prints a row for each case: real, simulated and 
 the first 5 s, and the threshold at which the first slow start of a single upload ends. At the end a real CUBIC shares a line with a
 simulated one, beside two simulated and two real ones. Writes `target/linux-tcp.json`.
 
-Needs Linux with TUN and namespaces, iperf3 and ss. The simulated senders are those of Linux 6.18; another kernel may differ, and
+**In virtual time** (`--kernel 6.1` or `6.12`) the real side is Debian's kernel in qemu, with a clock that counts instructions
+(`benches/kernel-lab`): its figures are the same on every machine, however busy it is. The line is then the kernel's own as well: an HTB
+class of the line's rate with bfifo, codel or pie below it, and netem for the way. tc counts 14 bytes of Ethernet header with each
+packet, so the class has the line's rate times 1514/1500, and the buffer likewise. The kernel's codel and pie are Linux's, not headend's.
+There is no cable link in the kernel: cases of DOCSIS cannot be run. HyStart's exit comes from the kernel's counters. The controls are
+set as the namespaces' defaults before any connection is made. Needs Debian 12 on amd64, root, apt and qemu; without them it says so and
+ends.
+
+In real time it needs Linux with TUN and namespaces, iperf3 and ss. The simulated senders are those of Linux 6.18; another kernel may differ, and
 differs by what it does. `--only TEXT` chooses cases that contain it, `--rounds N` repeats real runs, `--seconds N` shortens all.
 Figures of runs that were late by their own verdict are not taken: such a run is repeated.
 """
@@ -19,7 +27,7 @@ import platform
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -40,6 +48,8 @@ from emulation.line import PACKET, PAYLOAD, write_cable, write_plain
 from emulation.machine import PROGRAMS, Control, describe_machine
 from emulation.simulation import simulate
 from emulation.tools import IPERF_SERVER
+from virtual import guest
+from virtual.uploads import COUNTED, Order, Run, read_run
 
 ROOT = Path(__file__).parent.parent
 STUDY = ROOT / "studies" / "validation" / "linux" / "study.toml"
@@ -48,6 +58,15 @@ STUDY = ROOT / "studies" / "validation" / "linux" / "study.toml"
 KERNEL = "6.18"
 
 SEEDS = range(1, 6)
+
+#: What is run in virtual time only: controls that the study has on a cable line or not at all.
+VIRTUAL = ("10 Mbit/s 20 ms drop_tail 1 bbr", "10 Mbit/s 20 ms codel 1 dctcp")
+
+#: In virtual time: seconds between two pings, and for how long a drop's time is known to 50 ms, s.
+PING_S, FINE_S = 0.1, 7
+
+#: The buffer of drop-tail, s.
+BUFFER = 0.25
 
 #: What is left out at the start, and the length of an interval of the series, s.
 START, INTERVAL = 5, 0.05
@@ -98,11 +117,28 @@ class Case:
         """Give the scenario."""
         if self.queue == "docsis_pie":
             return write_cable(self.rate, "1 Gbit/s", rtt=self.rtt, more=more)
-        ecn = {"codel": "{ ecn = false }", "pie": "{ ecn = false }"}.get(self.queue, "{}")
-        queue = f"{self.queue} = {ecn}"
+        marks = str(self.marks).lower()
+        queue = f"{self.queue} = {{ ecn = {marks} }}"
         if self.queue == "drop_tail":
             queue = 'drop_tail.limit = "250 ms"'
         return write_plain(self.rate, rtt=self.rtt, queue=queue, more=more)
+
+    @property
+    def marks(self) -> bool:
+        """Whether the senders are ECN-capable, and the queue marks: for a control that needs it."""
+        return self.congestion == "dctcp"
+
+    def order(self, seconds: int) -> Order:
+        """Give what the kernel is to do in virtual time."""
+        rate = int(self.rate.split()[0]) * 1_000_000 * COUNTED / PACKET
+        queue = f"{self.queue} {'ecn' if self.marks else 'noecn'}"
+        if self.queue == "drop_tail":
+            queue = f"bfifo limit {round(BUFFER * rate / 8)}"
+        words = f"shaped rd {round(rate)}bit {queue}"
+        rtt_ms = int(self.rtt.split()[0])
+        return Order(
+            self.name, rtt_ms, seconds, self.uploads, self.congestion, PING_S, FINE_S, words
+        )
 
 
 @dataclass(frozen=True)
@@ -132,47 +168,117 @@ def main() -> None:
     """Measure, print, write down."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, help="real runs of a case: 2, in virtual time 1")
     parser.add_argument("--seconds", type=int, default=40)
+    parser.add_argument("--kernel", choices=guest.KERNELS, help="in virtual time, with this kernel")
     arguments = parser.parse_args()
+    names: list[str] = tomllib.loads(STUDY.read_text())["grid"]["case"]["values"]
+    target = ROOT / "target" / "linux-tcp.json"
+    target.parent.mkdir(exist_ok=True)
+    if arguments.kernel:
+        if missing := guest.find_missing():
+            print(f"benches/linux_tcp.py: skipped: {missing}")
+            return
+        target = target.with_stem(f"linux-tcp-{arguments.kernel}")
+        run_in_virtual_time(
+            names,
+            arguments.only,
+            arguments.kernel,
+            arguments.rounds or 1,
+            arguments.seconds,
+            target,
+        )
+        return
     if missing := find_missing("iperf3", "ss"):
         sys.exit(f"benches/linux_tcp.py: {missing}")
     print(describe_machine())
     if not platform.release().startswith(KERNEL):
         print(f"headend's senders are those of Linux {KERNEL}; this is {platform.release()}")
-    names = tomllib.loads(STUDY.read_text())["grid"]["case"]["values"]
+    rounds = arguments.rounds or 2
     report: dict[str, Any] = {"machine": describe_machine(), "cases": {}}
-    titles = "".join(f"{measure.title:>24}" for measure in MEASURES)
-    print(f"{'real / simulated':<36}{titles}")
-    target = ROOT / "target" / "linux-tcp.json"
-    target.parent.mkdir(exist_ok=True)
+    _print_titles()
     with tempfile.TemporaryDirectory() as folder, Control() as control:
         for case in map(Case.read, names):
             if arguments.only in case.name:
-                found = measure_case(case, arguments.rounds, arguments.seconds, Path(folder))
+                found = measure_case(case, rounds, arguments.seconds, Path(folder))
                 report["cases"][case.name] = found
                 target.write_text(json.dumps(report, indent=2) + "\n")
         if arguments.only in "shares":
-            report["shares"] = measure_shares(arguments.rounds, Path(folder))
+            report["shares"] = measure_shares(rounds, Path(folder))
     report["control"] = str(control.sleeps)
     print(control.sleeps)
     target.write_text(json.dumps(report, indent=2) + "\n")
 
 
+def run_in_virtual_time(
+    names: Sequence[str], only: str, kernel: str, rounds: int, seconds: int, target: Path
+) -> None:
+    """Run the cases in a real kernel in virtual time, and simulated."""
+    cases = [Case.read(name) for name in (*names, *VIRTUAL)]
+    cable = [case.name for case in cases if case.queue == "docsis_pie"]
+    print(
+        f"Linux {kernel} in virtual time; not there, as the kernel has no cable link: {', '.join(cable)}"
+    )
+    report: dict[str, Any] = {"kernel": kernel, "seconds": seconds, "cases": {}}
+    _print_titles()
+    for own in _group([case for case in cases if case.name not in cable]):
+        if not any(only in case.name for case in own):
+            continue
+        orders = [case.order(seconds) for case in own]
+        try:
+            folders = [
+                guest.run_guest(orders, kernel=kernel, seed=seed) for seed in range(1, rounds + 1)
+            ]
+        except guest.GuestFailedError as error:
+            sys.exit(f"benches/linux_tcp.py: {error}")
+        for case, order in zip(own, orders, strict=True):
+            if only in case.name:
+                runs = [read_run(folder / order.folder, PING_S) for folder in folders]
+                real = [_measure_virtual(run, case, seconds) for run in runs]
+                simulated = _simulate(case, seconds)
+                _print_row(case, real, simulated, {})
+                report["cases"][case.name] = {"real": real, "simulated": simulated}
+                target.write_text(json.dumps(report, indent=2) + "\n")
+
+
+def _group(cases: Sequence[Case]) -> list[list[Case]]:
+    """Give the cases of each guest: those of the study with the same rate and round-trip time, and the others."""
+    groups: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        key = () if case.name in VIRTUAL else (case.rate, case.rtt)
+        groups.setdefault(key, []).append(case)
+    return list(groups.values())
+
+
+def _measure_virtual(run: Run, case: Case, seconds: int) -> Row:
+    """Take the figures of a run in virtual time; a ping that was lost was dropped by the queue, and is no upload's."""
+    early, late = run.take_sample(START), run.take_sample(seconds)
+    pings = run.list_pings(START, seconds)
+    answered = pl.Series([took for took in pings if took is not None], dtype=pl.Float64)
+    discarded = late.dropped - early.dropped - (len(pings) - len(answered))
+    sent = late.sent - early.sent - len(answered)
+    first = run.find_first_loss()
+    ends, segments = run.hystart
+    early_pings = run.list_pings(-math.inf, START)
+    return {
+        "goodput": run.find_goodput(START, seconds) / 1e6,
+        "loss": 100 * discarded / (sent + discarded),
+        "mean": _average(answered),
+        "p99": float(answered.quantile(0.99) or math.nan),
+        "drops": early.dropped - early_pings.count(None),
+        "first_loss": first,
+        "exit": segments if ends == 1 and case.uploads == 1 else None,
+    }
+
+
+def _print_titles() -> None:
+    titles = "".join(f"{measure.title:>24}" for measure in MEASURES)
+    print(f"{'real / simulated':<36}{titles}")
+
+
 def measure_case(case: Case, rounds: int, seconds: int, folder: Path) -> dict[str, Any]:
     """Run a case for real, so many times, and simulated with each seed; print its row."""
-    flow = {
-        "application": "bulk",
-        "direction": "up",
-        "peer": "server",
-        "count": case.uploads,
-        "path": {"jitter": "100 us"},
-        "tcp": {"system": "linux", "congestion": case.congestion, "ecn": "off"},
-    }
-    simulated = []
-    for seed in SEEDS:
-        result = simulate(case.write(), duration=f"{seconds} s", seed=seed, flow=flow)
-        simulated.append(_read_simulated(result, case.uploads))
+    simulated = _simulate(case, seconds)
     real = []
     for _ in range(rounds):
         try:
@@ -180,8 +286,25 @@ def measure_case(case: Case, rounds: int, seconds: int, folder: Path) -> dict[st
         except (EmulationFailedError, NotTrustworthyError) as error:
             print(f"{case.name}: {error}")
     if real:
-        _print_row(case, real, simulated)
+        _print_row(case, real, simulated, CAUSES)
     return {"real": real, "simulated": simulated}
+
+
+def _simulate(case: Case, seconds: int) -> list[Row]:
+    flow = {
+        "application": "bulk",
+        "direction": "up",
+        "peer": "server",
+        "count": case.uploads,
+        "path": {"jitter": "100 us"},
+        "tcp": {
+            "system": "linux",
+            "congestion": case.congestion,
+            "ecn": "on" if case.marks else "off",
+        },
+    }
+    runs = (simulate(case.write(), duration=f"{seconds} s", seed=seed, flow=flow) for seed in SEEDS)
+    return [_read_simulated(result, case.uploads) for result in runs]
 
 
 def _run_real(case: Case, seconds: int, folder: Path) -> Row:
@@ -266,7 +389,12 @@ def _average(values: pl.Series) -> float:
     return fmean(values.to_list())
 
 
-def _print_row(case: Case, real: Sequence[Row], simulated: Sequence[Row]) -> None:
+def _print_row(
+    case: Case,
+    real: Sequence[Row],
+    simulated: Sequence[Row],
+    causes: Mapping[tuple[str, str], str],
+) -> None:
     cells: list[str] = []
     words: dict[str, list[str]] = {}
     for measure in MEASURES:
@@ -281,7 +409,7 @@ def _print_row(case: Case, real: Sequence[Row], simulated: Sequence[Row]) -> Non
         ratio = f" ({own / other:.2f})" if other else ""
         cells.append(f"{measure.form.format(own)}/{measure.form.format(other)}{ratio}".rjust(24))
         if abs(own - other) > max(ALIKE * other, measure.least):
-            cause = CAUSES.get((case.name, measure.name)) or _explain(measure, real, simulated)
+            cause = causes.get((case.name, measure.name)) or _explain(measure, real, simulated)
             within = low is not None and high is not None and low <= own <= high
             why = cause or ("within the seeds' spread" if within else "differs, cause not known")
             words.setdefault(why, []).append(measure.title)

@@ -1,0 +1,165 @@
+"""Uploads and a ping through a queue of the virtual kernel: what is asked of `programs/uploads.sh`, and what it leaves."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Bytes that tc counts of a full packet: IP and the Ethernet header.
+COUNTED = 1514
+
+#: The uploads have begun when the queue has sent so many bytes, more than the pings before them.
+BEGUN = 10_000
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the guest is to do.
+
+    Parameters
+    ----------
+    name
+        Of the cell; its folder is called so.
+    rtt_ms
+        Round-trip time without a queue.
+    seconds
+        How long the uploads last.
+    uploads, congestion
+        How many, and their congestion control.
+    ping_s, fine_s
+        Time between two pings, and how long samples come every 50 ms.
+    queue
+        The words of ``lib.sh`` that set the queue discipline.
+    """
+
+    name: str
+    rtt_ms: int
+    seconds: int
+    uploads: int
+    congestion: str
+    ping_s: float
+    fine_s: int
+    queue: str
+
+    @property
+    def folder(self) -> str:
+        """The name of the cell's folder."""
+        return self.name.replace(" ", "_").replace("/", "p")
+
+    def write(self) -> str:
+        """Give the line of the file ``cells``."""
+        words = (self.folder, self.rtt_ms, self.seconds, self.uploads, self.congestion)
+        return " ".join(map(str, (*words, self.ping_s, self.fine_s, self.queue)))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the queue had counted at a time in s: packets that it sent and dropped, and bytes sent with the Ethernet header."""
+
+    time: float
+    sent: int
+    sent_bytes: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cell's run; times are in s from the beginning of the uploads.
+
+    Parameters
+    ----------
+    samples
+        Of the queue, in order.
+    pings
+        Time of each request, and its round-trip time in ms; None where there was no answer.
+    received
+        Beginning and end of each interval of iperf3's receiver, and the bits that arrived in it.
+    hystart
+        How often HyStart ended a slow start, and the windows at that, in segments, added up.
+    """
+
+    samples: Sequence[Sample]
+    pings: Sequence[tuple[float, float | None]]
+    received: Sequence[tuple[float, float, float]]
+    hystart: tuple[int, int]
+
+    def find_goodput(self, begin: float, end: float) -> float:
+        """Give what arrived in the whole intervals between two times, bit/s."""
+        # An interval of a second is longer than that by some microseconds.
+        own = [row for row in self.received if row[0] >= begin - 0.1 and row[1] <= end + 0.1]
+        return sum(row[2] for row in own) / sum(row[1] - row[0] for row in own)
+
+    def list_pings(self, begin: float, end: float) -> list[float | None]:
+        """Give the round-trip times of the pings that were sent between two times, ms."""
+        return [took for time, took in self.pings if begin <= time < end]
+
+    def take_sample(self, time: float) -> Sample:
+        """Give the sample nearest to a time."""
+        return min(self.samples, key=lambda sample: abs(sample.time - time))
+
+    def find_first_loss(self) -> float | None:
+        """Give the time of the first sample with a drop, if there is one."""
+        return next((sample.time for sample in self.samples if sample.dropped), None)
+
+
+def read_run(folder: Path, ping_s: float) -> Run:
+    """Read what ``uploads.sh`` left of a cell.
+
+    Parameters
+    ----------
+    folder
+        That of the cell.
+    ping_s
+        Time between two pings.
+
+    Raises
+    ------
+    ValueError
+        If an upload failed; the message has what iperf3 said.
+    """
+    samples = list(_read_samples((folder / "samples").read_text()))
+    first = samples[0].time
+    began = next(sample.time for sample in samples if sample.sent_bytes > BEGUN)
+    samples = [
+        Sample(sample.time - began, sample.sent, sample.sent_bytes, sample.dropped)
+        for sample in samples
+    ]
+    answers = re.findall(r"icmp_seq=(\d+) .*time=([\d.]+) ms", (folder / "ping").read_text())
+    times = {int(number): float(took) for number, took in answers}
+    # The pings begin when the samples do.
+    pings = [
+        (first - began + (number - 1) * ping_s, times.get(number))
+        for number in range(1, max(times, default=0) + 1)
+    ]
+    document = json.loads((folder / "server.json").read_text())
+    if "error" in document and not document["intervals"]:
+        raise ValueError(f"{folder.name}: {document['error']}")
+    received = [
+        (own["sum"]["start"], own["sum"]["end"], 8.0 * own["sum"]["bytes"])
+        for own in document["intervals"]
+    ]
+    return Run(samples, pings, received, _read_hystart((folder / "netstat").read_text()))
+
+
+def _read_samples(text: str) -> Iterator[Sample]:
+    """Read times and what tc said at them; of several queue disciplines the last is the innermost."""
+    sent = re.compile(r"Sent (\d+) bytes (\d+) pkt \(dropped (\d+)")
+    for part in re.split(r"^at ", text, flags=re.MULTILINE)[1:]:
+        found = sent.findall(part)
+        if found:
+            size, packets, dropped = map(int, found[-1])
+            yield Sample(float(part.split("\n", 1)[0]), packets, size, dropped)
+
+
+def _read_hystart(text: str) -> tuple[int, int]:
+    """Add up what the sender's kernel counted last of HyStart's two ways to end a slow start."""
+    rows = [line.split() for line in text.splitlines() if line.startswith("TcpExt:")]
+    counters = dict(zip(rows[-2], rows[-1], strict=True))
+    ways = ("Train", "Delay")
+    return (
+        sum(int(counters[f"TCPHystart{way}Detect"]) for way in ways),
+        sum(int(counters[f"TCPHystart{way}Cwnd"]) for way in ways),
+    )
