@@ -166,7 +166,11 @@ impl Recorder {
                 table.float("loss_ratio", loss);
                 table.integer("retransmitted", stats.retransmitted.measured());
                 delays(&mut table, &stats.delays);
-                table.float("jitter_ns", stats.jitter);
+                let jitter = match seen.packets_delivered {
+                    0 => f64::NAN,
+                    _ => stats.jitter,
+                };
+                table.float("jitter_ns", jitter);
             }
         }
         table
