@@ -36,8 +36,8 @@ impl Columns {
                     columns.set_item(name, ("d", bytes))?;
                 }
                 Column::Integer(values) => {
-                    // Counters and nanoseconds stay far below 2^63, and every reader supports
-                    // signed integers.
+                    // A table has no integer above 2^63 - 1, and every reader supports signed
+                    // integers.
                     let bytes = pack(py, values, |value| (value as i64).to_ne_bytes())?;
                     columns.set_item(name, ("q", bytes))?;
                 }

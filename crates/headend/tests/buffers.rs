@@ -195,6 +195,42 @@ fn a_cmts_that_drops_buffer_settings_leaves_every_modem_its_default_buffer() {
 }
 
 #[test]
+fn modems_before_docsis_31_have_256_kib_whatever_the_rate() {
+    for (preset, rate, expected) in [
+        ("docsis30", "4 Mbit/s", ("drop_tail", 262_144)),
+        ("docsis30", "20 Mbit/s", ("drop_tail", 262_144)),
+        ("docsis20", "4 Mbit/s", ("drop_tail", 262_144)),
+        ("docsis31", "4 Mbit/s", ("docsis_pie", QUARTER_SECOND)),
+        ("docsis31", "8 Mbit/s", ("docsis_pie", 2 * QUARTER_SECOND)),
+    ] {
+        let queue = ", queue = \"docsis_pie\"";
+        let text = LINE.replace(queue, "").replace("docsis31", preset);
+        let text = text.replace("rate = \"4 Mbit/s\"", &format!("rate = \"{rate}\""));
+        let further = text.replace("queue.docsis_pie.limit = \"64 KiB\"\n", "");
+        let (kind, size) = expected;
+        let work = if kind == "drop_tail" {
+            size
+        } else {
+            QUARTER_SECOND / 2
+        };
+        is_queue(
+            &further,
+            &[
+                ("cable.home.up", kind, size),
+                ("cable.office.work", kind, work),
+                // What the CMTS gives is not the modem's buffer.
+                ("cable.home.down", "codel", 0),
+            ],
+        );
+    }
+    // A queue that is written keeps the limit that it has by itself.
+    let written = LINE
+        .replace("docsis_pie\"", "drop_tail\"")
+        .replace("docsis31", "docsis30");
+    is_queue(&written, &[("cable.home.up", "drop_tail", QUARTER_SECOND)]);
+}
+
+#[test]
 fn a_default_buffer_that_holds_no_packet_is_refused() {
     let text = LINE.replace(
         "[link.cable.docsis.service_flow.work]",

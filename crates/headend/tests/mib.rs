@@ -158,6 +158,31 @@ fn buffers_and_disabled_aqm_are_shown_as_they_are_configured() {
 }
 
 #[test]
+fn sizes_and_times_that_32_bits_do_not_hold_are_the_largest_that_they_hold() {
+    let most = u64::from(u32::MAX);
+    let with = |queue: &str| {
+        let text = LINE.replace(
+            "burst = \"20 kB\" }",
+            &format!("burst = \"20 kB\", {queue} }}"),
+        );
+        run(&text.replace("6 s", "3 s"))
+    };
+    for queue in [
+        "queue.drop_tail.limit = \"1e19 B\"",
+        "queue.docsis_pie.limit = \"5 GB\"",
+    ] {
+        let own = [
+            ("ParamSetTargetBuffer", most),
+            ("ServiceFlowBufferSize", most),
+        ];
+        assert_values(&objects(&with(queue), "", "up"), &own);
+    }
+    let tables = with("queue.drop_tail.limit = \"1e10 s\"");
+    let modem = [("CmSystemCfgStateDefaultUsTargetBuffer", most)];
+    assert_values(&objects(&tables, "", ""), &modem);
+}
+
+#[test]
 fn a_scheduling_type_has_its_parameters() {
     let text = r#"
 [link.cable.docsis.service_flow.voice]

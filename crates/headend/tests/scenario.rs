@@ -1695,6 +1695,26 @@ stop = "1 s"
 }
 
 #[test]
+fn what_never_arrived_has_neither_a_delay_nor_a_jitter() {
+    let text = r#"
+duration = "2 s"
+[link.line.point_to_point]
+up.rate = "10 Mbit/s"
+down.rate = "10 Mbit/s"
+[flow.film]
+application.cbr = { rate = "1 Mbit/s", size = "1000 B" }
+direction = "up"
+path.loss = 0.9999999
+"#;
+    let tables = run(&right(text, &[]), 1);
+    let film = |column| value(table(&tables, "flows"), &[("flow", "film")], column);
+    assert!(film("packets_sent") > 200.0 && film("packets_delivered") < 0.5);
+    for column in ["delay_mean_ns", "delay_p50_ns", "delay_max_ns", "jitter_ns"] {
+        assert!(film(column).is_nan(), "{column}");
+    }
+}
+
+#[test]
 fn a_path_that_is_deeper_than_any_scenario_is_refused() {
     let deep = "a.".repeat(100_000) + "b";
     let wrong = parse(PLAIN, &[(&deep, "1")]).expect_err("there is no such key");

@@ -79,6 +79,10 @@ pub struct Config {
     pub expected_queue: Limit,
     /// RED: whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
+    /// RED: packets that must wait, of those that it counts, for its average to count. With 2,
+    /// nothing is dropped unless more than one waits, as in ns-2 and ns-3; the paper has no such
+    /// rule. Raising it spares bursts on an idle line.
+    pub min_waiting: u64,
 }
 
 /// A class of packets.
@@ -139,6 +143,7 @@ impl Default for Config {
             // §4: "we expect the RED feedback mechanism to maintain a queue average of 26 packets".
             expected_queue: Limit::Packets(26),
             ecn: true,
+            min_waiting: red.min_waiting,
         }
     }
 }
@@ -180,6 +185,7 @@ impl Config {
             max_probability: self.max_probability,
             weight: self.weight,
             mean_packet: self.mean_packet,
+            min_waiting: self.min_waiting,
             ..red::Config::default()
         }
     }
@@ -365,7 +371,10 @@ impl Cbt {
         self.red
             .observe(self.red.unit().of(self.tested), cx.now, line);
         let size = line.framing.of_size(packet.size);
-        match self.red.test_arrival(size, &mut self.rng) {
+        match self
+            .red
+            .test_arrival(size, self.tested.packets, &mut self.rng)
+        {
             Verdict::Forced => self.force(class, backlog, packet, DropReason::Forced, line, cx),
             Verdict::Early if self.ecn && backlog.fits(&packet, line) && cx.mark(&mut packet) => {
                 self.append(class, backlog, packet, line, cx);

@@ -96,6 +96,32 @@ pub struct Config {
     /// Delay up to which the probability decays: by 2 % at each update, if the delay is no longer
     /// than this now and at the last update (appendix A: zero; appendix B: half the target).
     pub decay_below: Duration,
+    /// Whose PIE this is: that of the RFC, whose optional elements are keys, or that of Linux, which
+    /// sets some of them.
+    pub system: System,
+}
+
+/// Whose PIE a queue is.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum System {
+    /// That of Linux: it bounds the distance between drops (`derandomise` is `reached`), caps the
+    /// step (`cap_step`), and drops nothing while two Ethernet frames wait (`mean_packet` is 1514
+    /// B).
+    Linux,
+    /// That of RFC 8033: the keys say which elements it has, by default those of appendix A.
+    #[default]
+    Rfc8033,
 }
 
 impl Default for Config {
@@ -126,6 +152,7 @@ impl Default for Config {
             probability_high: 8.5,
             cap_step: false,
             decay_below: Duration::ZERO,
+            system: System::Rfc8033,
         }
     }
 }
@@ -149,10 +176,35 @@ impl Config {
         Updates::check(self.update_interval)?;
         self.gains().check()?;
         self.delay_estimate.check_periodic()?;
+        if self.system == System::Linux && self.optional() != Self::default().optional() {
+            return Err(
+                "system = \"linux\" sets derandomise, cap_step and mean_packet: leave them out"
+                    .into(),
+            );
+        }
         if self.mean_packet.0 == 0 || self.departure_threshold.0 == 0 {
             return Err("mean_packet and departure_threshold must be larger than zero".into());
         }
         derandomiser::check_bounds(self.probability_low, self.probability_high)
+    }
+
+    /// The keys that a system other than the RFC sets.
+    fn optional(&self) -> (Derandomise, bool, ByteCount) {
+        (self.derandomise, self.cap_step, self.mean_packet)
+    }
+
+    /// The parameters with those of the system.
+    fn of_system(self) -> Self {
+        match self.system {
+            System::Rfc8033 => self,
+            // Measured on Linux 6.1 (docs/models/pie.md).
+            System::Linux => Self {
+                derandomise: Derandomise::Reached,
+                cap_step: true,
+                mean_packet: ByteCount(1514),
+                ..self
+            },
+        }
     }
 
     fn gains(&self) -> Gains {
@@ -188,6 +240,7 @@ pub struct Pie {
 impl Pie {
     /// The control law before its first packet.
     pub fn new(config: Config, rng: Rng) -> Self {
+        let config = config.of_system();
         Self {
             drop_probability: config.initial_probability.0,
             derandomiser: Derandomiser::new(
@@ -670,6 +723,26 @@ mod tests {
     }
 
     #[test]
+    fn linux_keeps_the_distance_between_drops_and_spares_what_waits_behind_two_frames() {
+        let linux = || law(|config| config.system = System::Linux);
+        let mut scene = Scene::new(linux(), 10).in_control(0.0625, ms(40));
+        let drops: Vec<usize> = (1..=2000).filter(|_| scene.drops_early()).collect();
+        let gaps: Vec<usize> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.len() > 50);
+        assert!(gaps.iter().all(|gap| (14..=136).contains(gap)), "{gaps:?}");
+        // Two frames are 3028 B. Packets that are spared do not count for the distance.
+        for (waiting, drops) in [(3, false), (4, true)] {
+            let mut scene = Scene::new(linux(), waiting).in_control(1.0, ms(40));
+            scene.law.derandomiser.set_accumulated(8.5);
+            assert_eq!(scene.drops_early(), drops, "behind {waiting} packets");
+        }
+        let mut capped = linux();
+        (capped.drop_probability, capped.delay) = (0.2, ms(15));
+        capped.control(ms(200));
+        assert_near(capped.drop_probability, 0.22);
+    }
+
+    #[test]
     fn capable_packets_are_marked_below_a_tenth_and_dropped_from_there_on() {
         let outcome = |probability, ecn, marks| {
             let law = law(|config| {
@@ -816,5 +889,9 @@ mod tests {
         assert!(refused(|config| config.mean_packet = ByteCount(0)));
         assert!(refused(|config| config.departure_threshold = ByteCount(0)));
         assert!(refused(|config| config.probability_high = 0.5));
+        assert!(refused(|config| {
+            config.system = System::Linux;
+            config.cap_step = true;
+        }));
     }
 }

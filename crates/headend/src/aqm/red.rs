@@ -13,7 +13,8 @@
 //! Written from Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance"
 //! (1993) §4 to §7; the forced drop from "Lightweight Active Router-Queue Management for Multimedia
 //! Networking" (CBT) §2.1; `gentle` from Floyd, "Recommendation on using the gentle variant of RED"
-//! (2000); `adaptive` from Floyd, Gummadi and Shenker, "Adaptive RED" (2001) §3 to §5.
+//! (2000); `adaptive` from Floyd, Gummadi and Shenker, "Adaptive RED" (2001) §3 to §5. What
+//! `system = "linux"` sets was measured on a Linux 6.1, and follows from the manual page tc-red(8).
 //!
 //! Deviations:
 //!
@@ -77,10 +78,39 @@ pub struct Config {
     pub victim: Victim,
     /// Whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
+    /// Packets that must wait for the average to count: an arrival that finds fewer passes, as below
+    /// `min_threshold`. With 2, nothing is dropped unless more than one packet waits, as in ns-2 and
+    /// ns-3; the paper has no such rule. Raising it spares bursts on an idle line.
+    pub min_waiting: u64,
     /// Adaptive RED: the law adjusts `max_probability` itself, derives the thresholds and the
     /// weight from the line's rate, and is gentle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<Adaptive>,
+    /// Where `weight`, `victim`, and what `adaptive` adjusts come from.
+    pub system: System,
+}
+
+/// Whose RED a queue is.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum System {
+    /// That of `tc red`: `weight` is the largest power of two that lets a burst of
+    /// `(2·min_threshold + max_threshold)/3` pass (the paper's §6), a forced drop is that of the
+    /// arrival, and `adaptive` keeps the thresholds that are written, and is not gentle.
+    Linux,
+    /// That of the papers: the keys say it.
+    #[default]
+    Paper,
 }
 
 /// Which packet a forced drop discards.
@@ -134,7 +164,10 @@ impl Default for Config {
             mean_packet: ByteCount(1000),
             victim: Victim::Random,
             ecn: true,
+            // ns-2's rule is not the paper's.
+            min_waiting: 0,
             adaptive: None,
+            system: System::Paper,
         }
     }
 }
@@ -174,10 +207,38 @@ impl Config {
         if self.mean_packet.0 == 0 {
             return Err("mean_packet must be larger than zero".into());
         }
-        match &self.adaptive {
-            None => check_thresholds(self.min_threshold, self.max_threshold, self.limit, rate),
-            Some(adaptive) => self.check_adaptive(adaptive, rate),
+        match (&self.adaptive, self.system) {
+            (None, System::Paper) => self.check_thresholds(rate),
+            (adaptive, System::Linux) => {
+                self.check_linux(adaptive.as_ref())?;
+                self.check_thresholds(rate)
+            }
+            (Some(adaptive), System::Paper) => self.check_adaptive(adaptive, rate),
         }
+    }
+
+    fn check_thresholds(&self, rate: Rate) -> Result<(), String> {
+        check_thresholds(self.min_threshold, self.max_threshold, self.limit, rate)
+    }
+
+    fn check_linux(&self, adaptive: Option<&Adaptive>) -> Result<(), String> {
+        let usual = Self::default();
+        let set = |config: &Self| (config.weight.0.to_bits(), config.victim, config.gentle);
+        if set(self) != set(&usual) {
+            return Err("system = \"linux\" sets weight, victim and gentle: leave them out".into());
+        }
+        let Some(adaptive) = adaptive else {
+            return Ok(());
+        };
+        if adaptive.target != Adaptive::default().target {
+            return Err(
+                "system = \"linux\" keeps the thresholds: leave adaptive.target out".into(),
+            );
+        }
+        if adaptive.interval.is_zero() {
+            return Err("adaptive.interval must be longer than zero".into());
+        }
+        Ok(())
     }
 
     fn check_adaptive(&self, adaptive: &Adaptive, rate: Rate) -> Result<(), String> {
@@ -211,6 +272,30 @@ impl Config {
         }
     }
 
+    /// The weight that tc derives: the largest power of two with which a burst from an empty queue
+    /// leaves the average below the lower threshold (Floyd and Jacobson 1993 §6, equation 3). tc-red(8)
+    /// recommends the burst.
+    fn weight_of_burst(&self, rate: Rate) -> f64 {
+        let of = |threshold| {
+            Unit::of_threshold(threshold, rate).expect("the check wants bounded thresholds")
+        };
+        let ((unit, min), (_, max)) = (of(self.min_threshold), of(self.max_threshold));
+        let packet = match unit {
+            Unit::Bytes => self.mean_packet.0 as f64,
+            Unit::Packets => 1.0,
+        };
+        let burst = ((2.0 * min + max) / (3.0 * packet)).floor();
+        let is_passed = |weight: f64| {
+            let left = (0..=burst as u64).fold(1.0, |left, _| left * (1.0 - weight));
+            (1.0 - left) / weight > burst + 1.0 - min / packet
+        };
+        let mut weight = 1.0;
+        while weight > LEAST_WEIGHT && !is_passed(weight) {
+            weight /= 2.0;
+        }
+        weight
+    }
+
     /// C of "Adaptive RED".
     fn packets_per_second(&self, rate: Rate) -> f64 {
         rate.bytes_per_sec() / self.mean_packet.0 as f64
@@ -225,6 +310,9 @@ impl Adaptive {
         (min, 3.0 * min)
     }
 }
+
+/// The smallest weight that tc has, 2⁻³¹.
+const LEAST_WEIGHT: f64 = 1.0 / (1_u64 << 31) as f64;
 
 /// Checks the thresholds.
 ///
@@ -279,6 +367,8 @@ pub(super) struct Detector {
     max: f64,
     max_probability: f64,
     is_gentle: bool,
+    /// Packets without which the average does not count.
+    min_waiting: u64,
     /// Bytes of a typical packet.
     mean_packet: u64,
     is_by_size: bool,
@@ -303,6 +393,7 @@ impl Detector {
             max,
             max_probability: config.max_probability.0,
             is_gentle: config.gentle,
+            min_waiting: config.min_waiting,
             mean_packet: config.mean_packet.0,
             is_by_size: config.by_size,
             count: None,
@@ -324,10 +415,11 @@ impl Detector {
         self.average.note_empty(now);
     }
 
-    /// The test of an arrival of `size` bytes (Floyd and Jacobson 1993, figure 2).
-    pub(super) fn test_arrival(&mut self, size: u64, rng: &mut Rng) -> Verdict {
+    /// The test of an arrival of `size` bytes behind `waiting` packets (Floyd and Jacobson 1993,
+    /// figure 2).
+    pub(super) fn test_arrival(&mut self, size: u64, waiting: u64, rng: &mut Rng) -> Verdict {
         let average = self.average.value();
-        if average < self.min {
+        if average < self.min || waiting < self.min_waiting {
             self.count = None;
             return Verdict::Pass;
         }
@@ -453,7 +545,9 @@ impl Red {
     /// RED before its first packet, for a line of this rate. The parameters must have been checked.
     pub fn new(config: &Config, rate: Rate, rng: Rng) -> Self {
         let mut detector = Detector::new(config, rate);
-        if let Some(adaptive) = &config.adaptive {
+        if config.system == System::Linux {
+            detector.average = Average::new(config.weight_of_burst(rate), config.mean_packet);
+        } else if let Some(adaptive) = &config.adaptive {
             let packets_per_second = config.packets_per_second(rate);
             (detector.min, detector.max) = adaptive.thresholds(packets_per_second);
             // "Adaptive RED" §5: a time constant of one second.
@@ -468,7 +562,10 @@ impl Red {
         Self {
             detector,
             adaptation,
-            victim: config.victim,
+            victim: match config.system {
+                System::Linux => Victim::Arrival,
+                System::Paper => config.victim,
+            },
             ecn: config.ecn,
             rng,
         }
@@ -526,7 +623,8 @@ impl Aqm for Red {
             adaptation.step(&mut self.detector, cx.now);
         }
         let size = line.framing.of_size(packet.size);
-        match self.detector.test_arrival(size, &mut self.rng) {
+        let depth = backlog.depth().packets;
+        match self.detector.test_arrival(size, depth, &mut self.rng) {
             Verdict::Forced => self.force(backlog, packet, DropReason::Forced, line, cx),
             Verdict::Early if self.ecn && backlog.fits(&packet, line) && cx.mark(&mut packet) => {
                 backlog.push(packet, line, cx);
@@ -709,7 +807,7 @@ mod tests {
         let mut rng = rng();
         let mut counts = [0_u32; 20];
         for _ in 0..19_000 {
-            let gap = (1..20).find(|_| detector.test_arrival(1000, &mut rng) == Verdict::Early);
+            let gap = (1..20).find(|_| detector.test_arrival(1000, 60, &mut rng) == Verdict::Early);
             counts[gap.expect("a drop comes")] += 1;
         }
         // p_b = 1/20: each of 1, 2, … 19 is equally likely, 1000 times of 19 000. The standard
@@ -728,10 +826,10 @@ mod tests {
         let config = Config::default();
         let mut below = detector(&config, 14.9);
         below.count = Some(7);
-        assert_eq!(below.test_arrival(1000, &mut rng()), Verdict::Pass);
+        assert_eq!(below.test_arrival(1000, 60, &mut rng()), Verdict::Pass);
         assert_eq!(below.count, None);
         let mut within = detector(&config, 15.1);
-        within.test_arrival(1000, &mut rng());
+        within.test_arrival(1000, 60, &mut rng());
         assert_eq!(within.count, Some(0), "the first packet counts as none");
     }
 
@@ -930,12 +1028,112 @@ mod tests {
             config.adaptive = Some(Adaptive::default());
             config.weight = Probability(0.1);
         });
+        assert_refused("sets weight, victim and gentle", |config| {
+            config.system = System::Linux;
+            config.weight = Probability(0.1);
+        });
+        assert_refused("leave adaptive.target out", |config| {
+            config.system = System::Linux;
+            config.adaptive = Some(Adaptive {
+                target: Duration::from_millis(6),
+                ..Adaptive::default()
+            });
+        });
         assert_refused("longer than zero", |config| {
             config.adaptive = Some(Adaptive {
                 target: Duration::ZERO,
                 ..Adaptive::default()
             });
         });
+    }
+
+    /// `tc red` of iproute2 6.1 with these thresholds and packets, and without `burst`: the negative
+    /// logarithm that `tc qdisc show` prints as `ewma`.
+    #[test]
+    fn the_weight_of_linux_is_that_of_tc() {
+        for (min, max, packet, ewma) in [
+            (15_000, 45_000, 1000, 4),
+            (15_000, 30_000, 1000, 3),
+            (30_000, 90_000, 1000, 5),
+            (5000, 15_000, 1000, 3),
+            (100_000, 300_000, 1000, 7),
+            (50_000, 60_000, 1000, 3),
+            (6000, 18_000, 1500, 2),
+            (20_000, 80_000, 1500, 5),
+            (10_000, 100_000, 500, 8),
+            (3000, 9000, 1000, 2),
+        ] {
+            let config = Config {
+                min_threshold: Limit::Bytes(ByteCount(min)),
+                max_threshold: Limit::Bytes(ByteCount(max)),
+                mean_packet: ByteCount(packet),
+                ..linux()
+            };
+            assert_near(config.weight_of_burst(RATE), 1.0 / f64::from(1 << ewma));
+        }
+        assert_near(linux().weight_of_burst(RATE), 1.0 / 8.0);
+    }
+
+    fn linux() -> Config {
+        Config {
+            system: System::Linux,
+            ..Config::default()
+        }
+    }
+
+    #[test]
+    fn linux_moves_its_average_by_that_weight_and_drops_arrivals() {
+        let red = Red::new(&linux(), RATE, rng());
+        let mut average = red.detector.average.clone();
+        average.sample(1.0, Instant::ZERO, RATE);
+        assert_near(average.value(), 1.0 / 8.0);
+        let mut scene = Scene::new(&linux(), 40, 30.0);
+        for arrival in 40..60 {
+            let expected = [(arrival, DropReason::Forced)];
+            assert_eq!(scene.arrive(Ecn::NotEct), expected);
+        }
+    }
+
+    #[test]
+    fn linux_adapts_between_the_thresholds_that_are_written() {
+        let config = Config {
+            adaptive: Some(Adaptive::default()),
+            ..linux()
+        };
+        assert_eq!(config.check(RATE), Ok(()));
+        let mut red = Red::new(&config, RATE, rng());
+        assert_near(red.detector.min, 15.0);
+        assert_near(red.detector.max, 30.0);
+        assert!(!red.detector.is_gentle);
+        // The middle fifth is 21 to 24 packets.
+        let mut adapted = |average| {
+            red.detector.hold(average);
+            red.detector.max_probability = 0.1;
+            let adaptation = red.adaptation.as_mut().expect("it is adaptive");
+            adaptation.step(&mut red.detector, adaptation.next);
+            red.detector.max_probability
+        };
+        assert_near(adapted(20.9), 0.09);
+        assert_near(adapted(22.0), 0.1);
+        assert_near(adapted(24.1), 0.11);
+    }
+
+    #[test]
+    fn with_the_rule_of_ns2_nothing_is_dropped_unless_two_packets_wait() {
+        let config = Config {
+            min_waiting: 2,
+            ..Config::default()
+        };
+        let mut scene = Scene::new(&config, 0, 30.0);
+        assert!(scene.arrive(Ecn::NotEct).is_empty(), "none waits");
+        assert!(scene.arrive(Ecn::NotEct).is_empty(), "one waits");
+        assert_eq!(scene.arrive(Ecn::NotEct).len(), 1, "two wait");
+        let mut scene = Scene::new(&Config::default(), 0, 30.0);
+        assert_eq!(
+            scene.arrive(Ecn::NotEct).len(),
+            1,
+            "the paper's has no such rule"
+        );
     }
 
     #[test]

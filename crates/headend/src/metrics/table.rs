@@ -5,11 +5,15 @@
 pub enum Column {
     /// Floating point; NaN where there is no value.
     Float(Vec<f64>),
-    /// Counters and times.
+    /// Counters and times, at most [`LARGEST`].
     Integer(Vec<u64>),
     /// Names.
     Text(Vec<String>),
 }
+
+/// The largest integer of a table, 2⁶³ − 1: files and readers of tables know signed numbers. What is
+/// larger, such as a limit without end, is recorded as this.
+pub const LARGEST: u64 = i64::MAX as u64;
 
 /// An empty column of text, for [`Table::of`].
 pub const TEXT: Column = Column::Text(Vec::new());
@@ -38,6 +42,7 @@ impl Table {
 
     /// Appends an integer value to column `name`, which is made if it is new.
     pub fn integer(&mut self, name: &str, value: u64) {
+        let value = value.min(LARGEST);
         match self.column(name, || Column::Integer(Vec::new())) {
             Column::Integer(values) => values.push(value),
             _ => panic!("column {name} does not hold integers"),
@@ -96,6 +101,16 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_integer_that_no_signed_number_holds_is_the_largest() {
+        let mut table = Table::default();
+        for value in [7, LARGEST, LARGEST + 1, u64::MAX] {
+            table.integer("bytes", value);
+        }
+        let expected = Column::Integer(vec![7, LARGEST, LARGEST, LARGEST]);
+        assert_eq!(table.get("bytes"), Some(&expected));
+    }
 
     #[test]
     fn what_is_not_a_number_has_the_same_bits_everywhere() {

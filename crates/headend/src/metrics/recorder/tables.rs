@@ -176,7 +176,11 @@ impl Recorder {
                     table.float(limit.column(), share);
                 }
                 delays(&mut table, &stats.delays);
-                table.float("jitter_ns", stats.jitter);
+                let jitter = match seen.packets_delivered {
+                    0 => f64::NAN,
+                    _ => stats.jitter,
+                };
+                table.float("jitter_ns", jitter);
             }
         }
         table

@@ -13,7 +13,8 @@ use crate::qdisc::QueueConfig;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
 
-/// The value of Buffer Control's maximum for a service flow without a maximum.
+/// The value of Buffer Control's maximum for a service flow without a maximum, and the largest that
+/// 32 bits hold.
 const NO_LIMIT: u64 = u32::MAX as u64;
 /// The largest latency target that the MIB can show, in ms.
 const LARGEST_TARGET: u64 = 256;
@@ -33,7 +34,7 @@ pub(super) fn settings(flow: &FlowPlan, direction: OneWay) -> Vec<Setting> {
     settings.extend(buffer(flow));
     settings.extend(aqm(flow));
     if let Some(bytes) = flow.queue.limit_bytes(flow.rate) {
-        settings.push((system::BUFFER_SIZE, bytes));
+        settings.push((system::BUFFER_SIZE, size(bytes)));
     }
     settings
 }
@@ -169,12 +170,12 @@ fn buffer(flow: &FlowPlan) -> [Setting; 3] {
         _ if flow.is_buffer_dropped => [0, 0, NO_LIMIT],
         _ if flow.is_low_latency() => [0, written_size(flow), NO_LIMIT],
         QueueConfig::BufferControl(config) => [
-            config.minimum.map_or(0, |bytes| bytes.0),
-            config.target.map_or(0, |bytes| bytes.0),
-            config.maximum.map_or(NO_LIMIT, |bytes| bytes.0),
+            config.minimum.map_or(0, |bytes| size(bytes.0)),
+            config.target.map_or(0, |bytes| size(bytes.0)),
+            config.maximum.map_or(NO_LIMIT, |bytes| size(bytes.0)),
         ],
         queue => match queue.written_limit() {
-            Some(Limit::Bytes(bytes)) => [0, bytes.0, NO_LIMIT],
+            Some(Limit::Bytes(bytes)) => [0, size(bytes.0), NO_LIMIT],
             _ => [0, 0, NO_LIMIT],
         },
     };
@@ -189,7 +190,7 @@ fn buffer(flow: &FlowPlan) -> [Setting; 3] {
 fn written_size(flow: &FlowPlan) -> u64 {
     let member = flow.aggregate.as_ref();
     match member.and_then(|member| member.aggregate.written.limit) {
-        Some(Limit::Bytes(bytes)) => bytes.0,
+        Some(Limit::Bytes(bytes)) => size(bytes.0),
         _ => 0,
     }
 }
@@ -241,14 +242,19 @@ fn latency_target(queue: &QueueConfig) -> Option<Duration> {
     }
 }
 
-/// Whole milliseconds, rounded.
-fn millis(span: Duration) -> u64 {
-    (span.as_nanos() + 500_000) / 1_000_000
+/// Bytes of a buffer, in the 32 bits of the MIB.
+fn size(bytes: u64) -> u64 {
+    bytes.min(NO_LIMIT)
 }
 
-/// Whole microseconds, rounded.
+/// Whole milliseconds, rounded, in the 32 bits of the MIB.
+fn millis(span: Duration) -> u64 {
+    (span.as_nanos().saturating_add(500_000) / 1_000_000).min(NO_LIMIT)
+}
+
+/// Whole microseconds, rounded, in the 32 bits of the MIB.
 fn micros(span: Duration) -> u64 {
-    (span.as_nanos() + 500) / 1000
+    (span.as_nanos().saturating_add(500) / 1000).min(NO_LIMIT)
 }
 
 #[cfg(test)]

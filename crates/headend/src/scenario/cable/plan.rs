@@ -8,20 +8,20 @@ use super::modem::{self, Modems};
 use super::neighbours::{self, NeighbourLoad};
 use super::service_flow::{
     LowLatency, LowLatencySwitch, OneWay, classic_queue, default_queue, is_reserved_name,
-    modem_queue, warn_of_low_latency,
+    modem_buffer, modem_queue, warn_of_low_latency,
 };
 use super::written::Docsis;
 use super::{admission, plant};
 use crate::link::RateSchedule;
 use crate::link::docsis::cmts::Placement;
-use crate::link::docsis::preset::{Feature, Plant, PlantConfig, Preset};
+use crate::link::docsis::preset::{Plant, PlantConfig};
 use crate::named::OrTable;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::check_name;
 use crate::scenario::queue::Queue;
 use crate::scenario::rate::{VaryingRate, plan_rate};
 use crate::time::Duration;
-use crate::units::{ByteCount, Limit, Rate};
+use crate::units::Rate;
 
 /// A cable line, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -210,16 +210,6 @@ fn write_queue(
         } else {
             classic_queue()
         });
-    }
-}
-
-/// The buffer of a modem whose configuration has none: the AQM paper's §9 has a time, Buffer
-/// Control's §5.2.2 one size for all rates.
-fn modem_buffer(preset: Preset) -> Limit {
-    if preset.supports(Feature::ModemAqm) {
-        Limit::Time(Duration::from_millis(250))
-    } else {
-        Limit::Bytes(ByteCount(256 * 1024))
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) use low_latency::{
     Refused, is_default_of_file, is_reserved_name, low_latency_plan, warn as warn_of_low_latency,
 };
 pub(in crate::scenario) use plan::FlowPlan;
-pub(super) use plan::{Channel, DefaultBuffer, is_elastic, plan, plan_further};
+pub(super) use plan::{Channel, DefaultBuffer, is_elastic, modem_buffer, plan, plan_further};
 pub(in crate::scenario) use plan::{classic_queue, default_queue, modem_queue};
 pub(super) use written::DEFAULT_BURST;
 pub use written::{Downstream, OneWay, OwnDownstream, ServiceFlow, Upstream};

@@ -4,7 +4,7 @@ use super::keys::Settings;
 use super::low_latency::{AggregatePlan, Membership, Role, aggregate_plan, nominal};
 use super::scheduling::{check_scheduling, fixed_rate};
 use super::written::{DEFAULT_BURST, OneWay, ServiceFlow};
-use crate::aqm::docsis_pie;
+use crate::aqm::{docsis_pie, drop_tail};
 use crate::link::docsis::preset::{Feature, Preset};
 use crate::link::docsis::qos::{Qos, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
@@ -361,6 +361,17 @@ pub(in crate::scenario) fn modem_queue(preset: Preset) -> Queue {
     if preset.supports(Feature::ModemAqm) {
         Named(QueueConfig::DocsisPie(docsis_pie::Config::default()))
     } else {
-        Queue::default()
+        let limit = modem_buffer(preset);
+        Named(QueueConfig::DropTail(drop_tail::Config { limit }))
+    }
+}
+
+/// The buffer of a modem whose configuration has none: the AQM paper's §9 has a time, Buffer
+/// Control's §5.2.2 sizes that do not depend on the rate.
+pub(in crate::scenario::cable) fn modem_buffer(preset: Preset) -> Limit {
+    if preset.supports(Feature::ModemAqm) {
+        Limit::Time(Duration::from_millis(250))
+    } else {
+        Limit::Bytes(ByteCount(256 * 1024))
     }
 }

@@ -69,7 +69,8 @@ pub struct Upstream {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_histogram: Option<Vec<Duration>>,
     /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1
-    /// on and `drop_tail` before; with low latency, `docsis_pie` with a limit of 100 ms for the
+    /// on; before, `drop_tail` with a limit of 256 KiB whatever the rate (Buffer Control §5.2.2:
+    /// modems have 60 to 300 KiB); with low latency, `docsis_pie` with a limit of 100 ms for the
     /// classic flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -252,8 +253,8 @@ pub struct ServiceFlow {
     /// `upstream`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_histogram: Option<Vec<Duration>>,
-    /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants;
-    /// else `drop_tail`.
+    /// Its queue. Default: what the generation asks of modems (see `upstream.queue`), for upstream
+    /// flows that ask for their grants; else `drop_tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     /// Never there: a further service flow is not part of an aggregate.
