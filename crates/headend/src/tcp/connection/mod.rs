@@ -546,6 +546,7 @@ fn control(config: &Config, segments: u32, rng: Rng) -> Box<dyn CongestionContro
 fn receiver(config: &Config) -> Receiver {
     Receiver::new(receiver::Setup {
         delay: config.delayed_ack,
+        sack: config.sack,
         dsack: config.dsack,
         quick_acks: config.quick_acks,
         window: ReceiveWindow::new(config.offer(), u64::from(config.mss())),
