@@ -532,6 +532,7 @@ fn sender(config: &Config, rng: Rng) -> Sender {
         config.initial_rto,
         config.min_rto,
         config.min_rto_of,
+        config.clock_granularity,
         config.max_rto,
     );
     Sender::new(setup, recovery, rtt, control, offer.first())
