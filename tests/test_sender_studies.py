@@ -124,6 +124,16 @@ def test_rates_as_the_figure_has_them_agree_and_half_of_them_differ() -> None:
     assert differing == {"LOSS-F8.bbr-meets", "LOSS-F8.bbr-close"}
 
 
+def test_what_bbr_keeps_of_a_lossy_line_is_judged_with_the_default_windows() -> None:
+    verdicts = {}
+    for short in ("linux", "open"):
+        points = fill_points(
+            LOSSES, lambda row, short=short: lose(row, factor=0.4 if row["windows"] == short else 1)
+        )
+        verdicts[short] = judge(LOSSES, points)["LOSS-F8.bbr-meets"][0]
+    assert verdicts == {"linux": Verdict.DIFFERS, "open": Verdict.REPRODUCED}
+
+
 def respond(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
     """Give the rates of the closed forms."""
     analysis = load(RESPONSE).load_analysis()

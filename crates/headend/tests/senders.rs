@@ -362,3 +362,53 @@ fn with_rack_a_loss_does_not_raise_the_window() {
     eprintln!("losses behind PIE, told by counting and by time: {losses:?}");
     assert!(losses[1] < 2.0 * losses[0], "{losses:?}");
 }
+
+/// Where single packets are lost, BBR has segments behind a gap all the time. The autotuned window
+/// must open for them, or it holds the sender back.
+///
+/// Tolerance: a tenth, as the window also opens more slowly than BBR's start would have it.
+#[test]
+fn bbr_keeps_of_a_lossy_line_with_the_autotuned_window_what_it_keeps_with_an_open_one() {
+    let goodput = |window: &str| {
+        let text = format!(
+            r#"
+duration = "20 s"
+[link.line.point_to_point]
+up.rate = "100 Mbit/s"
+up.queue.drop_tail.limit = "100 ms"
+[flow.sender]
+application = "bulk"
+rtt = "100 ms"
+path.jitter = "0 s"
+path.loss = {{ up = "2 %" }}
+tcp = {{ congestion = "bbr", receive_window = "{window}" }}
+"#
+        );
+        goodputs(&Tables::run(&text, 1))[0]
+    };
+    let (tuned, open) = (goodput("autotuned"), goodput("64 MiB"));
+    assert!(tuned > 0.9 * open, "{tuned} {open}");
+}
+
+/// RFC 6298 §2.3: behind a queue of a few packets, round trips are steady, and a timeout without
+/// the clock's granularity expires with every packet that waits a little longer than the last.
+///
+/// Tolerance: what is lost is sent again, and as much for probes and timeouts that are in order.
+#[test]
+fn on_a_steady_path_the_rfcs_timer_sends_little_again_that_was_not_lost() {
+    let text = r#"
+duration = "60 s"
+[link.line.point_to_point]
+up.rate = "10 Mbit/s"
+up.queue.codel = {}
+[flow.upload]
+application = "bulk"
+rtt = "200 ms"
+path.jitter = "0 s"
+tcp = { system = "rfc", min_rto = "200 ms", min_rto_of = "timeout" }
+"#;
+    let tables = Tables::run(text, 1);
+    let lost = tables.integers("queues", "discarded_congested")[0];
+    let again = tables.integers("flows", "retransmitted")[0];
+    assert!(again <= 2 * lost, "{again} sent again for {lost} lost");
+}

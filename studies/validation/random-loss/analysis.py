@@ -20,7 +20,7 @@ LINE = 100e6 * 1448 / 1500
 
 
 def take(
-    points: pl.DataFrame, limits: dict[str, Any], windows: str = "open"
+    points: pl.DataFrame, limits: dict[str, Any], windows: str = "linux"
 ) -> dict[float, list[float]]:
     """Give a control's share of the most that can be carried, of each seed, by the losses that a claim is about."""
     low, high = limits.get("above", -math.inf), limits.get("most", math.inf)
@@ -40,11 +40,11 @@ def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold what a control keeps against the least that it should."""
     shares = take(points, limits)
     finding = _tell(shares, low=limits["least"])
-    default = take(points, limits, "linux")
-    if not shares or not default:
+    opened = take(points, limits, "open")
+    if not shares or not opened:
         return finding
-    means = ", ".join(f"{fmean(own):.1%} ({percent:g} %)" for percent, own in default.items())
-    return replace(finding, measured=f"{finding.measured}; with Linux's default windows {means}")
+    means = ", ".join(f"{fmean(own):.1%} ({percent:g} %)" for percent, own in opened.items())
+    return replace(finding, measured=f"{finding.measured}; with open windows {means}")
 
 
 def check_stalled(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -86,7 +86,7 @@ def _tell(
 
 def draw_goodput(points: pl.DataFrame) -> list[Panel]:
     """Draw goodput against losses."""
-    own = points.filter(windows="open")
+    own = points.filter(windows="linux")
     rows = own.group_by("control", "percent", maintain_order=True).agg(
         rate=pl.col("goodput").mean() / 1e6
     )

@@ -79,6 +79,8 @@ impl Report {
 pub(super) struct Setup {
     /// How long an acknowledgement may wait for a second segment.
     pub(super) delay: Duration,
+    /// Whether both sides use SACK.
+    pub(super) sack: bool,
     /// Whether duplicates are reported (RFC 2883).
     pub(super) dsack: bool,
     /// Whether the first segments are acknowledged each by itself.
@@ -140,6 +142,8 @@ pub(super) struct Receiver {
     echo: Instant,
     /// What the next SACK option reports.
     report: Report,
+    /// Whether both sides use SACK.
+    sack: bool,
     /// Whether duplicates are reported (RFC 2883).
     dsack: bool,
 
@@ -165,6 +169,7 @@ impl Receiver {
             last_ack: 0,
             echo: Instant::ZERO,
             report: Report::default(),
+            sack: setup.sack,
             dsack: setup.dsack,
             ecn: FeedbackWriter::new(),
         }
@@ -242,13 +247,17 @@ impl Receiver {
         }
         let start = seq.max(self.next);
         // Up to where the segment is known to be new, or old.
-        let mut judged = start;
+        let (mut judged, mut new) = (start, 0);
         let range = self.out_of_order.insert(start, end, |from, to| {
             if judged < from {
                 duplicate.get_or_insert((judged, from));
             }
             judged = to;
+            new += to - from;
         });
+        if new > 0 && (self.sack || range.0 == self.next) {
+            self.window.open(new);
+        }
         if judged < end {
             duplicate.get_or_insert((judged, end));
         }
@@ -370,6 +379,7 @@ mod tests {
     fn setup(delay: Duration, dsack: bool) -> Setup {
         Setup {
             delay,
+            sack: true,
             dsack,
             quick_acks: false,
             window: ReceiveWindow::new(Offer::Fixed(1 << 20), 1448),
@@ -378,6 +388,25 @@ mod tests {
 
     fn receiver(delay: Duration, dsack: bool) -> Receiver {
         Receiver::new(setup(delay, dsack))
+    }
+
+    #[test]
+    fn with_sack_what_arrives_behind_a_gap_opens_an_autotuned_window_too() {
+        for sack in [false, true] {
+            let mut receiver = Receiver::new(Setup {
+                sack,
+                window: ReceiveWindow::new(Offer::Tuned { most: 1 << 20 }, 1448),
+                ..setup(DELAY, true)
+            });
+            let first = receiver.window();
+            receiver.on_segment(&data(1448, 1448, 0), at(10));
+            let opened = if sack { 2 * 1448 } else { 0 };
+            assert_eq!(receiver.window() - first, opened, "behind a gap");
+            receiver.on_segment(&data(1448, 1448, 1), at(11));
+            assert_eq!(receiver.window() - first, opened, "a second time");
+            receiver.on_segment(&data(0, 1448, 2), at(12));
+            assert_eq!(receiver.window() - first, opened + 2 * 1448, "into the gap");
+        }
     }
 
     fn fin(seq: u64) -> Packet {

@@ -6,6 +6,9 @@
 //! RFC 6298 §2.4 rounds the timeout up to one second. Linux instead rounds four times RTTVAR up to
 //! 200 ms, so that the timeout stays above SRTT however steady the path is. `min_rto` and
 //! [`MinRtoOf`] choose between the two.
+//!
+//! Four times RTTVAR count for at least the clock's granularity, G (§2.3). Round trips on a steady
+//! path leave hardly any variation; the timeout then stays that far above SRTT all the same.
 
 use super::config::MinRtoOf;
 use crate::time::Duration;
@@ -15,6 +18,8 @@ use crate::time::Duration;
 pub(super) struct RttEstimator {
     min_rto: Duration,
     min_rto_of: MinRtoOf,
+    /// G.
+    granularity: Duration,
     max_rto: Duration,
     srtt: Option<Duration>,
     rttvar: Duration,
@@ -31,11 +36,13 @@ impl RttEstimator {
         initial_rto: Duration,
         min_rto: Duration,
         min_rto_of: MinRtoOf,
+        granularity: Duration,
         max_rto: Duration,
     ) -> Self {
         Self {
             min_rto,
             min_rto_of,
+            granularity,
             max_rto,
             srtt: None,
             rttvar: Duration::ZERO,
@@ -60,7 +67,7 @@ impl RttEstimator {
             rtt
         };
         self.srtt = Some(srtt);
-        let variation = self.rttvar * 4;
+        let variation = (self.rttvar * 4).max(self.granularity);
         let rto = match self.min_rto_of {
             MinRtoOf::Timeout => (srtt + variation).max(self.min_rto),
             MinRtoOf::Variation => srtt + variation.max(self.min_rto),
@@ -126,12 +133,17 @@ mod tests {
     }
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(ms(1000), ms(200), MinRtoOf::Variation, ms(60_000))
+        RttEstimator::new(ms(1000), ms(200), MinRtoOf::Variation, ms(4), ms(60_000))
+    }
+
+    fn of_the_rfc(min_rto: Duration, granularity: Duration) -> RttEstimator {
+        let of = MinRtoOf::Timeout;
+        RttEstimator::new(ms(1000), min_rto, of, granularity, ms(60_000))
     }
 
     #[test]
     fn the_rfc_rounds_the_whole_timeout_up() {
-        let mut rtt = RttEstimator::new(ms(1000), ms(1000), MinRtoOf::Timeout, ms(60_000));
+        let mut rtt = of_the_rfc(ms(1000), ms(1));
         rtt.sample(ms(100));
         assert_eq!(rtt.rto(), ms(1000), "100 + 4 · 50");
         rtt.sample(ms(1000));
@@ -161,6 +173,25 @@ mod tests {
             rtt.sample(ms(500));
         }
         assert_eq!(rtt.rto(), ms(700));
+    }
+
+    #[test]
+    fn on_a_steady_path_the_rfcs_timeout_stays_the_clocks_granularity_above_the_round_trip() {
+        for (granularity, expected) in [(0, 300), (1, 301), (100, 400)] {
+            let mut rtt = of_the_rfc(ms(200), ms(granularity));
+            for _ in 0..200 {
+                rtt.sample(ms(300));
+            }
+            assert_eq!(rtt.rto(), ms(expected));
+        }
+        let mut varying = of_the_rfc(ms(200), ms(100));
+        varying.sample(ms(300));
+        assert_eq!(varying.rto(), ms(300 + 4 * 150), "a larger variation");
+        let mut short = of_the_rfc(ms(200), ms(100));
+        for _ in 0..200 {
+            short.sample(ms(50));
+        }
+        assert_eq!(short.rto(), ms(200), "the least timeout");
     }
 
     #[test]

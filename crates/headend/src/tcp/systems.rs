@@ -42,10 +42,11 @@ impl System {
         let keys = match self {
             Self::Linux => json!({}),
             // tcp(4) and the sources of 4.4 and later: tcp_recvspace, tcp_newreno, delacktime,
-            // TCPTV_MIN, slowstart_flightsize.
+            // TCPTV_MIN, slowstart_flightsize; kern.hz, which is 100.
             Self::Freebsd4 => json!({
                 "congestion": "reno", "sack": false, "receive_window": "57344 B", "initial_window": 1,
-                "delayed_ack": "100 ms", "min_rto": "1 s", "initial_rto": "3 s", "syn_retries": 3,
+                "delayed_ack": "100 ms", "min_rto": "1 s", "clock_granularity": "10 ms",
+                "initial_rto": "3 s", "syn_retries": 3,
             }),
             // sysctl: net.inet.tcp.autorcvbufmax, ecn_initiate_out, delayed_ack; tcp_dsack_enable
             // of its sources. PRR was RFC 6937's until 2025.
@@ -53,11 +54,12 @@ impl System {
                 "congestion": "cubic", "ecn": "on", "rack": true, "dsack": true, "prr": "rfc6937",
                 "receive_window": "4 MiB", "initial_window": 10, "delayed_ack": "100 ms",
             }),
-            // RFC 9438, 6675, 6928; the timeout of RFC 6298 §2.4. RFC 8985, 9937 and 2883 are
-            // options that a TCP may have, and are off.
+            // RFC 9438, 6675, 6928; the timeout of RFC 6298 §2.4, and the only granularity that it
+            // has a number for: the coarsest of those that do well (§4). RFC 8985, 9937 and 2883
+            // are options that a TCP may have, and are off.
             Self::Rfc => json!({
                 "congestion": "cubic", "receive_window": "6 MiB", "initial_window": 10,
-                "delayed_ack": "40 ms", "min_rto": "1 s", "min_rto_of": "timeout",
+                "delayed_ack": "40 ms", "min_rto": "1 s", "min_rto_of": "timeout", "clock_granularity": "100 ms",
             }),
             // Microsoft: TCP/IP implementation details of Windows 2000 and Server 2003:
             // GlobalMaxTcpWindowSize, Tcp1323Opts, TcpInitialRTT, TcpMaxConnectRetransmissions.

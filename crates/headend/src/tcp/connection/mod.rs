@@ -560,6 +560,7 @@ fn sender(config: &Config, rng: Rng) -> Sender {
         config.initial_rto,
         config.min_rto,
         config.min_rto_of,
+        config.clock_granularity,
         config.max_rto,
     );
     Sender::new(setup, recovery, rtt, control, offer.first())
@@ -574,6 +575,7 @@ fn control(config: &Config, segments: u32, rng: Rng) -> Box<dyn CongestionContro
 fn receiver(config: &Config) -> Receiver {
     Receiver::new(receiver::Setup {
         delay: config.delayed_ack,
+        sack: config.sack,
         dsack: config.dsack,
         quick_acks: config.quick_acks,
         window: ReceiveWindow::new(config.offer(), u64::from(config.mss())),

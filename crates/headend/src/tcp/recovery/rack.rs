@@ -238,6 +238,7 @@ mod tests {
             ms(1000),
             ms(200),
             crate::tcp::MinRtoOf::Variation,
+            ms(4),
             ms(60_000),
         );
         rtt.observe(ms(100));

@@ -25,7 +25,7 @@ fn sender_with(sack: bool, control: Box<dyn CongestionControl>) -> Sender {
 
 fn sender_of(setup: Setups, control: Box<dyn CongestionControl>) -> Sender {
     let ms = Duration::from_millis;
-    let rtt = RttEstimator::new(ms(1000), ms(200), MinRtoOf::Variation, ms(60_000));
+    let rtt = RttEstimator::new(ms(1000), ms(200), MinRtoOf::Variation, ms(4), ms(60_000));
     Sender::new(
         setup.sender,
         setup.recovery,
