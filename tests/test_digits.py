@@ -15,7 +15,7 @@ from headend.sweeps.definition import _NUMBER
 from headend.text.quantity import parse_quantity
 
 #: 3 in Arabic-Indic, Devanagari, fullwidth and mathematical bold digits.
-THREES = ["٣", "३", "３", "𝟑"]
+THREES = ["\u0663", "\u0969", "\uff13", "\U0001d7d1"]
 
 
 @pytest.mark.parametrize("three", THREES)
