@@ -388,6 +388,12 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
     "length that does not fit": (
         "value", "warning", "24.9", build(up=flow(24, u16(9, 9000), buffer(62_500))),
     ),
+    "CMTS MIC before the CM MIC": (
+        "mic_order", "error", "7", b"".join((u8(3, 1), UP, DOWN, tlv(7, bytes(16)), tlv(6, bytes(16)), b"\xff")),
+    ),
+    "software file without a name": (
+        "software", "warning", "9", build(tlv(9, b"")),
+    ),
     "settings after the MIC": (
         "after_mic", "error", "18", build().rstrip(b"\x00").removesuffix(b"\xff") + u8(18, 4) + b"\xff",
     ),

@@ -88,6 +88,32 @@ fn a_file_is_json_with_paths_offsets_and_values() {
     assert_eq!(read["rest"], serde_json::json!({"offset": 14, "hex": "63"}));
 }
 
+/// The first of several data rate units (TLV 41) counts, also if it is none that the
+/// specification has: then rates are in bit/s.
+#[test]
+fn the_first_of_several_data_rate_units_is_that_of_the_rates() {
+    for number in [71_u8, 24, 25, 70] {
+        for units in [[5, 1, 2], [1, 2, 3], [0, 3, 1]] {
+            for rate_first in [true, false] {
+                let [one, two, three] = units.map(|unit| [41, 1, unit]);
+                let rate = [8, 4, 0, 0, 4, 210];
+                let value = if rate_first {
+                    [&rate[..], &one, &two, &three].concat()
+                } else {
+                    [&one[..], &two, &rate, &three].concat()
+                };
+                let bytes = [&[number, value.len() as u8][..], &value].concat();
+                let file = File::decode(&bytes);
+                for text in [to_toml(&file), to_json(&file)] {
+                    let read = from_text(&text);
+                    let read = read.unwrap_or_else(|error| panic!("{error}\n{text}"));
+                    assert_eq!(read.encode(), bytes, "{text}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn names_and_units_are_read_as_people_write_them() {
     for (text, expected) in [

@@ -378,7 +378,7 @@ def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     from headend.running.experiment import choose_seeds
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdecimal() for part in parts):
+    if not parts or not all(part.isascii() and part.isdecimal() for part in parts):
         raise InputError(f"--seeds {text}: expected how many, such as 10, or a list, such as 1,2,5")
     if "," in text and first is not None:
         raise InputError(

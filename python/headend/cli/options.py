@@ -17,8 +17,10 @@ RESULTS_HINT = "runs write theirs to results/NAME, or where --out says"
 
 
 def read_number(text: str | int) -> int:
-    """Take a whole number as it is typed."""
+    """Take a whole number as it is typed, in the digits 0 to 9."""
     try:
+        if isinstance(text, str) and not text.isascii():
+            raise ValueError("other digits")
         return int(text)
     except ValueError as error:
         raise click.BadParameter(f'expected a whole number, found "{text}"') from error

@@ -49,7 +49,7 @@ PADDING = 3
 #: The default height of a plot as a share of its width, and the bounds of that height in pixels.
 SHAPE, LOWEST, HIGHEST = 0.55, 150, HEIGHT
 
-_LENGTH = re.compile(r"(\d+\.?\d*|\.\d+)\s*(\S*)")
+_LENGTH = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(\S*)")
 #: A picture is drawn again where labels need more room; this is the most drawings.
 MOST_DRAWINGS = 3
 

@@ -25,7 +25,7 @@ from headend.sweeps.measuring import parse_sum
 from headend.sweeps.wish import Condition, Wish, read_preferences
 from headend.text.quantity import NAMES, format_quantity, parse_quantity
 
-_SHARE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*%(?:\s*of\s+(\S+))?", re.IGNORECASE)
+_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%(?:\s*of\s+(\S+))?", re.IGNORECASE)
 
 #: The directions of which a share can be.
 _WAYS = ("upstream", "downstream")

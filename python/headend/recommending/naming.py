@@ -30,7 +30,7 @@ _SHORT = {
     "goodput": "",
 }
 
-_TERM = re.compile(r"(.+?)\.([a-z_]+)(?:\.(mean|min|max|count|p\d+))?")
+_TERM = re.compile(r"(.+?)\.([a-z_]+)(?:\.(mean|min|max|count|p[0-9]+))?")
 
 
 def name_term(text: str) -> str:

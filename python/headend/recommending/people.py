@@ -121,7 +121,7 @@ _ALIASES = {"video call": "video", "voice call": "call", "web page": "page"}
 _FAR = ("page", "upload")
 
 #: One of a list: how many, and of whom.
-_ITEM = re.compile(r"(?:([+-]?\d+)\s*[x×]?\s*)?(.*)", re.IGNORECASE | re.DOTALL)
+_ITEM = re.compile(r"(?:([+-]?[0-9]+)\s*[x×]?\s*)?(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def make_people(

@@ -27,7 +27,7 @@ _OF_CHANNEL = 0.9
 
 #: Other spellings of rates.
 _SPELLED = re.compile(
-    r"(\d+\.?\d*|\.\d+)\s*([kmg])(?:bps|bit|bits|b|bit/s|bits/s|b/s)?", re.IGNORECASE
+    r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kmg])(?:bps|bit|bits|b|bit/s|bits/s|b/s)?", re.IGNORECASE
 )
 
 #: The engine's warning of a rate that the channel has not got.

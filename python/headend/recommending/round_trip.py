@@ -16,7 +16,7 @@ from headend.scenario.source import read_scenario
 _TO = re.compile(r"\s+to\s+|\s*\.\.\s*|\s*–\s*|(?<=\w)\s*-\s*(?=\d)")
 
 #: A number without a unit, which has that of the other end.
-_BARE = re.compile(r"\d+\.?\d*|\.\d+")
+_BARE = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 
 #: What the engine's errors begin with.
 _PLACE = re.compile(r"scenario: flow\.probe\.rtt(?:\.([\w.]+))?")

@@ -33,7 +33,7 @@ _MOST_PARTS = 3
 _LEAST_SHARE = 0.05
 
 _UNITS = {**UNITS["size"], "TB": 1e12, "TiB": 2**40}
-_SIZE = re.compile(r"(\d+\.?\d*|\.\d+)\s*([A-Za-z]+|%)")
+_SIZE = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]+|%)")
 
 #: A cgroup's limit of its first version that means none.
 _NO_LIMIT = 2**62

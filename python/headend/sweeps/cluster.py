@@ -34,7 +34,7 @@ PATIENCE_SECONDS = 5
 #: How often a cluster is asked for its workers, and how long its answer may take before it is late.
 COUNT_SECONDS = 1
 
-_ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^\s/\]]+\]|[^\s/:\[\]]+):\d{1,5}")
+_ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^\s/\]]+\]|[^\s/:\[\]]+):[0-9]{1,5}")
 
 #: Why a point failed that took several workers with it.
 _DIED = Failure(

@@ -41,7 +41,7 @@ _ACRONYMS = {"rtt": "RTT", "mtu": "MTU", "ecn": "ECN", "mss": "MSS"}
 
 Value = int | float | str | bool
 
-_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*)?")
+_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(\S.*)?")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ NAMES: dict[Kind, str] = {"ratio": "share"}
 #: The sign of a negative number in texts for people; JSON and CSV have the hyphen of computers.
 MINUS = "−"
 
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.]\S*)?")
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\d\s.]\S*)?")
 
 
 @dataclass(frozen=True)

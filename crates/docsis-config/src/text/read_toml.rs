@@ -185,7 +185,8 @@ impl Reader<'_> {
                     return Err(TextError::refused(path, refused));
                 }
                 let mut within = scope.within(number);
-                within.set_rate_unit(rate_unit(&within, table, 0).as_deref());
+                let unit = rate_unit(&within, table, 0).flatten();
+                within.set_rate_unit(unit.as_deref());
                 let mut nested = Tlvs::default();
                 self.tlvs(&within, table, path, depth + 1, &mut nested)?;
                 let size = nested.size;
@@ -270,8 +271,8 @@ fn entries<'a>(table: &'a DeTable<'_>, around: &str) -> Vec<Entry<'a>> {
     entries
 }
 
-/// The value of the data rate unit (TLV 41) in `table`.
-fn rate_unit(scope: &Scope, table: &DeTable<'_>, depth: usize) -> Option<Vec<u8>> {
+/// The first data rate unit (TLV 41) in `table`: its value, if it has one that can be read.
+fn rate_unit(scope: &Scope, table: &DeTable<'_>, depth: usize) -> Option<Option<Vec<u8>>> {
     entries(table, "")
         .iter()
         .find_map(|entry| match entry.value.get_ref() {
@@ -279,10 +280,16 @@ fn rate_unit(scope: &Scope, table: &DeTable<'_>, depth: usize) -> Option<Vec<u8>
                 rate_unit(scope, table, depth + 1)
             }
             value if scope.number(entry.key) == Some(RATE_UNIT) => {
-                scope.read(RATE_UNIT, &json(value)).ok()
+                let first = first_of(value);
+                Some(scope.read(RATE_UNIT, &json(first)).ok())
             }
             _ => None,
         })
+}
+
+/// The value of the first of several TLVs that a list is for; else the value itself.
+fn first_of<'a, 'b>(value: &'a DeValue<'b>) -> &'a DeValue<'b> {
+    (value.as_array().and_then(|values| values.first())).map_or(value, |first| first.get_ref())
 }
 
 fn is_list(form: Option<Form>) -> bool {

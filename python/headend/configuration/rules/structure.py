@@ -32,6 +32,9 @@ TAKEN_APART = (22, 23, 24, 25, 60, 70, 71)
 
 CM_MIC, CMTS_MIC = 6, 7
 
+#: The TLV with the name of the software file that the modem is to load.
+SOFTWARE = 9
+
 #: The TLV that begins and ends an MTA's file, and its value at the end.
 MTA_FILE, MTA_END = 254, 255
 
@@ -266,6 +269,36 @@ def settings_follow_the_mics(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def mics_are_swapped(settings: Settings) -> Iterator[Finding]:
+    """Find the CMTS MIC before the CM MIC, which it covers."""
+    types = [tlv.type for tlv in settings.document.tlvs]
+    if CM_MIC in types and CMTS_MIC in types and types.index(CMTS_MIC) < types.index(CM_MIC):
+        yield Finding(
+            "error",
+            "mic_order",
+            f"{CMTS_MIC}",
+            "The CMTS MIC (TLV 7) stands before the CM MIC (TLV 6): a modem takes it for a setting that the CM MIC covers, and a"
+            " CMTS computes the one from the other.",
+            "Compute both anew, which also orders them: `headend config decode FILE | headend config encode - --secret-file SECRET"
+            " -o NEW`.",
+            "MULPI D.1.2",
+        )
+
+
+def software_has_no_name(settings: Settings) -> Iterator[Finding]:
+    """Find the name of a software file that is empty."""
+    name = settings.document.get(SOFTWARE)
+    if name and not name.bytes:
+        yield Finding(
+            "warning",
+            "software",
+            name.path,
+            f"TLV {SOFTWARE} (software upgrade filename) is empty: it names no file that a modem could load.",
+            f"Remove TLV {SOFTWARE}, or give the name of the file.",
+            "MULPI C.1.2.3",
+        )
+
+
 def flows_are_too_many(settings: Settings) -> Iterator[Finding]:
     """Find more flows or classifiers than headend reads; no modem has so many."""
     for what, found in (
@@ -320,6 +353,8 @@ RULES: tuple[Rule, ...] = (
     setting_repeats,
     nesting_is_broken,
     settings_follow_the_mics,
+    mics_are_swapped,
+    software_has_no_name,
     flows_are_too_many,
     file_is_large,
 )
