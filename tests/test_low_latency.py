@@ -392,7 +392,8 @@ def test_of_a_flood_and_a_game_only_the_flood_is_sanctioned(flood: headend.Resul
         assert dict(flood.tables[name].schema) == OPTIONAL_TABLES[name]
     rows = {row["flow"]: row for row in flood.queue_protection.iter_rows(named=True)}
     assert rows["game"]["sanctioned"] == 0
-    assert rows["flood"]["sanctioned"] > rows["flood"]["packets"] / 2
+    # A third of the flood exceeds the rate.
+    assert rows["flood"]["sanctioned"] > rows["flood"]["packets"] / 3
     assert rows["flood"]["score_max_ns"] > 4e6 > rows["game"]["score_max_ns"]
     assert rows["flood"]["reordered"] > 0
     assert all(outcome.met for outcome in flood.expectations)

@@ -286,7 +286,7 @@ fn low_latency() -> String {
         ("low_latency.rate", "5 Mbit/s"),
         ("low_latency.classic_rate", "5 Mbit/s"),
         ("low_latency.maximum_threshold", "4 ms"),
-        ("low_latency.estimator", "virtual_queue"),
+        ("low_latency.estimator", "backlog"),
         ("low_latency.queue_protection", "false"),
         ("low_latency.aqm_disabled", "true"),
         ("low_latency.scheduling", "{ pgs = { rate = '2 Mbit/s' } }"),

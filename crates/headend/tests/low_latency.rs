@@ -306,6 +306,71 @@ fn users_are_warned_of_a_ramp_that_lies_higher_and_of_an_aggregate_without_a_rat
     assert_eq!(warnings(&unlimited), [""; 0]);
 }
 
+/// Ten senders of 2 Mbit/s with DSCP 46, whose packets are far from filling the 50 Mbit/s up.
+const STEADY: &str = r#"
+duration = "4 s"
+[link.cable.docsis]
+plant.map_interval = "4 ms"
+upstream = { rate = "50 Mbit/s", low_latency = {} }
+downstream = { rate = "200 Mbit/s", low_latency = {} }
+[flow.steady]
+application.cbr = { rate = "2 Mbit/s", size = "1000 B", random_phase = true }
+count = 10
+direction = "up"
+dscp = 46
+[flow.scalable]
+application = "bulk"
+direction = "down"
+tcp.congestion = "prague"
+"#;
+
+/// Per cent of the packets that queue protection redirects in a queue.
+#[track_caller]
+fn redirected(overrides: &[(&str, &str)], queue: &str) -> u64 {
+    let scenario = parse_with(STEADY, overrides).expect("it makes sense");
+    let tables = Tables::finish(scenario.build(1));
+    let queues = tables.texts("queue_protection", "queue").iter();
+    let rows: Vec<usize> = (queues.enumerate())
+        .filter(|(_, name)| *name == queue)
+        .map(|(row, _)| row)
+        .collect();
+    let sum = |column| -> u64 {
+        let numbers = tables.integers("queue_protection", column);
+        rows.iter().map(|&row| numbers[row]).sum()
+    };
+    sum("sanctioned") * 100 / sum("packets")
+}
+
+#[test]
+fn upstream_a_wait_for_grants_counts_as_a_queue_only_if_the_scenario_says_so() {
+    let queue = "cable.up_low_latency";
+    assert_eq!(redirected(&[], queue), 0);
+    assert_eq!(redirected(&[("low_latency", "2019")], queue), 0);
+    let share = redirected(&[("low_latency.estimator", "backlog")], queue);
+    assert!(share > 10, "{share} %");
+}
+
+#[test]
+fn the_default_estimator_is_the_virtual_queue_upstream_and_the_backlog_downstream() {
+    let run = |overrides: &[(&str, &str)]| {
+        let scenario = parse_with(STEADY, overrides).expect("it makes sense");
+        let tables = Tables::finish(scenario.build(1));
+        ["marked", "packets_dequeued"].map(|column| tables.integers("queues", column).to_vec())
+    };
+    let [up, down] = [UP, DOWN].map(|place| format!("{place}.estimator"));
+    for switch in ["on", "2019"] {
+        let switch = ("low_latency", switch);
+        let (virtual_queue, backlog) = ("virtual_queue", "backlog");
+        let default = run(&[switch]);
+        assert_eq!(
+            default,
+            run(&[switch, (&up, virtual_queue), (&down, backlog)])
+        );
+        assert_ne!(default, run(&[switch, (&up, backlog)]));
+        assert_ne!(default, run(&[switch, (&down, virtual_queue)]));
+    }
+}
+
 #[test]
 fn one_override_switches_both_directions_and_every_modem_that_has_its_own() {
     let names = |text: &str, overrides: &[(&str, &str)]| -> Vec<String> {

@@ -721,6 +721,67 @@ fn proactive_grants_spare_a_flow_the_request() {
     assert!(!outcome.events.iter().any(|(_, event)| contends(event)));
 }
 
+/// Delays of a modem's packets behind proactive grants of 5 Mbit/s each millisecond, from the shortest
+/// to the longest, in ms.
+fn behind_proactive_grants(map_millis: u64, dequeue_at: DequeueAt) -> Vec<f64> {
+    let mut plant = Plant::docsis31();
+    plant.map_interval = Duration::from_millis(map_millis);
+    let mut street = Street::new(plant, modems(1, "[cbr]\ngap = '21.7 ms'\nsize = '200 B'"));
+    street.dequeue_at = dequeue_at;
+    street.modems[0].qos.scheduling = Scheduling::Pgs(ProactiveGrants {
+        rate: Rate(5_000_000),
+        interval: Some(Duration::from_millis(1)),
+        ..ProactiveGrants::default()
+    });
+    let outcome = street.run();
+    let contends = |event: &TraceEvent| {
+        matches!(
+            event,
+            TraceEvent::Requested {
+                contention: true,
+                ..
+            }
+        )
+    };
+    assert!(!outcome.events.iter().any(|(_, event)| contends(event)));
+    outcome.delays_ms()
+}
+
+#[test]
+fn a_proactive_grant_takes_what_waits_when_its_burst_is_prepared_however_long_maps_are() {
+    let timing = Plant::docsis31().upstream_timing();
+    // The next grant but one that is prepared at least `burst_preparation` before it begins: seven
+    // frames, and half of that as jitter. The burst and its way through the CMTS follow.
+    let interval = timing.frame * 7;
+    let most = timing.burst_preparation
+        + interval
+        + interval / 2
+        + timing.frame * 2
+        + timing.propagation
+        + timing.cmts_pipeline;
+    for map_millis in [1, 2, 4] {
+        let delays = behind_proactive_grants(map_millis, DequeueAt::Burst);
+        assert!(delays.len() >= 459, "{map_millis} ms: {}", delays.len());
+        let worst = delays[delays.len() - 1];
+        assert!(
+            worst <= most.as_secs_f64() * 1e3,
+            "{map_millis} ms: {worst} ms"
+        );
+    }
+}
+
+#[test]
+fn a_proactive_grant_that_is_filled_when_its_map_arrives_comes_later_with_longer_maps() {
+    let mean_of = |map_millis| mean(&behind_proactive_grants(map_millis, DequeueAt::Map));
+    let [short, long] = [1, 4].map(mean_of);
+    // Packets arrive anywhere between two MAPs, of 7 or of 29 frames: they wait 11 frames longer for
+    // theirs in the mean. Where the first grant of a MAP lies moves this by up to a grant interval
+    // and its jitter, 10.5 frames, either way.
+    let frame = Plant::docsis31().upstream_timing().frame.as_secs_f64() * 1e3;
+    let longer = (long - short) / frame;
+    assert!((longer - 11.0).abs() < 10.5, "{short} {long} ms");
+}
+
 #[test]
 fn a_flow_whose_proactive_grants_have_no_room_sends_requests_like_others() {
     let mut street = Street::new(Plant::docsis31(), modems(2, "[cbr]\nrate = '1 Mbit/s'"));

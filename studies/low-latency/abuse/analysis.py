@@ -10,6 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
+from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict, decide
 
 from ..dots import draw_dots
@@ -24,6 +25,7 @@ END = 1.164288
 #: What a figure calls the cases.
 CASES = {
     "flood": "flood",
+    "default": "flood, default estimate",
     "unprotected": "flood, no protection",
     "2019": "flood, values of 2019",
     "unlabelled": "flood without ECT(1)",
@@ -31,7 +33,7 @@ CASES = {
     "33-fast": "33 floods of 10 Mbit/s",
     "33-fast-large": "the same, game of 1500 B",
     "steady": "steady 30 Mbit/s",
-    "steady-virtual": "the same, virtual queue",
+    "steady-backlog": "the same, backlog",
     "prague": "Prague",
     "prague-and-flood": "Prague and flood",
 }
@@ -155,6 +157,13 @@ def check_label(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(contrast(points, "flood", "unlabelled"), high=limits["high_ms"], unit=" ms")
 
 
+def check_default(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold by how much the game's delay upstream is longer beside the flood with the default estimate, in ms."""
+    upstream = WAYS["up"]
+    found = contrast(points, "default", "flood")
+    return hold({upstream: found[upstream]}, high=limits["high_ms"], unit=" ms")
+
+
 def check_slow(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Look for sanctioned packets of the game beside 33 slow floods, and say what the hash does."""
     limits = {"column": "game_sanctioned", "cases": ["33-slow"], "high": 0}
@@ -199,8 +208,25 @@ def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         name: [100 * value for value in values]
         for name, values in choose(points, f"{limits['of']}_ratio", limits["cases"]).items()
     }
-    why = "what waits for its grant counts as a queue (low-latency/prague-on-cable); with the virtual queue it does not"
-    return hold(found, high=100 * limits["high"], unit=" %", why=why)
+    return hold(found, high=100 * limits["high"], unit=" %")
+
+
+def check_steady(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold that more than a share of the steady flow's packets is sanctioned upstream, and less downstream, by the backlog."""
+    bound = 100 * limits["bound"]
+    rows = measure(points)
+    found = {
+        way: [100 * share for share in take(rows, "flood_ratio", way=way, case="steady-backlog")]
+        for way in WAYS
+    }
+    if not all(found.values()):
+        return Finding("no such run", Verdict.UNTESTABLE)
+    decisions = [
+        decide_over_seeds(found["up"], low=bound),
+        decide_over_seeds(found["down"], high=bound),
+    ]
+    told = ", ".join(f"{average(found[way]):.2f} % ({name})" for way, name in WAYS.items())
+    return join_decisions(decisions, told)
 
 
 def check_order(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:

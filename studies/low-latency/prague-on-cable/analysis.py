@@ -42,6 +42,7 @@ CASES = {
     "burst": "MAP 2 ms, dequeued with the burst",
     "pgs-25": "MAP 2 ms, PGS of 25 Mbit/s",
     "pgs-25-often": "MAP 2 ms, PGS of 25 Mbit/s each 500 us",
+    "pgs-25-burst": "the same, filled with the burst",
     "virtual-4-ramp": "MAP 4 ms, virtual queue, ramp at 5 ms",
     "virtual-1-timestamps": "MAP 1 ms, virtual queue, PIE with timestamps",
     "down": "downstream",
@@ -117,8 +118,9 @@ def check_virtual(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_grants(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold it with proactive grants, and say what a packet still waits for."""
     why = (
-        "a proactive grant carries what waits when its MAP arrives. What comes later waits for the next MAP, half an interval on average, "
-        "however often grants come; that wait counts as a queue, and grants in between stay empty"
+        "a proactive grant carries what waits when its MAP arrives, where packets are dequeued then. What comes later waits for the next MAP, half an interval on average, "
+        "however often grants come; that wait counts as a queue, and grants in between stay empty. Filled with the burst, a grant each 500 us gives Prague "
+        f"{tell(points, 'prague', 'alone', 'pgs-25-burst')} of the rate, and {tell(points, 'prague', 'alone', 'pgs-25-often')} with the MAP"
     )
     return hold_alone(points, limits, why)
 

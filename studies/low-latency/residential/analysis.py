@@ -38,7 +38,6 @@ REPAIRED, PUBLISHED = "repaired", "published"
 
 #: Cases of one scenario each, and those that test a cause.
 SCENARIOS = tuple(str(number) for number in range(1, 11))
-AT_THE_BURST = "1, drawn at the burst"
 EACH_SEGMENT = "an ACK for each segment"
 ENDLESS = "endless transfers"
 
@@ -122,24 +121,8 @@ def tell(found: dict[str, Decision], within_us: float, why: str = "") -> Finding
 
 
 def check_ef_up(points: pl.DataFrame, limits: Limits) -> Finding:
-    """Hold the delay of the game marked EF up against docsis-ns3's, and name what a changed run shows."""
-    within = limits["within_us"]
-    found = compare(points, "ef_up", SCENARIOS, within / 1000)
-    plain, changed = (
-        fmean(take(points, case, "ef_up_p50") or [float("nan")]) for case in ("1", AT_THE_BURST)
-    )
-    why = (
-        "A packet has to be there when the MAP with the grant arrives, 622.5 us before the burst is prepared;"
-        f" docsis-ns3 draws it then. Where the MAP arrives as the burst is prepared, the median of scenario 1"
-        f" is {changed:.2f} ms in place of {plain:.2f}."
-    )
-    is_apart = any(own.verdict is Verdict.DIFFERS for own in found.values())
-    return tell(found, within, why if is_apart and changed == changed else "")
-
-
-def check_ef_burst(points: pl.DataFrame, limits: Limits) -> Finding:
-    """Hold the same against docsis-ns3 where a packet can use a grant until its burst is prepared."""
-    found = compare(points, "ef_up", [AT_THE_BURST], limits["within_us"] / 1000)
+    """Hold the delay of the game marked EF up against docsis-ns3's."""
+    found = compare(points, "ef_up", SCENARIOS, limits["within_us"] / 1000)
     return tell(found, limits["within_us"])
 
 

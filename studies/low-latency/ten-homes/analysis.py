@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -31,8 +32,9 @@ CASES = {
     "on": "on",
     "2019": "on, values of 2019",
     "pgs": "on, PGS",
-    "virtual": "on, virtual queue",
-    "virtual-timestamps": "on, virtual queue, PIE with timestamps",
+    "backlog": "on, backlog upstream",
+    "2019-backlog": "on, values of 2019, backlog upstream",
+    "timestamps": "on, PIE with timestamps",
 }
 
 #: What a figure calls what pays, with its column.
@@ -80,6 +82,16 @@ def check_idle(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, high=limits["high_ms"], unit=" ms")
 
 
+def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold by how much the game waits longer or shorter upstream in one case than in another, in ms."""
+    found = {}
+    for kind, name in KINDS.items():
+        waits = [wait(points, f"game_up_{kind}", limits[case]) for case in ("one", "other")]
+        found[name] = [mine - its for mine, its in zip(*waits, strict=False)]
+    within = limits["within_ms"]
+    return hold(found, -within, within, unit=" ms")
+
+
 def check_down(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the game's wait downstream in one case over that in another."""
     return hold(contrast(points, "game_down", limits["one"], limits["other"], PATH), high=1.0)
@@ -114,7 +126,7 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the load time of pages beside both uploads with timestamps over that without."""
-    found = contrast(points, "page", "virtual-timestamps", "virtual")
+    found = contrast(points, "page", "timestamps", "on")
     return hold({KINDS["mixed"]: found[KINDS["mixed"]]}, high=limits["high"])
 
 
@@ -145,16 +157,26 @@ def check_sanctions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_2019(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Hold the share of the call's packets sanctioned with the values of 2019 less that with today's, in per cent."""
-    old, now = take_sanctions(points, "2019"), take_sanctions(points, "on")
-    found = {
-        name: [mine - its for mine, its in zip(old[name], now[name], strict=False)] for name in old
-    }
+    found = contrast_sanctions(points, "2019", "on")
     finding = hold(found, unit=" % more")
     if finding.verdict is Verdict.UNTESTABLE:
         return finding
-    return replace(
-        finding, verdict=decide(all(average(values) > 0 for values in found.values() if values))
+    by_backlog = contrast_sanctions(points, "2019-backlog", "backlog")
+    told = ", ".join(
+        f"{average(values):.2f} % more ({name})" for name, values in by_backlog.items() if values
     )
+    why = f"with the delay estimated from the backlog, to which the wait for a grant belongs, it is {told}"
+    agrees = all(average(values) > 0 for values in found.values() if values)
+    return replace(finding, verdict=decide(agrees), why="" if agrees or not told else why)
+
+
+def contrast_sanctions(points: pl.DataFrame, one: str, other: str) -> dict[str, list[float]]:
+    """Give the share of the call's packets sanctioned in one case less that in another, in per cent."""
+    first, second = take_sanctions(points, one), take_sanctions(points, other)
+    return {
+        name: [mine - its for mine, its in zip(first[name], second[name], strict=False)]
+        for name in first
+    }
 
 
 def check_upload(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -163,11 +185,11 @@ def check_upload(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     values = compare(
         take(points, flow, case=limits["one"]), take(points, flow, case=limits["other"])
     )
-    virtual = compare(take(points, flow, case="virtual"), take(points, flow, case=limits["other"]))
-    why = "what waits for a grant counts as a queue of the low-latency flow (low-latency/prague-on-cable)"
-    if virtual:
-        why += f": with the virtual queue, which does not count it, {average(virtual):.2f}"
-    return hold({CASES[limits["one"]]: values}, limits["low"], why=why)
+    return hold(
+        {CASES[limits["one"]]: values},
+        limits.get("low", 0.0),
+        limits.get("high", math.inf),
+    )
 
 
 def check_mixed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

@@ -291,8 +291,9 @@ impl Bursts {
         _: &mut Supply,
         _: &UpstreamTiming,
         _: &mut Context<'_>,
-    ) -> (Instant, Option<Carried>) {
+    ) -> (Option<Instant>, Option<Carried>) {
         let begins = self.begins.take();
-        (begins.expect("a burst is prepared for each grant"), None)
+        assert!(begins.is_some(), "a burst is prepared for each grant");
+        (begins, None)
     }
 }

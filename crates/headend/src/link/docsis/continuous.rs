@@ -3,7 +3,9 @@
 //!
 //! The bytes of a flow are a stream that grants cut at any byte. A packet is sent once its last
 //! byte is. Several requests may be outstanding. Packets are dequeued when they are requested, when
-//! the MAP with their grant arrives, or when their burst is prepared ([`DequeueAt`]).
+//! the MAP with their grant arrives, or when their burst is prepared ([`DequeueAt`]). An unsolicited
+//! grant that is filled when its burst is prepared carries the packets that wait by then, also those
+//! that came after the MAP.
 //!
 //! The [token buckets](super::token_bucket) clear bytes for requests, and only cleared bytes are
 //! sent. The part of a grant that results from rounding up to minislots therefore stays empty.
@@ -31,6 +33,15 @@ struct Rest {
     pdu: u64,
 }
 
+/// A grant whose burst is not prepared yet.
+#[derive(Debug, Clone, Copy)]
+struct Planned {
+    grant: Grant,
+    /// Bytes that the grant may carry, MAC headers included: those that were requested, or for an
+    /// unsolicited grant all that it has room for.
+    most: u64,
+}
+
 /// The stream of bytes of one service flow.
 #[derive(Debug)]
 pub struct Continuous {
@@ -40,7 +51,7 @@ pub struct Continuous {
     /// Bytes that are requested and not granted, including MAC headers.
     outstanding: u64,
     /// Grants whose bursts are not prepared yet, in order of time.
-    grants: VecDeque<Grant>,
+    grants: VecDeque<Planned>,
     /// A packet that is partly sent.
     partial: Option<Packet>,
     /// The bytes of `partial` that are not sent yet. Zero if there is no such packet.
@@ -77,9 +88,16 @@ impl Continuous {
         self.outstanding > 0
     }
 
-    /// Whether the burst of a grant must still be prepared.
-    pub fn awaits_burst(&self) -> bool {
-        !self.grants.is_empty()
+    /// Whether a burst must still be prepared on which the flow waits with its next request. An
+    /// unsolicited grant is no reason to wait if the flow must not piggyback.
+    pub fn awaits_burst(&self, may_piggyback: bool) -> bool {
+        let holds_back = |planned: &Planned| planned.grant.credit > 0 || may_piggyback;
+        self.grants.iter().any(holds_back)
+    }
+
+    /// Whether unsolicited grants are filled when their bursts are prepared.
+    pub fn fills_at_burst(&self) -> bool {
+        self.dequeue_at == DequeueAt::Burst
     }
 
     /// Whether there are bytes that are not requested.
@@ -177,8 +195,10 @@ impl Continuous {
         }
         let unused = match self.dequeue_at {
             DequeueAt::Burst => {
-                let asked_for = self.grants.iter().filter(|grant| grant.credit > 0);
-                asked_for.map(|grant| timing.room(grant.minislots)).sum()
+                let rooms = self.grants.iter();
+                rooms
+                    .map(|planned| timing.room(planned.grant.minislots))
+                    .sum()
             }
             DequeueAt::Map | DequeueAt::Request => 0,
         };
@@ -195,12 +215,15 @@ impl Continuous {
         cx: &mut Context<'_>,
     ) -> Option<Carried> {
         self.outstanding = self.outstanding.saturating_sub(grant.credit);
-        self.grants.push_back(grant);
+        self.grants.push_back(Planned {
+            grant,
+            most: grant.credit,
+        });
         (self.dequeue_at != DequeueAt::Burst)
             .then(|| self.fill(supply, (grant, grant.credit), timing, cx))
     }
 
-    /// An unsolicited grant arrives. Returns what it carries.
+    /// Fills an unsolicited grant with the packets that wait now. Returns what it carries.
     pub fn given(
         &mut self,
         supply: &mut Supply,
@@ -213,27 +236,36 @@ impl Continuous {
         self.fill(supply, (grant, room), timing, cx)
     }
 
-    /// The burst of an unsolicited grant must be prepared, because a request may be piggybacked on
-    /// it.
-    pub fn await_burst(&mut self, grant: Grant) {
-        self.grants.push_back(grant);
+    /// The burst of an unsolicited grant must be prepared, because it is filled then, or because a
+    /// request may be piggybacked on it.
+    pub fn await_burst(&mut self, grant: Grant, timing: &UpstreamTiming) {
+        let most = timing.room(grant.minislots);
+        self.grants.push_back(Planned { grant, most });
     }
 
     /// Prepares the next burst, and fills it if packets are dequeued at this time. Returns the
-    /// start of the burst, and what it carries, if that was not known.
+    /// start of the burst, and what it carries, if that was not known. An unsolicited grant for
+    /// which nothing waits has no burst.
     pub fn prepare_burst(
         &mut self,
         supply: &mut Supply,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> (Instant, Option<Carried>) {
-        let grant = self
+    ) -> (Option<Instant>, Option<Carried>) {
+        let Planned { grant, most } = self
             .grants
             .pop_front()
             .expect("a burst is prepared for each grant");
-        let carried = (self.dequeue_at == DequeueAt::Burst && grant.credit > 0)
-            .then(|| self.fill(supply, (grant, grant.credit), timing, cx));
-        (timing.minislot_start(grant.map, grant.first), carried)
+        let begins = Some(timing.minislot_start(grant.map, grant.first));
+        if !self.fills_at_burst() {
+            return (begins, None);
+        }
+        if grant.credit > 0 {
+            let carried = self.fill(supply, (grant, most), timing, cx);
+            return (begins, Some(carried));
+        }
+        let carried = self.given(supply, grant, timing, cx);
+        (begins.filter(|_| carried.unused < most), Some(carried))
     }
 
     /// Fills a grant with up to `most` bytes, and sends the packets that are complete. Returns what
@@ -339,7 +371,7 @@ impl Continuous {
             self.requested + header + headers * mac_header
         };
         let granted: u64 = match self.dequeue_at {
-            DequeueAt::Burst => self.grants.iter().map(|grant| grant.credit).sum(),
+            DequeueAt::Burst => self.grants.iter().map(|planned| planned.most).sum(),
             DequeueAt::Map | DequeueAt::Request => 0,
         };
         need.saturating_sub(self.outstanding + granted)

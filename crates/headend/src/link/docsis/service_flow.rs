@@ -37,17 +37,20 @@ use crate::units::Rate;
 #[serde(rename_all = "snake_case")]
 pub enum DequeueAt {
     /// When the burst is prepared, just before it is sent. Use this value for comparisons with
-    /// simulators whose modem dequeues at that time.
+    /// simulators whose modem dequeues at that time. An unsolicited or proactive grant then carries
+    /// what waits at that time, also packets that came after the MAP with the grant.
     Burst,
     /// When the MAP with the grant arrives. The modem then assembles all bursts of the MAP, as
     /// silicon does (AQM paper §3.2). The queue discipline does not see how long a packet waits for
-    /// its burst after that: the MAP processing time of the modem, and up to a MAP interval.
+    /// its burst after that: the MAP processing time of the modem, and up to a MAP interval. An
+    /// unsolicited or proactive grant carries only packets that were there when the MAP arrived.
     #[default]
     Map,
     /// When the packets are requested. The discipline schedules packets into one transmit queue
     /// before the MAP arrives, and bursts are filled from it in order (AQM paper §3.2, about flow
     /// queues). The queue discipline does not see the time from request to grant either. Before
-    /// DOCSIS 3.0 this is always so, because a request is for an assembled burst.
+    /// DOCSIS 3.0 this is always so, because a request is for an assembled burst. An unsolicited or
+    /// proactive grant has no request, and is filled when the MAP with it arrives.
     Request,
 }
 
@@ -370,7 +373,7 @@ impl ServiceFlow {
         self.request_state == RequestState::Idle
             && match &self.sending {
                 Sending::Continuous(continuous) => {
-                    !continuous.awaits_burst()
+                    !continuous.awaits_burst(self.may_piggyback)
                         && (self.may_contend_again || !continuous.has_outstanding())
                         && continuous.wants_request(&self.supply)
                 }
@@ -501,6 +504,12 @@ impl ServiceFlow {
         (prepare_at, carried)
     }
 
+    /// Whether unsolicited grants are filled when their bursts are prepared, and not when the MAP
+    /// arrives.
+    pub fn fills_at_burst(&self) -> bool {
+        matches!(&self.sending, Sending::Continuous(continuous) if continuous.fills_at_burst())
+    }
+
     /// An unsolicited grant arrives, and queued packets may use it. The result is that of
     /// [`granted`](Self::granted).
     pub fn given(
@@ -509,13 +518,26 @@ impl ServiceFlow {
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> (Option<Instant>, Option<Carried>) {
+        if let Sending::Continuous(continuous) = &mut self.sending
+            && continuous.fills_at_burst()
+        {
+            let begins = timing.minislot_start(grant.map, grant.first);
+            if begins < cx.now + timing.latest_preparation() {
+                // The MAP was made late, for a later grant. Nothing waited for this one.
+                let queue = self.supply.queue.id();
+                cx.recorder().mac(queue).unused_grant_bytes += timing.room(grant.minislots);
+                return (None, None);
+            }
+            continuous.await_burst(grant, timing);
+            return (Some(preparation(grant, timing, cx.now)), None);
+        }
         let carried = sending!(self, given(&mut self.supply, grant, timing, cx));
         self.count_unused(carried, cx);
         let prepare_at = match &mut self.sending {
             Sending::Continuous(continuous)
                 if self.may_piggyback && carried.unused < timing.room(grant.minislots) =>
             {
-                continuous.await_burst(grant);
+                continuous.await_burst(grant, timing);
                 Some(preparation(grant, timing, cx.now))
             }
             _ => None,
@@ -527,7 +549,7 @@ impl ServiceFlow {
     }
 
     /// Prepares the next burst. Returns the piggybacked request and its sending time, and what the
-    /// burst carries, if that was not known.
+    /// burst carries, if that was not known. No request is piggybacked on a grant that stays empty.
     pub fn prepare_burst(
         &mut self,
         timing: &UpstreamTiming,
@@ -537,13 +559,16 @@ impl ServiceFlow {
         if let Some(carried) = carried {
             self.count_unused(carried, cx);
         }
+        let Some(sent) = sent else {
+            return (None, carried);
+        };
         let (queue, now) = (self.supply.queue.id(), cx.now);
         cx.recorder().prepared(now, queue, sent);
-        let request = if self.may_piggyback {
-            self.request(timing, cx).map(|bytes| (bytes, sent))
-        } else {
-            None
-        };
+        if !self.may_piggyback {
+            return (None, carried);
+        }
+        self.stop_contending();
+        let request = self.request(timing, cx).map(|bytes| (bytes, sent));
         (request, carried)
     }
 

@@ -107,6 +107,17 @@ impl UpstreamTiming {
             .div_ceil(interval)
     }
 
+    /// The first MAP whose last burst is not prepared before `now`.
+    pub fn first_map_unprepared(&self, now: Instant) -> u64 {
+        (now + self.latest_preparation()).as_nanos() / self.map_interval().as_nanos()
+    }
+
+    /// The time before its start at which a burst is prepared at the latest. A MAP that arrives
+    /// later than `burst_preparation` before its first burst is no reason to miss that burst.
+    pub fn latest_preparation(&self) -> Duration {
+        self.burst_preparation.min(self.modem_map_processing)
+    }
+
     /// The first frame boundary at or after `at`.
     pub fn next_frame(&self, at: Instant) -> Instant {
         Instant::from_nanos(at.as_nanos().div_ceil(self.frame.as_nanos()) * self.frame.as_nanos())

@@ -3,7 +3,8 @@
 //! An idle upstream has no events. A MAP is only made if it must answer a request, or if it has an
 //! unsolicited grant for a flow that waits for one. A MAP that is not made has no effect. Here a
 //! MAP is made at the time of its arrival at the modems; its processing at the CMTS and its
-//! transmission are then in the past.
+//! transmission are then in the past. It is made later than that if a packet that arrives later may
+//! still use an unsolicited grant of it, because the grant is filled when its burst is prepared.
 
 use super::bursts::FRAGMENT_OVERHEAD;
 use super::cmts::shaper::Shaper;
@@ -74,6 +75,8 @@ pub struct Upstream {
     unmade: u64,
     /// Flows that wait for an unsolicited grant.
     awaiting_grant: Vec<usize>,
+    /// Flows whose unsolicited grants, if they have any, are filled when their bursts are prepared.
+    filling_at_burst: Vec<usize>,
     /// By service flow: whether its queue discipline uses its grants. Most do not, so a MAP without
     /// a grant for them need not change their state.
     looks_at_grants: Vec<bool>,
@@ -127,6 +130,10 @@ impl Upstream {
             aggregates,
             rest: Rest::new(flows.len()),
             looks_at_grants: flows.iter().map(ServiceFlow::looks_at_grants).collect(),
+            filling_at_burst: (flows.iter().enumerate())
+                .filter(|(_, flow)| flow.fills_at_burst())
+                .map(|(index, _)| index)
+                .collect(),
             flows,
             cmts,
             region: RequestRegion::default(),
@@ -374,7 +381,12 @@ impl Upstream {
     /// Chooses how a flow gets a grant for the bytes that it can request at `ready`: an unsolicited
     /// grant, the next poll, or contention.
     fn plan_request(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
-        let from = self.timing.first_map_after(cx.now).max(self.unmade);
+        let from = if self.flows[flow].fills_at_burst() {
+            self.timing.first_map_unprepared(cx.now)
+        } else {
+            self.timing.first_map_after(cx.now)
+        };
+        let from = from.max(self.unmade);
         if let Some(map) = self.cmts.next_unsolicited(flow, from, &self.timing) {
             let answered = self.timing.first_map_for(ready, cx.now);
             if map <= answered || !self.flows[flow].may_contend() {
@@ -465,6 +477,15 @@ impl Upstream {
         else {
             return;
         };
+        if let Some(earlier) = self.usable_before(map, cx.now) {
+            self.make_map(earlier, cx);
+            // It may have been long enough to take the place of `map`.
+            return self.expect_map(map, cx);
+        }
+        self.make_map(map, cx);
+    }
+
+    fn make_map(&mut self, map: u64, cx: &mut Context<'_>) {
         let taken = self
             .neighbours
             .as_mut()
@@ -496,6 +517,20 @@ impl Upstream {
         self.grants = grants;
         self.try_again(cx);
         self.expect_next(cx);
+    }
+
+    /// The first MAP before `map` that was not made and has an unsolicited grant which a packet that
+    /// arrives now may still use. MAPs are made in order, so it must be made before `map` is.
+    fn usable_before(&self, map: u64, now: Instant) -> Option<u64> {
+        let from = self.timing.first_map_unprepared(now).max(self.unmade);
+        if from >= map {
+            return None;
+        }
+        let flows = self.filling_at_burst.iter();
+        flows
+            .filter_map(|&flow| self.cmts.next_unsolicited(flow, from, &self.timing))
+            .min()
+            .filter(|&earlier| earlier < map)
     }
 
     /// Passes the requests that `map` acknowledges and that did not collide to the CMTS, and

@@ -66,7 +66,8 @@ pub struct Config {
     /// The delays over which marking rises from none to all packets: 2 to this power, in
     /// nanoseconds (`LG_RANGE`, TLV 24.40.5). Raising it makes marking begin at a shorter delay.
     pub range_exponent: u8,
-    /// How the delay of the queue is estimated: `backlog` or `virtual_queue`.
+    /// How the delay of the queue is estimated: `backlog` or `virtual_queue`. The key `estimator` of
+    /// `low_latency` has a default of its own, `virtual_queue` upstream.
     pub estimator: Estimator,
     /// Queue protection, in the queue of a low-latency service flow.
     #[serde(skip)]
@@ -87,10 +88,12 @@ pub struct Config {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
-    /// The bytes in the queue, divided by the rate.
+    /// The bytes in the queue, divided by the rate. What waits for request and grant counts as a
+    /// queue, so upstream marks begin on an idle line.
     #[default]
     Backlog,
-    /// A virtual queue, which drains at the rate without waiting for grants (MULPI Annex O).
+    /// A virtual queue, which drains at the rate without waiting for grants (MULPI Annex O), and so
+    /// shows only what exceeds the rate.
     VirtualQueue,
 }
 

@@ -16,7 +16,8 @@ pub use low_latency::{
     Switch as LowLatencySwitch,
 };
 pub(super) use low_latency::{
-    Refused, is_default_of_file, is_reserved_name, low_latency_plan, warn as warn_of_low_latency,
+    Refused, default_estimator, is_default_of_file, is_reserved_name, low_latency_plan,
+    warn as warn_of_low_latency,
 };
 pub(in crate::scenario) use plan::FlowPlan;
 pub(super) use plan::{Channel, DefaultBuffer, is_elastic, modem_buffer, plan, plan_further};

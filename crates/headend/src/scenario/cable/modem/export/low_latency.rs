@@ -9,8 +9,8 @@ use super::note::Notes;
 use super::service_flow::{Written, burst, rates};
 use super::{Referred, u16_tlv, u32_tlv};
 use crate::qdisc::QueueConfig;
-use crate::qdisc::immediate_aqm::{self, Estimator};
-use crate::scenario::cable::service_flow::{AggregatePlan, OneWay};
+use crate::qdisc::immediate_aqm;
+use crate::scenario::cable::service_flow::{AggregatePlan, OneWay, default_estimator};
 use crate::time::Duration;
 
 const UPSTREAM: u8 = 70;
@@ -134,7 +134,7 @@ pub(super) fn queue(
         ..plan.queue.clone()
     };
     let default = immediate_aqm::Config::default();
-    if config.estimator != Estimator::default() {
+    if config.estimator != default_estimator(one.direction) {
         notes.is_unsaid(format!("{}.estimator", plan.path));
     }
     if config.limit.is_some() {

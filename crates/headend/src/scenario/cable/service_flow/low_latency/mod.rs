@@ -8,6 +8,8 @@ mod written;
 pub(in crate::scenario::cable) use check::warn;
 pub(in crate::scenario) use plan::{AggregatePlan, Membership, Role};
 pub(super) use plan::{aggregate_plan, nominal};
-pub(in crate::scenario::cable) use plan::{is_default_of_file, is_reserved_name, low_latency_plan};
+pub(in crate::scenario::cable) use plan::{
+    default_estimator, is_default_of_file, is_reserved_name, low_latency_plan,
+};
 pub(in crate::scenario::cable) use written::Refused;
 pub use written::{LowLatency, LowLatencyTable, Preset, ProtectionTable, QueueProtection, Switch};

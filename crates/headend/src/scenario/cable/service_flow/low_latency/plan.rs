@@ -11,7 +11,9 @@ use crate::link::docsis::preset::Feature;
 use crate::link::docsis::qos::{Qos, Scheduling};
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
 use crate::named::{Named, OrTable};
-use crate::qdisc::immediate_aqm::{self, HIGHEST, LARGEST_FRAME, MOST_RANGE, Protection};
+use crate::qdisc::immediate_aqm::{
+    self, Estimator, HIGHEST, LARGEST_FRAME, MOST_RANGE, Protection,
+};
 use crate::qdisc::{AckAcceleration, QueueConfig};
 use crate::queue::{BacklogLimit, Limited};
 use crate::rng::Rng;
@@ -145,7 +147,7 @@ pub(in crate::scenario::cable::service_flow) fn aggregate_plan(
         low_rate,
         weight: weight(path, &written)?,
         coupling_tenths: coupling(path, &written)?,
-        queue: queue(path, &written)?,
+        queue: queue(path, &written, channel.direction)?,
         written,
     };
     plan.queue.limit = Some(limit(&plan, channel)?);
@@ -241,8 +243,22 @@ fn coupling(path: &str, written: &LowLatencyTable) -> Result<u8, ScenarioError> 
     Err(ScenarioError::invalid(format!("{path}.coupling"), why))
 }
 
-/// The configuration of the low-latency queue, without its size.
-fn queue(path: &str, written: &LowLatencyTable) -> Result<immediate_aqm::Config, ScenarioError> {
+/// How a low-latency queue estimates its delay, if nothing is written. MULPI Annex N.3: the modem
+/// takes the virtual queue, because packets wait for requests and grants whatever they send. The
+/// CMTS takes the length of its queue.
+pub(in crate::scenario::cable) fn default_estimator(direction: OneWay) -> Estimator {
+    match direction {
+        OneWay::Up => Estimator::VirtualQueue,
+        OneWay::Down => Estimator::Backlog,
+    }
+}
+
+/// The configuration of the low-latency queue of a direction, without its size.
+fn queue(
+    path: &str,
+    written: &LowLatencyTable,
+    direction: OneWay,
+) -> Result<immediate_aqm::Config, ScenarioError> {
     let default = match written.preset {
         Preset::Current => immediate_aqm::Config::default(),
         // DOCS-QOS3-MIB, February 2019: a minimum threshold of 475 us, and a range of 2^19 ns.
@@ -275,7 +291,7 @@ fn queue(path: &str, written: &LowLatencyTable) -> Result<immediate_aqm::Config,
         limit: None,
         maximum_threshold,
         range_exponent,
-        estimator: written.estimator,
+        estimator: (written.estimator).unwrap_or_else(|| default_estimator(direction)),
         protection: protection(path, written)?,
     })
 }

@@ -86,8 +86,11 @@ pub struct LowLatencyTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u8>")]
     pub range_exponent: Option<i64>,
-    /// How the low-latency queue estimates its delay.
-    pub estimator: Estimator,
+    /// How the low-latency queue estimates its delay. Default: `"virtual_queue"` upstream, where a
+    /// packet waits for request and grant on an idle line too, and `"backlog"` downstream (MULPI
+    /// Annex N).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimator: Option<Estimator>,
     /// AQM disabled for the low-latency flow (TLV 24.40.1): its queue drops at its tail, without
     /// marks and without queue protection.
     pub aqm_disabled: bool,
