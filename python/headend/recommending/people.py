@@ -121,6 +121,9 @@ _ALIASES = {"video call": "video", "voice call": "call", "web page": "page"}
 _FAR = ("page", "upload")
 
 #: One of a list: how many, and of whom.
+#: Digits of the largest number of people.
+MOST_DIGITS = 9
+
 _ITEM = re.compile(r"(?:([+-]?\d+)\s*[x×]?\s*)?(.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -191,6 +194,9 @@ def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
             raise InputError(
                 f'nobody is called "{match[2].strip()}"{find_hint(match[2].strip(), known)}'
             )
+        # Of more digits Python itself makes no number, and no line has so many people.
+        if len(match[1] or "") > MOST_DIGITS:
+            raise InputError(f"expected fewer than 10^{MOST_DIGITS} of {name}, found more")
         count = int(match[1] or 1)
         if count < 1:
             raise InputError(f'expected 1 {name} or more, found "{item.strip()}"')
