@@ -32,6 +32,16 @@ class Emulation:
 
     def __init__(self, scenario: Any, seed: int, options: str) -> None:
         self.scenario, self.options = scenario, json.loads(options)
+        word, *more = os.environ.get("FAKE_EMULATION", "").split()[:3] or [""]
+        if word == "hang":
+            parent, until = os.getppid(), time.monotonic() + 60
+            os.kill(int(more[0]), signal.SIGTERM)
+            while time.monotonic() < until:
+                time.sleep(0.05)
+                if os.getppid() != parent:
+                    os._exit(1)  # as the kernel ends the engine's own with its parent
+        if word == "die" and more[0] == "within":
+            os.kill(os.getpid(), int(more[1]))
         self.began, self.told = time.monotonic(), 0
         output = None
         if self.options["output"] != "inherit":
@@ -187,8 +197,9 @@ def main() -> None:
     vars(fake_engine).update(Emulation=Emulation, EmulationError=EmulationError)
     sys.modules["headend._engine"] = fake_engine
     headend.__dict__["_engine"] = fake_engine
-    if "die" in os.environ.get("FAKE_EMULATION", ""):
-        os.kill(os.getpid(), signal.SIGKILL)
+    word, *more = os.environ.get("FAKE_EMULATION", "").split()[:3] or [""]
+    if word == "die" and more[0] == "before":
+        os.kill(os.getpid(), int(more[1]))
     process.main(sys.argv[1:])
 
 

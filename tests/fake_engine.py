@@ -138,6 +138,12 @@ def parse(text: str, *, format: str = "toml", overrides: Any = (), files: Any = 
     return Scenario(_read(text, format, overrides))
 
 
+def check_recording(scenario: Scenario, content: bytes) -> None:
+    hosts, real = json.loads(content)["hosts"], [own[0] for own in scenario.real_hosts]
+    if hosts != real:
+        raise ValueError(f"its interfaces are {hosts}: expected {real}")
+
+
 def read_recording(content: bytes) -> str:
     if not content.startswith(b"{"):
         raise ValueError("expected a recording of headend emulate, found no pcapng file")

@@ -286,9 +286,49 @@ def test_what_the_machine_refuses_is_one_line(line: Path) -> None:
     message = "no /dev/net/tun: modprobe tun makes it"
     fails_with(message, "home.toml", "-q", "--", "true", FAKE_EMULATION="no tun")
     assert not any(Path("results").iterdir())
-    answer = call("home.toml", "-q", "--", "true", FAKE_EMULATION="die")
-    assert answer.exit_code == 70
-    assert "the emulation ended before the run was over (signal 9)" in answer.stderr
+
+
+@pytest.mark.parametrize("place", ["before", "within"])
+def test_an_emulation_that_is_killed_from_outside_is_no_fault_of_headend(
+    line: Path, place: str
+) -> None:
+    answer = call("home.toml", "-q", "--", "true", FAKE_EMULATION=f"die {place} 9")
+    told = "error: the process that emulates was killed by SIGKILL (9), as Linux does when memory is short, and the programs with it"
+    assert (answer.exit_code, answer.stderr.startswith(told)) == (2, True), answer.stderr
+    assert len(answer.stderr.splitlines()) == 1
+    assert not any(Path("results").iterdir())
+    crashed = call("home.toml", "-q", "--", "true", FAKE_EMULATION=f"die {place} 11")
+    assert crashed.exit_code == 70
+    assert "the emulation ended before the run was over (signal 11)" in crashed.stderr
+
+
+def test_a_signal_is_answered_though_the_emulation_does_not_begin(line: Path) -> None:
+    began = time.monotonic()
+    answer = call("home.toml", "-q", "--", "true", FAKE_EMULATION=f"hang {os.getpid()}")
+    assert (answer.exit_code, answer.stderr) == (130, "interrupted\n")
+    assert time.monotonic() - began < 25  # it hangs for 60 s
+    assert not any(Path("results").iterdir())
+
+
+def test_a_signal_or_the_end_of_headend_while_the_process_starts_prints_nothing(
+    line: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    started = session.Session({"text": "[", "format": "toml", "overrides": [], "files": {}})
+    for _ in range(20):
+        started._process.send_signal(signal.SIGINT)
+        started._process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+    with pytest.raises(InputError):
+        list(started.follow())
+    started.close()
+    # One that nobody gives a request to any more.
+    pipes = [*os.pipe(), *os.pipe()]
+    given = (pipes[0], pipes[3])
+    process = subprocess.Popen([*session.COMMAND, *map(str, given)], pass_fds=given)
+    for pipe in pipes:
+        os.close(pipe)
+    assert process.wait(timeout=60) == 0
+    assert capfd.readouterr().err == ""
 
 
 def test_an_interruption_ends_the_program_and_keeps_the_results(line: Path) -> None:

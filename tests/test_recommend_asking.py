@@ -492,6 +492,8 @@ def test_a_share_of_a_rate_is_of_the_direction_in_which_the_flow_sends(
         ("upload.goodput >= 80 ms", "expected a rate"),
         ("upload.goodput", "expected QUANTITY"),
         ("most upload.goodput", "--prefer takes most and least"),
+        ("upload.goodput >= 1e999 bit/s", 'found "1e999 bit/s", which is too large'),
+        (f"upload.goodput < {'9' * 400} %", "which is too large"),
     ],
 )
 def test_what_cannot_be_expected_is_refused(text: str, told: str) -> None:

@@ -486,3 +486,32 @@ def test_a_label_of_any_length_is_a_folder(fake: Any, home_line: Path) -> None:
     )
     assert (answer.exit_code, answer.output) == (0, "")
     assert len(json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["runs"]) == 2
+
+
+HUGE = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["recommend", "--upstream", "1e999 Mbit/s"],
+        ["recommend", "--upstream", "10 Mbit/s", "--seeds", HUGE],
+        ["recommend", "--upstream", "10 Mbit/s", "--traffic", f"{HUGE} calls"],
+        ["recommend", "--upstream", "10 Mbit/s", "--expect", f"upload.goodput >= {HUGE} bit/s"],
+        ["recommend", "--upstream", "٣ Mbit/s"],
+        ["recommend", "tiers.toml"],
+        ["run", "home-line", "--seed", HUGE],
+        ["run", "home-line", "--memory", f"{'9' * 305}GB"],
+        ["run", "home-line", "--explain", "call@1e999 s"],
+        ["compare", "home-line", "--seeds", HUGE],
+        ["sweep", "sweep.toml"],
+    ],
+)
+def test_a_number_that_no_computer_holds_is_refused_in_one_line(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiers.toml").write_text(f'[tier.a]\nupstream = "5 Mbit/s"\nseeds = {HUGE}\n')
+    (tmp_path / "sweep.toml").write_text(f'scenario = "home-line"\nseeds = {HUGE}\n')
+    answer = CliRunner().invoke(main.app, words)
+    assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1), answer.output

@@ -208,6 +208,65 @@ def test_every_byte_counts(kinds: Path, tmp_path: Path) -> None:
         shutil.rmtree(copy)
 
 
+@pytest.mark.parametrize("name", ["run", "comparison", "sweep", "study"])
+def test_lost_seals_are_damage_whichever_they_are(kinds: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(kinds / name, tmp_path / name)
+    path = tmp_path / name / SEALS
+    lines = path.read_text().splitlines(keepends=True)
+    for number in (*range(1, len(lines)), None):
+        path.write_text("" if number is None else "".join(lines[:number] + lines[number + 1 :]))
+        answer = invoke("verify", str(tmp_path / name))
+        assert (answer.exit_code, f"{path}: damaged: it lists" in answer.stdout) == (1, True)
+        if name != "study":
+            answer = invoke("report", str(tmp_path / name))
+            assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize("name", ["run", "comparison", "sweep", "study"])
+def test_without_a_count_the_files_that_results_must_have_are_missed(
+    kinds: Path, tmp_path: Path, name: str
+) -> None:
+    shutil.copytree(kinds / name, tmp_path / name)
+    path = tmp_path / name / SEALS
+    lines = path.read_text().splitlines(keepends=True)[1:]
+    path.write_text("".join(lines))
+    assert invoke("verify", str(tmp_path / name)).exit_code == 0
+    for line in lines:
+        lost = line.split()[1]
+        if lost.endswith(".svg"):
+            continue
+        path.write_text("".join(one for one in lines if one != line))
+        answer = invoke("verify", str(tmp_path / name))
+        told = f"{tmp_path / name / lost}: not listed in {SEALS}"
+        assert (answer.exit_code, told in answer.stdout) == (1, True), lost
+
+
+@pytest.mark.parametrize("line", ["a\0b", "", "../a", "/etc/passwd", "a" * 5000])
+def test_a_name_that_no_seal_can_be_of_is_told_in_one_line(
+    kinds: Path, tmp_path: Path, line: str
+) -> None:
+    shutil.copytree(kinds / "run", tmp_path / "run")
+    path = tmp_path / "run" / SEALS
+    lines = path.read_text().splitlines(keepends=True)[1:]
+    path.write_text("".join([*lines, f"{'0' * 64}  {line}\n"]))
+    answer = invoke("verify", str(tmp_path / "run"))
+    assert (answer.exit_code, len(answer.stdout.splitlines())) == (1, 2), answer.output
+    assert invoke("report", str(tmp_path / "run")).exit_code in (0, 2)
+
+
+@pytest.mark.parametrize("name", ["sweep", "study"])
+def test_points_that_are_gone_are_told(kinds: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(kinds / name, tmp_path / name)
+    points = list_points(tmp_path / name)
+    points[0].unlink()
+    answer = invoke("verify", str(tmp_path / name))
+    told = "points: of the results' points 1 is gone; run it again"
+    assert (answer.exit_code, told in answer.stdout) == (1, True)
+    shutil.rmtree(tmp_path / name / "points")
+    answer = invoke("verify", str(tmp_path / name))
+    assert (answer.exit_code, f"points {len(points)} are gone" in answer.stdout) == (1, True)
+
+
 def test_the_seals_are_what_sha256sum_reads(kinds: Path) -> None:
     if shutil.which("sha256sum") is None:
         pytest.skip("there is no sha256sum here")
@@ -556,6 +615,91 @@ def test_a_comparison_takes_no_other_run_for_its_own(kinds: Path, tmp_path: Path
         seal(both, ["manifest.json"])
         answer = invoke("report", str(both))
         assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1)
+
+
+def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a manifest and seal it again, as whoever may write to the folder can."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    seal(folder, read_seals(folder))
+
+
+def forge_table(folder: Path, name: str, **columns: Any) -> None:
+    """Put one value into all rows of columns, and seal the table again."""
+    table = pl.read_parquet(folder / name)
+    values = [pl.lit(value, dtype=table.schema[key]).alias(key) for key, value in columns.items()]
+    table.with_columns(values).write_parquet(folder / name)
+    seal(folder, read_seals(folder))
+
+
+SHOWN = (("report",), ("figures", "--list"), ("export", "--csv", "csv", "--force"))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda own: own["dimensions"][0].update({"flow.ping.rtt": ["9 ms", "30 ms"]}), "'10 ms', which is none of the values"),
+        (lambda own: own.update(compare="other"), 'no axis is called "other"'),
+        (lambda own: own.update(dimensions=[{"x": ["1"]}], axes={"x": "x"}), 'it has no column "x"'),
+        (lambda own: own.update(measures=["x"]), "damaged: "),
+    ],
+)  # fmt: skip
+def test_a_sweep_that_was_changed_and_sealed_again_is_refused_in_one_line(
+    kinds: Path, tmp_path: Path, change: Any, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(kinds / "sweep", "sweep")
+    forge(Path("sweep"), change)
+    answers = [invoke(*words, "sweep") for words in SHOWN]
+    assert {answer.exit_code for answer in answers} <= {0, 2}, answers
+    assert any(told in answer.stderr for answer in answers)
+    for answer in answers:
+        assert len(answer.stderr.splitlines()) == (1 if answer.exit_code else 0)
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "told"),
+    [
+        ("flows", {"direction": "sideways"}, "the column \"direction\" holds 'sideways', expected up or down"),
+        ("queues", {"direction": None}, "holds None, expected up or down"),
+        ("measures", {"flow": "nobody"}, ""),
+        ("flows", {"flow": "nobody"}, ""),
+        ("flow_series", {"time_ns": -(2**62)}, ""),
+        ("histograms", {"count": 2**62}, ""),
+    ],
+)  # fmt: skip
+def test_a_run_that_was_changed_and_sealed_again_is_refused_or_shown(
+    kinds: Path,
+    tmp_path: Path,
+    table: str,
+    columns: Any,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(kinds / "run", "run")
+    forge_table(Path("run"), f"{table}.parquet", **columns)
+    for words in SHOWN:
+        answer = invoke(*words, "run")
+        assert answer.exit_code in ((2,) if told else (0, 2)), answer.output
+        assert told in answer.stderr
+
+
+def test_what_nothing_expects_of_results_is_told_as_damage_and_of_all_else_as_a_fault(
+    kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(*_: Any, **__: Any) -> None:
+        raise KeyError("up")
+
+    monkeypatch.setattr("headend.report.page.write_report", stumble)
+    answer = invoke("report", str(kinds / "run"))
+    told = f"error: {kinds / 'run'}: damaged: its files do not fit together (KeyError: 'up'): they were changed and sealed again;"
+    assert (answer.exit_code, answer.stderr.startswith(told)) == (2, True)
+    monkeypatch.setattr("headend.running.result.Result.write_into", stumble)
+    (tmp_path / "line.toml").write_text(LINE)
+    words = ("run", str(tmp_path / "line.toml"), "--out", str(tmp_path / "out"))
+    assert invoke(*words).exit_code == 70
 
 
 @pytest.mark.parametrize("name", ["flows.parquet", "manifest.json", SEALS])

@@ -256,6 +256,7 @@ fn frames() -> Vec<Vec<u8>> {
             let at = Instant::from_nanos(1_000 * number as u64);
             writer.arrival(at, number as u16 % 2, frame);
         }
+        let mut file = writer.take();
         let frames_ended = recording::Ends {
             entered: 2,
             delivered: 1,
@@ -264,12 +265,16 @@ fn frames() -> Vec<Vec<u8>> {
             digest: recording::Digest(7),
         };
         if is_whole {
+            let mut blocks = recording::Digest::START;
+            recording::checksum(&mut blocks, &file);
             writer.end(&recording::End {
                 end_ns: 1_000_000_000,
                 frames: frames_ended,
+                blocks,
             });
+            file.extend(writer.take());
         }
-        frames.push(writer.take());
+        frames.push(file);
     }
     frames
 }

@@ -441,13 +441,19 @@ fn check_recording(found: &Recording, content: &[u8]) {
         check_frame(bytes);
         writer.arrival(at, host, bytes);
     }
-    if let Some(end) = &found.end {
+    let mut written = writer.take();
+    let end = found.end.map(|end| {
+        let mut blocks = recording::Digest::START;
+        recording::checksum(&mut blocks, &written);
+        recording::End { blocks, ..end }
+    });
+    if let Some(end) = &end {
         writer.end(end);
+        written.extend(writer.take());
     }
-    let written = writer.take();
     let again = recording::read(&written).expect("what was written can be read");
     assert!(again.arrivals(&written).eq(found.arrivals(content)));
-    assert!(again.hosts == found.hosts && again.end == found.end);
+    assert!(again.hosts == found.hosts && again.end == end);
     assert!(again.scenario == found.scenario && again.seed == found.seed);
     found.check_hosts(names()).expect("they are its hosts");
     if let Err(fault) = found.check_hosts(["no host"]) {

@@ -14,6 +14,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "build",
+    "check_recording",
     "columns",
     "config_from_text",
     "config_mics",
@@ -189,6 +190,9 @@ def parse(
     overrides: Sequence[tuple[str, str]] = ...,
     files: Mapping[str, bytes] = ...,
 ) -> Scenario: ...
+
+# Refuses, with a ValueError, a recording whose hosts are not the real hosts of the scenario.
+def check_recording(scenario: Scenario, data: bytes) -> None: ...
 
 # What a recording says of itself, as JSON: "headend" (the version that wrote it), "seed", "scenario", "hosts", "end" ("end_ns" and
 # "frames"; null if it breaks off) and the number of "arrivals". Raises a ValueError with one sentence.

@@ -28,6 +28,33 @@ class InputError(ValueError):
     """What was asked for cannot be done; the text says what was found and what is expected."""
 
 
+class UnfitError(InputError):
+    """Results that are sealed, and so whole, but cannot be what headend wrote."""
+
+
+#: Characters of an inner error that a line quotes.
+_MOST_QUOTED = 160
+
+
+def refuse_unfit(folder: Path, error: Exception) -> UnfitError:
+    """Give the error for results whose files are whole by their seals, and on which headend stumbles all the same.
+
+    Whoever changes a results folder can seal it again, and not every way in which its numbers and texts may then contradict each
+    other is looked for beforehand.
+
+    Examples
+    --------
+    >>> refuse_unfit(Path("out"), KeyError("up"))
+    UnfitError("out: damaged: its files do not fit together (KeyError: 'up'): they were changed and sealed again; run it again")
+    """
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    if len(what) > _MOST_QUOTED:
+        what = f"{what[:_MOST_QUOTED]}…"
+    return UnfitError(
+        f"{folder}: damaged: its files do not fit together ({what.rstrip(': ')}): they were changed and sealed again; run it again"
+    )
+
+
 def refuse_argument(name: str, expected: str, found: object) -> InputError:
     """Give the error for what was passed from Python in place of what is expected.
 
@@ -36,7 +63,21 @@ def refuse_argument(name: str, expected: str, found: object) -> InputError:
     >>> refuse_argument("stop", "a threading.Event", 3)
     InputError('stop: expected a threading.Event, found 3')
     """
-    return InputError(f"{name}: expected {expected}, found {reprlib.repr(found)}")
+    return InputError(f"{name}: expected {expected}, found {show_found(found)}")
+
+
+def show_found(value: object) -> str:
+    """Write what was passed from Python in place of what is expected, shortened.
+
+    Examples
+    --------
+    >>> show_found("x"), show_found(10**5000)
+    ("'x'", 'a number of more digits than are written')
+    """
+    try:
+        return reprlib.repr(value)
+    except ValueError:
+        return "a number of more digits than are written"
 
 
 def take_path(path: Any, name: str) -> Path:

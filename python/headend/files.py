@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import stat
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from headend.errors import InputError, refuse_unwritable, tell_system
 
@@ -16,6 +18,40 @@ LARGEST_MODEM_FILE_BYTES = 128 * 2**10
 
 #: The name of standard input in errors.
 STANDARD_INPUT_SHOWN = "standard input"
+
+
+class TomlError(tomllib.TOMLDecodeError):
+    """A text that Python's reader cannot read as TOML, though it does not say so itself."""
+
+    def __init__(self, message: str) -> None:
+        ValueError.__init__(self, message)
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Read a text as TOML.
+
+    Raises
+    ------
+    tomllib.TOMLDecodeError
+        Also for numbers of more digits, and tables of more levels, than Python reads.
+
+    Examples
+    --------
+    >>> parse_toml("a = 1"), len(parse_toml("a = [[1]]"))
+    ({'a': 1}, 1)
+    >>> parse_toml(f"a = {'1' * 5000}")
+    Traceback (most recent call last):
+    ...
+    headend.files.TomlError: a number of too many digits
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError as error:
+        raise TomlError("nested too deeply") from error
+    except ValueError as error:
+        raise TomlError("a number of too many digits") from error
 
 
 def read_bytes(path: Path, most: int, what: str) -> bytes:

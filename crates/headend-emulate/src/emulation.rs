@@ -14,7 +14,7 @@ use headend::metrics::table::Table;
 use headend::scenario::Scenario;
 use headend::simulation::{Progress, Simulation};
 use headend::time::Instant;
-use headend::wire::recording::{self, Ends};
+use headend::wire::recording::Ends;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use rustix::process::Signal;
@@ -277,12 +277,8 @@ impl Emulation {
         clock.lateness.record_overruns(unread);
         let frames = simulation.frames_ended();
         // A disk that is full costs the recording, not the run.
-        let recorded = clock.recorder.take().map(|recorder| {
-            recorder.finish(&recording::End {
-                end_ns: simulation.now().as_nanos(),
-                frames: ends(frames),
-            })
-        });
+        let recorder = clock.recorder.take();
+        let recorded = recorder.map(|recorder| recorder.finish(simulation.now(), ends(frames)));
         let unrecorded = recorded.and_then(Result::err);
         clock.lateness.end_interval(simulation.now());
         let lateness = clock.lateness.summarize();

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use headend::clock::{RealHost, RealHostId};
 use headend::scenario::Scenario;
 use headend::time::Instant;
-use headend::wire::recording::{End, Writer};
+use headend::wire::recording::{self, Digest, End, Ends, Writer};
 
 use crate::error::Error;
 
@@ -23,7 +23,8 @@ pub(crate) struct Recorder {
     path: PathBuf,
     writer: Writer,
     pieces: SyncSender<Vec<u8>>,
-    thread: JoinHandle<io::Result<()>>,
+    /// Gives the file, and the checksum of what was written to it.
+    thread: JoinHandle<io::Result<(File, Digest)>>,
 }
 
 impl Recorder {
@@ -38,10 +39,12 @@ impl Recorder {
         let mut file = File::create(path).map_err(|error| cannot_write(path, &error))?;
         let (pieces, received) = mpsc::sync_channel::<Vec<u8>>(MOST_PIECES);
         let write = move || {
+            let mut blocks = Digest::START;
             for piece in received {
                 file.write_all(&piece)?;
+                recording::checksum(&mut blocks, &piece);
             }
-            file.flush()
+            Ok((file, blocks))
         };
         let thread = thread::Builder::new().name("recorder".to_owned());
         let thread = thread.spawn(write);
@@ -72,15 +75,23 @@ impl Recorder {
         }
     }
 
-    /// Completes the file.
-    pub(crate) fn finish(mut self, end: &End) -> Result<(), Error> {
-        self.writer.end(end);
+    /// Completes the file: the run ended at `end`, and its frames so.
+    pub(crate) fn finish(mut self, end: Instant, frames: Ends) -> Result<(), Error> {
         self.pass_on();
         drop(self.pieces);
         let written = self.thread.join();
-        written
-            .map_err(|_| Error::new("internal error: the recorder's thread has failed"))?
-            .map_err(|error| cannot_write(&self.path, &error))
+        let written =
+            written.map_err(|_| Error::new("internal error: the recorder's thread has failed"))?;
+        let completed = written.and_then(|(mut file, blocks)| {
+            self.writer.end(&End {
+                end_ns: end.as_nanos(),
+                frames,
+                blocks,
+            });
+            file.write_all(&self.writer.take())?;
+            file.flush()
+        });
+        completed.map_err(|error| cannot_write(&self.path, &error))
     }
 }
 

@@ -31,7 +31,7 @@ mod _engine {
         config_from_text, config_mics, config_sign, config_table, config_to_json, config_to_toml,
     };
     #[pymodule_export]
-    use super::recording::read_recording;
+    use super::recording::{check_recording, read_recording};
     #[pymodule_export]
     use super::run::{Columns, Run};
     #[pymodule_export]

@@ -6,6 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
+use crate::scenario::Scenario;
+
 /// Reads a recording; a `ValueError` says in one sentence why it cannot be read.
 pub(crate) fn read(content: &[u8]) -> PyResult<Recording> {
     recording::read(content).map_err(|fault| PyValueError::new_err(fault.to_string()))
@@ -22,6 +24,20 @@ pub(crate) fn ends_to_json(ends: &FrameEnds) -> String {
         "strays": ends.strays,
     })
     .to_string()
+}
+
+/// Refuses to replay a recording under a scenario with other real hosts than its own; a
+/// `ValueError` says in one sentence how they differ.
+#[pyfunction]
+pub(crate) fn check_recording(py: Python<'_>, scenario: &Scenario, data: &[u8]) -> PyResult<()> {
+    check_hosts(&py.detach(|| read(data))?, scenario)
+}
+
+/// The same, of a recording that was read.
+pub(crate) fn check_hosts(recording: &Recording, scenario: &Scenario) -> PyResult<()> {
+    let hosts = scenario.0.real_hosts();
+    let checked = recording.check_hosts(hosts.iter().map(|host| host.name.as_str()));
+    checked.map_err(|fault| PyValueError::new_err(fault.to_string()))
 }
 
 /// What a recording says of itself, as JSON: `headend` (the version that wrote it), `seed`,

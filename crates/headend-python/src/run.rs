@@ -232,14 +232,11 @@ fn run_for(
 
 /// The clock that replays a recording to its end, or to its last frame if it breaks off.
 fn replay(scenario: &Scenario, content: &[u8]) -> PyResult<Replay> {
-    let recording = recording::read(content)?;
-    let hosts = scenario.0.real_hosts();
-    recording
-        .check_hosts(hosts.iter().map(|host| host.name.as_str()))
-        .map_err(|fault| PyValueError::new_err(fault.to_string()))?;
-    let end = recording.end.map(|end| Instant::from_nanos(end.end_ns));
-    let end = end.unwrap_or(recording.last());
-    let arrivals = recording.into_arrivals(Arc::from(content));
+    let recorded = recording::read(content)?;
+    recording::check_hosts(&recorded, scenario)?;
+    let end = recorded.end.map(|end| Instant::from_nanos(end.end_ns));
+    let end = end.unwrap_or(recorded.last());
+    let arrivals = recorded.into_arrivals(Arc::from(content));
     let arrivals = arrivals.map(|(at, host, frame)| (at, RealHostId(host), frame));
     let arrivals: Box<dyn Iterator<Item = _> + Send> = Box::new(arrivals);
     Ok(VirtualClock::new(arrivals, end))

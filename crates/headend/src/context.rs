@@ -214,7 +214,8 @@ impl<'a> Context<'a> {
         let flow = self.world.real_flows.in_slot(packet.flow);
         flow.discarded(packet.from, reason);
         let to = flow.hosts()[packet.from.other().index()];
-        (self.world.frame_ends).discarded(self.now, to, reason, packet.ecn);
+        let bytes = self.world.frames.bytes(frame);
+        (self.world.frame_ends).discarded(self.now, to, packet, bytes, reason);
         self.world.frames.free(frame);
     }
 
@@ -226,7 +227,7 @@ impl<'a> Context<'a> {
         if is_marked {
             set_ecn(bytes, Ecn::Ce);
         }
-        (self.world.frame_ends).delivered(self.now, to, packet.ecn, is_marked);
+        (self.world.frame_ends).delivered(self.now, to, packet, bytes, is_marked);
         let at = self.now;
         self.world.departures.push(Departure { at, to, frame });
         is_marked

@@ -28,6 +28,7 @@ from headend.cli.options import (
     seed_option,
     set_option,
 )
+from headend.cli.reading import reads_results
 from headend.cli.run import (
     conclude,
     describe_result,
@@ -112,6 +113,7 @@ if TYPE_CHECKING:
 @allow_option
 @memory_option
 @json_option
+@reads_results("sources")
 def compare(
     sources: tuple[str, ...],
     vary: tuple[str, ...],
@@ -373,6 +375,10 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
     )
 
 
+#: Digits of the largest number that is read; a seed has at most twenty.
+MOST_DIGITS = 30
+
+
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     """Read ``5`` as five seeds, and ``1,2,5`` as a list of seeds."""
     from headend.running.experiment import choose_seeds
@@ -384,6 +390,8 @@ def read_seeds(text: str, first: int | None = None) -> int | list[int]:
         raise InputError(
             "--seed: has no effect beside a list of --seeds, which names every seed; leave out one of them"
         )
+    if max(map(len, parts)) > MOST_DIGITS:
+        raise InputError(f"--seeds: expected numbers of at most {MOST_DIGITS} digits, found more")
     seeds = [int(part) for part in parts] if "," in text else int(parts[0])
     try:
         choose_seeds(seeds, first=1)

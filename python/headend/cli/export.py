@@ -9,6 +9,7 @@ import click
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders
 from headend.cli.options import RESULTS_HINT, json_option, read_path
+from headend.cli.reading import reads_results
 from headend.cli.terminal import make_output, print_json, write_line
 from headend.results.folder import refuse_link
 
@@ -45,6 +46,7 @@ from headend.results.folder import refuse_link
 )
 @click.option("--force", help="Replace existing files.", is_flag=True)
 @json_option
+@reads_results("folder")
 def export(
     folder: Path,
     csv: Path | None,

@@ -11,6 +11,7 @@ import click
 from headend.cli.commands import Command
 from headend.cli.completers import complete_folders
 from headend.cli.options import json_option, read_path
+from headend.cli.reading import reads_results
 from headend.cli.report import find_kind, folders_argument
 from headend.cli.terminal import make_output, print_json, write_line
 from headend.results.folder import refuse_link
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     shell_complete=complete_folders,
 )
 @json_option
+@reads_results("folders")
 def figures(
     folders: tuple[str, ...],
     only: tuple[str, ...],

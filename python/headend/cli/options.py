@@ -16,6 +16,10 @@ SHIPPED_HINT = "headend scenarios lists those that are shipped"
 RESULTS_HINT = "runs write theirs to results/NAME, or where --out says"
 
 
+#: Characters of a typed number that an error shows.
+MOST_SHOWN = 40
+
+
 def read_number(text: str | int) -> int:
     """Take a whole number as it is typed, in the digits 0 to 9."""
     try:
@@ -23,7 +27,8 @@ def read_number(text: str | int) -> int:
             raise ValueError("other digits")
         return int(text)
     except ValueError as error:
-        raise click.BadParameter(f'expected a whole number, found "{text}"') from error
+        shown = str(text) if len(str(text)) <= MOST_SHOWN else f"{str(text)[:MOST_SHOWN]}…"
+        raise click.BadParameter(f'expected a whole number, found "{shown}"') from error
 
 
 def read_path(text: str | Path) -> Path:

@@ -33,6 +33,7 @@ from headend.cli.options import (
     secret_option,
     set_option,
 )
+from headend.cli.reading import reads_results
 from headend.cli.terminal import (
     print_error,
     print_json,
@@ -178,6 +179,7 @@ HEADINGS = {
 @click.option("--full", help="Also print every setting that was tried.", is_flag=True)
 @quiet_option
 @json_option
+@reads_results("sources")
 def recommend(
     sources: tuple[str, ...],
     settings: tuple[str, ...],

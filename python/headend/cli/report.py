@@ -11,6 +11,7 @@ import click
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_any_file, complete_folders
 from headend.cli.options import RESULTS_HINT, json_option, page_force_option, read_path
+from headend.cli.reading import reads_results
 from headend.cli.terminal import (
     make_output,
     print_json,
@@ -43,6 +44,7 @@ folders_argument = argument(
 )
 @page_force_option
 @json_option
+@reads_results("folders")
 def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
     """Write the page of a run, a comparison, a sweep or a recommendation again from its folder, or one page of several runs."""
     from headend.report.page import write_report

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from click.exceptions import Abort, ClickException, Exit
 
 from headend.cli.streams import close_output
-from headend.errors import InputError, refuse_unwritable, tell_system
+from headend.errors import InputError, UnfitError, refuse_unwritable, tell_system
 from headend.files import STANDARD_INPUT
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.text.quantity import format_quantity
@@ -194,6 +194,8 @@ def answer_errors(typed: Iterable[object] = (), *, as_json: bool = False) -> Ite
         _check_typed(typed)
         yield
     except InputError as error:
+        if isinstance(error, UnfitError):
+            _print_traceback(error)
         fail(str(error), as_json=as_json)
     except (ClickException, Abort, Exit):
         raise
@@ -226,11 +228,16 @@ def tell_fault(error: BaseException) -> str:
     """Write the line for a fault of headend itself; print the traceback too if HEADEND_TRACEBACK is set."""
     from headend._engine import RunError
 
-    if "HEADEND_TRACEBACK" in os.environ:
-        make_messages().print("".join(traceback.format_exception(error)), soft_wrap=True)
+    _print_traceback(error)
     what = " ".join(str(error).split())
     kind = "" if isinstance(error, RunError) else f"{type(error).__name__}: "
     return f"internal error, please report it: {kind}{what} (HEADEND_TRACEBACK=1 tells where)"
+
+
+def _print_traceback(error: BaseException) -> None:
+    """Print where an error comes from, if HEADEND_TRACEBACK is set."""
+    if "HEADEND_TRACEBACK" in os.environ:
+        make_messages().print("".join(traceback.format_exception(error)), soft_wrap=True)
 
 
 def fail(message: str, *, as_json: bool = False) -> NoReturn:

@@ -10,6 +10,7 @@ from click.exceptions import Exit
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders
 from headend.cli.options import RESULTS_HINT, json_option, read_path
+from headend.cli.reading import reads_results
 from headend.cli.terminal import ExitCode, make_output, print_json, write_line
 
 
@@ -23,6 +24,7 @@ from headend.cli.terminal import ExitCode, make_output, print_json, write_line
     shell_complete=complete_folders,
 )
 @json_option
+@reads_results("folder")
 def verify(folder: Path, as_json: bool) -> None:
     """Check that no file of the results was damaged since it was written.
 

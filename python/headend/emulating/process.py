@@ -15,8 +15,15 @@ import os
 import select
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+
+#: Signals that the process leaves to the one who started it.
+HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+#: The exit code is this and the number of the signal that killed the emulation.
+KILLED = 128
 
 #: How long an update is waited for, in seconds; a signal for the commands is passed on within it.
 SLICE_SECONDS = 0.1
@@ -36,16 +43,21 @@ def main(arguments: list[str]) -> None:
     orders, reports = (int(text) for text in arguments)
     for pipe in (orders, reports):
         os.set_inheritable(pipe, False)  # the commands have no part in them
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in HEARD:
         # Not ignored: the commands would inherit that. Who started this process says what the commands get.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave_to_parent)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
     with os.fdopen(orders, "rb", buffering=0) as reader, os.fdopen(reports, "wb") as writer:
-        request = receive(reader)
+        try:
+            request = receive(reader)
+        except EOFError:
+            return  # who started this process is gone
         try:
             scenario, emulation = _enter(request)
         except ValueError as error:
-            send(writer, ("refused", str(error)))
+            with suppress(BrokenPipeError):
+                send(writer, ("refused", str(error)))
             return
         child = os.fork()
         if child == 0:
@@ -53,7 +65,8 @@ def main(arguments: list[str]) -> None:
         # What the emulation was allowed is for its child alone, which waits for no other.
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     _, status = os.waitpid(child, 0)
-    sys.exit(os.waitstatus_to_exitcode(status))
+    code = os.waitstatus_to_exitcode(status)
+    sys.exit(KILLED - code if code < 0 else code)
 
 
 def open_standard_streams() -> None:

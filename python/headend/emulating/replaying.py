@@ -32,7 +32,7 @@ LARGEST_SHARE = 0.25
 #: Beginnings of paths whose values do not act on packets.
 NOT_OF_THE_LINE = ("title", "description", "expect", "results", "emulation")
 
-#: What frames are compared by, beside the digest over every one of them.
+#: What frames are counted by, beside the digest over the end of every one of them.
 COUNTS = ("entered", "delivered", "discarded", "marked", "strays")
 
 
@@ -80,7 +80,7 @@ class Replay:
         recorded = end.get("frames")
         equal = None
         if recorded is not None and not self.changed and execution.finished:
-            equal = frames.get("digest") == recorded["digest"]
+            equal = all(frames.get(name) == count for name, count in recorded.items())
         emulation = {
             "kind": "open_loop" if self.changed else "replayed",
             "hosts": {
@@ -128,6 +128,10 @@ def plan_replay(
     text = Text(path.stem, str(path), json.dumps(about["scenario"]), "json", reach)
     chosen = about["seed"] if seed is None else seed
     plan = plan_run(text, overrides, seed=chosen, is_emulated=True)
+    try:
+        _engine.check_recording(plan.loaded.scenario, content)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
     changed = _list_changed(overrides, plan.loaded, text)
     if plan.seed != about["seed"]:
         changed.append("seed")
@@ -234,5 +238,8 @@ def tell_replay(result: Record) -> str:
         for name in COUNTS
         if name in frames and frames[name] != recorded.get(name, frames[name])
     ]
-    told = "; ".join(differing) or "as many frames of each fate, but not at the same times"
+    told = (
+        "; ".join(differing)
+        or "as many frames of each fate, but not the same ones at the same times"
+    )
     return f"not as recorded: {told}"

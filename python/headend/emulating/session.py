@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,8 +25,16 @@ if TYPE_CHECKING:
 #: How the process is started; two file descriptors follow. `-P` keeps the working directory out of what is imported.
 COMMAND = (sys.executable, "-P", str(Path(process.__file__)))
 
-#: How long the process may take to end when nobody listens to it any more, in seconds.
+#: How long the process may take to end when nobody listens to it any more, in seconds, and how long to begin when it is to end.
 LONGEST_END = 2.0
+
+
+#: Signals that end a process whose own program is at fault.
+FAULTS = frozenset(
+    getattr(signal, name)
+    for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP")
+    if hasattr(signal, name)
+)
 
 
 class EmulationFaultError(RuntimeError):
@@ -67,9 +76,14 @@ class Session:
 
     def __init__(self, request: Mapping[str, Any], *, to_messages: bool = False) -> None:
         process.open_standard_streams()
+        #: Whether the programs were started. Until then the process hears no orders.
+        self.has_begun = False
+        self._is_given_up = False
         self._is_foreground = _is_foreground()
         orders, self._orders = _open_pipe()
         self._reports, reports = _open_pipe()
+        # The process hears signals only once it knows what to do about them; until then they wait.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, process.HEARD)
         try:
             self._process = subprocess.Popen(
                 [*COMMAND, str(orders.fileno()), str(reports.fileno())],
@@ -79,6 +93,7 @@ class Session:
         finally:
             orders.close()
             reports.close()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         with suppress(BrokenPipeError):
             send(self._orders, dict(request))
 
@@ -88,20 +103,25 @@ class Session:
         Raises
         ------
         InputError
-            Where it cannot begin, in one line.
+            Where it cannot begin, or was killed from outside, in one line.
         EmulationFaultError
             Where it ended otherwise.
+        KeyboardInterrupt
+            Where `signal` has ended it before it began.
         """
         while True:
             try:
                 kind, *content = receive(self._reports)
             except EOFError:
-                raise EmulationFaultError(self._tell_end()) from None
+                if self._is_given_up:
+                    raise KeyboardInterrupt from None
+                raise self._explain_end() from None
             if kind == "refused":
                 raise InputError(" ".join(content[0].split()))
             if kind == "failed":
                 raise EmulationFaultError(f"{content[0]}: {content[1]}")
             if kind == "began":
+                self.has_begun = True
                 continue
             state, rows, capture = content
             yield Update(json.loads(state), rows, capture, kind == "finished")
@@ -109,9 +129,19 @@ class Session:
                 return
 
     def signal(self, number: int) -> None:
-        """Pass a signal on to the commands."""
+        """Pass a signal on to the commands. If they are not started soon, as where a tool hangs that sets up their network, all ends."""
         with suppress(BrokenPipeError, ValueError):
             send(self._orders, int(number))
+        if not self.has_begun:
+            timer = threading.Timer(LONGEST_END, self._give_up)
+            timer.daemon = True
+            timer.start()
+
+    def _give_up(self) -> None:
+        """End a process that has not begun."""
+        if not self.has_begun:
+            self._is_given_up = True
+            self._process.kill()
 
     def close(self) -> None:
         """End the process, if it still runs, and with it all that runs in its namespaces."""
@@ -126,10 +156,25 @@ class Session:
         if self._is_foreground:
             _take_terminal_back()
 
-    def _tell_end(self) -> str:
+    def _explain_end(self) -> Exception:
+        """Give the error for a process that has ended before the run was over."""
         code = self._process.wait()
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return f"the emulation ended before the run was over ({how})"
+        number = -code if code < 0 else code - process.KILLED
+        if number > 0 and number not in FAULTS:
+            short = ", as Linux does when memory is short" if number == signal.SIGKILL else ""
+            return InputError(
+                f"the process that emulates was killed by {_name_signal(number)}{short}, and the programs with it; there are no"
+                " results, and a recording breaks off: run it again"
+            )
+        how = f"signal {number}" if number > 0 else f"exit code {code}"
+        return EmulationFaultError(f"the emulation ended before the run was over ({how})")
+
+
+def _name_signal(number: int) -> str:
+    try:
+        return f"{signal.Signals(number).name} ({number})"
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
 
 
 @dataclass
@@ -152,6 +197,8 @@ class Signals:
 def hand_on_signals(session: Session) -> Iterator[Signals]:
     """Pass the first SIGINT, SIGTERM or SIGHUP on to the commands; the second kills them, the third ends all at once.
 
+    Before the commands were started, as while their network is set up, the second one ends all at once.
+
     Yields
     ------
     Signals
@@ -160,7 +207,7 @@ def hand_on_signals(session: Session) -> Iterator[Signals]:
     came = Signals([])
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
-        if len(came.handed_on) > 1:
+        if len(came.handed_on) > int(session.has_begun):
             raise KeyboardInterrupt
         # Either way the run ends, and its results are kept.
         session.signal(signal.SIGKILL if came.handed_on else number)
@@ -172,7 +219,7 @@ def hand_on_signals(session: Session) -> Iterator[Signals]:
             came.was_stopped = True
 
     previous: dict[int, Any] = {signal.SIGCONT: signal.signal(signal.SIGCONT, note_stop)}
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in process.HEARD:
         # Whoever starts headend in the background may have it ignore an interruption.
         if signal.getsignal(number) != signal.SIG_IGN:
             previous[number] = signal.signal(number, hand_on)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headend.errors import InputError, take_path
+from headend.errors import InputError, refuse_unfit, take_path
 from headend.recommending.folder import load_recommendation
 from headend.recommending.result import Recommendation
 from headend.results.record import read_manifest
@@ -48,6 +48,15 @@ def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendati
     <Result 'scenario', seed 1, 1 s, 1 flow, 2 queues>
     """
     folder = take_path(folder, "folder")
+    try:
+        return _load(folder)
+    except (InputError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise refuse_unfit(folder, error) from error
+
+
+def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation:
     manifest = read_manifest(folder)
     kind = manifest.get("kind", "run")
     if kind == "run":

@@ -142,7 +142,7 @@ def _resolve(
         raise InputError(
             f'{what}; expected "{match[1]} % of upstream" or "{match[1]} % of downstream"'
         )
-    share = float(match[1]) / 100
+    share = parse_quantity(f"{match[1]} %", "ratio").value
     rate = tier.upstream if way == "upstream" else tier.downstream
     most = max(rate, _find_peak(tier, way))
     if condition.is_rising and share * rate > most and condition.operator in (">", ">="):

@@ -21,7 +21,7 @@ from headend.recommending.request import Request
 from headend.recommending.result import Recommendation
 from headend.recommending.tier import Tier
 from headend.results.scratch import open_scratch, sweep_up
-from headend.results.store import POINT_FOLDER, PointStore
+from headend.results.store import POINT_FOLDER, PointStore, list_points
 from headend.running.memory import Allowance, read_allowance
 from headend.scenario.source import Text, write_overrides
 from headend.scenario.subjects import Vocabulary
@@ -341,6 +341,7 @@ def _gather(
         table,
         complete=all(own.complete for own in finished),
         notes=tuple(warnings),
+        points=tuple(list_points(key for own in finished for key in own.kept)),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headend.errors import InputError
+from headend.files import parse_toml
 from headend.recommending.deciding import Decision
 from headend.recommending.judging import read_text
 from headend.recommending.request import Request
@@ -94,7 +95,7 @@ def _override(content: dict[str, Any], overrides: Overrides, queue_path: str) ->
 def _read_value(text: str) -> Any:
     """Read a value as TOML; plain words are text without quotes."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
 

@@ -99,6 +99,7 @@ def write_outcome(
             for tier, candidates, wish in recommendation.tiers
         ],
         "failed": len(recommendation.failures),
+        "points": list(recommendation.points),
         "warnings": list(recommendation.notes),
     }
     scenarios = _write_scenarios(recommendation) if recommendation.complete else {}
@@ -198,10 +199,13 @@ def load_recommendation(folder: str | Path) -> Recommendation:
             for tier, own in zip(request.tiers, manifest["tiers"], strict=True)
         )
         notes = tuple(map(str, manifest.get("warnings", ())))
+        points = tuple(map(str, manifest.get("points", ())))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
     table = read_table(folder, RESULTS)
-    return Recommendation(request, tiers, table, complete=True, folder=folder, notes=notes)
+    return Recommendation(
+        request, tiers, table, complete=True, folder=folder, notes=notes, points=points
+    )
 
 
 def _read_tier(tier: Tier, content: Mapping[str, Any]) -> tuple[Tier, tuple[Candidate, ...], Wish]:

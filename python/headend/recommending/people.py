@@ -120,6 +120,9 @@ _ALIASES = {"video call": "video", "voice call": "call", "web page": "page"}
 #: Those whose servers are as far as ``--rtt`` says.
 _FAR = ("page", "upload")
 
+#: Digits of the largest number of people.
+MOST_DIGITS = 9
+
 #: One of a list: how many, and of whom.
 _ITEM = re.compile(r"(?:([+-]?[0-9]+)\s*[x×]?\s*)?(.*)", re.IGNORECASE | re.DOTALL)
 
@@ -191,6 +194,9 @@ def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
             raise InputError(
                 f'nobody is called "{match[2].strip()}"{find_hint(match[2].strip(), known)}'
             )
+        # Of more digits Python itself makes no number, and no line has so many people.
+        if len(match[1] or "") > MOST_DIGITS:
+            raise InputError(f"expected fewer than 10^{MOST_DIGITS} of {name}, found more")
         count = int(match[1] or 1)
         if count < 1:
             raise InputError(f'expected 1 {name} or more, found "{item.strip()}"')

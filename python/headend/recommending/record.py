@@ -51,6 +51,8 @@ class RecommendationRecord:
     complete: bool
     folder: Path | None = None
     notes: tuple[str, ...] = ()
+    #: What the manifest lists of the points that are kept.
+    points: tuple[str, ...] = ()
 
     @functools.cached_property
     def decisions(self) -> tuple[Decision, ...]:

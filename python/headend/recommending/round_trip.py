@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headend.errors import InputError, suggest
+from headend.files import parse_toml
 from headend.scenario.source import read_scenario
 
 #: Between the ends of a range.
@@ -77,7 +78,7 @@ def _read(value: Any) -> str | Mapping[str, Any]:
 
 def _read_table(text: str) -> Mapping[str, Any]:
     try:
-        table = tomllib.loads(f"value = {text}")["value"]
+        table = parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError as error:
         raise InputError(
             f'{_expect()}, or a table such as {{ sites = "boston" }}, found "{text}"'

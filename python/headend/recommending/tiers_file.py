@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, find_near, suggest
+from headend.files import parse_toml as load_toml
 from headend.recommending.line import load_line, read_modem_tier, split_line
 from headend.recommending.rates import (
     PRESET,
@@ -99,7 +100,7 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
         Beginning with the path.
     """
     try:
-        return tomllib.loads(text)
+        return load_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {find_second(text, error) or error}") from error
 

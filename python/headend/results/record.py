@@ -36,6 +36,10 @@ Found = TypeVar("Found")
 RESULT_FORMAT = 4
 
 
+#: What the column ``direction`` of any table holds.
+DIRECTIONS = frozenset({"up", "down"})
+
+
 class OtherFormatError(InputError):
     """Results that another headend wrote."""
 
@@ -264,6 +268,11 @@ def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, pl.DataT
             raise InputError(
                 f'{path}: damaged: the column "{name}" holds {table.schema[name]}, expected {kind}'
             )
+    if "direction" in types and (other := set(table["direction"].unique().to_list()) - DIRECTIONS):
+        found = ", ".join(sorted(map(repr, other)))
+        raise InputError(
+            f'{path}: damaged: the column "direction" holds {found}, expected up or down'
+        )
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

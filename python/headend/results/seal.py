@@ -1,6 +1,7 @@
 """Seals: the SHA-256 of every file of a results folder, in ``SHA256SUMS``, checked before anything of it is decoded.
 
-The file is in the format of ``sha256sum``, so ``sha256sum --check SHA256SUMS`` reads it too. A seal detects damage, not forgery: whoever can
+The file is in the format of ``sha256sum``, so ``sha256sum --check SHA256SUMS`` reads it too; a comment before the first line
+says how many there are, so that none gets lost unnoticed. A seal detects damage, not forgery: whoever can
 write to the folder can write the seal too. Reports are not among the files, as they are made again from the others; a page bears a seal of its own.
 """
 
@@ -17,7 +18,10 @@ from headend.results.scratch import write_whole
 
 SEALS = "SHA256SUMS"
 
-_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_LINE = re.compile(r"([0-9a-f]{64})  ([^\0]+)")
+
+#: The comment that says how many lines follow. Results of older versions do without.
+_COUNT = re.compile(r"# ([1-9][0-9]{0,8}) files?")
 
 #: The last line of a page.
 _MARK = re.compile(rb"<!-- made of ([0-9a-f]*), SHA-256 of the page [0-9a-f]{64} -->\n\Z")
@@ -38,7 +42,8 @@ def seal(folder: Path, names: Iterable[str]) -> None:
     """
     try:
         lines = [f"{hash_file(folder / name)}  {name}\n" for name in sorted(names)]
-        write_whole(folder / SEALS, "".join(lines).encode())
+        count = f"# {len(lines)} {'file' if len(lines) == 1 else 'files'}\n"
+        write_whole(folder / SEALS, "".join([count, *lines]).encode())
     except OSError as error:
         raise InputError(f"{folder / SEALS}: cannot be written: {tell_system(error)}") from error
 
@@ -98,12 +103,17 @@ def read_seals(folder: Path) -> dict[str, str]:
         raise InputError(f"{path}: {tell_system(error)}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: damaged: not a text file; {_AGAIN}") from error
-    found = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    found: dict[str, str] = {}
+    lines = text.splitlines()
+    count = _COUNT.fullmatch(lines[0]) if lines else None
+    for number, line in enumerate(lines[1:] if count else lines, start=2 if count else 1):
         parts = _LINE.fullmatch(line)
         if parts is None:
             raise InputError(f"{path}: damaged in line {number}; {_AGAIN}")
         found[parts[2]] = parts[1]
+    if not found or (count and len(found) != int(count[1])):
+        listed = f"{len(found)} of {count[1]}" if count else "no"
+        raise InputError(f"{path}: damaged: it lists {listed} files; {_AGAIN}")
     return found
 
 

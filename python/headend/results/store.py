@@ -118,6 +118,10 @@ class PointStore:
         if unsealed:
             yield f"{self.folder}: points without a seal, as an older headend wrote them: {unsealed}; they are not used, and can be deleted"
 
+    def count_gone(self, points: Iterable[str]) -> int:
+        """Count the points that are not there, of those that `list_points` listed."""
+        return len(set(points) - set(list_points(self._paths)))
+
     def count(self) -> int:
         """Count the points that are there, whole or not."""
         return len(self._paths)
@@ -135,6 +139,11 @@ class PointStore:
             raise InputError(
                 f"{path}: damaged, and cannot be removed: {tell_system(error)}"
             ) from error
+
+
+def list_points(keys: Iterable[str]) -> list[str]:
+    """List points for a manifest: the first 16 digits of each one's key, sorted."""
+    return sorted({key[:16] for key in keys})
 
 
 def check_point_folder(folder: Path, kind: str) -> None:

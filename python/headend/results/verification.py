@@ -9,11 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, take_path
-from headend.results.folder import MANIFEST, REPORT
+from headend.results.folder import MANIFEST, REPORT, read_own_manifest
 from headend.results.record import OtherFormatError, check_format
 from headend.results.scratch import PREFIX
 from headend.results.seal import SEALS, find_damage, find_page_damage, is_sealed_page, read_seals
 from headend.results.store import POINT_FOLDER, PointStore, is_point
+
+#: Files that results of a kind have beside the manifest; those of a run are its tables.
+NEEDED = {
+    "sweep": ("results.parquet", "summary.parquet"),
+    "recommendation": ("results.parquet", "summary.parquet"),
+    "study": ("points.parquet", "claims.json"),
+}
 
 
 @dataclass(frozen=True)
@@ -108,8 +115,37 @@ def _check(folder: Path) -> Iterator[str]:
             for line in find_damage(folder):
                 if told is None or not line.startswith(f"{told}:"):
                     yield line
+            yield from _find_unlisted(folder)
         except InputError as error:
             yield str(error)
-    yield from PointStore(folder / POINT_FOLDER).find_damage()
+    store = PointStore(folder / POINT_FOLDER)
+    yield from store.find_damage()
+    is_readable = store.folder.is_dir() or not os.path.lexists(store.folder)
+    if is_readable and (gone := store.count_gone(_list_points(folder))):
+        yield f"{store.folder}: of the results' points {gone} {'is' if gone == 1 else 'are'} gone; run it again"
     if os.path.lexists(folder / REPORT) and (damage := find_page_damage(folder / REPORT)):
         yield damage
+
+
+def _find_unlisted(folder: Path) -> Iterator[str]:
+    """Name files of the results that no seal is of: nothing reads them, but they look whole."""
+    manifest = read_own_manifest(folder)
+    if manifest is None:
+        return  # which is damage of its own
+    kind = manifest.get("kind", "run")
+    wanted = {MANIFEST, *NEEDED.get(kind, ()), *(path.name for path in folder.glob("*.parquet"))}
+    if kind == "run":
+        from headend.engine.columns import TABLES
+
+        wanted |= {f"{name}.parquet" for name in TABLES}
+    runs = manifest.get("runs")
+    if isinstance(runs, list):
+        wanted |= {f"{name}/{SEALS}" for name in runs}
+    for name in sorted(wanted - set(read_seals(folder))):
+        yield f"{folder / name}: not listed in {SEALS}; run it again"
+
+
+def _list_points(folder: Path) -> list[str]:
+    """List what the manifest says of finished points: the first digits of each one's key."""
+    points = (read_own_manifest(folder) or {}).get("points")
+    return list(map(str, points)) if isinstance(points, list) else []

@@ -7,14 +7,13 @@ import json
 import re
 import reprlib
 import threading
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
-from headend.files import STANDARD_INPUT_SHOWN
+from headend.errors import InputError, refuse_argument, refuse_unwritable, show_found, take_path
+from headend.files import STANDARD_INPUT_SHOWN, parse_toml
 from headend.judging.expect import Expectation, parse_expectation
 from headend.judging.round_trips import leave_out_round_trips
 from headend.results.folder import REPORT, create_folder
@@ -282,7 +281,7 @@ def _find_inner_path(message: str, text: Text, overrides: Overrides) -> str:
         return ""
     before, word = found.groups()
     for path, _ in overrides:
-        kinds = find_value(tomllib.loads(text.content), before)
+        kinds = find_value(parse_toml(text.content), before)
         if path.startswith(f"{before}.{word}") and isinstance(kinds, dict) and len(kinds) == 1:
             return f'; did you mean "{before}.{next(iter(kinds))}{path.removeprefix(before)}"?'
     return ""
@@ -315,7 +314,9 @@ def read_seed(seed: Any) -> int:
     """Give a seed as a Python integer, and refuse other values."""
     number = read_integer(seed)
     if number is None or not 0 <= number <= LARGEST_SEED:
-        raise InputError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {seed!r}")
+        raise InputError(
+            f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {show_found(seed)}"
+        )
     return number
 
 
@@ -330,14 +331,16 @@ def choose_seeds(wanted: int | Sequence[int], first: int) -> list[int]:
     count = read_integer(wanted)
     if count is None:
         if isinstance(wanted, bool | str) or not isinstance(wanted, Iterable):
-            raise InputError(f"seeds: expected how many, or a list of them, found {wanted!r}")
+            raise InputError(
+                f"seeds: expected how many, or a list of them, found {show_found(wanted)}"
+            )
         seeds = list(wanted)
         count = len(seeds)
     else:
         # Not more than are too many: nobody waits for a list of a billion.
         seeds = list(range(first, first + min(count, MOST_SEEDS)))
     if not 1 <= count <= MOST_SEEDS:
-        raise InputError(f"seeds: expected 1 to {MOST_SEEDS} of them, found {count}")
+        raise InputError(f"seeds: expected 1 to {MOST_SEEDS} of them, found {show_found(count)}")
     seeds = [read_seed(seed) for seed in seeds]
     for seed in seeds:
         if seeds.count(seed) > 1:

@@ -92,7 +92,7 @@ def read_allowance(wanted: str | int | Allowance | None = None) -> Allowance:
         number, unit = float(match[1]), match[2]
         if unit == "%" and 0 < number <= 100:
             return _share(number / 100, f"{number:g} % of the {{}} here")
-        if unit in _UNITS and math.isfinite(number):
+        if unit in _UNITS and math.isfinite(number * _UNITS[unit]):
             size = int(number * _UNITS[unit])
     if size is None or size <= 0:
         found = f'"{wanted}"' if isinstance(wanted, str) else repr(wanted)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headend.errors import InputError
+from headend.files import parse_toml
 from headend.scenario.parameters import find_value
 from headend.scenario.source import QUEUE_ALIAS, Loaded, Overrides, Text, write_value
 
@@ -210,7 +211,7 @@ def _resolve(text: Text, overrides: Overrides) -> set[str]:
 def _list_written(path: str, text: str) -> Iterator[str]:
     """Give the paths that a value writes; a name stands for a table of that name."""
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
     if isinstance(value, Mapping):

@@ -21,6 +21,7 @@ from headend.files import (
     LARGEST_MODEM_FILE_BYTES,
     STANDARD_INPUT,
     STANDARD_INPUT_SHOWN,
+    parse_toml,
     read_bytes,
     read_standard_input,
 )
@@ -119,7 +120,7 @@ class Text:
     def parse(self) -> dict[str, Any]:
         """Give the tables as they are written, unchecked; a ValueError where the text is not of its format."""
         content: dict[str, Any] = (
-            tomllib.loads(self.content) if self.format == "toml" else json.loads(self.content)
+            parse_toml(self.content) if self.format == "toml" else json.loads(self.content)
         )
         return content
 
@@ -325,7 +326,7 @@ def check_value(text: str, typed: str) -> str:
     """
     if text[:1] in ("{", "[", '"', "'"):
         try:
-            tomllib.loads(f"value = {text}")
+            parse_toml(f"value = {text}")
         except tomllib.TOMLDecodeError as error:
             raise InputError(
                 f'{typed}: not valid TOML; a table is written {{name = "value"}}, a text in quotes'
@@ -427,7 +428,7 @@ def is_sweep(text: str) -> bool:
     if "grid" not in text and "zip" not in text:
         return False  # without reading a long one
     try:
-        content = tomllib.loads(text)
+        content = parse_toml(text)
     except tomllib.TOMLDecodeError:
         return False
     return "scenario" in content and ("grid" in content or "zip" in content)

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from headend.errors import InputError, suggest
+from headend.files import parse_toml
 from headend.scenario.conflicts import check_shared
 from headend.scenario.reach import Reach
 from headend.scenario.shipped import list_scenarios
@@ -250,7 +251,7 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
     path = folder / "study.toml"
     text = read_text(path, "study")
     try:
-        content = tomllib.loads(text)
+        content = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {find_second(text, error) or error}") from error
     for key in content:

@@ -54,6 +54,8 @@ class StudyOutcome:
     figures: list[Figure]
     #: What the engine says of the scenarios, to be read before the claims are trusted.
     warnings: Sequence[str] = ()
+    #: What the manifest lists of the points that are kept.
+    kept: tuple[str, ...] = ()
     #: Why not all of it could be written; its points are kept.
     unwritten: BaseException | None = None
 
@@ -118,6 +120,7 @@ class StudyOutcome:
             "kind": "study",
             "study": self.study.name,
             "quick": self.study.quick,
+            "points": list(self.kept),
         }
         write_file(encode_table(self.points), folder / POINTS)
         write_file(encode_json(manifest), folder / MANIFEST)

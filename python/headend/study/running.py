@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headend.extras import STUDIES
-from headend.results.store import POINT_FOLDER, PointStore
+from headend.results.store import POINT_FOLDER, PointStore, list_points
 from headend.running.execution import interrupt_at_once
 from headend.running.memory import Allowance
 from headend.study.claims import judge_claims
@@ -104,6 +104,7 @@ class _Course:
             judge_claims(study.claims, self.analysis, points),
             draw_study_figures(study, self.analysis, points),
             note_study_warnings(study, self.jobs),
+            tuple(list_points(finished.kept)),
         )
         try:
             outcome.write_into(self.order.folder)

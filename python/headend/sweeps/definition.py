@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, suggest
+from headend.files import parse_toml
 from headend.running.experiment import choose_seeds
 from headend.scenario.library import find_sweep
 from headend.scenario.modems import find_named
@@ -244,7 +245,7 @@ def read_sweep(path: str | Path) -> Sweep:
     path = find_sweep(path)
     text = read_text(path, "sweep")
     try:
-        content = tomllib.loads(text)
+        content = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         told = find_second(text, error) or f"{error}{_explain(error)}"
         raise InputError(f"{path}: not valid TOML: {told}") from error
@@ -430,7 +431,11 @@ def _split(where: str, value: Any) -> tuple[Decimal, str]:
         raise InputError(
             f'{where}: expected a number, or a number with a unit such as "2 Mbit/s", found {_show(value)}'
         )
-    return Decimal(match[1]), match[2] or ""
+    number = Decimal(match[1])
+    # What a computer's numbers cannot hold, no scenario takes.
+    if not math.isfinite(float(number)) or (number and not float(number)):
+        raise InputError(f"{where}: too large or too small a number: {_show(value)}")
+    return number, match[2] or ""
 
 
 def _join(number: Decimal, unit: str) -> Value:

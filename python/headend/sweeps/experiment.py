@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, take_path
 from headend.results.scratch import open_scratch, sweep_up
-from headend.results.store import POINT_FOLDER, PointStore
+from headend.results.store import POINT_FOLDER, PointStore, list_points
 from headend.running.memory import Allowance, read_allowance
 from headend.scenario.conflicts import check_settings
 from headend.scenario.library import find_scenario, refuse_standard_input
@@ -295,7 +295,8 @@ def carry_out(
             frames.append(_place(chosen, point, store.read(item.key)))
     table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
     notes = take_notes(chosen.axes, prepared)
-    return SweepResult(chosen, table, found, finished.complete, notes=notes)
+    points = tuple(list_points(finished.kept))
+    return SweepResult(chosen, table, found, finished.complete, notes=notes, points=points)
 
 
 def _place(chosen: Sweep, point: Point, frame: pl.DataFrame) -> pl.DataFrame:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headend.errors import InputError
 from headend.results.folder import MANIFEST, REPORT, read_table
 from headend.results.record import read_manifest
-from headend.sweeps.definition import Axis, Sweep
+from headend.sweeps.definition import COLUMNS, Axis, Sweep
 from headend.sweeps.outcome import RESULTS, write_own_report
 from headend.sweeps.result import SweepResult
 from headend.sweeps.wish import read_wish
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def load_sweep(folder: str | Path) -> SweepResult:
@@ -49,15 +53,19 @@ def load_sweep(folder: str | Path) -> SweepResult:
             wish=read_wish(manifest.get("wish", {}), manifest["measures"]),
         )
         notes = tuple(map(str, manifest.get("warnings", ())))
+        points = tuple(map(str, manifest.get("points", ())))
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
     table = read_table(folder, RESULTS)
+    _check_fit(sweep, table, folder)
     failed = table.filter(table["error"].is_not_null())
     names = [axis.name for axis in sweep.axes]
     failures = {
         tuple(row[:-1]): str(row[-1]) for row in failed.select(*names, "seed", "error").iter_rows()
     }
-    return SweepResult(sweep, table, failures, complete=True, folder=folder, notes=notes)
+    return SweepResult(
+        sweep, table, failures, complete=True, folder=folder, notes=notes, points=points
+    )
 
 
 def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
@@ -65,3 +73,21 @@ def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
     path = path or folder / REPORT
     write_own_report(load_sweep(folder), folder, path)
     return path
+
+
+def _check_fit(sweep: Sweep, table: pl.DataFrame, folder: Path) -> None:
+    """Refuse a manifest and a table that do not speak of one sweep."""
+    names = [axis.name for axis in sweep.axes]
+    if sweep.compare and sweep.compare not in names:
+        raise InputError(f'{folder / MANIFEST}: damaged: no axis is called "{sweep.compare}"')
+    if table.is_empty():
+        return
+    for name in (*names, *COLUMNS):
+        if name not in table.columns:
+            raise InputError(f'{folder / RESULTS}: damaged: it has no column "{name}"')
+    for axis in sweep.axes:
+        for value in table[axis.name].unique().to_list():
+            if value not in axis.labels:
+                raise InputError(
+                    f"{folder / RESULTS}: damaged: {axis.name} is {value!r}, which is none of the values in {MANIFEST}"
+                )

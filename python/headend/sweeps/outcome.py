@@ -100,6 +100,7 @@ def write_outcome(result: SweepRecord, folder: Path, *, report: bool = True) -> 
         "seeds": list(result.sweep.seeds),
         **describe_drawing(result.sweep),
         "failed": len(result.failures),
+        "points": list(result.points),
         "warnings": list(result.notes),
     }
     write_file(encode_table(result.table), folder / RESULTS)

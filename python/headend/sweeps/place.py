@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from headend.files import parse_toml
+
 #: In files with more lines nothing is looked for: the search reads the file once for each of them.
 MOST_LINES = 1000
 
@@ -38,7 +40,7 @@ def find_line(text: str, path: str) -> int | None:
     before = 0
     for number in range(1, len(lines) + 1):
         try:
-            content = tomllib.loads("\n".join(lines[:number]))
+            content = parse_toml("\n".join(lines[:number]))
         except tomllib.TOMLDecodeError:
             continue  # a value of several lines, or a text with its end still to come
         if _holds(content, path):
@@ -139,7 +141,7 @@ def _holds(content: Any, path: str) -> bool:
 def _read(lines: list[str]) -> dict[str, Any] | None:
     """Read lines as a file; None where they are none."""
     try:
-        return tomllib.loads("\n".join(lines))
+        return parse_toml("\n".join(lines))
     except tomllib.TOMLDecodeError:
         return None
 

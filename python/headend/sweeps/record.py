@@ -45,6 +45,8 @@ class SweepRecord:
     complete: bool
     folder: Path | None = None
     notes: tuple[str, ...] = ()
+    #: What the manifest lists of the points that are kept.
+    points: tuple[str, ...] = ()
 
     @functools.cached_property
     def summary(self) -> pl.DataFrame:

@@ -37,6 +37,9 @@ MINUS = "−"
 
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\d\s.]\S*)?")
 
+#: Characters of a text that an error shows.
+_MOST_SHOWN = 60
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -64,7 +67,7 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
     Raises
     ------
     ValueError
-        When the text is no number, or its unit measures something else.
+        When the text is no number, its unit measures something else, or it is too large for a number.
 
     Examples
     --------
@@ -79,8 +82,19 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
         known = ", ".join(unit for unit in units if unit)
         units_text = f" ({known})" if known else ""
         name = NAMES.get(kind, kind)
-        raise ValueError(f'expected a {name} such as {EXAMPLES[kind]}{units_text}, found "{text}"')
-    return Quantity(float(match[1]) * units[match[2] or ""], kind)
+        raise ValueError(
+            f'expected a {name} such as {EXAMPLES[kind]}{units_text}, found "{_shorten(text)}"'
+        )
+    value = float(match[1]) * units[match[2] or ""]
+    if not math.isfinite(value):
+        raise ValueError(
+            f'expected a {NAMES.get(kind, kind)} such as {EXAMPLES[kind]}, found "{_shorten(text)}", which is too large'
+        )
+    return Quantity(value, kind)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def read_integer(value: object) -> int | None:

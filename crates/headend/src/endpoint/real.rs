@@ -59,7 +59,7 @@ pub(crate) fn enter(
     let group = cx.header(slot).group;
     let payload = real::payload(header, cx.world.frames.bytes(frame));
     let flow = cx.world.real_flows.flow(id);
-    flow.look_for_name(side, payload);
+    flow.look_for_name(side, payload, payload.len() < usize::from(header.payload));
     let was_over = flow.over().is_some();
     let number = flow.entered(now, side, header.size);
     let mut packet = Packet::datagram(slot, side, number, header.size, header.payload);

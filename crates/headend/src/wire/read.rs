@@ -8,6 +8,7 @@
 //! all times for nanoseconds.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::pcapng::{
     BYTE_ORDER, COMMENT, END, ENHANCED_PACKET, IF_TSRESOL, INTERFACE_DESCRIPTION,
@@ -53,6 +54,8 @@ impl fmt::Display for Fault {
 #[derive(Debug)]
 pub struct Packets<'a> {
     bytes: Bytes<'a>,
+    /// The length of the file.
+    length: usize,
     kind: Kind<'a>,
     /// The number of packets so far.
     count: u64,
@@ -69,8 +72,17 @@ struct Notes {
     sections: usize,
     /// The comment of the last section.
     section: String,
-    /// The comment of the last statistics of an interface.
-    statistics: Option<String>,
+    /// The last statistics of an interface.
+    statistics: Option<Statistics>,
+}
+
+/// Statistics of an interface, in a pcapng file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statistics {
+    /// The comment on them; empty if they have none.
+    pub comment: String,
+    /// Where their block is in the file.
+    pub place: Range<usize>,
 }
 
 #[derive(Debug)]
@@ -140,6 +152,7 @@ impl<'a> Packets<'a> {
         };
         Ok(Self {
             bytes,
+            length: content.len(),
             kind,
             count: 0,
             is_over: false,
@@ -164,9 +177,9 @@ impl<'a> Packets<'a> {
         &self.notes.section
     }
 
-    /// The comment of the last statistics of an interface that were read.
-    pub fn statistics(&self) -> Option<&str> {
-        self.notes.statistics.as_deref()
+    /// The last statistics of an interface that were read.
+    pub fn statistics(&self) -> Option<&Statistics> {
+        self.notes.statistics.as_ref()
     }
 
     /// The names of the interfaces that the present section has described so far.
@@ -271,7 +284,13 @@ impl<'a> Packets<'a> {
                 self.notes.sections += 1;
                 self.notes.section = comment(body, 16);
             }
-            INTERFACE_STATISTICS => self.notes.statistics = Some(comment(body, 12)),
+            INTERFACE_STATISTICS => {
+                let start = self.length - left;
+                self.notes.statistics = Some(Statistics {
+                    comment: comment(body, 12),
+                    place: start..start + length,
+                });
+            }
             INTERFACE_DESCRIPTION => match describe(body) {
                 Ok(interface) => interfaces.push(interface),
                 Err(what) => return self.fault(what),

@@ -80,6 +80,28 @@ pub fn payload<'a>(header: &Header, bytes: &'a [u8]) -> &'a [u8] {
     }
 }
 
+/// How many bytes from the packet's start [`read`] needs: cut off behind them, the packet reads as it
+/// did. All of them if its IP header leaves its length to them.
+pub fn needed(bytes: &[u8]) -> usize {
+    let has_length = match bytes.first().map_or(0, |first| first >> 4) {
+        4 => bytes.get(2..4) != Some(&[0; 2]),
+        6 => bytes.get(4..6) != Some(&[0; 2]),
+        _ => true,
+    };
+    if !has_length {
+        return bytes.len();
+    }
+    // What is no packet is none by its fixed header.
+    let headers = read(bytes).map_or(IPV6, |header| headers(header.size, header.payload));
+    headers.min(bytes.len())
+}
+
+/// The length of all headers of a packet with this size and payload. A transport header that is
+/// payload to the model counts with its ports.
+pub fn headers(size: u16, payload: u16) -> usize {
+    usize::from(size - payload) + PORTS
+}
+
 /// The ECN field of an IP packet; `None` if the bytes are none.
 pub fn ecn(bytes: &[u8]) -> Option<Ecn> {
     let class = traffic_class(bytes)?;
@@ -118,12 +140,14 @@ mod number {
     pub(super) const UDP_LITE: u8 = 136;
 }
 
-/// The lengths of headers in bytes: IPv4 without options, IPv6, TCP without options, UDP, ICMP echo.
+/// The lengths of headers in bytes: IPv4 without options, IPv6, TCP without options, UDP, ICMP echo,
+/// and of the ports with which other transport headers begin.
 const IPV4: usize = 20;
 const IPV6: usize = 40;
 const TCP: usize = 20;
 const UDP: usize = 8;
 const ECHO: usize = 8;
+const PORTS: usize = 4;
 
 fn read_ipv4(bytes: &[u8]) -> Option<Header> {
     let fixed: &[u8; IPV4] = bytes.first_chunk()?;
@@ -271,7 +295,7 @@ fn fill_transport(header: &mut Header, bytes: &[u8]) -> Option<()> {
             ECHO
         }
         Protocol::Other(number::DCCP | number::SCTP | number::UDP_LITE) => {
-            let ports: &[u8; 4] = kept.first_chunk()?;
+            let ports: &[u8; PORTS] = kept.first_chunk()?;
             header.ports = [word(ports, 0), word(ports, 2)];
             0
         }
@@ -756,6 +780,46 @@ mod tests {
             set_ecn(&mut bytes, old.ecn);
             set_dscp(&mut bytes, old.dscp);
             prop_assert_eq!(bytes, before);
+        }
+
+        /// A packet reads the same however much behind its headers is cut off, whatever is wrong with it.
+        #[test]
+        fn what_is_needed_of_a_packet_reads_as_the_whole_packet(
+            start in prop_oneof![
+                Just(datagram()),
+                Just(packet!(PacketBuilder::ipv4(HOST, PEER, 64).tcp(33000, 80, 1, 2), &[7; 60])),
+                (1..20usize, prop_oneof![Just(number::UDP), Just(number::SCTP), Just(50)]).prop_map(
+                    |(count, last)| {
+                        let next = |index| if index + 1 == count { last } else { 0 };
+                        let chain: Vec<_> =
+                            (0..count).map(|index| [next(index), 0, 1, 4, 0, 0, 0, 0]).collect();
+                        let chain: Vec<&[u8]> = chain.iter().map(|part| &part[..]).collect();
+                        ipv6(0, &chain, &[9; 100])
+                    }
+                ),
+            ],
+            noise in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            length in any::<prop::sample::Index>(),
+            is_cut in any::<bool>(),
+            has_no_length in prop::bool::weighted(0.2),
+            more in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = start;
+            for (at, byte) in noise {
+                let at = at.index(bytes.len().min(90));
+                bytes[at] = byte;
+            }
+            if has_no_length {
+                let at = if bytes[0] >> 4 == 6 { 4 } else { 2 };
+                bytes[at..at + 2].fill(0);
+            }
+            if is_cut {
+                bytes.truncate(length.index(bytes.len() + 1));
+            }
+            let least = needed(&bytes);
+            prop_assert!(least <= bytes.len());
+            let kept = least + more.index(bytes.len() - least + 1);
+            prop_assert_eq!(read(&bytes[..kept]), read(&bytes));
         }
 
         /// No bytes break the reader and the writers, and what is read is consistent.

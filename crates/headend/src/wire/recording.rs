@@ -9,12 +9,12 @@
 //! - Each real host has an interface of its name. The packets of an interface are the frames that its
 //!   host sent, as they arrived.
 //! - The last block holds statistics of the first interface. Its comment is JSON: when the run ended,
-//!   and how its frames ended. It is missing if the run was killed, whose recording is used as far
-//!   as it goes.
+//!   how its frames ended, and a checksum of all blocks before it. It is missing if the run was
+//!   killed, whose recording is used as far as it goes.
 //!
 //! How flows open, and when they are closed, follows from the frames' headers and simulated time.
-//! A recording needs nothing else, and a snapshot length of 128 bytes suffices; but names of servers
-//! are found in whole frames only.
+//! A recording needs nothing else, so that a snapshot length leaves all headers whole, however long
+//! they are; but names of servers are found in whole frames only.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,11 +24,12 @@ use serde_json::value::RawValue;
 
 use super::pcapng::{self, LINK_TYPE, Record, Way};
 use super::read::{Captured, Fault, Packets};
+use super::real;
 use crate::text::quote;
 use crate::time::Instant;
 
 /// The number of the format. A recording of another format is refused.
-pub const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 2;
 
 /// A recording that was read, without its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub struct End {
     pub end_ns: u64,
     /// How its frames ended.
     pub frames: Ends,
+    /// The [`checksum`] of all blocks in front of the last one: damage to the file is found by it.
+    pub blocks: Digest,
 }
 
 /// How the frames of a run ended.
@@ -70,12 +73,36 @@ pub struct Ends {
     pub digest: Digest,
 }
 
-/// A number made of the time, receiver, fate and ECN field of each frame's end, in order. Two runs
-/// with the same digest treated all frames equally.
+/// A number made of other numbers in their order, as FNV-1a for 64 bits (draft-eastlake-fnv §2) makes
+/// it of bytes: a change of one of them always changes it.
+///
+/// Of a run's frames it is made of the time, receiver, fate, ECN field, size and headers of each
+/// frame's end. Two runs with the same digest treated the same frames equally.
 ///
 /// It is written as 16 hexadecimal digits: many readers of JSON round a number of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digest(pub u64);
+
+impl Digest {
+    /// That of nothing, which others begin with: the offset basis (draft-eastlake-fnv §5).
+    pub const START: Self = Self(0xcbf2_9ce4_8422_2325);
+
+    /// Adds a number.
+    pub const fn add(&mut self, number: u64) {
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        self.0 = (self.0 ^ number).wrapping_mul(PRIME);
+    }
+}
+
+/// Adds blocks of a recording to the checksum of those in front of them: the digest of all their
+/// words of 32 bits, of which a block always has a whole number.
+pub fn checksum(sum: &mut Digest, blocks: &[u8]) {
+    let (words, rest) = blocks.as_chunks::<4>();
+    debug_assert!(rest.is_empty(), "blocks consist of whole words");
+    for &word in words {
+        sum.add(u64::from(u32::from_le_bytes(word)));
+    }
+}
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -147,6 +174,12 @@ impl Recording {
         })
     }
 
+    /// Whether its hosts are the first ones of these.
+    fn begins(&self, names: &[&str]) -> bool {
+        let first = names.get(..self.hosts.len());
+        first.is_some_and(|first| self.hosts == first)
+    }
+
     /// Checks that these, the real hosts of its scenario by number, are the hosts that it has.
     ///
     /// # Errors
@@ -156,6 +189,13 @@ impl Recording {
         let names: Vec<&str> = names.into_iter().collect();
         if self.hosts == names {
             return Ok(());
+        }
+        if self.arrivals.is_empty() && self.end.is_none() && self.begins(&names) {
+            return refuse(format!(
+                "cut off before the interfaces of all real hosts of its scenario: found {}, expected {}",
+                list(&self.hosts),
+                list(&names)
+            ));
         }
         let is_known = |host: &&String| names.contains(&host.as_str());
         let stranger = self.hosts.iter().find(|host| !is_known(host));
@@ -226,7 +266,7 @@ pub fn read(content: &[u8]) -> Result<Recording, Fault> {
         scenario,
         seed,
         hosts: read_hosts(&packets)?,
-        end: read_end(&packets, &arrivals)?,
+        end: read_end(&packets, &arrivals, content)?,
         arrivals,
     })
 }
@@ -309,13 +349,25 @@ fn read_hosts(packets: &Packets<'_>) -> Result<Vec<String>, Fault> {
     Ok(hosts)
 }
 
-fn read_end(packets: &Packets<'_>, arrivals: &[Place]) -> Result<Option<End>, Fault> {
-    let Some(comment) = packets.statistics() else {
+fn read_end(
+    packets: &Packets<'_>,
+    arrivals: &[Place],
+    content: &[u8],
+) -> Result<Option<End>, Fault> {
+    let Some(statistics) = packets.statistics() else {
         return Ok(None);
     };
-    let Ok(end) = serde_json::from_str::<End>(comment) else {
+    let Ok(end) = serde_json::from_str::<End>(&statistics.comment) else {
         return refuse("what it says of the end of its run is damaged");
     };
+    let mut sum = Digest::START;
+    checksum(&mut sum, &content[..statistics.place.start]);
+    if sum != end.blocks {
+        return refuse("damaged: it has changed since it was written (its checksum is another)");
+    }
+    if statistics.place.end != content.len() {
+        return refuse("damaged: something stands behind the end of its run");
+    }
     match arrivals.last() {
         Some(last) if last.at.as_nanos() > end.end_ns => refuse(format!(
             "its last packet is at {} ns, after the end of its run at {} ns",
@@ -351,7 +403,8 @@ pub struct Writer {
 
 impl Writer {
     /// The recording of a run of the resolved `scenario` (JSON) with `seed` and these real hosts, in
-    /// the order of their numbers. It keeps at most `snaplen` bytes of a frame; 0 keeps all.
+    /// the order of their numbers. It keeps `snaplen` bytes of a frame, or more where its headers
+    /// are longer; 0 keeps all.
     pub fn new<'n>(
         seed: u64,
         scenario: &str,
@@ -366,7 +419,8 @@ impl Writer {
         pcapng::section(&format!("headend {version}"), &comment, &mut out);
         for host in hosts {
             let description = format!("frames that the real host {host} sent");
-            pcapng::interface(host, &description, snaplen, &mut out);
+            // No limit: a long chain of headers is kept beyond the snapshot length.
+            pcapng::interface(host, &description, 0, &mut out);
         }
         let snaplen = match snaplen {
             0 => usize::MAX,
@@ -381,11 +435,19 @@ impl Writer {
             interface: u32::from(host),
             at,
             length: bytes.len() as u32,
-            bytes: &bytes[..bytes.len().min(self.snaplen)],
+            bytes: self.cut(bytes),
             way: Way::Past,
             comment: None,
         };
         pcapng::packet(&record, &mut self.out);
+    }
+
+    /// What is kept of a frame: at least what reading it again needs.
+    fn cut<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        if bytes.len() <= self.snaplen {
+            return bytes;
+        }
+        &bytes[..self.snaplen.max(real::needed(bytes))]
     }
 
     /// The run is over. Nothing may follow.
@@ -426,7 +488,15 @@ mod tests {
             marked: 1,
             digest: Digest(u64::MAX - 1),
         },
+        blocks: Digest::START,
     };
+
+    /// The same, behind these blocks.
+    fn end_of(file: &[u8], end: End) -> End {
+        let mut blocks = Digest::START;
+        checksum(&mut blocks, file);
+        End { blocks, ..end }
+    }
 
     /// A recording of two hosts with arrivals of these hosts at these times.
     fn recording(arrivals: &[(u64, u16)], snaplen: u32, end: Option<End>) -> Vec<u8> {
@@ -437,8 +507,8 @@ mod tests {
             writer.arrival(Instant::from_nanos(at), host, &[0x45; 200]);
             file.extend(writer.take());
         }
-        if let Some(end) = &end {
-            writer.end(end);
+        if let Some(end) = end {
+            writer.end(&end_of(&file, end));
         }
         file.extend(writer.take());
         file
@@ -457,7 +527,8 @@ mod tests {
         assert_eq!(found.scenario, "{\"seed\": 0.1, \"host\": {}}");
         assert_eq!((found.seed, found.count()), (7, 4));
         assert_eq!(found.hosts, ["laptop", "server"]);
-        assert_eq!(found.end, Some(END));
+        let start = recording(&arrivals, 0, None);
+        assert_eq!(found.end, Some(end_of(&start, END)));
         assert_eq!(found.last().as_nanos(), 4_999_999_999);
         let read: Vec<_> = found
             .arrivals(&file)
@@ -482,6 +553,57 @@ mod tests {
         assert_eq!(found.end, None);
         let lengths: Vec<_> = found.arrivals(&file).map(|(.., kept)| kept.len()).collect();
         assert_eq!(lengths, [128]);
+    }
+
+    #[test]
+    fn a_snapshot_length_cuts_no_header_and_no_packet_whose_length_only_its_bytes_have() {
+        // Twenty headers of options before UDP, and IPv4 with length 0.
+        let mut long = [&[0x60, 0, 0, 0, 2, 0, 60, 64][..], &[0xfd; 32]].concat();
+        for number in 0..20 {
+            let next = if number == 19 { 17 } else { 60 };
+            long.extend([next, 0, 1, 4, 0, 0, 0, 0]);
+        }
+        long.resize(40 + 512, 9);
+        let mut unsized_one = vec![0x45; 300];
+        unsized_one[2..4].fill(0);
+        let mut writer = Writer::new(7, "{}", ["laptop"], 128);
+        for (at, bytes) in [&long, &unsized_one].into_iter().enumerate() {
+            writer.arrival(Instant::from_nanos(at as u64), 0, bytes);
+        }
+        let file = writer.take();
+        let found = read(&file).expect("it is a recording");
+        let kept: Vec<_> = found.arrivals(&file).map(|(.., kept)| kept).collect();
+        assert!(kept[0].len() < 250, "{}", kept[0].len());
+        assert_eq!(kept[1].len(), 300);
+        for (kept, whole) in kept.into_iter().zip([&long, &unsized_one]) {
+            assert!(real::read(whole).is_some());
+            assert_eq!(real::read(kept), real::read(whole));
+        }
+    }
+
+    #[test]
+    fn any_change_in_front_of_the_end_and_anything_behind_it_is_damage() {
+        let file = recording(&[(1, 0), (2, 1)], 0, Some(END));
+        let end = recording(&[(1, 0), (2, 1)], 0, None).len();
+        for at in 0..end {
+            let mut damaged = file.clone();
+            damaged[at] ^= 4;
+            // A block that now seems to be longer than the file looks like one that breaks off.
+            let is_found = read(&damaged).map_or(true, |found| found.end.is_none());
+            assert!(is_found, "byte {at}");
+        }
+        let mut damaged = file.clone();
+        damaged[end - 100] ^= 1;
+        assert_eq!(
+            fault(&damaged),
+            "damaged: it has changed since it was written (its checksum is another)"
+        );
+        let packet = recording(&[(3, 0)], 0, None).split_off(recording(&[], 0, None).len());
+        let longer = [file, packet].concat();
+        assert_eq!(
+            fault(&longer),
+            "damaged: something stands behind the end of its run"
+        );
     }
 
     #[test]
@@ -523,11 +645,11 @@ mod tests {
         };
         assert_eq!(commented("lunch"), expected);
         assert_eq!(
-            commented("{\"headend\":\"9.0\",\"recording\":2,\"run\":{}}"),
-            "a recording of format 2, by headend \"9.0\": this version reads format 1"
+            commented("{\"headend\":\"9.0\",\"recording\":3,\"run\":{}}"),
+            "a recording of format 3, by headend \"9.0\": this version reads format 2"
         );
         assert_eq!(
-            commented("{\"headend\":\"9.0\",\"recording\":1,\"seed\":1}"),
+            commented("{\"headend\":\"9.0\",\"recording\":2,\"seed\":1}"),
             "a recording whose seed and scenario are damaged"
         );
         assert!(fault(b"[link]\n").starts_with("neither pcap nor pcapng"));
@@ -582,6 +704,12 @@ mod tests {
             "its interfaces are \"laptop\", \"server\": expected the real hosts of its scenario, \"server\", \"laptop\""
         );
         assert!(refused(&[]).ends_with("expected none"));
+        let more = "cut off before the interfaces of all real hosts of its scenario: found \"laptop\", \"server\", expected \"laptop\", \"server\", \"tv\"";
+        assert_eq!(refused(&["laptop", "server", "tv"]), more);
+        let found = read(&recording(&[(1, 0)], 0, None)).expect("it is a recording");
+        let checked = found.check_hosts(["laptop", "server", "tv"]);
+        let told = checked.expect_err("they differ").to_string();
+        assert!(told.starts_with("its interfaces are"), "{told}");
     }
 
     proptest! {

@@ -1,9 +1,10 @@
 //! How the frames of real hosts ended: counts, and a digest by which two runs are compared.
 
 use crate::clock::RealHostId;
-use crate::packet::Ecn;
+use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::DropReason;
+use crate::wire::real;
 use crate::wire::recording::Digest;
 
 /// How the frames of a run ended. Those that are still in the network are in no count but
@@ -32,34 +33,48 @@ impl Default for FrameEnds {
             discarded: 0,
             marked: 0,
             strays: 0,
-            digest: Digest(OFFSET),
+            digest: Digest::START,
         }
     }
 }
 
 impl FrameEnds {
-    /// Counts a frame that was delivered to `to` with `ecn`.
-    pub(crate) fn delivered(&mut self, at: Instant, to: RealHostId, ecn: Ecn, marked: bool) {
+    /// Counts a frame of `packet`, with `bytes`, that was delivered to `to`.
+    pub(crate) fn delivered(
+        &mut self,
+        at: Instant,
+        to: RealHostId,
+        packet: &Packet,
+        bytes: &[u8],
+        marked: bool,
+    ) {
         self.delivered += 1;
         self.marked += u64::from(marked);
-        self.digest(at, to, 0, ecn);
+        self.digest(at, to, 0, packet, bytes);
     }
 
-    /// Counts a frame for `to` that was discarded.
-    pub(crate) fn discarded(&mut self, at: Instant, to: RealHostId, reason: DropReason, ecn: Ecn) {
+    /// Counts a frame of `packet`, with `bytes`, that was on its way to `to` and discarded.
+    pub(crate) fn discarded(
+        &mut self,
+        at: Instant,
+        to: RealHostId,
+        packet: &Packet,
+        bytes: &[u8],
+        reason: DropReason,
+    ) {
         self.discarded += 1;
-        self.digest(at, to, reason as u8 + 1, ecn);
+        self.digest(at, to, reason as u8 + 1, packet, bytes);
     }
 
-    fn digest(&mut self, at: Instant, to: RealHostId, fate: u8, ecn: Ecn) {
-        let bytes = at.as_nanos().to_le_bytes().into_iter();
-        let bytes = bytes.chain(to.0.to_le_bytes()).chain([fate, ecn as u8]);
-        for byte in bytes {
-            self.digest.0 = (self.digest.0 ^ u64::from(byte)).wrapping_mul(PRIME);
+    fn digest(&mut self, at: Instant, to: RealHostId, fate: u8, packet: &Packet, bytes: &[u8]) {
+        let headers = real::headers(packet.size, packet.payload).min(bytes.len());
+        let numbers = at.as_nanos().to_le_bytes().into_iter();
+        let numbers = numbers
+            .chain(to.0.to_le_bytes())
+            .chain([fate, packet.ecn as u8])
+            .chain(packet.size.to_le_bytes());
+        for byte in numbers.chain(bytes[..headers].iter().copied()) {
+            self.digest.add(u64::from(byte));
         }
     }
 }
-
-/// FNV-1a for 64 bits: draft-eastlake-fnv, section 5.
-const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -149,9 +149,12 @@ impl RealFlow {
     }
 
     /// Looks for a name in the payload of a frame from `from`: of a TLS server or an HTTP host.
-    pub(crate) fn look_for_name(&mut self, from: Side, payload: &[u8]) {
+    /// `is_cut` says that only the start of the payload was kept: then the stream is not known any
+    /// further.
+    pub(crate) fn look_for_name(&mut self, from: Side, payload: &[u8], is_cut: bool) {
         let wanted = from == Side::Host && self.key.protocol == Protocol::Tcp;
-        if !wanted || payload.is_empty() || !self.name.is_empty() || self.is_name_given_up {
+        let is_nothing = payload.is_empty() && !is_cut;
+        if !wanted || is_nothing || !self.name.is_empty() || self.is_name_given_up {
             return;
         }
         // A ClientHello may be longer than a segment.
@@ -164,6 +167,9 @@ impl RealFlow {
         if let Some(name) = found {
             self.name = name;
             self.beginning.clear();
+        } else if is_cut {
+            self.beginning.clear();
+            self.is_name_given_up = true;
         } else if self.beginning.is_empty() {
             self.beginning.extend(payload);
         } else if self.beginning.len() > LONGEST_BEGINNING {
