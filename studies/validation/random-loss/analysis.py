@@ -39,7 +39,7 @@ def take(
 def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold what a control keeps against the least that it should."""
     shares = take(points, limits)
-    finding = _tell(shares, low=limits["least"])
+    finding = _tell(shares, low=limits["least"], why=limits.get("why"))
     opened = take(points, limits, "open")
     if not shares or not opened:
         return finding
@@ -64,7 +64,10 @@ def check_fall(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def _tell(
-    shares: dict[float, list[float]], low: float = -math.inf, high: float = math.inf
+    shares: dict[float, list[float]],
+    low: float = -math.inf,
+    high: float = math.inf,
+    why: str | None = None,
 ) -> Finding:
     """Make one finding of what is kept at several shares of losses; where it is not as it should be, say what each seed keeps there."""
     if not shares:
@@ -80,7 +83,7 @@ def _tell(
         if own.verdict is finding.verdict
     ]
     is_off = any(not low <= own.mean <= high for own in found.values())
-    cause = "no cause was found; " if is_off else ""
+    cause = f"{why or 'no cause was found'}; " if is_off else ""
     return replace(finding, why=f"{cause}seed by seed {'; '.join(outside)}")
 
 
