@@ -21,6 +21,11 @@
 //! - With `ack_aggregation`, which the draft does not have, the window has room for the
 //!   [excess](super::ack_aggregation) of acknowledgements that arrive in bunches. This holds after
 //!   Startup, and up to what the bandwidth carries in 100 ms.
+//! - A delivery rate is valid until it is more than ten round trips old, as in the windowed filter
+//!   of K. Nichols: in the round trip in which it was measured and in ten more. The draft leaves
+//!   open whether it is valid in the tenth. A cycle of eight phases and a probe for the round-trip
+//!   time take about eleven round trips, so this one decides whether the rate that the first phase
+//!   finds is still known at the next.
 //! - With `quantization`, the window is rounded up to pairs of segments, and is a pair larger in
 //!   the first phase (draft-ietf-ccwg-bbr has the pair, §5.5.8.2).
 //!
@@ -100,8 +105,12 @@ impl Config {
     }
 }
 
-/// Round trips for which a delivery rate stays valid (`BtlBwFilterLen`).
+/// Age in round trips up to which a delivery rate is valid (`BtlBwFilterLen`). The round trip in
+/// which it was measured is in addition to these.
 const BANDWIDTH_ROUNDS: u64 = 10;
+/// Round trips for which an excess of acknowledgements is valid (`ExtraAckedFilterLen` of
+/// draft-ietf-ccwg-bbr).
+const AGGREGATION_ROUNDS: u64 = 10;
 /// Pacing rate as a share of the model's rate.
 const PACING_MARGIN: f64 = 0.99;
 /// The pacing gains of the eight phases (`BBRGainCycleLen`).
@@ -146,7 +155,7 @@ pub struct Bbr {
     recovering: bool,
     conserving_until: Option<u64>,
     /// In bytes per second.
-    bandwidth: WindowedMax<10>,
+    bandwidth: WindowedMax<{ BANDWIDTH_ROUNDS as usize + 1 }>,
     aggregation: Option<AckAggregation>,
     pacing_rate: f64,
     pacing_gain: f64,
@@ -221,7 +230,7 @@ impl Bbr {
         };
         let rate = rate.bytes_per_sec();
         if rate >= self.bandwidth.get() || !self.is_limited(ack) {
-            self.bandwidth.update(rate, self.round, BANDWIDTH_ROUNDS);
+            (self.bandwidth).update(rate, self.round, BANDWIDTH_ROUNDS + 1);
         }
     }
 
@@ -231,7 +240,7 @@ impl Bbr {
                 ack,
                 self.bandwidth.get(),
                 self.round,
-                BANDWIDTH_ROUNDS,
+                AGGREGATION_ROUNDS,
                 self.cwnd,
             );
         }
@@ -508,6 +517,7 @@ impl CongestionControl for Bbr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::DeliverySample;
     use crate::congestion::testing::Path;
 
     const MSS: u64 = 1000;
@@ -536,6 +546,29 @@ mod tests {
         assert!((0.1..0.103).contains(&min_rtt), "{min_rtt}");
         // At most a quarter of the product above it, in the phase that probes; never two products.
         assert!(path.in_flight() < 140 * MSS, "{}", path.in_flight());
+    }
+
+    #[test]
+    fn a_delivery_rate_is_valid_until_it_is_more_than_ten_round_trips_old() {
+        let mut bbr = bbr();
+        let mut measure = |round, bytes| {
+            bbr.round = round;
+            bbr.update_bandwidth(&AckSample {
+                delivery_sample: Some(DeliverySample {
+                    bytes,
+                    interval: Duration::from_secs(1),
+                }),
+                ..AckSample::default()
+            });
+            bbr.bandwidth.get()
+        };
+        measure(3, 2000);
+        let later: Vec<f64> = (4..=14).map(|round| measure(round, 1000)).collect();
+        let expected = [[2000.0; 10].as_slice(), &[1000.0]].concat();
+        assert_eq!(
+            later, expected,
+            "ten round trips after the third, and one more"
+        );
     }
 
     #[test]
