@@ -18,6 +18,9 @@ from test_studies import fill_points, judge, load
 
 LINUX = "validation/linux"
 
+#: How the checks are called that hold against a kernel in real time, and against one in virtual time.
+REAL, VIRTUAL = "check", "check_virtual"
+
 Row = dict[str, Any]
 
 #: The intervals of a run of 40 s, ns.
@@ -74,13 +77,14 @@ def make_run(
     }
 
 
-def behave(row: Row, **changed: float) -> Row:
+def behave(row: Row, reference: str = REAL, **changed: float) -> Row:
     """Give a run as Linux has it, but for figures that are multiplied."""
     case = row["case"]
-    loss, delay = find_limits("check_loss", case), find_limits("check_delay", case)
-    first, slow = find_limits("check_first_loss", case), find_limits("check_exit", case)
-    drops = find_limits("check_drops", case)
-    (goodputs,) = (own["real"] for own in list_limits("check_goodput"))
+    loss, delay, first, slow, drops = (
+        find_limits(f"{reference}_{name}", case)
+        for name in ("loss", "delay", "first_loss", "exit", "drops")
+    )
+    (goodputs,) = (own["real"] for own in list_limits(f"{reference}_goodput"))
 
     def scale(name: str, value: float) -> float:
         return value * changed.get(name, 1.0)
@@ -102,13 +106,19 @@ def fill(measure: Callable[[Row], Row]) -> pl.DataFrame:
     return fill_points(LINUX, measure).filter(pl.col("seed") <= 2)
 
 
-def find_verdicts(**changed: float) -> dict[str, Verdict]:
-    found = judge(LINUX, fill(lambda row: behave(row, **changed)))
-    return {claim: verdict for claim, (verdict, _) in found.items()}
+def find_verdicts(reference: str, **changed: float) -> dict[str, Verdict]:
+    """Give the verdicts on the claims about a reference, of runs as that has them but for what is changed."""
+    found = judge(LINUX, fill(lambda row: behave(row, reference, **changed)))
+    own = {
+        claim.id
+        for claim in load(LINUX).claims
+        if claim.check.startswith(VIRTUAL) == (reference == VIRTUAL)
+    }
+    return {claim: verdict for claim, (verdict, _) in found.items() if claim in own}
 
 
-def find_differing(**changed: float) -> set[str]:
-    verdicts = find_verdicts(**changed)
+def find_differing(reference: str = REAL, **changed: float) -> set[str]:
+    verdicts = find_verdicts(reference, **changed)
     assert Verdict.UNTESTABLE not in verdicts.values()
     return {claim for claim, verdict in verdicts.items() if verdict is Verdict.DIFFERS}
 
@@ -138,6 +148,33 @@ def test_senders_as_linux_has_them_reproduce_every_claim() -> None:
 )
 def test_a_figure_differs_beyond_its_tolerance(name: str, factor: float, check: str) -> None:
     assert find_differing(**{name: factor}) == list_ids(check)
+
+
+def test_senders_as_the_kernel_in_virtual_time_has_them_reproduce_its_claims() -> None:
+    assert find_differing(VIRTUAL) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "check"),
+    [
+        ("goodput", 0.94, "check_virtual_goodput"),
+        ("mean", 0.88, "check_virtual_delay"),
+        ("exit", 0.75, "check_virtual_exit"),
+        ("first", 1.3, "check_virtual_first_loss"),
+    ],
+)
+def test_a_figure_differs_from_the_kernels_in_virtual_time_beyond_the_same_tolerance(
+    name: str, factor: float, check: str
+) -> None:
+    assert find_differing(VIRTUAL, **{name: factor}) == list_ids(check)
+
+
+def test_both_references_have_the_same_tolerances() -> None:
+    for name in ("loss", "delay", "exit", "first_loss", "drops", "goodput"):
+        real, virtual = (list_limits(f"{own}_{name}") for own in (REAL, VIRTUAL))
+        assert {own["within"] for own in virtual} <= {own["within"] for own in real}
+        cases = {own.get("case") for own in real}
+        assert all(own.get("case") in cases for own in virtual)
 
 
 def test_losses_have_a_tenth_and_the_spread_of_the_real_runs() -> None:
@@ -220,20 +257,21 @@ def test_what_was_not_run_cannot_be_tested() -> None:
     assert verdicts["LINUX.rows"] is verdicts["LINUX.pie-10-20-4cubic.loss"] is Verdict.UNTESTABLE
     assert verdicts["LINUX.goodput"] is verdicts["LINUX.codel-10-20-1reno.loss"]
     assert verdicts["LINUX.goodput"] is Verdict.REPRODUCED
-    assert [len(f.panels) for f in draw_study_figures(study, analysis, points)] == [3, 3]
+    assert [len(f.panels) for f in draw_study_figures(study, analysis, points)] == [3, 3, 4]
 
 
 @pytest.mark.parametrize("factor", [1.0, 30.0])
 def test_figures_are_drawn_from_points(factor: float) -> None:
     study = load(LINUX)
     points = fill(lambda row: behave(row, loss=factor, drops=factor))
-    rows, start = draw_study_figures(study, study.load_analysis(), points)
+    rows, start, virtual = draw_study_figures(study, study.load_analysis(), points)
     assert [panel.title for panel in rows.panels] == [
         "Packets lost",
         "Ping, mean",
         "Ping, 99th percentile",
     ]
     assert len(start.panels) == 3
+    assert len(virtual.panels) == 4
 
 
 def test_what_is_expected_is_said_as_it_is_checked() -> None:
@@ -241,9 +279,9 @@ def test_what_is_expected_is_said_as_it_is_checked() -> None:
     analysis = study.load_analysis()
     for claim in study.claims:
         limits = claim.limits
-        if claim.check == "check_delay":
+        if claim.check.endswith("_delay"):
             bounds = list(analysis.accept_delay(limits).values())
-        elif claim.check == "check_loss":
+        elif claim.check in ("check_loss", "check_virtual_loss"):
             bounds = [analysis.accept_loss(limits)]
         elif "case" in limits:
             bounds = [analysis.accept(limits["real"], limits["within"])]

@@ -1,4 +1,4 @@
-"""Losses, delays and slow starts of headend's Linux senders, beside those of a real Linux."""
+"""Losses, delays and slow starts of headend's Linux senders, beside those of a real Linux, in real and in virtual time."""
 
 from __future__ import annotations
 
@@ -181,6 +181,40 @@ def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
     return join_decisions(found.values(), text, why)
 
 
+# The claims on the kernel in virtual time have checks of their own names, so that no figure or count mixes
+# the two references; they do the same.
+
+
+def check_virtual_loss(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the losses of a case against those of the kernel in virtual time."""
+    return check_loss(points, limits)
+
+
+def check_virtual_delay(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the ping's mean and 99th percentile against those beside the kernel in virtual time."""
+    return check_delay(points, limits)
+
+
+def check_virtual_exit(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold HyStart's exit against that of the kernel in virtual time."""
+    return check_exit(points, limits)
+
+
+def check_virtual_first_loss(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the time of the first loss against that of the kernel in virtual time."""
+    return check_first_loss(points, limits)
+
+
+def check_virtual_drops(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the drops of the first seconds against those of the kernel in virtual time."""
+    return check_drops(points, limits)
+
+
+def check_virtual_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the goodput of every case that was run against that of the kernel in virtual time."""
+    return check_goodput(points, limits)
+
+
 def check_rows(points: pl.DataFrame, limits: Limits) -> Finding:
     """Count the cases that agree in losses and in delay, of those of which all figures are known."""
     losses = {own["case"]: own for own in list_limits("check_loss")}
@@ -264,14 +298,36 @@ def _agrees(value: float, bounds: tuple[float, float]) -> bool:
 
 def draw_rows(points: pl.DataFrame) -> list[Panel]:
     """Draw losses, and the ping's mean and 99th percentile, over the real ones."""
+    return _draw_rows(points, "check_loss", "check_delay")
+
+
+def draw_start(points: pl.DataFrame) -> list[Panel]:
+    """Draw how slow start ends, over how it really does."""
+    return [
+        *_draw_start(points, "check_exit", "HyStart's exit", "exit", "segments"),
+        *_draw_start(points, "check_first_loss", "Time of the first loss", "first_loss", "s"),
+        *_draw_start(points, "check_drops", "Drops in the first 5 s", "drops", "packets"),
+    ]
+
+
+def draw_virtual(points: pl.DataFrame) -> list[Panel]:
+    """Draw losses, the ping's figures and HyStart's exit, over those of the kernel in virtual time."""
+    return [
+        *_draw_rows(points, "check_virtual_loss", "check_virtual_delay"),
+        *_draw_start(points, "check_virtual_exit", "HyStart's exit", "exit", "segments"),
+    ]
+
+
+def _draw_rows(points: pl.DataFrame, loss: str, delay: str) -> list[Panel]:
+    """Draw losses and the ping over what the claims of these two checks hold them against."""
     losses = [
         _compare(points, limits["case"], "loss", limits["real"], accept_loss(limits), "%")
-        for limits in list_limits("check_loss")
+        for limits in list_limits(loss)
     ]
     delays = {
         name: [
             _compare(points, limits["case"], name, limits[name], accept_delay(limits)[name], "ms")
-            for limits in list_limits("check_delay")
+            for limits in list_limits(delay)
             if name in limits
         ]
         for name in ("mean", "p99")
@@ -283,21 +339,13 @@ def draw_rows(points: pl.DataFrame) -> list[Panel]:
     ]
 
 
-def draw_start(points: pl.DataFrame) -> list[Panel]:
-    """Draw how slow start ends, over how it really does."""
-    kinds = {
-        "check_exit": ("HyStart's exit", "exit", "segments"),
-        "check_first_loss": ("Time of the first loss", "first_loss", "s"),
-        "check_drops": ("Drops in the first 5 s", "drops", "packets"),
-    }
-    panels: list[Panel] = []
-    for check, (title, name, unit) in kinds.items():
-        rows = []
-        for limits in list_limits(check):
-            bounds = accept(limits["real"], limits["within"])
-            rows.append(_compare(points, limits["case"], name, limits["real"], bounds, unit))
-        panels += _draw(title, rows)
-    return panels
+def _draw_start(points: pl.DataFrame, check: str, title: str, name: str, unit: str) -> list[Panel]:
+    """Draw a figure of the start over what the claims of this check hold it against."""
+    rows = []
+    for limits in list_limits(check):
+        bounds = accept(limits["real"], limits["within"])
+        rows.append(_compare(points, limits["case"], name, limits["real"], bounds, unit))
+    return _draw(title, rows)
 
 
 def _compare(
