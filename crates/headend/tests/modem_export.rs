@@ -114,13 +114,12 @@ fn a_queue_becomes_a_buffer_and_an_algorithm() {
         (part(35), part(40), notes.len())
     };
     let bytes = |number: u8, size: u32| format!("{number:02x}04{size:08x}");
-    // The defaults of the generation: AQM with a target of 10 ms, and 250 ms of buffer.
+    // The defaults of the generation: AQM with a target of 10 ms, and 250 ms of buffer; before, 256
+    // KiB.
     let pie = (bytes(2, 312_500), "01010002010a030101".to_owned(), 0);
     assert_eq!(of("docsis31", "priority = 0"), pie);
-    assert_eq!(
-        of("docsis30", "priority = 0"),
-        (bytes(2, 312_500), String::new(), 1)
-    );
+    let buffer = (bytes(2, 262_144), String::new(), 0);
+    assert_eq!(of("docsis30", "priority = 0"), buffer);
     // A modem with AQM drops at the tail only if its file disables AQM.
     let limit = "queue.drop_tail.limit = '32 KiB'";
     assert_eq!(

@@ -202,7 +202,7 @@ const SHIPPED: [Shipped; 13] = [
         overrides: &[("flow.print.start", "2 s")],
         queues: &[(
             "upstream.queue",
-            "{ buffer_control = { target = '156250 B' } }",
+            "{ buffer_control = { target = '262144 B' } }",
         )],
     },
 ];

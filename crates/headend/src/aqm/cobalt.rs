@@ -592,7 +592,8 @@ mod tests {
     /// The pauses are those since the last packet of the train before left.
     #[test]
     fn a_second_train_meets_the_count_that_is_left_and_a_queue_stays_no_longer_fresh() {
-        let last = |packets: u64, lost: u64| Duration::from_nanos(1_211_600 * (packets - lost - 1));
+        let departure =
+            |packets: u64, lost: u64| Duration::from_nanos(1_211_600 * (packets - lost - 1));
         for (pause, expected) in [
             (20_011, &LATER[..]),
             (511, &LATER[..]),
@@ -602,13 +603,13 @@ mod tests {
         ] {
             let mut train = Train::usual();
             assert_eq!(train.send(at(0), 300), FRESH);
-            let lost = train.send(at(pause) + last(300, 8), 300);
+            let lost = train.send(at(pause) + departure(300, 8), 300);
             assert_eq!(lost[..expected.len()], *expected, "after {pause} ms");
         }
         let short = |packets: u64, pause| {
             let mut train = Train::usual();
             train.send(at(0), packets as usize);
-            train.send(at(pause) + last(packets, u64::from(packets > 6)), 300)
+            train.send(at(pause) + departure(packets, u64::from(packets > 6)), 300)
         };
         // The last of five is in time; the last of six is late, though nothing follows to be lost.
         assert_eq!(short(5, 501), FRESH);
