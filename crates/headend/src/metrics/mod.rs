@@ -1,10 +1,12 @@
 //! What a run measures: counters, delay histograms, time series and the scores of applications.
 
+pub mod air;
 pub mod channel;
 pub mod deadline;
 pub(crate) mod frames;
 mod histogram;
 pub mod life;
+pub mod limit;
 pub mod measure;
 pub mod mib;
 pub(crate) mod periods;
