@@ -417,6 +417,8 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             discarded_service_flow_deleted=0,
             discarded_unresponsive=0,
             marked=0,
+            capacity_bps=float(rate),
+            air_ratio=float("nan"),
             utilisation=0.97 if direction == "up" else 0.02,
             standing_ratio=1.0 if wait > 0.05 else 0.0,
             backlog_mean_bytes=wait * rate / 8,

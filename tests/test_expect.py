@@ -99,6 +99,7 @@ def check(text: str) -> tuple[bool, Any]:
         ("ping.rtt.p95 < 100 ms", True, 99e6),
         ("cable.up.delay.p99 < 20 ms", True, 18e6),
         ("cable.up.utilisation > 95 %", True, 0.97),
+        ("cable.up.utilisation <= 100 %", True, 0.97),
         ("call.up.loss <= 1 %", False, 0.02),
         ("call.down.loss <= 1 %", True, 0.001),
         ("upload.discarded <= 12", True, 12),

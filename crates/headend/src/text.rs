@@ -15,6 +15,17 @@ pub(crate) fn quote(text: &str) -> String {
     format!("\"{}{cut}\"", start.escape_debug())
 }
 
+/// The number of characters of a key or name that an error repeats.
+const MOST_OF_A_NAME: usize = 120;
+
+/// A key or name as errors repeat it: one that nobody reads to its end is cut.
+pub(crate) fn shorten(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MOST_OF_A_NAME) {
+        None => name.into(),
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+    }
+}
+
 /// The text with all characters escaped that control a terminal: control characters, line
 /// separators, and marks of text direction.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
@@ -53,6 +64,13 @@ mod tests {
             "\"root:x:0:0:root:/roo…\""
         );
         assert_eq!(quote("\u{1b}[31m\0\"ü"), "\"\\u{1b}[31m\\0\\\"ü\"");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_between_characters() {
+        assert_eq!(shorten("flow.upload"), "flow.upload");
+        let long = "ü".repeat(40_000);
+        assert_eq!(shorten(&long), format!("{}…", "ü".repeat(120)));
     }
 
     #[test]

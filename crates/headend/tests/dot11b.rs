@@ -66,6 +66,12 @@ fn attempts(p: f64, tries: Option<i32>) -> f64 {
 /// The saturation throughput of `stations` in bit/s. The durations of a success and of a collision
 /// are in µs.
 fn bianchi(stations: u32, tries: Option<i32>, success: f64, collision: f64) -> f64 {
+    let [alone, _, slot] = bianchi_slots(stations, tries, success, collision);
+    alone * f64::from(PACKET) * 8.0 / slot * 1e6
+}
+
+/// The shares of slots with a success and with a collision, and the mean length of a slot in µs.
+fn bianchi_slots(stations: u32, tries: Option<i32>, success: f64, collision: f64) -> [f64; 3] {
     let others = stations as i32 - 1;
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..100 {
@@ -80,7 +86,100 @@ fn bianchi(stations: u32, tries: Option<i32>, success: f64, collision: f64) -> f
     let busy = 1.0 - (1.0 - tau).powi(stations as i32);
     let alone = f64::from(stations) * tau * (1.0 - tau).powi(others);
     let slot = (1.0 - busy) * SLOT + alone * success + (busy - alone) * collision;
-    alone * f64::from(PACKET) * 8.0 / slot * 1e6
+    [alone, busy - alone, slot]
+}
+
+/// The share of the air time of the cell that each use takes, summed over stations.
+fn air(tables: &Tables, what: &str) -> f64 {
+    let shares = tables.floats("air_time", "air_ratio").iter();
+    let uses = tables.texts("air_time", "use").iter();
+    (shares.zip(uses))
+        .filter(|(_, of)| *of == what)
+        .map(|(share, _)| share)
+        .sum()
+}
+
+/// Tolerance: that of the throughput, of the share.
+#[test]
+fn the_air_time_of_saturated_stations_is_what_bianchis_model_says() {
+    let cell = "eifs = \"50 us\"\nshort_retry_limit = 0";
+    for stations in [1, 2, 5, 10, 20, 50] {
+        let tables = saturated(stations, "11 Mbit/s", cell);
+        let exchange = FRAME + SIFS + ANSWER;
+        let [alone, collided, slot] = bianchi_slots(stations, None, exchange + DIFS, FRAME + DIFS);
+        let sent = alone * exchange / slot;
+        let collided = collided * FRAME / slot;
+        eprintln!(
+            "{stations} stations: sent {:.4} of {sent:.4}, collided {:.4} of {collided:.4}, idle {:.4}",
+            air(&tables, "up"),
+            air(&tables, "collision"),
+            air(&tables, "idle")
+        );
+        assert!((air(&tables, "up") / sent - 1.0).abs() < 0.03, "{stations}");
+        let difference = air(&tables, "collision") - collided;
+        assert!(difference.abs() < 0.03, "{stations}: {difference}");
+        let idle = 1.0 - sent - collided;
+        assert!((air(&tables, "idle") - idle).abs() < 0.03, "{stations}");
+        let all: f64 = tables.floats("air_time", "air_ratio").iter().sum();
+        assert!((all - 1.0).abs() < 1e-9, "{all}");
+    }
+}
+
+/// Eleven calls of 50 packets of 200 B a second each way: each exchange is a frame with a long
+/// preamble, SIFS and ACK. An exchange that is cut by an edge of the measured time counts in part.
+///
+/// Tolerance: 1 %, for frames of the first and the last 20 ms.
+#[test]
+fn the_air_time_of_calls_is_their_frames_and_answers() {
+    let text = r#"
+duration = "22 s"
+warmup = "2 s"
+[link.wifi.dot11b.station.phone]
+count = 11
+[host.phone]
+via = ["wifi.phone"]
+[flow.call]
+application.cbr = { gap = "20 ms", size = "200 B", random_phase = true }
+direction = "both"
+host = "phone"
+"#;
+    let tables = Tables::run(text, 1);
+    let exchange = 192.0 + f64::ceil(236.0 * 8.0 / 11.0) + SIFS + ANSWER;
+    let one_way = 11.0 * 50.0 * exchange / 1e6;
+    for way in ["up", "down"] {
+        let share = air(&tables, way);
+        eprintln!("{way}: {share:.4} of {one_way:.4}");
+        // A frame that collides is sent again.
+        assert!((share / one_way - 1.0).abs() < 0.01, "{way}: {share}");
+    }
+    let busy: f64 = ["up", "down", "collision", "broken"]
+        .iter()
+        .map(|of| air(&tables, of))
+        .sum();
+    assert!((busy + air(&tables, "idle") - 1.0).abs() < 1e-9);
+    let used = tables.floats("channels", "utilisation")[0];
+    assert!((busy - used).abs() < 1e-9, "{busy} {used}");
+}
+
+/// Half of the frames arrive broken: as many exchanges have no answer.
+#[test]
+fn broken_frames_take_air_time_of_their_own() {
+    let text = r#"
+duration = "12 s"
+[link.wifi.dot11b.station.far]
+frame_errors = "50 %"
+[host.far]
+via = ["wifi.far"]
+[flow.stream]
+application.cbr = { rate = "400 kbit/s", size = "1500 B" }
+direction = "up"
+host = "far"
+"#;
+    let tables = Tables::run(text, 1);
+    let ratio = air(&tables, "broken") / air(&tables, "up");
+    let expected = FRAME / (FRAME + SIFS + ANSWER);
+    assert!((ratio / expected - 1.0).abs() < 0.2, "{ratio} {expected}");
+    assert!(air(&tables, "collision").abs() < 1e-12);
 }
 
 /// The µs of a frame of 1536 bytes at 11 Mbit/s, of an ACK or CTS at 2 Mbit/s, and of an RTS; SIFS,

@@ -98,6 +98,56 @@ fn assert_alike(bytes: Vec<u8>, keys: &str) {
     );
 }
 
+/// A file with service flows, signed, of which one bit changed on its way.
+fn damaged() -> Vec<u8> {
+    let up = flow(24, 1, 10_000_000, vec![]);
+    let down = flow(25, 2, 50_000_000, vec![]);
+    let (kind, rest) = (Kind::CableModem, Vec::new());
+    let tlvs = vec![number(3, 1, 1), up, down];
+    let file = File { kind, tlvs, rest };
+    let file = docsis_config::mic::sign(&file, docsis_config::mic::Which::All(b"secret"));
+    let mut bytes = file.expect("it can be signed").encode();
+    let rate = bytes
+        .windows(4)
+        .position(|four| four == 10_000_000_u32.to_be_bytes());
+    bytes[rate.expect("the rate is in it") + 1] ^= 0x80;
+    bytes
+}
+
+#[test]
+fn a_file_that_was_changed_after_it_was_signed_is_refused_unless_told_otherwise() {
+    let key = "link.cable.docsis.config";
+    let files = [("home.cm", damaged())];
+    let refused = try_parse(LINE, &[(key, "home.cm")], &files).expect_err("a modem refuses it");
+    assert!(
+        refused.contains("expected a CM MIC (TLV 6) that fits the content"),
+        "{refused}"
+    );
+    assert!(
+        refused.contains("link.cable.docsis.ignore_mic = true"),
+        "{refused}"
+    );
+    let told = [(key, "home.cm"), ("link.cable.docsis.ignore_mic", "true")];
+    let scenario = parse(LINE, &told, &files);
+    let said = scenario
+        .warnings()
+        .iter()
+        .any(|warning| warning.contains("CM MIC"));
+    assert!(said, "{:?}", scenario.warnings());
+    // A modem may say so for itself.
+    let text = line_with("modem.home = { config = \"home.cm\", ignore_mic = true }\n");
+    parse(&text, &[], &files);
+    let text = line_with("modem.home = { config = \"home.cm\" }\n");
+    assert!(try_parse(&text, &[], &files).is_err());
+    // What has no MIC is signed later, and what is signed right needs no word.
+    let mut right = damaged();
+    let rate = right
+        .windows(4)
+        .position(|four| four == 1_611_392_u32.to_be_bytes());
+    right[rate.expect("the rate of one flipped bit") + 1] ^= 0x80;
+    parse(LINE, &[(key, "home.cm")], &[("home.cm", right)]);
+}
+
 #[test]
 fn rates_and_bursts_are_those_of_the_file() {
     let up = flow(

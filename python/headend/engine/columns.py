@@ -54,12 +54,13 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes requests_contention "
         "requests_piggyback collisions request_retries requests_exceeded grants granted_bytes unused_grant_bytes maps "
         + " ".join(_DISCARDED),
-        "rate_bps limit_bytes utilisation standing_ratio backlog_mean_bytes granted_maps_ratio "
+        "rate_bps limit_bytes capacity_bps utilisation air_ratio standing_ratio backlog_mean_bytes granted_maps_ratio "
         + " ".join(_DELAYS),
     ),
     "channels": _define(
         "channel link direction",
-        real="capacity_bps used_bps neighbours_bps utilisation full_ratio granted_maps_ratio",
+        real="capacity_bps used_bps neighbours_bps utilisation full_ratio granted_maps_ratio "
+        "collision_ratio broken_ratio idle_ratio",
     ),
     "collisions": _define("queue flow direction", "backlog packets"),
     "measures": _define("flow measure unit", "count", "mean min p5 p25 p50 p75 p90 p95 p99 max"),
@@ -87,6 +88,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
 
 #: Tables that only some runs have.
 OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
+    "air_time": _define("link station use", real="air_ratio"),
     "mib": _define("link modem service_flow direction mib_table object", "value"),
     "low_latency": _define("queue flow direction", "packets bytes ce_packets"),
     "queue_protection": _define(

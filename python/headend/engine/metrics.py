@@ -125,6 +125,7 @@ QUEUE_METRICS: dict[str, Metric] = {
     "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS, is_rising=False),
     "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max"), is_rising=False),
     "utilisation": Metric("utilisation", "ratio", is_rising=True),
+    "air": Metric("air_ratio", "ratio"),
     "discarded": Metric("discarded", "number", adds_up=True, is_rising=False),
     "marked": Metric("marked", "number", adds_up=True),
     **{
@@ -152,6 +153,9 @@ CHANNEL_METRICS: dict[str, Metric] = {
     "used": Metric("used_bps", "rate"),
     "neighbours": Metric("neighbours_bps", "rate"),
     "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
+    "collisions": Metric("collision_ratio", "ratio", is_rising=False),
+    "broken": Metric("broken_ratio", "ratio", is_rising=False),
+    "idle": Metric("idle_ratio", "ratio", is_rising=True),
 }
 
 RUN_METRICS: dict[str, Metric] = {

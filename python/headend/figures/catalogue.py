@@ -11,7 +11,17 @@ from headend.comparing.caveats import tell_caveats_of
 from headend.comparing.comparison import Variant, compare_figures, gather_variants
 from headend.comparing.fates import judge_grid
 from headend.comparing.grid import find_grid
-from headend.figures import delay, differences, experience, lateness, life, over_time, street, tiers
+from headend.figures import (
+    air,
+    delay,
+    differences,
+    experience,
+    lateness,
+    life,
+    over_time,
+    street,
+    tiers,
+)
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
@@ -87,6 +97,8 @@ def _list_of(variants: Sequence[Variant]) -> dict[str, Draw]:
         "cwnd": partial(over_time.draw_windows, pooled),
         "internals": partial(over_time.draw_internals, pooled),
     }
+    if any("air_time" in result.tables for result in pooled):
+        drawings[air.NAME] = partial(air.draw_air, pooled)
     if any("lateness" in result.tables for result in pooled):
         drawings[lateness.NAME] = partial(lateness.draw_lateness, pooled)
     return drawings

@@ -33,6 +33,9 @@ class ChannelState:
         send.
     granted_maps_ratio
         Of a cable upstream: share of MAPs that carried a grant; NaN elsewhere.
+    collision_ratio, broken_ratio, idle_ratio
+        Of a cell: shares of the time in which frames collided, in which frames arrived broken, and in which nobody sent; NaN
+        elsewhere.
     is_cell
         Whether it is the channel of a cell, which all queues share in both directions.
     """
@@ -47,6 +50,9 @@ class ChannelState:
     utilisation: float
     full_ratio: float
     granted_maps_ratio: float = math.nan
+    collision_ratio: float = math.nan
+    broken_ratio: float = math.nan
+    idle_ratio: float = math.nan
     is_cell: bool = False
 
     @property
@@ -100,7 +106,8 @@ def tell_channel(state: ChannelState) -> str:
         air = format_quantity(state.utilisation, "ratio")
         return (
             f"The {state.title} ({state.sharing}) is full: {asked} of the time somebody has a frame to send."
-            f" Frames are on the air {air} of the time; backoff and the gaps between frames take the rest."
+            f" Frames are on the air {air} of the time, {format_quantity(state.collision_ratio, 'ratio')} of it in collisions;"
+            " backoff and the gaps between frames take the rest."
         )
     used = format_quantity(state.used_bps, "rate")
     if state.neighbours_bps > 0:

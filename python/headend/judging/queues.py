@@ -100,7 +100,7 @@ def weigh_queues(result: Record) -> pl.DataFrame:
 
 
 def _share_rates(queues: pl.DataFrame) -> pl.DataFrame:
-    """Give both queues of each aggregate the utilisation of the rate that they share."""
+    """Give both queues of each aggregate the utilisation of what they could carry together."""
     import polars as pl
 
     low = [name for name in queues["queue"] if is_low_latency(name)]
@@ -108,7 +108,8 @@ def _share_rates(queues: pl.DataFrame) -> pl.DataFrame:
         return queues
     name = pl.col("queue")
     classic = pl.when(name.is_in(low)).then(name.str.strip_suffix(LOW_LATENCY)).otherwise(name)
-    used = (pl.col("utilisation").fill_nan(0) * pl.col("rate_bps")).sum() / pl.col("rate_bps").max()
+    could = pl.col("capacity_bps").fill_nan(pl.col("rate_bps"))
+    used = (pl.col("utilisation").fill_nan(0) * could).sum() / could.max()
     shared = used.over(classic).clip(0, 1)
     is_shared = classic.is_in([name_classic(queue) for queue in low])
     known = pl.col("utilisation").is_not_nan().any().over(classic)

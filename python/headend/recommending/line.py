@@ -25,7 +25,7 @@ _REPLACED = {
 _WAYS = tuple(_REPLACED)
 
 #: What a resolved line has of its modem's file.
-_OF_FILE = ("config", "config_read")
+_OF_FILE = ("config", "config_read", "ignore_mic")
 
 #: What the engine's errors about a modem's file end with.
 _PLACE = f" (link.{LINE}.docsis.config)"

@@ -87,6 +87,11 @@ class Record:
         return self.tables["channels"]
 
     @property
+    def air_time(self) -> pl.DataFrame:
+        """A row per use of a cell's channel: by each station up and down, and collisions and idle time; no rows without a cell."""
+        return self._take_optional("air_time")
+
+    @property
     def collisions(self) -> pl.DataFrame:
         """A row per flow direction and hashed queue of a scheduler that it shared with other flows."""
         return self.tables["collisions"]

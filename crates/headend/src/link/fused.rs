@@ -96,6 +96,12 @@ impl Fused {
         cx.forward(packet, self.free_at + delay);
     }
 
+    /// When the last bit of the packet that is being sent leaves, as of the last call of
+    /// `catch_up`.
+    pub(super) fn busy_until(&self) -> Instant {
+        (self.waiting.front()).map_or(self.free_at, |next| next.sent_at)
+    }
+
     /// Records every departure up to `now`. At any instant, departures come before arrivals, as in
     /// a link that is not fused.
     #[inline]

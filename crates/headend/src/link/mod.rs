@@ -14,6 +14,7 @@ pub use rate::{RateSchedule, Transmitter};
 
 use crate::context::Context;
 use crate::flow::Port;
+use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
@@ -45,6 +46,15 @@ pub trait Link: Debug + Send {
     /// queues and the use of the channel until `now`.
     fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
         let _ = (now, visit);
+    }
+    /// Reports the use until `now` of each limit of each queue: see [`LimitUse`]. The limits are the
+    /// same each time, in the same order.
+    ///
+    /// [`LimitUse`]: crate::metrics::utilisation::LimitUse
+    fn report_limits(&self, now: Instant, recorder: &mut Recorder);
+    /// Of a cell: reports what its channel was used for until `now`.
+    fn report_air(&self, now: Instant, recorder: &mut Recorder) {
+        let _ = (now, recorder);
     }
     /// The number of packets in the link, in a queue or partly sent. The conservation check needs
     /// it.

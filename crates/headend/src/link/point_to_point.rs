@@ -20,6 +20,8 @@ use super::fused::Fused;
 use super::{Link, Transmitter, Visitor};
 use crate::context::Context;
 use crate::flow::Port;
+use crate::metrics::Recorder;
+use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::qdisc::Queue;
 use crate::queue::{Framing, LineView};
@@ -177,6 +179,26 @@ impl Direction {
         self.await_end(index, cx);
     }
 
+    /// The use of the line until `now`.
+    fn limit(&self, now: Instant, recorder: &Recorder) -> LimitUse {
+        let DirectionSetup {
+            queue,
+            transmitter,
+            framing,
+            ..
+        } = &self.setup;
+        let busy_until = match &self.fused {
+            Some(fused) => fused.busy_until(),
+            None => self.busy_until,
+        };
+        let unsent = match &self.stuck {
+            Some(packet) => framing.bytes(packet) as f64 * 8.0,
+            None => transmitter.unsent_bits(now, busy_until),
+        };
+        let left = framing.bits_of_all(recorder.output_of(queue.id()));
+        transmitter.limit(now, left - unsent)
+    }
+
     fn update(&mut self, index: u64, cx: &mut Context<'_>) {
         self.update_rate(cx.now);
         self.setup.queue.update(&self.line, cx);
@@ -206,6 +228,13 @@ impl Link for PointToPoint {
         for direction in &self.directions {
             let queue = &direction.setup.queue;
             visit(Some((queue.id(), queue.internals())));
+        }
+    }
+
+    fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
+        for direction in &self.directions {
+            let so_far = direction.limit(now, recorder);
+            recorder.limit(direction.setup.queue.id(), so_far);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The rate of a link over time: constant, by a schedule, or by recorded delivery opportunities.
 
+use crate::metrics::utilisation::LimitUse;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -89,6 +90,17 @@ impl RateSchedule {
         }
     }
 
+    /// Bits that a link can have sent until `at`. For opportunities, these are the bits that they
+    /// carry, not the mean.
+    pub fn sendable_until(&self, at: Instant) -> f64 {
+        match self {
+            Self::Opportunities { times } => {
+                (opportunities_until(times, at) * OPPORTUNITY_BYTES * 8) as f64
+            }
+            _ => self.bits_until(at, Rate(u64::MAX)),
+        }
+    }
+
     /// Index of the step in force, and the start of the next step.
     fn step(
         steps: &[(Duration, Rate)],
@@ -107,6 +119,14 @@ impl RateSchedule {
         };
         (index, next)
     }
+}
+
+/// The number of opportunities up to and including `at`.
+fn opportunities_until(times: &[Duration], at: Instant) -> u64 {
+    let period = times.last().map_or(1, |last| last.as_nanos().max(1));
+    let phase = Duration::from_nanos(at.as_nanos() % period);
+    let in_round = times.partition_point(|time| *time <= phase);
+    at.as_nanos() / period * times.len() as u64 + in_round as u64
 }
 
 /// The transmission time of a number of bytes.
@@ -167,6 +187,36 @@ impl Transmitter {
     /// Whether the rate is constant and larger than zero.
     pub fn is_constant(&self) -> bool {
         matches!(self.schedule, RateSchedule::Constant(rate) if rate.0 > 0)
+    }
+
+    /// Bits of the packet that was sent last, whose last bit leaves at `end`, that leave after
+    /// `now`.
+    pub fn unsent_bits(&self, now: Instant, end: Instant) -> f64 {
+        if end <= now || end == Instant::FAR_FUTURE {
+            return 0.0;
+        }
+        let until_end = self.schedule.sendable_until(end) - self.schedule.sendable_until(now);
+        // The opportunity at its end may have room left.
+        until_end - (self.credit * 8) as f64
+    }
+
+    /// The use of the rate until `now`, by which time so many bits `passed`.
+    pub fn limit(&self, now: Instant, passed: f64) -> LimitUse {
+        let came = self.schedule.sendable_until(now);
+        let RateSchedule::Opportunities { times } = &self.schedule else {
+            return LimitUse::of_line(came, self.schedule.at(now), passed);
+        };
+        // An opportunity of this very moment may not have been used yet.
+        let before = opportunities_until(
+            times,
+            now.max(Instant::from_nanos(1)) - Duration::from_nanos(1),
+        );
+        let of_now = opportunities_until(times, now) - before;
+        LimitUse {
+            came,
+            ready: (of_now * OPPORTUNITY_BYTES * 8) as f64,
+            passed,
+        }
     }
 
     /// Sends `bytes` from `start` on and returns the instant at which the last bit leaves. While

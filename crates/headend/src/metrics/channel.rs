@@ -1,5 +1,6 @@
 //! A channel that queues of a line share: how much of it was used, and for how long it was full.
 
+use crate::metrics::air::{AirTime, AirUse};
 use crate::metrics::table::{FLOAT, TEXT, Table};
 
 /// The use of a channel since the start of the run. All figures only grow: what a part of the run
@@ -76,7 +77,7 @@ impl Channels {
     }
 
     /// A row for each channel with its use in the last `measured` seconds.
-    pub(super) fn table(&self, measured: f64) -> Table {
+    pub(super) fn table(&self, measured: f64, air: &AirTime) -> Table {
         let mut table = Table::of(&[
             ("channel", TEXT),
             ("link", TEXT),
@@ -87,6 +88,9 @@ impl Channels {
             ("utilisation", FLOAT),
             ("full_ratio", FLOAT),
             ("granted_maps_ratio", FLOAT),
+            ("collision_ratio", FLOAT),
+            ("broken_ratio", FLOAT),
+            ("idle_ratio", FLOAT),
         ]);
         for channel in &self.0 {
             let seen = channel.so_far.since(&channel.at_warmup);
@@ -110,6 +114,13 @@ impl Channels {
             table.float("utilisation", known(used));
             table.float("full_ratio", known(seen.full_ns / (measured * 1e9)));
             table.float("granted_maps_ratio", known(seen.granted_maps / seen.maps));
+            for (column, what) in [
+                ("collision_ratio", AirUse::Collision),
+                ("broken_ratio", AirUse::Broken),
+                ("idle_ratio", AirUse::Idle),
+            ] {
+                table.float(column, air.share(&channel.link, None, what, measured));
+            }
         }
         table
     }

@@ -1,11 +1,11 @@
 //! What a run measures: counters, delay histograms, time series and the scores of applications.
 
+pub mod air;
 pub mod channel;
 pub mod deadline;
 pub(crate) mod frames;
 mod histogram;
 pub mod life;
-pub mod limits;
 pub mod measure;
 pub mod mib;
 pub(crate) mod periods;
@@ -13,7 +13,9 @@ pub mod protection;
 pub mod real;
 pub mod recorder;
 pub mod sample;
+pub mod send_limit;
 pub mod table;
+pub mod utilisation;
 pub mod voice;
 
 pub use measure::Measure;

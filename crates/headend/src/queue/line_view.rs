@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use crate::metrics::utilisation::Left;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -64,6 +65,14 @@ impl Framing {
     /// Bytes of `packet` on this line.
     pub fn bytes(self, packet: &Packet) -> u64 {
         self.of_size(packet.size)
+    }
+
+    /// Bits on this line of all that left a queue. A line that pads packets pads them as Ethernet
+    /// does.
+    pub fn bits_of_all(self, left: Left) -> f64 {
+        let padding = if self.minimum > 0 { left.padding } else { 0 };
+        let overhead = left.packets * u64::from(self.overhead);
+        (left.bytes + padding + overhead) as f64 * 8.0
     }
 
     /// Bytes of a packet of `size` IP bytes on this line.

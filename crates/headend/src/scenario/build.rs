@@ -4,12 +4,16 @@
 //! that a scenario gives the same results however it is written down. Every component gets a random
 //! stream named by its path.
 
+use std::collections::BTreeSet;
+
 use super::builder::Builder;
 use super::flow::{FlowBuilder, LinkEnds};
 use super::host::ipv6_blocks;
+use super::link::LinkPlan;
 use super::plan::Scenario;
 use super::queue::MTU;
 use crate::metrics::Recorder;
+use crate::metrics::recorder::QueueInfo;
 use crate::simulation::{Parts, Simulation};
 use crate::time::Duration;
 
@@ -33,6 +37,26 @@ impl Scenario {
             simulation.capture(capture);
         }
         simulation
+    }
+
+    /// The names of the queues that no flow passes.
+    fn queues_without_flows(&self) -> BTreeSet<String> {
+        let mut passed = BTreeSet::new();
+        for peer in self.groups.iter().flat_map(|group| &group.peers) {
+            for &(link, port) in peer.up.iter().chain(&peer.down) {
+                let medium = self.links[usize::from(link)].medium();
+                passed.insert((link, medium.queue_port(port).0));
+            }
+        }
+        let of_link = |(index, plan)| {
+            let plan: &LinkPlan = plan;
+            let queues = plan.medium().queues(&plan.name).into_iter();
+            let passed = &passed;
+            queues.filter_map(move |queue| {
+                (!passed.contains(&(index, queue.port.0))).then_some(queue.name)
+            })
+        };
+        (0..).zip(&self.links).flat_map(of_link).collect()
     }
 
     /// The parts of that simulation, for a caller that changes one.
@@ -63,7 +87,14 @@ impl Scenario {
                 line.make_room(builder.fastest);
             }
         }
-        let recorder = Recorder::new(infos, builder.queue_infos, self.interval, self.rows_kept());
+        let idle = self.queues_without_flows();
+        let is_idle = |info: &QueueInfo| idle.contains(&info.name);
+        let left_out: Vec<usize> = (builder.queue_infos.iter().enumerate())
+            .filter_map(|(number, info)| is_idle(info).then_some(number))
+            .collect();
+        let mut recorder =
+            Recorder::new(infos, builder.queue_infos, self.interval, self.rows_kept());
+        recorder.leave_out(left_out);
         Parts {
             links,
             lines: builder.lines,

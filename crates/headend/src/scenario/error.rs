@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::text::escape;
+use crate::text::{escape, shorten};
 
 /// A scenario that cannot be used, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -159,13 +159,13 @@ impl ScenarioError {
     fn line_of_text(&self) -> String {
         let path = self.path.as_ref().filter(|path| !path.is_empty());
         if let Some(Origin::File(place)) = &self.origin {
-            let end = path.map_or(String::new(), |path| format!(" ({path})"));
+            let end = path.map_or(String::new(), |path| format!(" ({})", shorten(path)));
             return escape(&format!("{place}: {}{end}", self.problem)).into_owned();
         }
-        let start = path.map_or(String::new(), |path| format!("{path}: "));
+        let start = path.map_or(String::new(), |path| format!("{}: ", shorten(path)));
         let end = match &self.origin {
             Some(Origin::Text { line, column }) => format!(" (line {line}, column {column})"),
-            Some(Origin::Override(text)) => format!(" (from --set {text})"),
+            Some(Origin::Override(text)) => format!(" (from --set {})", shorten(text)),
             Some(Origin::File(_)) | None => String::new(),
         };
         // Keys, names and values in it are whatever somebody wrote.
@@ -177,19 +177,21 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(why) => f.write_str(why),
-            Self::Missing { key } => write!(f, "the key \"{key}\" is missing"),
+            Self::Missing { key } => write!(f, "the key \"{}\" is missing", shorten(key)),
             Self::Syntax(what) => write!(f, "not readable: {what}"),
             Self::Unexpected { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::UnknownKey { key, known } => {
                 write!(f, "unknown key; {}", suggestion(key, known))
             }
             Self::UnknownName { what, name, known } if what.is_empty() => {
-                write!(f, "unknown name \"{name}\"; {}", suggestion(name, known))
+                let (name, known) = (shorten(name), suggestion(name, known));
+                write!(f, "unknown name \"{name}\"; {known}")
             }
             Self::UnknownName { what, name, known } => {
                 write!(
                     f,
-                    "no {what} is called \"{name}\"; {}",
+                    "no {what} is called \"{}\"; {}",
+                    shorten(name),
                     suggestion(name, known)
                 )
             }
@@ -203,21 +205,29 @@ const MOST_SUGGESTIONS: usize = 20;
 /// What was perhaps meant; if nothing comes near, what there is.
 fn suggestion(name: &str, known: &[String]) -> String {
     if let Some(nearest) = nearest(name, known) {
-        return format!("did you mean \"{nearest}\"?");
+        return format!("did you mean \"{}\"?", shorten(nearest));
     }
     match known {
         [] => "there is none".to_owned(),
-        [only] => format!("expected \"{only}\""),
+        [only] => format!("expected \"{}\"", shorten(only)),
         many if many.len() > MOST_SUGGESTIONS => {
-            let some = many[..MOST_SUGGESTIONS].join("\", \"");
+            let some = join(&many[..MOST_SUGGESTIONS]);
             let more = many.len() - MOST_SUGGESTIONS;
             format!(
                 "expected one of {} names: \"{some}\" and {more} more",
                 many.len()
             )
         }
-        [rest @ .., last] => format!("expected one of \"{}\", \"{last}\"", rest.join("\", \"")),
+        [rest @ .., last] => {
+            format!("expected one of \"{}\", \"{}\"", join(rest), shorten(last))
+        }
     }
+}
+
+/// Names with a quote, a comma and a quote between them.
+fn join(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(|name| shorten(name)).collect();
+    names.join("\", \"")
 }
 
 /// The name among `known` that `name` is a slip of: a third of its letters may be wrong, swapped,
@@ -277,6 +287,29 @@ mod tests {
             error.to_string(),
             "flow.a\\0.host: no host is called \"\\u{1b}[31m\\nhome\"; there is none"
         );
+    }
+
+    #[test]
+    fn a_key_or_name_that_nobody_reads_to_its_end_is_cut() {
+        let long = "a".repeat(40_000);
+        let (key, known) = (long.clone(), vec![long.clone()]);
+        let errors = [
+            ScenarioError::at(
+                format!("flow.{long}"),
+                Problem::Missing { key: long.clone() },
+            ),
+            ScenarioError::at(format!("flow.{long}"), Problem::UnknownKey { key, known }),
+            ScenarioError::new(Problem::UnknownName {
+                what: "host".to_owned(),
+                name: long.clone(),
+                known: Vec::new(),
+            }),
+            ScenarioError::invalid("seed", "too large")
+                .caused_by(&("seed".to_owned(), "9".repeat(40_000))),
+        ];
+        for error in errors {
+            assert!(error.to_string().len() < 500, "{}", error.to_string().len());
+        }
     }
 
     #[test]

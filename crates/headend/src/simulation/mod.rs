@@ -143,7 +143,7 @@ impl Simulation {
                 link.wake_for_departures();
             }
         }
-        Self {
+        let mut simulation = Self {
             world,
             links,
             endpoints: Vec::new(),
@@ -155,7 +155,10 @@ impl Simulation {
             real,
             arrivals: Vec::new(),
             life: None,
-        }
+        };
+        simulation.look_at_limits();
+        simulation.world.recorder.start_measuring_limits();
+        simulation
     }
 
     /// Adds a listener, before the run begins.
@@ -258,6 +261,7 @@ impl Simulation {
         for (group, transport) in self.world.real_flows.transports() {
             self.world.recorder.name_transport(group, transport);
         }
+        self.look_at_limits();
         let mut tables = self.world.recorder.tables(self.now, self.events);
         tables.extend(self.real_flows().map(|table| ("real_flows", table)));
         if let Some(life) = &self.life {
@@ -347,6 +351,8 @@ impl Simulation {
             self.look_at_channels();
             self.catch_up_endpoints();
             self.world.recorder.start_measuring(self.now);
+            self.look_at_limits();
+            self.world.recorder.start_measuring_limits();
             return;
         }
         self.sample();
@@ -383,6 +389,15 @@ impl Simulation {
             link.visit_channels(self.now, &mut |queue, so_far| {
                 recorder.channel(queue, so_far);
             });
+            link.report_air(self.now, recorder);
+        }
+    }
+
+    fn look_at_limits(&mut self) {
+        let recorder = &mut self.world.recorder;
+        recorder.read_limits();
+        for link in &self.links {
+            link.report_limits(self.now, recorder);
         }
     }
 

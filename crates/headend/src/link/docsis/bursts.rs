@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use super::cmts::Grant;
 use super::service_flow::{Carried, Supply};
 use super::timing::UpstreamTiming;
+use super::token_bucket::TokenBuckets;
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::queue::Framing;
@@ -59,6 +60,22 @@ impl Bursts {
     /// Packets that are dequeued and not sent.
     pub fn held(&self) -> u64 {
         self.burst.len() as u64 + u64::from(self.next.is_some())
+    }
+
+    /// Bytes that count as dequeued and for which no tokens were spent yet. Below zero: tokens were
+    /// spent for bytes that are not dequeued yet.
+    pub fn ahead_of_tokens(&self, buckets: &TokenBuckets) -> i64 {
+        let next = self
+            .next
+            .as_ref()
+            .map_or(0, |next| Framing::ETHERNET.bytes(next));
+        next as i64 - (self.cleared + buckets.cleared()) as i64
+    }
+
+    /// Bytes that count as dequeued and that no grant has carried.
+    pub fn unsent(&self) -> u64 {
+        let held = self.burst.iter().chain(&self.next);
+        held.map(|packet| Framing::ETHERNET.bytes(packet)).sum()
     }
 
     /// Whether it waits neither for a grant nor for a burst on which a request may be piggybacked.

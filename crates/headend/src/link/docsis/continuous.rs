@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use super::cmts::Grant;
 use super::service_flow::{Carried, DequeueAt, Supply};
 use super::timing::UpstreamTiming;
+use super::token_bucket::TokenBuckets;
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::queue::Framing;
@@ -81,6 +82,17 @@ impl Continuous {
     /// Packets that are dequeued and not fully sent.
     pub fn held(&self) -> u64 {
         u64::from(self.rest.pdu > 0) + self.scheduled.len() as u64
+    }
+
+    /// Bytes that count as dequeued and for which no tokens were spent yet. Below zero: tokens were
+    /// spent for bytes that are not dequeued yet.
+    pub fn ahead_of_tokens(&self, buckets: &TokenBuckets) -> i64 {
+        self.unsent() as i64 - (self.requested + buckets.cleared()) as i64
+    }
+
+    /// Bytes that count as dequeued and that no grant has carried.
+    pub fn unsent(&self) -> u64 {
+        self.rest.pdu + self.scheduled_pdu
     }
 
     /// Whether a request is not fully granted.

@@ -56,6 +56,7 @@ use std::collections::VecDeque;
 use crate::context::Context;
 use crate::flow::Port;
 use crate::link::{Link, Visitor};
+use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::time::Instant;
@@ -204,6 +205,11 @@ impl Link for DocsisLink {
     fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
         self.upstream.visit_channel(now, visit);
         self.downstream.visit_channel(now, visit);
+    }
+
+    fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
+        self.upstream.report_limits(now, recorder);
+        self.downstream.report_limits(now, recorder);
     }
 
     fn held(&self) -> u64 {

@@ -13,7 +13,9 @@ use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::Context;
+use crate::metrics::Recorder;
 use crate::metrics::sample::QueueInternals;
+use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::qdisc::{Queue, QueueDiscipline};
 use crate::queue::{Framing, GrantView, LineView, Shaper};
@@ -173,6 +175,8 @@ pub struct ServiceFlow {
     /// The state of its current request.
     request_state: RequestState,
     may_contend: bool,
+    /// It sends in unsolicited grants alone.
+    has_grants_only: bool,
     /// It may contend while one of its requests is outstanding.
     may_contend_again: bool,
     may_piggyback: bool,
@@ -213,6 +217,7 @@ impl ServiceFlow {
             backoff: Backoff::new(contention.data_start, contention.data_end),
             rng: flow.rng,
             may_contend: may_contend(&flow.qos),
+            has_grants_only: matches!(flow.qos.scheduling, Scheduling::Ugs(_)),
             may_contend_again: !policy.no_contention_while_outstanding,
             granted_until: Instant::ZERO,
             may_piggyback: may_piggyback(&flow.qos, rules),
@@ -243,6 +248,34 @@ impl ServiceFlow {
             tokens_bytes: (tokens < u64::MAX).then_some(tokens as f64),
             ..self.supply.queue.internals()
         }
+    }
+
+    /// Reports the use until `now` of the limits that it has by itself: its token buckets, and its
+    /// unsolicited grants if it has no others. Returns the bits of its packets that grants have
+    /// carried.
+    pub fn report_limits(&self, now: Instant, recorder: &mut Recorder) -> f64 {
+        let queue = self.id();
+        let dequeued = Framing::ETHERNET.bits_of_all(recorder.output_of(queue));
+        let mut buckets = self.supply.buckets.clone();
+        buckets.advance(now);
+        let (ahead, unsent) = match &self.sending {
+            Sending::Continuous(stream) => (stream.ahead_of_tokens(&buckets), stream.unsent()),
+            Sending::Bursts(bursts) => (bursts.ahead_of_tokens(&buckets), bursts.unsent()),
+        };
+        for limit in buckets.limits(now, dequeued - ahead as f64 * 8.0) {
+            recorder.limit(queue, limit);
+        }
+        let carried = dequeued - unsent as f64 * 8.0;
+        if self.has_grants_only {
+            let granted = recorder.mac(queue).granted_bytes as f64 * 8.0;
+            let so_far = LimitUse {
+                came: granted,
+                ready: 0.0,
+                passed: carried,
+            };
+            recorder.limit(queue, so_far);
+        }
+        carried
     }
 
     /// Whether the state stays the same until the next packet arrives.

@@ -10,6 +10,7 @@
 
 use std::num::NonZeroU64;
 
+use crate::metrics::utilisation::LimitUse;
 use crate::queue::Shaper;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -115,7 +116,13 @@ pub struct TokenBuckets {
     tick: Duration,
     waiting: u64,
     cleared: u64,
+    /// Bits of tokens that had come to both buckets when their limits were last set, and that time.
+    came: [f64; 2],
+    set_at: Instant,
 }
+
+/// Bits that come in a second to a bucket that is none: more than any line carries.
+pub const WITHOUT_LIMIT: f64 = 1e15;
 
 impl TokenBuckets {
     /// Full buckets, and no bytes that need tokens.
@@ -131,6 +138,8 @@ impl TokenBuckets {
             tick: Duration::ZERO,
             waiting: 0,
             cleared: 0,
+            came: [0.0; 2],
+            set_at: Instant::ZERO,
         }
     }
 
@@ -274,6 +283,8 @@ impl TokenBuckets {
 
     /// Sets other limits from now on. Tokens are kept up to the new depths.
     pub fn change(&mut self, now: Instant, limits: Limits) {
+        self.came = self.came_until(now);
+        self.set_at = now;
         self.advance(now);
         let refit = |old: Option<Bucket>, rate: Option<Rate>, depth: u64| {
             rate.map(|rate| {
@@ -287,6 +298,36 @@ impl TokenBuckets {
         self.sustained = refit(self.sustained, limits.sustained, limits.burst);
         self.peak = refit(self.peak, limits.peak, limits.peak_burst);
         self.deepen();
+    }
+
+    /// The use of both buckets until `now`, by which time so many bits had `passed`.
+    pub fn limits(&self, now: Instant, passed: f64) -> Vec<LimitUse> {
+        // Tokens may have been spent until a time to come, at which a packet is admitted.
+        let at = self.updated.max(now);
+        let (came, came_then) = (self.came_until(now), self.came_until(at));
+        let elapsed = self.elapsed(at);
+        let ready = |bucket: &Bucket| bucket.after(elapsed).min(bucket.most()) as f64 / 1e9;
+        let buckets = [&self.sustained, &self.peak];
+        let alone = (0..2).filter_map(|index| {
+            let bucket = buckets[index].as_ref()?;
+            Some(LimitUse {
+                came: came[index],
+                ready: ready(bucket) - (came_then[index] - came[index]),
+                passed,
+            })
+        });
+        alone.collect()
+    }
+
+    /// Bits of tokens that have come to both buckets until `at`.
+    fn came_until(&self, at: Instant) -> [f64; 2] {
+        let [at, set_at] = [at, self.set_at].map(|time| time.last_tick(self.tick));
+        let seconds = at.since(set_at).as_secs_f64();
+        let rates = [&self.sustained, &self.peak];
+        std::array::from_fn(|index| {
+            let rate = rates[index].map_or(WITHOUT_LIMIT, |bucket| bucket.rate.get() as f64);
+            self.came[index] + rate * seconds
+        })
     }
 
     fn wait_for(&self, bytes: u64) -> Duration {

@@ -21,7 +21,9 @@ use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
 use crate::context::Context;
 use crate::link::{RateSchedule, Visitor};
+use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
+use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::qdisc::QueueDiscipline;
 use crate::queue::Coupling;
@@ -83,6 +85,9 @@ pub struct Upstream {
     grants: Vec<Grant>,
     answers: Vec<Answer>,
 }
+
+/// Bytes of the longest packet with all that is sent with it.
+const LONGEST: u64 = 2000;
 
 impl Upstream {
     /// An idle upstream.
@@ -331,6 +336,35 @@ impl Upstream {
         };
         self.check_capacity(&so_far);
         visit(flow.id(), so_far);
+    }
+
+    /// Reports the use until `now` of the limits of each queue: those of its service flow and of its
+    /// aggregate, and the channel. What MAPs grant ahead of their time counts when they are made.
+    pub fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
+        let map = self.timing.first_map_after(now).max(self.unmade);
+        let came = self.capacity_until(self.timing.allocation_start(map));
+        // A grant may extend into the next interval, and what a MAP leaves of a minislot or of a
+        // packet that is not cut is the next one's.
+        let two_more = self.capacity_until(self.timing.allocation_start(map + 2)) - came;
+        let longest = self.timing.minislot_bytes + LONGEST;
+        let ready = two_more + longest as f64 * 8.0;
+        for (index, flow) in self.flows.iter().enumerate() {
+            let queue = flow.id();
+            let carried = flow.report_limits(now, recorder);
+            if let Some(place) = self.aggregate_of.get(index).copied().flatten() {
+                let shaper = self.cmts.aggregate_shaper(place as usize);
+                for limit in shaper.limits(now, carried) {
+                    recorder.limit(queue, limit);
+                }
+            }
+            let granted = recorder.mac(queue).granted_bytes as f64 * 8.0;
+            let channel = LimitUse {
+                came,
+                ready,
+                passed: granted,
+            };
+            recorder.limit(queue, channel);
+        }
     }
 
     /// Capacity of the channel until `at`, in bits.

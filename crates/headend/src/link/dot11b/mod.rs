@@ -28,7 +28,10 @@ use super::{Link, Visitor};
 use crate::collection::Earliest;
 use crate::context::Context;
 use crate::flow::{Hop, Port};
+use crate::metrics::Recorder;
+use crate::metrics::air::AirUse;
 use crate::metrics::channel::ChannelUse;
+use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::qdisc::Queue;
 use crate::queue::LineView;
@@ -124,6 +127,13 @@ enum Channel {
     Busy { until: Instant },
 }
 
+/// Time on the air to and from a station: frames up, frames down, and broken ones.
+#[derive(Debug, Clone, Copy, Default)]
+struct OnAir([Duration; 3]);
+
+/// The uses of the air that are of one station, in the order of [`OnAir`].
+const OF_STATION: [AirUse; 3] = [AirUse::Up, AirUse::Down, AirUse::Broken];
+
 /// How an exchange will end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
@@ -150,6 +160,11 @@ pub struct Cell {
     armed: Option<Instant>,
     /// Random stream for broken frames.
     rng: Rng,
+    /// Time on the air, by station, and of collisions; what the current or latest exchange is
+    /// counted as.
+    on_air: Vec<OnAir>,
+    collided_for: Duration,
+    used_for: (usize, AirUse),
     /// Total time on the air, and total time in which at least one node had a frame. `waits_since`
     /// is the start of the current such period, and `waiting` the number of nodes with a frame.
     sent_for: Duration,
@@ -190,6 +205,7 @@ impl Cell {
             due: Earliest::new(nodes.len()),
             senders: Vec::with_capacity(nodes.len()),
             nodes,
+            on_air: vec![OnAir::default(); radios.len()],
             radios,
             slots: 0,
             channel: Channel::Idle {
@@ -198,6 +214,8 @@ impl Cell {
             ending: Ending::Delivered,
             armed: None,
             rng,
+            collided_for: Duration::ZERO,
+            used_for: (0, AirUse::Idle),
             sent_for: Duration::ZERO,
             waited_for: Duration::ZERO,
             waits_since: None,
@@ -330,14 +348,24 @@ impl Cell {
         self.ending = ending;
         self.channel = Channel::Busy { until };
         self.sent_for += until - cx.now;
+        *self.air_of(self.used_for) += until - cx.now;
         cx.wake_at(until, END);
+    }
+
+    /// The time that a use of the air has taken.
+    fn air_of(&mut self, (station, what): (usize, AirUse)) -> &mut Duration {
+        match OF_STATION.iter().position(|own| *own == what) {
+            Some(index) => &mut self.on_air[station].0[index],
+            None => &mut self.collided_for,
+        }
     }
 
     /// One node sends alone. Unless the packet arrives broken, it is forwarded at the time at which
     /// its last bit reaches the receiver.
     fn exchange(&mut self, node: usize, cx: &mut Context<'_>) -> (Instant, Ending) {
         let packet = (self.nodes[node].frame.take()).expect("who sends has a frame");
-        let radio = &self.radios[Self::station(node, &packet, cx)];
+        let station = Self::station(node, &packet, cx);
+        let radio = &self.radios[station];
         let Rules {
             phy,
             sifs,
@@ -359,6 +387,12 @@ impl Cell {
             let lost = is_broken.then_some(AirFrame::Data);
             self.record_frames(node, mpdu, radio.rate, lost, cx);
         }
+        let what = match (is_broken, node) {
+            (true, _) => AirUse::Broken,
+            (false, ACCESS_POINT) => AirUse::Down,
+            (false, _) => AirUse::Up,
+        };
+        self.used_for = (station, what);
         if is_broken {
             self.nodes[node].frame = Some(packet);
             let what = if is_announced { Try::Long } else { Try::Short };
@@ -394,6 +428,7 @@ impl Cell {
         if cx.recorder().hears_air() {
             self.record_collision(cx);
         }
+        self.used_for = (0, AirUse::Collision);
         (cx.now + longest, Ending::Failed(Try::Short))
     }
 
@@ -573,6 +608,44 @@ impl Link for Cell {
             ..ChannelUse::default()
         };
         visit(self.nodes[ACCESS_POINT].queue.id(), channel);
+    }
+
+    fn report_air(&self, now: Instant, recorder: &mut Recorder) {
+        let ahead = match self.channel {
+            Channel::Busy { until } => until.since(now),
+            Channel::Idle { .. } => Duration::ZERO,
+        };
+        let so_far = |spent: Duration, of: (usize, AirUse)| {
+            let ahead = if of == self.used_for {
+                ahead
+            } else {
+                Duration::ZERO
+            };
+            (spent - ahead).as_nanos()
+        };
+        for (station, on_air) in self.on_air.iter().enumerate() {
+            let queue = self.nodes[station + 1].queue.id();
+            for (what, &spent) in OF_STATION.into_iter().zip(&on_air.0) {
+                recorder.air(queue, what, so_far(spent, (station, what)));
+            }
+        }
+        let everybody = self.nodes[ACCESS_POINT].queue.id();
+        let collided = so_far(self.collided_for, (0, AirUse::Collision));
+        recorder.air(everybody, AirUse::Collision, collided);
+        let busy = (self.sent_for - ahead).as_nanos();
+        recorder.air(everybody, AirUse::Idle, now.as_nanos() - busy);
+    }
+
+    /// A node could send at its rate all of the time. What the channel leaves it, and what its
+    /// frames cost beyond their bytes, is the air time's matter.
+    fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
+        for node in &self.nodes {
+            let (queue, rate) = (node.queue.id(), node.line.rate);
+            let came = rate.0 as f64 * (now - Instant::ZERO).as_secs_f64();
+            let frame = node.frame.as_ref().map_or(0, |frame| u64::from(frame.size));
+            let passed = (recorder.output_of(queue).bytes - frame) as f64 * 8.0;
+            recorder.limit(queue, LimitUse::of_line(came, rate, passed));
+        }
     }
 
     fn held(&self) -> u64 {

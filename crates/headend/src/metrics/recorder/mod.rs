@@ -20,11 +20,13 @@ use self::series::Series;
 use self::stats::{FlowStats, QueueStats, mean_and_max};
 pub use self::tables::{columns, jain_index};
 use crate::flow::{GroupId, Surroundings};
+use crate::metrics::air::{AirTime, AirUse};
 use crate::metrics::channel::{ChannelUse, Channels};
-use crate::metrics::limits::SendLimit;
 use crate::metrics::measure::Measure;
 use crate::metrics::mib::ServiceFlowInfo;
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
+use crate::metrics::send_limit::SendLimit;
+use crate::metrics::utilisation::{Left, LimitUse, QueueLimits};
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
@@ -125,6 +127,8 @@ const CONNECTION_ROWS: usize = 1 << 14;
 /// The recorder of a run.
 pub struct Recorder {
     groups: Vec<GroupInfo>,
+    /// By queue: whether the series has no rows of it, because no flow passes it.
+    left_out: Vec<bool>,
     queue_infos: Vec<QueueInfo>,
 
     // The run and its measured part.
@@ -133,7 +137,9 @@ pub struct Recorder {
     flows: Vec<FlowStats>,
     queues: Vec<QueueStats>,
     macs: Vec<MacCounters>,
+    air_time: AirTime,
     channels: Channels,
+    limits: QueueLimits,
     /// The packets that joined a backlog that several flows have used since it was last empty; by
     /// queue, backlog, group and sender.
     meetings: BTreeMap<(QueueId, u32, GroupId, Side), u64>,
@@ -193,7 +199,9 @@ impl Recorder {
                 .map(|info| QueueStats::new(info, histograms))
                 .collect(),
             macs: vec![MacCounters::default(); queues.len()],
+            air_time: AirTime::default(),
             channels: Channels::default(),
+            limits: QueueLimits::default(),
             meetings: BTreeMap::new(),
             low_latency: LowLatency::of(&queues, 2 * groups.len()),
             samples: Vec::with_capacity(4096),
@@ -211,6 +219,7 @@ impl Recorder {
             capture: None,
             interest: TraceKinds::NONE,
             groups,
+            left_out: vec![false; queues.len()],
             queue_infos: queues,
         }
     }
@@ -624,6 +633,46 @@ impl Recorder {
         self.channels.note(&info.link, info.direction, so_far);
     }
 
+    /// Records for how many nanoseconds the channel of a cell was used so far, for `what`: by the
+    /// station that `queue` belongs to, or by no single one if it is the access point's.
+    pub fn air(&mut self, queue: QueueId, what: AirUse, nanos: u64) {
+        let info = &self.queue_infos[queue.0 as usize];
+        (self.air_time).note(&info.link, tables::station_of(info), what, nanos);
+    }
+
+    /// Leaves queues out of the series, by their numbers.
+    pub fn leave_out(&mut self, queues: impl IntoIterator<Item = usize>) {
+        for queue in queues {
+            self.left_out[queue] = true;
+        }
+    }
+
+    /// Links are about to report the use so far of all that limits their queues.
+    pub(crate) fn read_limits(&mut self) {
+        self.limits.read_again();
+    }
+
+    /// Records the use so far of one of the limits of a queue. Each link reports the same limits in
+    /// the same order each time.
+    pub fn limit(&mut self, queue: QueueId, so_far: LimitUse) {
+        self.limits.note(queue, so_far);
+    }
+
+    /// The measured part starts with the use of all limits that was just reported.
+    pub(crate) fn start_measuring_limits(&mut self) {
+        self.limits.start_measuring();
+    }
+
+    /// What left a queue since the start of the run.
+    pub fn output_of(&self, queue: QueueId) -> Left {
+        let total = &self.queues[queue.0 as usize].total;
+        Left {
+            packets: total.packets_dequeued,
+            bytes: total.bytes_dequeued,
+            padding: total.bytes_padded,
+        }
+    }
+
     /// Records a measurement of an application that ended at `at` and had lasted for `length`. It
     /// counts if it began in the measured part.
     pub fn measured(
@@ -655,6 +704,7 @@ impl Recorder {
         self.measuring_since = at;
         self.samples.clear();
         self.channels.start_measuring();
+        self.air_time.start_measuring();
         for stats in &mut self.flows {
             stats.start_measuring();
         }
@@ -752,7 +802,9 @@ impl Recorder {
             self.queues_shown[self.shown], queue,
             "links keep the order of their queues"
         );
-        self.queue_series.push(at, self.shown as u32, row);
+        if !self.left_out[queue.0 as usize] {
+            self.queue_series.push(at, self.shown as u32, row);
+        }
         self.shown += 1;
     }
 

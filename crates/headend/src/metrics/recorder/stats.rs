@@ -7,8 +7,8 @@
 use super::QueueInfo;
 use super::latency::LatencyHistogram;
 use crate::metrics::histogram::Histogram;
-use crate::metrics::limits::LimitTimes;
 use crate::metrics::mib;
+use crate::metrics::send_limit::LimitTimes;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{FLOW_FIGURES, GroupInfo, QUEUE_FIGURES, QueueInfo, Recorder};
+use crate::metrics::air::AirUse;
 use crate::metrics::histogram::Histogram;
-use crate::metrics::limits::LimitTimes;
+use crate::metrics::send_limit::LimitTimes;
 use crate::metrics::table::{Column, FLOAT, INTEGER, TEXT, Table};
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
@@ -80,7 +81,7 @@ impl Recorder {
         let mut tables = vec![
             ("flows", self.flows_table(measured)),
             ("queues", self.queues_table(measured)),
-            ("channels", self.channels.table(measured)),
+            ("channels", self.channels.table(measured, &self.air_time)),
             ("collisions", self.collisions_table()),
             ("measures", self.measures_table()),
             ("samples", self.samples_table()),
@@ -90,6 +91,9 @@ impl Recorder {
             ("histograms", self.histograms_table()),
             ("summary", self.summary_table(now, events)),
         ];
+        if !self.air_time.is_empty() {
+            tables.push(("air_time", self.air_time.table(measured)));
+        }
         tables.extend(self.mib_table(now).map(|table| ("mib", table)));
         tables.extend(self.low_latency_tables(now));
         tables
@@ -187,6 +191,11 @@ impl Recorder {
     }
 
     fn queues_table(&self, measured: f64) -> Table {
+        let left = self
+            .queues
+            .iter()
+            .map(|stats| stats.measured().packets_dequeued);
+        let used = self.limits.used(left);
         let mut table = Table::default();
         for (index, info) in self.queue_infos.iter().enumerate() {
             let (stats, mac) = (&self.queues[index], &self.macs[index]);
@@ -208,10 +217,9 @@ impl Recorder {
             table.integer("bytes_dequeued", seen.bytes_dequeued);
             discards(&mut table, &stats.ends.discarded());
             table.integer("marked", stats.ends.marked());
-            // In the bytes that the line's rate counts.
-            let sent = seen.bytes_dequeued + seen.packets_dequeued * info.overhead_bytes;
-            let possible = info.rate_bps as f64 * measured / 8.0;
-            table.float("utilisation", share(sent, seen.packets_dequeued, possible));
+            table.float("capacity_bps", used[index].possible / measured);
+            table.float("utilisation", used[index].share);
+            table.float("air_ratio", self.air_of(info, measured));
             let stood = stats.stood_ns as f64 / (measured * 1e9);
             table.float("standing_ratio", stood);
             table.float(
@@ -236,6 +244,16 @@ impl Recorder {
             table.float("granted_maps_ratio", ratio);
         }
         table
+    }
+
+    /// The share of a cell's air time that the frames from a queue took which arrived; NaN
+    /// elsewhere.
+    fn air_of(&self, info: &QueueInfo, measured: f64) -> f64 {
+        let (station, what) = match station_of(info) {
+            "" => (None, AirUse::Down),
+            station => (Some(station), AirUse::Up),
+        };
+        self.air_time.share(&info.link, station, what, measured)
     }
 
     fn measures_table(&self) -> Table {
@@ -401,27 +419,6 @@ impl Recorder {
     }
 }
 
-/// Packets that a line must have had time for, so that its utilisation is known within some
-/// percent: a packet that leaves at the end counts as a whole.
-const FEWEST_PACKETS: f64 = 25.0;
-/// Bytes of the smallest packet, which count where no packet has left.
-const SMALLEST_PACKET: f64 = 64.0;
-
-/// The share of `possible` bytes that were sent; NaN where too few are possible for a share to be
-/// known.
-fn share(bytes: u64, packets: u64, possible: f64) -> f64 {
-    let packet = if packets == 0 {
-        SMALLEST_PACKET
-    } else {
-        bytes as f64 / packets as f64
-    };
-    if possible < FEWEST_PACKETS * packet {
-        f64::NAN
-    } else {
-        bytes as f64 / possible
-    }
-}
-
 /// Adds the figures of a row of the series to their columns.
 fn figures(table: &mut Table, columns: &[(&str, Column)], row: &[u64]) {
     for ((name, kind), &bits) in columns.iter().zip(row) {
@@ -431,6 +428,14 @@ fn figures(table: &mut Table, columns: &[(&str, Column)], row: &[u64]) {
             table.float(name, f64::from_bits(bits));
         }
     }
+}
+
+/// The station that a queue of a cell belongs to: the station's is called `LINK.STATION.up`, the
+/// access point's `LINK.down`, which has none.
+pub(super) fn station_of(info: &QueueInfo) -> &str {
+    let name = info.name.strip_prefix(&info.link).unwrap_or(&info.name);
+    let name = name.strip_suffix(info.direction).unwrap_or(name);
+    name.trim_matches('.')
 }
 
 pub(super) fn direction(from: Side) -> &'static str {
@@ -502,13 +507,6 @@ mod tests {
         assert!((jain_index(&[5.0, 5.0, 5.0]) - 1.0).abs() < 1e-12);
         assert!((jain_index(&[5.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
         assert!(jain_index(&[1.0]).is_nan());
-    }
-
-    #[test]
-    fn of_a_moment_no_use_of_a_line_is_known() {
-        assert!((share(50_000, 50, 100_000.0) - 0.5).abs() < 1e-12);
-        assert!(share(2000, 2, 1000.0).is_nan() && share(0, 0, 1000.0).is_nan());
-        assert!(share(0, 0, 10_000.0).abs() < 1e-12);
     }
 
     #[test]

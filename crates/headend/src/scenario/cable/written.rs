@@ -37,6 +37,10 @@ pub struct Docsis {
     /// results have this key; nobody needs to write it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub config_read: bool,
+    /// A file whose integrity check (CM MIC, TLV 6) is not that of its content is simulated all the
+    /// same. Without this key it is refused, as a modem refuses it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ignore_mic: bool,
     /// The plant, where it differs from the generation's.
     pub plant: PlantConfig,
     /// Where a MAP's grants begin.

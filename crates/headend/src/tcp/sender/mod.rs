@@ -19,7 +19,7 @@ use super::scoreboard::{Delivery, Scoreboard};
 use super::send_buffer::SendBuffer;
 use super::window_use::{Growth, WindowUse};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
-use crate::metrics::limits::SendLimit;
+use crate::metrics::send_limit::SendLimit;
 use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
 

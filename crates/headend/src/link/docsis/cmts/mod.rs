@@ -560,6 +560,11 @@ impl Cmts {
         Some(self.periodic[place as usize].next_poll(at, timing))
     }
 
+    /// The rate limits of an aggregate.
+    pub fn aggregate_shaper(&self, aggregate: usize) -> &Shaper {
+        &self.aggregates[aggregate].shaper
+    }
+
     /// The capacity over time, if it is less than the channel carries.
     pub fn capacity(&self) -> Option<&Capacity> {
         self.capacity.as_ref()

@@ -12,7 +12,8 @@
 //! the MAP, it takes tokens for all granted bytes. Once it knows what the burst carried, it returns
 //! the tokens of headers and of unused bytes.
 
-use crate::link::docsis::token_bucket::Limits;
+use crate::link::docsis::token_bucket::{Limits, WITHOUT_LIMIT};
+use crate::metrics::utilisation::LimitUse;
 use crate::time::{Duration, Instant};
 
 /// Tokens are counted in 10⁻⁹ bit. A rate in bit/s times nanoseconds is then a whole number of
@@ -57,6 +58,9 @@ pub struct Shaper {
     tick: Duration,
     /// Time up to which tokens have been added.
     until: Instant,
+    /// Bits of tokens that had come to both buckets when their limits were last set, and that time.
+    came: [f64; 2],
+    set_at: Instant,
 }
 
 impl Shaper {
@@ -66,6 +70,8 @@ impl Shaper {
             buckets: [None; 2],
             tick,
             until: Instant::ZERO,
+            came: [0.0; 2],
+            set_at: Instant::ZERO,
         };
         shaper.change(limits);
         shaper
@@ -73,6 +79,9 @@ impl Shaper {
 
     /// Sets other limits from now on. Tokens above the new depth are lost.
     pub fn change(&mut self, limits: Limits) {
+        let until = self.until.last_tick(self.tick);
+        self.came = [0, 1].map(|index| self.came_until(index, until));
+        self.set_at = until;
         let bounds = [
             limits.sustained.map(|rate| (rate, limits.burst)),
             limits.peak.map(|rate| (rate, limits.peak_burst)),
@@ -141,6 +150,28 @@ impl Shaper {
         for bucket in self.buckets.iter_mut().flatten() {
             bucket.tokens -= i128::from(bytes) * PER_BYTE;
         }
+    }
+
+    /// The use of both limits until `now`, by which time grants had carried so many bits.
+    pub fn limits(&self, now: Instant, passed: f64) -> impl Iterator<Item = LimitUse> {
+        let [at, until] = [now, self.until].map(|time| time.last_tick(self.tick));
+        let elapsed = at.since(until);
+        let at = at.max(until);
+        (self.buckets.into_iter().enumerate()).filter_map(move |(index, bucket)| {
+            let bucket = bucket?;
+            let ready = (bucket.tokens + bucket.brought(elapsed)).min(bucket.depth);
+            Some(LimitUse {
+                came: self.came_until(index, at),
+                ready: ready as f64 / 1e9,
+                passed,
+            })
+        })
+    }
+
+    /// Bits of tokens that have come to a bucket until `at`.
+    fn came_until(&self, index: usize, at: Instant) -> f64 {
+        let rate = self.buckets[index].map_or(WITHOUT_LIMIT, |bucket| bucket.rate as f64);
+        self.came[index] + rate * at.since(self.set_at.last_tick(self.tick)).as_secs_f64()
     }
 
     fn times(&self, [start, end]: [Instant; 2]) -> Times {

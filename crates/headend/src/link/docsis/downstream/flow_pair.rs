@@ -120,6 +120,11 @@ impl FlowPair {
         }
     }
 
+    /// Whether the dequeued packet of `flow` has taken its tokens of the aggregate.
+    pub(super) fn admits(&self, flow: usize) -> bool {
+        self.chosen == Some(flow)
+    }
+
     /// Sets what the queue of `flow` knows of the other flow. This precedes everything that the
     /// queue does.
     pub(super) fn look_at_other(&self, flow: usize, flows: &mut [ServiceFlow], now: Instant) {

@@ -20,6 +20,7 @@ use super::timing::DownstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::Context;
 use crate::link::{RateSchedule, Transmitter, Visitor};
+use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
@@ -71,6 +72,8 @@ pub struct Downstream {
     channel: Transmitter,
     /// End of the current transmission.
     busy_until: Instant,
+    /// The flow of the packet that was sent last.
+    latest: usize,
     /// A wake-up at that time is scheduled, because a flow waits for the channel.
     is_awaited: bool,
     /// Bytes sent on the channel.
@@ -115,6 +118,7 @@ impl Downstream {
             pairs,
             channel: Transmitter::new(schedule),
             busy_until: Instant::ZERO,
+            latest: 0,
             is_awaited: false,
             sent: 0,
             full_ns: 0,
@@ -264,6 +268,45 @@ impl Downstream {
         visit(flow.queue.id(), so_far);
     }
 
+    /// Reports the use until `now` of the limits of each queue: the token buckets of its flow and
+    /// of its aggregate, and the channel.
+    pub fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
+        let unsent = self.channel.unsent_bits(now, self.busy_until);
+        let on_channel = Framing {
+            overhead: Framing::ETHERNET.overhead + self.timing.mac_header as u16,
+            ..Framing::ETHERNET
+        };
+        for (index, flow) in self.flows.iter().enumerate() {
+            let queue = flow.queue.id();
+            let left = recorder.output_of(queue);
+            let dequeued = Framing::ETHERNET.bits_of_all(left);
+            for limit in flow.buckets.limits(now, dequeued) {
+                recorder.limit(queue, limit);
+            }
+            let held = |framing: Framing| {
+                let bytes = flow
+                    .dequeued
+                    .as_ref()
+                    .map_or(0, |packet| framing.bytes(packet));
+                bytes as f64 * 8.0
+            };
+            if let Some(pair) = self.pair(index) {
+                let pair = &self.pairs[pair];
+                let outside = if pair.admits(index) {
+                    0.0
+                } else {
+                    held(Framing::ETHERNET)
+                };
+                for limit in pair.buckets.limits(now, dequeued - outside) {
+                    recorder.limit(queue, limit);
+                }
+            }
+            let unsent = if index == self.latest { unsent } else { 0.0 };
+            let sent = on_channel.bits_of_all(left) - held(on_channel) - unsent;
+            recorder.limit(queue, self.channel.limit(now, sent));
+        }
+    }
+
     /// Packets in the queues, including dequeued ones.
     pub fn held(&self) -> u64 {
         self.flows.iter().map(ServiceFlow::held).sum()
@@ -374,6 +417,7 @@ impl Downstream {
         let pdu = Framing::ETHERNET.of_size(packet.size);
         let end = self.channel.send(cx.now, pdu + self.timing.mac_header);
         self.busy_until = end;
+        self.latest = flow;
         if end == Instant::FAR_FUTURE {
             self.flows[flow].dequeued = Some(packet);
             return None;

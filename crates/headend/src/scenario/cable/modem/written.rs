@@ -59,6 +59,10 @@ pub struct Modem {
     /// results have this key; nobody needs to write it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub config_read: bool,
+    /// A file whose integrity check (CM MIC, TLV 6) is not that of its content is simulated all the
+    /// same. Without this key, here or on the line, it is refused, as a modem refuses it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ignore_mic: bool,
     /// AQM disabled on all upstream service flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_aqm_disabled: Option<bool>,

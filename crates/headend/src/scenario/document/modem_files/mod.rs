@@ -15,6 +15,8 @@ mod writer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use docsis_config::File;
+use docsis_config::mic::{self, State};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -107,9 +109,20 @@ impl Document {
             let file = ModemFile::read(bytes, preset).map_err(|error| {
                 refuse_file(&key, &target.file, name_check(error, &target.file))
             })?;
+            let is_stale = is_changed_after_signing(bytes);
+            if is_stale && !self.ignores_mic(&target) {
+                let why = FileError {
+                    place: None,
+                    why: refuse_mic(&target.file, &target.table),
+                };
+                return Err(refuse_file(&key, &target.file, why));
+            }
             let mut writer = Writer::new(self, &target, preset, of_files, &mut queues);
             writer.write(file)?;
-            let sentences = writer.sentences();
+            let mut sentences = writer.sentences();
+            if is_stale {
+                sentences.push(format!("{}: {STALE}", target.file));
+            }
             read.push((target.clone(), writer.into_read(&key)));
             self.set(&format!("{}.config_read", target.table), json!(true), None);
             for sentence in sentences {
@@ -134,6 +147,12 @@ impl Document {
         self.modem_files_read = read.into_iter().map(|(_, one)| one).collect();
         self.notes = notes.into_iter().map(sentence_with_keys).collect();
         Ok(())
+    }
+
+    /// Whether the integrity check of a modem's file does not matter.
+    fn ignores_mic(&self, target: &Target) -> bool {
+        let is_set = |table: &str| self.at(&format!("{table}.ignore_mic")) == Some(&json!(true));
+        is_set(&target.table) || is_set(&target.line)
     }
 
     /// Lists the keys that have their values from a file.
@@ -287,6 +306,22 @@ impl Document {
             self.places.remove(&other);
         }
     }
+}
+
+/// Whether the CM MIC of a file is not that of its content. Files without one are those that a
+/// provisioning server signs later. The CMTS MIC cannot be checked without its secret.
+fn is_changed_after_signing(bytes: &[u8]) -> bool {
+    let mics = mic::verify(&File::decode(bytes), None);
+    mics.is_ok_and(|mics| matches!(mics.cm.state, State::Stale | State::Wrong))
+}
+
+/// What is said of a file whose CM MIC is wrong, and that is simulated.
+const STALE: &str = "its CM MIC (TLV 6) is not that of its content: a modem refuses this file, and no line has these settings";
+
+fn refuse_mic(file: &str, table: &str) -> String {
+    format!(
+        "expected a CM MIC (TLV 6) that fits the content, found another one: the file was changed or damaged after it was signed, and a modem refuses it; `headend config check {file}` says more, `headend config decode {file} | headend config encode - --mic -o NEW` signs it anew, and {table}.ignore_mic = true simulates it as it is"
+    )
 }
 
 /// The error of a TLV, with the command that lists all findings of a file.

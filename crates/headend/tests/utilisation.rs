@@ -1,0 +1,199 @@
+//! The utilisation of a queue: what left it, over what could have left it in the time measured.
+
+mod from_text;
+
+use from_text::Tables;
+
+/// What the queue `name` used.
+#[track_caller]
+fn used(text: &str, name: &str) -> f64 {
+    let tables = Tables::run(text, 1);
+    let row = (tables.texts("queues", "queue").iter()).position(|queue| queue == name);
+    tables.floats("queues", "utilisation")[row.expect("a queue of this name")]
+}
+
+/// A flood over a plain link.
+fn flood(times: &str, rate: &str, flood: &str) -> String {
+    format!(
+        r#"{times}
+[link.line.point_to_point]
+up.rate = {rate}
+down.rate = "100 Mbit/s"
+[flow.flood]
+application.cbr = {{ rate = "{flood}", size = "1400 B" }}
+direction = "up"
+"#
+    )
+}
+
+#[test]
+fn a_line_whose_rate_changes_is_used_to_what_it_could_carry() {
+    for (steps, times) in [
+        (
+            r#"[["0 s","1 Mbit/s"],["6 s","50 Mbit/s"]]"#,
+            "duration = \"12 s\"",
+        ),
+        (
+            r#"[["0 s","10 Mbit/s"],["6 s","2 Mbit/s"]]"#,
+            "duration = \"12 s\"",
+        ),
+        (
+            r#"[["0 s","10 Mbit/s"],["3 s","2 Mbit/s"]]"#,
+            "duration = \"9 s\"\nwarmup = \"4 s\"",
+        ),
+    ] {
+        let rate = format!("{{ steps = {steps} }}");
+        let share = used(&flood(times, &rate, "60 Mbit/s"), "line.up");
+        assert!((0.999..=1.0).contains(&share), "{steps}: {share}");
+    }
+    // 1 of 1 for 6 s, then 1 of 2 for 6 s: 12 of 18.
+    let rate = r#"{ steps = [["0 s","1 Mbit/s"],["6 s","2 Mbit/s"]] }"#;
+    let share = used(&flood("duration = \"12 s\"", rate, "1 Mbit/s"), "line.up");
+    assert!((share - 12.0 / 18.0).abs() < 0.02, "{share}");
+}
+
+/// Every kind of line, flooded both ways: each is full, and none more than that.
+const FULL: &[(&str, &str, &[&str])] = &[
+    (
+        "a plain link",
+        r#"
+[link.line.point_to_point]
+up.rate = "1 Mbit/s"
+down.rate = "17 Mbit/s"
+"#,
+        &["line.up", "line.down"],
+    ),
+    (
+        "a link whose queue drops early",
+        r#"
+[link.line.point_to_point]
+up = { rate = "1 Mbit/s", queue = "codel" }
+down = { rate = "17 Mbit/s", queue = "fq_codel" }
+"#,
+        &["line.up", "line.down"],
+    ),
+    (
+        "a link of steps that repeat",
+        r#"
+[link.line.point_to_point]
+up.rate = { steps = [["0 s","1 Mbit/s"],["300 ms","5 Mbit/s"],["500 ms","0 bit/s"]], period = "700 ms" }
+down.rate = { steps = [["0 s","1 Mbit/s"],["300 ms","5 Mbit/s"]] }
+"#,
+        &["line.up", "line.down"],
+    ),
+    (
+        "token buckets",
+        r#"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "5 Mbit/s", burst = "1 MB" }
+downstream = { rate = "20 Mbit/s", burst = "2 MB" }
+"#,
+        &["cable.up", "cable.down"],
+    ),
+    (
+        "token buckets with a peak rate",
+        r#"
+[link.cable.docsis]
+preset = "docsis30"
+upstream = { rate = "5 Mbit/s", burst = "1 MB", peak = "8 Mbit/s" }
+downstream = { rate = "20 Mbit/s", burst = "2 MB", peak = "30 Mbit/s" }
+"#,
+        &["cable.up", "cable.down"],
+    ),
+    (
+        "bursts of one packet",
+        r#"
+[link.cable.docsis]
+preset = "docsis11"
+upstream.rate = "1 Mbit/s"
+downstream.rate = "5 Mbit/s"
+"#,
+        &["cable.up", "cable.down"],
+    ),
+    (
+        "a channel slower than the rate",
+        r#"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "50 Mbit/s", capacity = "8 Mbit/s" }
+downstream = { rate = "50 Mbit/s", capacity = "20 Mbit/s" }
+"#,
+        &["cable.up", "cable.down"],
+    ),
+    (
+        "a channel that is slower than the rate at times",
+        r#"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "10 Mbit/s", capacity = { steps = [["0 s","4 Mbit/s"],["1 s","20 Mbit/s"]], period = "2 s" } }
+downstream = { rate = "30 Mbit/s", capacity = { steps = [["0 s","10 Mbit/s"],["1 s","60 Mbit/s"]], period = "2 s" } }
+"#,
+        &[],
+    ),
+    (
+        "low latency",
+        r#"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "10 Mbit/s", low_latency = "on" }
+downstream = { rate = "30 Mbit/s", low_latency = "on" }
+"#,
+        &[],
+    ),
+    (
+        "a cell",
+        r#"
+[link.wifi.dot11b]
+station.laptop.rate = "11 Mbit/s"
+station.phone.rate = "2 Mbit/s"
+"#,
+        &[],
+    ),
+];
+
+/// The times measured: some begin and end within packets, MAPs, steps and bursts of tokens.
+const TIMES: [&str; 4] = [
+    "duration = \"5 s\"",
+    "duration = \"4003 ms\"\nwarmup = \"1001 ms\"",
+    "duration = \"1777 ms\"\nwarmup = \"1371 ms\"",
+    "duration = \"120 ms\"\nwarmup = \"10 ms\"",
+];
+
+#[test]
+fn a_full_line_of_any_kind_is_used_to_what_it_could_carry_and_never_beyond() {
+    for (kind, line, full) in FULL {
+        for times in TIMES {
+            let host = if line.contains("dot11b") {
+                "[host.one]\nvia = [\"wifi.laptop\"]\n"
+            } else {
+                ""
+            };
+            let at = if host.is_empty() {
+                ""
+            } else {
+                "host = \"one\"\n"
+            };
+            let text = format!(
+                "{times}\n{line}\n{host}[flow.flood]\napplication.cbr = {{ rate = \"60 Mbit/s\" }}\ndirection = \"both\"\n{at}"
+            );
+            let tables = Tables::run(&text, 1);
+            let queues = tables.texts("queues", "queue");
+            let shares = tables.floats("queues", "utilisation");
+            for (queue, share) in queues.iter().zip(shares) {
+                eprintln!("{kind}, {queue}, {}: {share:.5}", times.replace('\n', ", "));
+                assert!(*share <= 1.0 || share.is_nan(), "{kind}, {queue}: {share}");
+                // In the shortest time more tokens are left than the flood has bytes.
+                let is_known = times != TIMES[3] && !share.is_nan();
+                let is_full = full.contains(&queue.as_str()) && is_known;
+                assert!(
+                    !is_full || *share > 0.98,
+                    "{kind}, {queue}, {times}: {share}"
+                );
+            }
+            for share in tables.floats("channels", "utilisation") {
+                assert!(*share <= 1.0 || share.is_nan(), "{kind}, channel: {share}");
+            }
+        }
+    }
+}
