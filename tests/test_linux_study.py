@@ -77,7 +77,7 @@ def make_run(
     }
 
 
-def behave(row: Row, reference: str = REAL, **changed: float) -> Row:
+def behave(row: Row, reference: str = REAL, /, **changed: float) -> Row:
     """Give a run as Linux has it, but for figures that are multiplied."""
     case = row["case"]
     loss, delay, first, slow, drops = (
@@ -106,7 +106,7 @@ def fill(measure: Callable[[Row], Row]) -> pl.DataFrame:
     return fill_points(LINUX, measure).filter(pl.col("seed") <= 2)
 
 
-def find_verdicts(reference: str, **changed: float) -> dict[str, Verdict]:
+def find_verdicts(reference: str, /, **changed: float) -> dict[str, Verdict]:
     """Give the verdicts on the claims about a reference, of runs as that has them but for what is changed."""
     found = judge(LINUX, fill(lambda row: behave(row, reference, **changed)))
     own = {
@@ -117,7 +117,7 @@ def find_verdicts(reference: str, **changed: float) -> dict[str, Verdict]:
     return {claim: verdict for claim, (verdict, _) in found.items() if claim in own}
 
 
-def find_differing(reference: str = REAL, **changed: float) -> set[str]:
+def find_differing(reference: str = REAL, /, **changed: float) -> set[str]:
     verdicts = find_verdicts(reference, **changed)
     assert Verdict.UNTESTABLE not in verdicts.values()
     return {claim for claim, verdict in verdicts.items() if verdict is Verdict.DIFFERS}
