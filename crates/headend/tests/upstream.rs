@@ -43,6 +43,10 @@ impl Link for UpstreamOnly {
         self.0.visit_queues(now, visit);
     }
 
+    fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
+        self.0.report_limits(now, recorder);
+    }
+
     fn held(&self) -> u64 {
         self.0.held()
     }

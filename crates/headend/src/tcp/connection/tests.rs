@@ -114,6 +114,7 @@ impl Link for Scripted {
         cx.forward(self.late.pop_front().expect("one for each wake-up"), cx.now);
     }
     fn visit_queues(&mut self, _now: Instant, _visit: &mut Visitor<'_>) {}
+    fn report_limits(&self, _now: Instant, _recorder: &mut Recorder) {}
     fn held(&self) -> u64 {
         self.late.len() as u64
     }
