@@ -311,7 +311,7 @@ mod tests {
         let rows = part(&parts, "results.interval with duration and link");
         assert_eq!(rows.text, "6 queues × 10 intervals × 420 B");
         let modems = part(&parts, "link.cable.docsis.modem");
-        assert_eq!(modems.bytes, 1000 * 4000);
+        assert_eq!(modems.bytes, 1000 * 25_000);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) const SEGMENT: f64 = 200.0;
 pub(super) const CONNECTION: f64 = 6_000.0;
 pub(super) const PEER: f64 = 1_000.0;
 pub(super) const FLOW: f64 = 4_000.0;
-pub(super) const CUSTOMER: f64 = 4_000.0;
+pub(super) const CUSTOMER: f64 = 25_000.0;
 /// Bytes of a packet that is replayed and of a delivery opportunity, with their texts in results.
 pub(super) const REPLAYED: f64 = 100.0;
 pub(super) const OPPORTUNITY: f64 = 150.0;
