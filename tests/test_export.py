@@ -18,6 +18,7 @@ from headend.errors import InputError
 from headend.reading.tables import export_tables
 from headend.results.export import check_target, export_results
 from headend.results.folder import encode_json, encode_table
+from headend.results.record import RESULT_FORMAT
 from headend.results.seal import seal
 
 LINE: dict[str, Any] = {
@@ -161,7 +162,7 @@ def write_study(folder: Path) -> None:
         },
         {"id": "more", "verdict": "differs", "measured": "", "interval": None, "limits": {"a": 1}},
     ]
-    manifest = {"headend": "0", "format": 4, "kind": "study", "study": "x"}
+    manifest = {"headend": "0", "format": RESULT_FORMAT, "kind": "study", "study": "x"}
     (folder / "points.parquet").write_bytes(encode_table(points))
     (folder / "manifest.json").write_bytes(encode_json(manifest))
     (folder / "claims.json").write_bytes(encode_json({"claims": claims, "figures": []}))

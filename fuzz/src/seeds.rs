@@ -53,6 +53,7 @@ duration = \"2 s\"
 [link.cable.docsis]
 preset = \"docsis31\"
 config = \"modem\"
+ignore_mic = true
 upstream.rate = \"5 Mbit/s\"
 [flow.call]
 application = \"voice\"

@@ -601,6 +601,7 @@ duration = \"2 s\"
 [link.cable.docsis]
 preset = \"docsis31\"
 config = \"file\"
+ignore_mic = true
 [flow.call]
 application = \"voice\"
 dscp = 46
@@ -613,6 +614,7 @@ duration = \"2 s\"
 preset = \"docsis31\"
 [link.cable.docsis.modem.one]
 config = \"file\"
+ignore_mic = true
 [link.cable.docsis.modem.two]
 [host.home]
 via = [\"cable.one\"]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
-RESULT_FORMAT = 4
+RESULT_FORMAT = 5
 
 
 #: What the column ``direction`` of any table holds.

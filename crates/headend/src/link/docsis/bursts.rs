@@ -201,7 +201,12 @@ impl Bursts {
 
     /// The service flow is deleted: drops the dequeued packets. A burst that is granted in part is
     /// lost. No grant stays unused, so the result is zero.
-    pub fn abandon(&mut self, supply: &Supply, _: &UpstreamTiming, cx: &mut Context<'_>) -> u64 {
+    pub fn abandon(
+        &mut self,
+        supply: &mut Supply,
+        _: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> u64 {
         for packet in self.burst.drain(..).chain(self.next.take()) {
             supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
         }

@@ -95,6 +95,15 @@ impl Continuous {
         self.rest.pdu + self.scheduled_pdu
     }
 
+    /// Bytes of packets that grants known from MAPs can carry and that are not dequeued yet.
+    pub fn room_not_filled(&self, timing: &UpstreamTiming) -> u64 {
+        let room = |planned: &Planned| timing.room(planned.grant.minislots) - timing.mac_header;
+        match self.dequeue_at {
+            DequeueAt::Burst => self.grants.iter().map(room).sum(),
+            DequeueAt::Map | DequeueAt::Request => 0,
+        }
+    }
+
     /// Whether a request is not fully granted.
     pub fn has_outstanding(&self) -> bool {
         self.outstanding > 0
@@ -193,7 +202,7 @@ impl Continuous {
     /// stay unused.
     pub fn abandon(
         &mut self,
-        supply: &Supply,
+        supply: &mut Supply,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> u64 {

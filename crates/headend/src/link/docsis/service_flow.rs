@@ -14,6 +14,7 @@ use super::timing::UpstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::Context;
 use crate::metrics::Recorder;
+use crate::metrics::recorder::MacCounters;
 use crate::metrics::sample::QueueInternals;
 use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
@@ -98,6 +99,8 @@ pub struct Supply {
     grant_view: Option<Box<GrantView>>,
     /// When the latest packet that was sent leaves the CMTS.
     last_delivery: Instant,
+    /// PDU bytes of the packets that the modem has dequeued and dropped.
+    dropped: u64,
     /// What it knows of the other flow, if it is part of an aggregate.
     member: Option<Member>,
 }
@@ -142,7 +145,13 @@ impl Supply {
     }
 
     /// Drops a packet that the modem has dequeued already.
-    pub fn discard(&self, packet: Packet, reason: DropReason, cx: &mut Context<'_>) {
+    pub fn discard(&mut self, packet: Packet, reason: DropReason, cx: &mut Context<'_>) {
+        self.dropped += Framing::ETHERNET.bytes(&packet);
+        self.refuse(packet, reason, cx);
+    }
+
+    /// Drops a packet that was never in the queue.
+    fn refuse(&self, packet: Packet, reason: DropReason, cx: &mut Context<'_>) {
         cx.enter_queue(self.queue.id());
         cx.discard(packet, reason);
     }
@@ -206,6 +215,7 @@ impl ServiceFlow {
                 buckets: TokenBuckets::new(flow.limits),
                 rate: flow.rate,
                 last_delivery: Instant::ZERO,
+                dropped: 0,
                 member: None,
             },
             sending: if rules.continuous {
@@ -253,9 +263,15 @@ impl ServiceFlow {
     /// Reports the use until `now` of the limits that it has by itself: its token buckets, and its
     /// unsolicited grants if it has no others. Returns the bits of its packets that grants have
     /// carried.
-    pub fn report_limits(&self, now: Instant, recorder: &mut Recorder) -> f64 {
+    pub fn report_limits(
+        &self,
+        now: Instant,
+        timing: &UpstreamTiming,
+        recorder: &mut Recorder,
+    ) -> f64 {
         let queue = self.id();
-        let dequeued = Framing::ETHERNET.bits_of_all(recorder.output_of(queue));
+        let dequeued = Framing::ETHERNET.bits_of_all(recorder.output_of(queue))
+            - self.supply.dropped as f64 * 8.0;
         let mut buckets = self.supply.buckets.clone();
         buckets.advance(now);
         let (ahead, unsent) = match &self.sending {
@@ -267,10 +283,18 @@ impl ServiceFlow {
         }
         let carried = dequeued - unsent as f64 * 8.0;
         if self.has_grants_only {
-            let granted = recorder.mac(queue).granted_bytes as f64 * 8.0;
+            let MacCounters {
+                grants,
+                granted_bytes,
+                ..
+            } = *recorder.mac(queue);
+            let not_filled = match &self.sending {
+                Sending::Continuous(stream) => stream.room_not_filled(timing),
+                Sending::Bursts(_) => 0,
+            };
             let so_far = LimitUse {
-                came: granted,
-                ready: 0.0,
+                came: (granted_bytes - grants * timing.mac_header) as f64 * 8.0,
+                ready: not_filled as f64 * 8.0,
                 passed: carried,
             };
             recorder.limit(queue, so_far);
@@ -288,7 +312,7 @@ impl ServiceFlow {
     pub fn arrive(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         if cx.now < self.registered_at {
-            return supply.discard(packet, DropReason::NotRegistered, cx);
+            return supply.refuse(packet, DropReason::NotRegistered, cx);
         }
         let before = supply.queued();
         let (queue, line) = supply.queue_and_line();
@@ -359,7 +383,7 @@ impl ServiceFlow {
         self.is_deleted = true;
         self.request_state = RequestState::Idle;
         self.backoff.reset();
-        let unused = sending!(self, abandon(&self.supply, timing, cx));
+        let unused = sending!(self, abandon(&mut self.supply, timing, cx));
         let supply = &mut self.supply;
         let queue = supply.queue.id();
         cx.recorder().mac(queue).unused_grant_bytes += unused;

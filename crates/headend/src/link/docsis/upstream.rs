@@ -350,7 +350,7 @@ impl Upstream {
         let ready = two_more + longest as f64 * 8.0;
         for (index, flow) in self.flows.iter().enumerate() {
             let queue = flow.id();
-            let carried = flow.report_limits(now, recorder);
+            let carried = flow.report_limits(now, &self.timing, recorder);
             if let Some(place) = self.aggregate_of.get(index).copied().flatten() {
                 let shaper = self.cmts.aggregate_shaper(place as usize);
                 for limit in shaper.limits(now, carried) {

@@ -320,7 +320,7 @@ const STALE: &str = "its CM MIC (TLV 6) is not that of its content: a modem refu
 
 fn refuse_mic(file: &str, table: &str) -> String {
     format!(
-        "expected a CM MIC (TLV 6) that fits the content, found another one: the file was changed or damaged after it was signed, and a modem refuses it; `headend config check {file}` says more, `headend config decode {file} | headend config encode - --mic -o NEW` signs it anew, and {table}.ignore_mic = true simulates it as it is"
+        "expected a CM MIC (TLV 6) that fits the content, found another one, so that a modem refuses the file; `headend config check {file}` says more, and {table}.ignore_mic = true simulates it as it is"
     )
 }
 
