@@ -278,8 +278,8 @@ impl Emulation {
         let frames = simulation.frames_ended();
         // A disk that is full costs the recording, not the run.
         let recorder = clock.recorder.take();
-        let recorded = recorder.map(|recorder| recorder.finish(simulation.now(), ends(frames)));
-        let unrecorded = recorded.and_then(Result::err);
+        let finished = recorder.map(|recorder| recorder.finish(simulation.now(), ends(frames)));
+        let unrecorded = finished.and_then(Result::err);
         clock.lateness.end_interval(simulation.now());
         let lateness = clock.lateness.summarize();
         let end = End {

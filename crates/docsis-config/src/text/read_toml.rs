@@ -8,7 +8,7 @@ use super::error::TextError;
 use super::scope::{ENDS, KIND, PADS, RATE_UNIT, REST, Scope, THEN, Tlvs, UNSIGNED};
 use crate::file::{END, File, Kind, PAD, Value};
 use crate::table::{Form, definition_in};
-use crate::value::{found_words, unhex};
+use crate::value::{Refused, found_words, unhex};
 
 /// Reads a file's TOML. The TLVs of the file have the order of the text. A key is a name of the
 /// table or a number (`tlv_213`); a value is a number, a text, a list, a table of TLVs or bytes.
@@ -185,7 +185,7 @@ impl Reader<'_> {
                     return Err(TextError::refused(path, refused));
                 }
                 let mut within = scope.within(number);
-                let unit = rate_unit(&within, table, 0).flatten();
+                let unit = rate_unit(&within, table, 0).and_then(Result::ok);
                 within.set_rate_unit(unit.as_deref());
                 let mut nested = Tlvs::default();
                 self.tlvs(&within, table, path, depth + 1, &mut nested)?;
@@ -271,8 +271,8 @@ fn entries<'a>(table: &'a DeTable<'_>, around: &str) -> Vec<Entry<'a>> {
     entries
 }
 
-/// The first data rate unit (TLV 41) in `table`: its value, if it has one that can be read.
-fn rate_unit(scope: &Scope, table: &DeTable<'_>, depth: usize) -> Option<Option<Vec<u8>>> {
+/// The value of the first data rate unit (TLV 41) in `table`, as it was read.
+fn rate_unit(scope: &Scope, table: &DeTable<'_>, depth: usize) -> Option<Result<Vec<u8>, Refused>> {
     entries(table, "")
         .iter()
         .find_map(|entry| match entry.value.get_ref() {
@@ -281,7 +281,7 @@ fn rate_unit(scope: &Scope, table: &DeTable<'_>, depth: usize) -> Option<Option<
             }
             value if scope.number(entry.key) == Some(RATE_UNIT) => {
                 let first = first_of(value);
-                Some(scope.read(RATE_UNIT, &json(first)).ok())
+                Some(scope.read(RATE_UNIT, &json(first)))
             }
             _ => None,
         })

@@ -284,18 +284,18 @@ impl Cubic {
 impl Epoch {
     /// `W_cubic` after `elapsed`, in segments (RFC 9438 §4.2, figure 1).
     fn curve(&self, c: f64, elapsed: Duration) -> f64 {
-        self.from_plateau(c, elapsed) + self.w_max
+        self.above_plateau(c, elapsed) + self.w_max
     }
 
     /// The same in integers, as the paper's pseudo-code has it: what is less than a segment from
     /// the plateau is at the plateau, on either side. The window thus returns to the plateau, where
     /// it has its next loss, while the curve is still below it.
     fn in_whole_segments(&self, c: f64, elapsed: Duration) -> f64 {
-        (self.from_plateau(c, elapsed).trunc() + self.w_max).floor()
+        (self.above_plateau(c, elapsed).trunc() + self.w_max).floor()
     }
 
     /// How far the curve is above its plateau.
-    fn from_plateau(&self, c: f64, elapsed: Duration) -> f64 {
+    fn above_plateau(&self, c: f64, elapsed: Duration) -> f64 {
         let distance = elapsed.as_secs_f64() - self.k;
         c * distance * distance * distance
     }

@@ -9,6 +9,8 @@
 //! The edges of the measured part count exactly: of a packet that is being sent at an edge, the
 //! part sent by then.
 
+use std::cmp::Ordering;
+
 use crate::time::Duration;
 use crate::trace::QueueId;
 use crate::units::Rate;
@@ -125,7 +127,11 @@ fn is_tighter(one: [f64; 2], other: [f64; 2]) -> bool {
         return !possible.is_nan();
     }
     let (share, share_other) = (passed * possible_other, passed_other * possible);
-    share > share_other || (share == share_other && possible < possible_other)
+    match share.total_cmp(&share_other) {
+        Ordering::Greater => true,
+        Ordering::Equal => possible < possible_other,
+        Ordering::Less => false,
+    }
 }
 
 /// The share of `possible` bits that passed; NaN where too few are possible for a share to be
