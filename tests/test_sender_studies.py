@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -124,12 +125,14 @@ def test_rates_as_the_figure_has_them_agree_and_half_of_them_differ() -> None:
     assert differing == {"LOSS-F8.bbr-meets", "LOSS-F8.bbr-close"}
 
 
+def lose_in(row: dict[str, Any], *, short: str) -> dict[str, Any]:
+    return lose(row, factor=0.4 if row["windows"] == short else 1.0)
+
+
 def test_what_bbr_keeps_of_a_lossy_line_is_judged_with_the_default_windows() -> None:
     verdicts = {}
     for short in ("linux", "open"):
-        points = fill_points(
-            LOSSES, lambda row, short=short: lose(row, factor=0.4 if row["windows"] == short else 1)
-        )
+        points = fill_points(LOSSES, partial(lose_in, short=short))
         verdicts[short] = judge(LOSSES, points)["LOSS-F8.bbr-meets"][0]
     assert verdicts == {"linux": Verdict.DIFFERS, "open": Verdict.REPRODUCED}
 
