@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import headend
 from headend.judging.channels import gather_channels
 from headend.judging.verdict import judge, note_comparison
@@ -50,3 +52,19 @@ def test_a_comparison_names_the_full_cell() -> None:
     runs = headend.compare(CELL, {"queue": ["drop_tail", "drr"]}).results
     lines = note_comparison(runs, list(map(judge, runs)))
     assert "The channel of wifi is full under drop_tail and drr." in lines
+
+
+def test_the_air_of_a_cell_adds_up_and_can_be_expected() -> None:
+    expected = {
+        "phone": "wifi.phone.up.air <= 50 %",
+        "idle": "wifi.down.channel.idle <= 50 %",
+        "laptop": "wifi.laptop.up.air >= 90 %",
+    }
+    result = headend.run({**CELL, "expect": expected})
+    assert result.air_time["air_ratio"].sum() == pytest.approx(1.0)
+    assert {own.name: own.met for own in result.expectations} == {
+        "phone": True,
+        "idle": True,
+        "laptop": False,
+    }
+    assert "air-time" in result.figures

@@ -51,7 +51,7 @@ QUEUES = [{"drop_tail": {"limit": "300 ms"}}, "docsis_pie"]
 
 @pytest.fixture(scope="module")
 def grid() -> headend.Comparison:
-    return compare(LINE, {"queue": QUEUES, RATE: ["3 Mbit/s", "8 Mbit/s"]}, seeds=2)
+    return compare(LINE, {"queue": QUEUES, RATE: ["2 Mbit/s", "8 Mbit/s"]}, seeds=2)
 
 
 def vary(*settings: dict[str, str]) -> list[Variant]:
@@ -292,7 +292,7 @@ def test_points_of_a_grid_have_shapes_and_intervals_that_are_seen(grid: headend.
 
 def test_a_grid_is_shown_by_what_was_varied(grid: headend.Comparison) -> None:
     assert repr(grid.grid) == (
-        "<Grid: queue (drop_tail limit 300 ms, docsis_pie) at each upstream rate (3 Mbit/s, 8 Mbit/s)>"
+        "<Grid: queue (drop_tail limit 300 ms, docsis_pie) at each upstream rate (2 Mbit/s, 8 Mbit/s)>"
     )
 
 
@@ -300,7 +300,7 @@ def test_links_to_figures_stand_by_tier(grid: headend.Comparison, tmp_path: Path
     page = grid.report(tmp_path / "report.html").read_text(encoding="utf-8")
     links = page.partition('<nav aria-label="Figures">')[2].partition("</nav>")[0]
     assert re.findall(r"<p>(.*?)</p>", links) == [
-        "upstream rate 3 Mbit/s",
+        "upstream rate 2 Mbit/s",
         "upstream rate 8 Mbit/s",
     ]
     assert "upstream rate" not in "".join(re.findall(r"<a [^>]*>(.*?)</a>", links))
@@ -365,7 +365,7 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
     first, second = answer.sentences
     assert first.endswith(" under drop_tail limit 300 ms at every upstream rate.")
     assert second.startswith("Best at every upstream rate: docsis_pie")
-    assert "but call still suffers at 3 Mbit/s" in second
+    assert "but call still suffers at 2 Mbit/s" in second
     matrix = answer.matrix
     assert matrix is not None
     assert matrix.corner == "upstream rate\u00a0↓ queue"
@@ -375,7 +375,7 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
     assert all(cell.number.startswith("queue ") and cell.number.endswith(" used") for cell in heads)
     assert matrix.choices == ("drop_tail limit 300 ms", "docsis_pie")
     assert [(row.label, row.inner) for row in matrix.rows] == [
-        ("3 Mbit/s", False), ("call", True), ("upload", True),
+        ("2 Mbit/s", False), ("call", True), ("upload", True),
         ("8 Mbit/s", False), ("call", True), ("upload", True),
     ]  # fmt: skip
     _, tiers = judge_grid(grid.variants)
@@ -408,7 +408,7 @@ def test_pages_and_json_have_the_answer(
     grid.save("kept")
     page = Path("kept/report.html").read_text("utf-8")
     assert f"<h1>{grid.answer.question}</h1>" in page
-    assert "In figures, upstream rate 3 Mbit/s" in page
+    assert "In figures, upstream rate 2 Mbit/s" in page
     shown = CliRunner().invoke(app, ["compare", "kept", "--out", "again"]).stdout
     assert grid.answer.question in shown
     assert len(shown.splitlines()) <= 25

@@ -120,7 +120,7 @@ def test_real_programs_get_no_grade() -> None:
     assert found.grade is Grade.NONE
     assert (
         found.experience
-        == "9.54 Mbit/s down, TCP round trips of 108 ms at the median and 124 ms at the 95th percentile, 0.0902 % lost"
+        == "9.54 Mbit/s down, TCP round trips of 109 ms at the median and 124 ms at the 95th percentile, 0.0902 % lost"
     )
     assert list_marks("real") == ()
 
@@ -129,12 +129,12 @@ def test_a_real_program_alone_is_answered_by_its_rates_and_round_trips() -> None
     result = leave_alone(make_emulated())
     answer = result.answer
     assert answer.question == "What does laptop get on 10 Mbit/s?"
-    assert answer.sentences[0].startswith("Laptop gets 9.54 Mbit/s down, TCP round trips of 108 ms")
+    assert answer.sentences[0].startswith("Laptop gets 9.54 Mbit/s down, TCP round trips of 109 ms")
     assert answer.why == "ping"
     assert answer.matrix
     cell = answer.matrix.rows[0].cells[0]
     assert cell
-    assert (cell.number, cell.note) == ("9.54 Mbit/s", "RTT 108 ms")
+    assert (cell.number, cell.note) == ("9.54 Mbit/s", "RTT 109 ms")
 
 
 @pytest.mark.parametrize(
@@ -391,11 +391,11 @@ def test_a_comparison_has_the_round_trips_of_real_programs_and_weighs_them() -> 
     assert answer.question.startswith("Which of these settings suits laptop on ")
     assert answer.sentences == (
         "Real programs get no grade.",
-        "What differs most is laptop RTT: 108 ms under docsis_pie, 216 ms under drop_tail.",
+        "What differs most is laptop RTT: 109 ms under docsis_pie, 218 ms under drop_tail.",
     )
     assert answer.matrix
     row = next(one for one in answer.matrix.rows if one.label == "laptop RTT")
-    assert [cell.number for cell in row.cells if cell] == ["216 ms", "108 ms"]
+    assert [cell.number for cell in row.cells if cell] == ["218 ms", "109 ms"]
     assert answer.matrix.note.startswith("One run has no interval; run each again with --seed 2")
     names = {(own.subject, own.name) for own in score_runs([slow])[0]}
     assert ("laptop", "goodput") in names

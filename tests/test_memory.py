@@ -224,7 +224,7 @@ def test_a_grid_of_a_billion_points_is_refused_with_its_numbers(tmp_path: Path) 
         'scenario = "upload-and-call"\n[grid]\n'
         '"flow.call.port" = { from = "0", to = "1e999999", step = "1" }\n'
     )
-    with pytest.raises(InputError, match=r"1\.00e\+999999 values"):
+    with pytest.raises(InputError, match="too large or too small a number"):
         read_sweep(file)
 
 

@@ -317,8 +317,9 @@ def test_a_goodput_of_both_directions_says_so() -> None:
     verdict = judge(headend.run(make_line(TEN, TEN, flow=flow)))
     cells = {finding.flow: finding.is_both_ways for finding in verdict.findings}
     assert cells == {"call": True, "put": False}
-    assert any("↕ " in str(cell) for cell in draw_people(verdict).columns[-1].cells)
-    assert explain_people(verdict.findings).startswith("↕ up and down together.")
+    columns = draw_people(verdict).columns
+    assert any("↕ " in str(cell) for column in columns for cell in column.cells)
+    assert "↕ up and down together." in explain_people(verdict.findings)
 
 
 def test_a_bad_call_is_told_why() -> None:

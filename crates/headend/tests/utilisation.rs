@@ -197,3 +197,167 @@ fn a_full_line_of_any_kind_is_used_to_what_it_could_carry_and_never_beyond() {
         }
     }
 }
+
+/// Whole scenarios, with a queue and the utilisation that arithmetic gives for it.
+const KNOWN: &[(&str, &str, &str, f64)] = &[
+    (
+        "bursts that are filled after their grants",
+        r#"
+duration = "20 s"
+warmup = "3.0013 s"
+[link.cable.docsis]
+preset = "docsis31"
+downstream.rate = "50 Mbit/s"
+upstream = { rate = "20 Mbit/s", dequeue_at = "burst", low_latency = { queue_protection = false, aqm_disabled = true } }
+[flow.flood]
+application.cbr.rate = "60 Mbit/s"
+direction = "up"
+dscp = 46
+"#,
+        "cable.up_low_latency",
+        1.0,
+    ),
+    (
+        "a call that is silent for nine tenths of its grants: 218 of the 240 bytes that each can carry",
+        r#"
+duration = "100 s"
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "20 Mbit/s"
+downstream.rate = "50 Mbit/s"
+[link.cable.docsis.service_flow.call]
+direction = "up"
+rate = "1 Mbit/s"
+scheduling.ugs = { size = "250 B", interval = "10 ms" }
+match = { dscp = 46 }
+[flow.call]
+application.cbr = { rate = "160 kbit/s", size = "200 B" }
+direction = "up"
+dscp = 46
+stop = "10 s"
+"#,
+        "cable.call",
+        0.1 * 218.0 / 240.0,
+    ),
+    (
+        "proactive grants that a game leaves empty: 8 kbit/s in packets of 64 B for 40",
+        r#"
+duration = "20 s"
+warmup = "2 s"
+[link.cable.docsis]
+preset = "docsis31"
+downstream.rate = "50 Mbit/s"
+upstream = { rate = "20 Mbit/s", capacity = "25 Mbit/s", low_latency.scheduling.pgs = { rate = "2 Mbit/s", interval = "4 ms" } }
+[flow.game]
+application.cbr = { rate = "8 kbit/s", size = "40 B" }
+direction = "up"
+dscp = 46
+"#,
+        "cable.up_low_latency",
+        8.0 * 64.0 / 40.0 / 20e3,
+    ),
+    (
+        "a limit that there was not at first",
+        r#"
+duration = "2010 s"
+warmup = "2000 s"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "unlimited", peak = "unlimited" }
+downstream.rate = "50 Mbit/s"
+[link.cable.docsis.change.tier]
+at = "1997 s"
+service_flow = "up"
+rate = "1 Mbit/s"
+peak = "1 Mbit/s"
+[flow.flood]
+application.cbr.rate = "20 Mbit/s"
+direction = "up"
+start = "1998 s"
+"#,
+        "cable.up",
+        1.0,
+    ),
+];
+
+#[test]
+fn what_grants_carry_late_in_vain_or_under_new_limits_counts_as_it_is() {
+    for (what, text, queue, expected) in KNOWN {
+        let used = of_queue(&Tables::run(text, 1), queue, "utilisation");
+        let tolerance = 0.05 * expected;
+        assert!((used - expected).abs() < tolerance, "{what}: {used}");
+        assert!(used <= 1.0, "{what}: {used}");
+    }
+}
+
+#[test]
+fn a_bucket_that_is_made_later_moves_no_limit_of_another_queue() {
+    let text = r#"
+duration = "10 s"
+warmup = "2 s"
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "10 Mbit/s"
+downstream.rate = "50 Mbit/s"
+[link.cable.docsis.change.later]
+at = "5 s"
+service_flow = "up"
+peak = "12 Mbit/s"
+[flow.down]
+application.cbr.rate = "25 Mbit/s"
+direction = "down"
+"#;
+    let tables = Tables::run(text, 1);
+    let used = of_queue(&tables, "cable.down", "utilisation");
+    assert!((used - 0.5).abs() < 0.02, "{used}");
+    assert!(of_queue(&tables, "cable.down", "capacity_bps") > 49e6);
+}
+
+/// Unsolicited grants beyond a capacity that shrinks, and frames that a cell gives up before their
+/// data were sent.
+#[test]
+fn what_takes_more_than_there_is_or_is_given_up_is_never_above_one() {
+    let overdrawn = r#"
+duration = "20 s"
+warmup = "2 s"
+[link.cable.docsis]
+preset = "docsis31"
+downstream.rate = "50 Mbit/s"
+upstream = { rate = "1 Mbit/s", capacity = { steps = [["0 s","1 Mbit/s"],["2 s","50 kbit/s"]] } }
+[link.cable.docsis.service_flow.call]
+direction = "up"
+rate = "1 Mbit/s"
+scheduling.ugs = { size = "250 B", interval = "10 ms" }
+match = { dscp = 46 }
+[flow.call]
+application.cbr = { rate = "160 kbit/s", size = "200 B" }
+direction = "up"
+dscp = 46
+"#;
+    let used = of_queue(&Tables::run(overdrawn, 1), "cable.call", "utilisation");
+    assert!(used > 0.0 && used <= 1.0, "{used}");
+
+    let mut cell = r#"
+duration = "10 s"
+warmup = "1 s"
+[link.wifi.dot11b]
+rate = "1 Mbit/s"
+rts_threshold = "0 B"
+short_retry_limit = 1
+cw_min = 1
+cw_max = 1
+station.s.count = 6
+"#
+    .to_owned();
+    for station in 1..=6 {
+        cell += &format!(
+            "[host.h{station}]\nvia = ['wifi.s.{station}']\n[flow.f{station}]\nhost = 'h{station}'\n\
+             application.cbr = {{ rate = '20 Mbit/s', size = '1400 B' }}\ndirection = 'up'\n"
+        );
+    }
+    let tables = Tables::run(&cell, 1);
+    for station in 1..=6 {
+        let used = of_queue(&tables, &format!("wifi.s.{station}.up"), "utilisation");
+        assert!(used <= 1.0, "station {station}: {used}");
+    }
+}

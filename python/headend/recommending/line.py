@@ -27,6 +27,10 @@ _WAYS = tuple(_REPLACED)
 #: What a resolved line has of its modem's file.
 _OF_FILE = ("config", "config_read", "ignore_mic")
 
+#: What the engine advises for a file whose MIC is wrong, and what helps here, where no scenario has a line.
+_IGNORE_MIC = f", and link.{LINE}.docsis.ignore_mic = true simulates it as it is"
+_SIGN_ANEW = ", and `headend config decode FILE | headend config encode - --mic -o NEW` signs it anew"
+
 #: What the engine's errors about a modem's file end with.
 _PLACE = f" (link.{LINE}.docsis.config)"
 
@@ -100,6 +104,7 @@ def read_modem_tier(path: Path, preset: str, name: str | None = None) -> ModemTi
         line, read = load_line({"preset": preset}, path, content)
     except InputError as error:
         reason = str(error).removeprefix("scenario: ").removesuffix(_PLACE)
+        reason = reason.replace(_IGNORE_MIC, _SIGN_ANEW)
         raise InputError(reason if reason.startswith(str(path)) else f"{path}: {reason}") from error
     upstream = _find_rate(line, "upstream", preset, path)
     downstream = _find_rate(line, "downstream", preset, path)

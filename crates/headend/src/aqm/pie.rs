@@ -98,7 +98,7 @@ pub struct Config {
     pub decay_below: Duration,
     /// Whose PIE this is: that of the RFC, whose optional elements are keys, or that of Linux, which
     /// sets some of them.
-    pub system: System,
+    pub system: PieSystem,
 }
 
 /// Whose PIE a queue is.
@@ -114,7 +114,7 @@ pub struct Config {
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum System {
+pub enum PieSystem {
     /// That of Linux: it bounds the distance between drops (`derandomise` is `reached`), caps the
     /// step (`cap_step`), and drops nothing while two Ethernet frames wait (`mean_packet` is 1514
     /// B).
@@ -152,7 +152,7 @@ impl Default for Config {
             probability_high: 8.5,
             cap_step: false,
             decay_below: Duration::ZERO,
-            system: System::Rfc8033,
+            system: PieSystem::Rfc8033,
         }
     }
 }
@@ -176,7 +176,7 @@ impl Config {
         Updates::check(self.update_interval)?;
         self.gains().check()?;
         self.delay_estimate.check_periodic()?;
-        if self.system == System::Linux && self.optional() != Self::default().optional() {
+        if self.system == PieSystem::Linux && self.optional() != Self::default().optional() {
             return Err(
                 "system = \"linux\" sets derandomise, cap_step and mean_packet: leave them out"
                     .into(),
@@ -196,9 +196,9 @@ impl Config {
     /// The parameters with those of the system.
     fn of_system(self) -> Self {
         match self.system {
-            System::Rfc8033 => self,
+            PieSystem::Rfc8033 => self,
             // Measured on Linux 6.1 (docs/models/pie.md).
-            System::Linux => Self {
+            PieSystem::Linux => Self {
                 derandomise: Derandomise::Reached,
                 cap_step: true,
                 mean_packet: ByteCount(1514),
@@ -724,7 +724,7 @@ mod tests {
 
     #[test]
     fn linux_keeps_the_distance_between_drops_and_spares_what_waits_behind_two_frames() {
-        let linux = || law(|config| config.system = System::Linux);
+        let linux = || law(|config| config.system = PieSystem::Linux);
         let mut scene = Scene::new(linux(), 10).in_control(0.0625, ms(40));
         let drops: Vec<usize> = (1..=2000).filter(|_| scene.drops_early()).collect();
         let gaps: Vec<usize> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -890,7 +890,7 @@ mod tests {
         assert!(refused(|config| config.departure_threshold = ByteCount(0)));
         assert!(refused(|config| config.probability_high = 0.5));
         assert!(refused(|config| {
-            config.system = System::Linux;
+            config.system = PieSystem::Linux;
             config.cap_step = true;
         }));
     }

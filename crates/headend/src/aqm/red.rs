@@ -87,7 +87,7 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<Adaptive>,
     /// Where `weight`, `victim`, and what `adaptive` adjusts come from.
-    pub system: System,
+    pub system: RedSystem,
 }
 
 /// Whose RED a queue is.
@@ -103,7 +103,7 @@ pub struct Config {
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum System {
+pub enum RedSystem {
     /// That of `tc red`: `weight` is the largest power of two that lets a burst of
     /// `(2·min_threshold + max_threshold)/3` pass (the paper's §6), a forced drop is that of the
     /// arrival, and `adaptive` keeps the thresholds that are written, and is not gentle.
@@ -167,7 +167,7 @@ impl Default for Config {
             // ns-2's rule is not the paper's.
             min_waiting: 0,
             adaptive: None,
-            system: System::Paper,
+            system: RedSystem::Paper,
         }
     }
 }
@@ -208,12 +208,12 @@ impl Config {
             return Err("mean_packet must be larger than zero".into());
         }
         match (&self.adaptive, self.system) {
-            (None, System::Paper) => self.check_thresholds(rate),
-            (adaptive, System::Linux) => {
+            (None, RedSystem::Paper) => self.check_thresholds(rate),
+            (adaptive, RedSystem::Linux) => {
                 self.check_linux(adaptive.as_ref())?;
                 self.check_thresholds(rate)
             }
-            (Some(adaptive), System::Paper) => self.check_adaptive(adaptive, rate),
+            (Some(adaptive), RedSystem::Paper) => self.check_adaptive(adaptive, rate),
         }
     }
 
@@ -286,7 +286,7 @@ impl Config {
         };
         let burst = ((2.0 * min + max) / (3.0 * packet)).floor();
         let is_passed = |weight: f64| {
-            let left = (0..=burst as u64).fold(1.0, |left, _| left * (1.0 - weight));
+            let left = math::powf(1.0 - weight, burst + 1.0);
             (1.0 - left) / weight > burst + 1.0 - min / packet
         };
         let mut weight = 1.0;
@@ -545,7 +545,7 @@ impl Red {
     /// RED before its first packet, for a line of this rate. The parameters must have been checked.
     pub fn new(config: &Config, rate: Rate, rng: Rng) -> Self {
         let mut detector = Detector::new(config, rate);
-        if config.system == System::Linux {
+        if config.system == RedSystem::Linux {
             detector.average = Average::new(config.weight_of_burst(rate), config.mean_packet);
         } else if let Some(adaptive) = &config.adaptive {
             let packets_per_second = config.packets_per_second(rate);
@@ -563,8 +563,8 @@ impl Red {
             detector,
             adaptation,
             victim: match config.system {
-                System::Linux => Victim::Arrival,
-                System::Paper => config.victim,
+                RedSystem::Linux => Victim::Arrival,
+                RedSystem::Paper => config.victim,
             },
             ecn: config.ecn,
             rng,
@@ -1029,11 +1029,11 @@ mod tests {
             config.weight = Probability(0.1);
         });
         assert_refused("sets weight, victim and gentle", |config| {
-            config.system = System::Linux;
+            config.system = RedSystem::Linux;
             config.weight = Probability(0.1);
         });
         assert_refused("leave adaptive.target out", |config| {
-            config.system = System::Linux;
+            config.system = RedSystem::Linux;
             config.adaptive = Some(Adaptive {
                 target: Duration::from_millis(6),
                 ..Adaptive::default()
@@ -1076,7 +1076,7 @@ mod tests {
 
     fn linux() -> Config {
         Config {
-            system: System::Linux,
+            system: RedSystem::Linux,
             ..Config::default()
         }
     }

@@ -234,7 +234,7 @@ impl Link for PointToPoint {
     fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
         for direction in &self.directions {
             let so_far = direction.limit(now, recorder);
-            recorder.limit(direction.setup.queue.id(), so_far);
+            recorder.limit(direction.setup.queue.id(), Some(so_far));
         }
     }
 

@@ -216,6 +216,7 @@ impl Transmitter {
             came,
             ready: (of_now * OPPORTUNITY_BYTES * 8) as f64,
             passed,
+            number: 0,
         }
     }
 

@@ -35,6 +35,9 @@ pub struct LimitUse {
     pub ready: f64,
     /// What passed.
     pub passed: f64,
+    /// How often the limit was set where there was none. Uses of limits with different numbers have
+    /// nothing in common.
+    pub number: u32,
 }
 
 /// Times in a run are whole nanoseconds, and the end of a transmission is rounded.
@@ -47,6 +50,7 @@ impl LimitUse {
             came,
             ready: rate.0 as f64 * ROUNDING.as_secs_f64(),
             passed,
+            number: 0,
         }
     }
 
@@ -69,8 +73,8 @@ const SMALLEST_PACKET: f64 = 64.0 * 8.0;
 /// The limits of the queues of a run, in the order in which links report them.
 #[derive(Debug, Default)]
 pub(super) struct QueueLimits {
-    at_start: Vec<(QueueId, LimitUse)>,
-    so_far: Vec<(QueueId, LimitUse)>,
+    at_start: Vec<(QueueId, Option<LimitUse>)>,
+    so_far: Vec<(QueueId, Option<LimitUse>)>,
 }
 
 /// The most used limit of a queue in the measured part.
@@ -88,8 +92,8 @@ impl QueueLimits {
         self.so_far.clear();
     }
 
-    /// Notes the use of a limit of a queue.
-    pub(super) fn note(&mut self, queue: QueueId, so_far: LimitUse) {
+    /// Notes the use of a limit of a queue; `None` while there is no such limit.
+    pub(super) fn note(&mut self, queue: QueueId, so_far: Option<LimitUse>) {
         self.so_far.push((queue, so_far));
     }
 
@@ -102,7 +106,14 @@ impl QueueLimits {
     pub(super) fn used(&self, packets: impl Iterator<Item = u64>) -> Vec<Used> {
         let packets: Vec<u64> = packets.collect();
         let mut most = vec![[f64::NAN; 2]; packets.len()];
-        for ((queue, now), (_, earlier)) in self.so_far.iter().zip(&self.at_start) {
+        for ((queue, now), (same, earlier)) in self.so_far.iter().zip(&self.at_start) {
+            assert_eq!(queue, same, "links report their limits in the same order");
+            let (Some(now), Some(earlier)) = (now, earlier) else {
+                continue;
+            };
+            if now.number != earlier.number {
+                continue;
+            }
             let one = now.since(earlier);
             let place = &mut most[queue.0 as usize];
             if is_tighter(one, *place) {
@@ -180,8 +191,9 @@ mod tests {
                     came,
                     ready,
                     passed,
+                    number: 0,
                 };
-                all.note(QueueId(0), so_far);
+                all.note(QueueId(0), Some(so_far));
             }
         };
         note(&mut all, 0);
@@ -197,6 +209,23 @@ mod tests {
         let found = used(&[line, bucket]);
         assert!((found.share - 1.0).abs() < 1e-12 && (found.possible - 1.2e6).abs() < 1e-6);
         assert!((used(&[line]).share - 0.12).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_limit_that_was_not_there_all_the_time_says_nothing() {
+        let use_of = |number| LimitUse {
+            came: 1e6,
+            number,
+            ..LimitUse::default()
+        };
+        let mut all = QueueLimits::default();
+        all.note(QueueId(0), Some(use_of(0)));
+        all.note(QueueId(0), None);
+        all.start_measuring();
+        all.read_again();
+        all.note(QueueId(0), Some(use_of(1)));
+        all.note(QueueId(0), Some(use_of(0)));
+        assert!(all.used([50].into_iter())[0].share.is_nan());
     }
 
     #[test]

@@ -104,6 +104,14 @@ impl Continuous {
         }
     }
 
+    /// Requested bytes that grants have answered and that are not dequeued yet.
+    pub fn granted_ahead(&self) -> u64 {
+        match self.dequeue_at {
+            DequeueAt::Burst => self.grants.iter().map(|planned| planned.grant.credit).sum(),
+            DequeueAt::Map | DequeueAt::Request => 0,
+        }
+    }
+
     /// Whether a request is not fully granted.
     pub fn has_outstanding(&self) -> bool {
         self.outstanding > 0

@@ -52,6 +52,15 @@ pub struct Periodic {
     next_map: u64,
 }
 
+/// Grants whose nominal times have passed, in MAPs that are not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unmade {
+    /// Grants.
+    pub grants: u64,
+    /// Their minislots.
+    pub minislots: u64,
+}
+
 /// A grant or poll that is due in a MAP interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
@@ -183,6 +192,19 @@ impl Periodic {
         let is_due = |n: &u64| self.map_of(*n, timing) == map && self.is_given(*n);
         let due = (from..).take_while(is_due);
         due.count() as u64 * self.times * self.minislots(timing)
+    }
+
+    /// The grants whose nominal time is before `now`, in MAPs that are not made.
+    pub fn unmade(&self, now: Instant) -> Unmade {
+        let Given::Grant { minislots } = self.given else {
+            return Unmade::default();
+        };
+        let due = self.first_from(now.min(self.until));
+        let grants = due.saturating_sub(self.next) * self.times;
+        Unmade {
+            grants,
+            minislots: grants * minislots,
+        }
     }
 
     /// Minislots of grants due in `map`: as [`Self::minislots_in`], but zero for polls.

@@ -8,6 +8,7 @@ use super::cmts::Grant;
 use super::contention::Backoff;
 use super::continuous::Continuous;
 use super::low_latency::Member;
+use super::periodic::Unmade;
 use super::qos::{Qos, RequestPolicy, Scheduling};
 use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
@@ -101,6 +102,8 @@ pub struct Supply {
     last_delivery: Instant,
     /// PDU bytes of the packets that the modem has dequeued and dropped.
     dropped: u64,
+    /// Bytes of the channel that it has taken: requested grants, and what others carried.
+    taken: u64,
     /// What it knows of the other flow, if it is part of an aggregate.
     member: Option<Member>,
 }
@@ -216,6 +219,7 @@ impl ServiceFlow {
                 rate: flow.rate,
                 last_delivery: Instant::ZERO,
                 dropped: 0,
+                taken: 0,
                 member: None,
             },
             sending: if rules.continuous {
@@ -261,45 +265,73 @@ impl ServiceFlow {
     }
 
     /// Reports the use until `now` of the limits that it has by itself: its token buckets, and its
-    /// unsolicited grants if it has no others. Returns the bits of its packets that grants have
-    /// carried.
+    /// unsolicited grants if it has no others. Of these `unmade` belong to MAPs that are not made.
     pub fn report_limits(
         &self,
         now: Instant,
+        unmade: Unmade,
         timing: &UpstreamTiming,
         recorder: &mut Recorder,
-    ) -> f64 {
+    ) {
         let queue = self.id();
-        let dequeued = Framing::ETHERNET.bits_of_all(recorder.output_of(queue))
-            - self.supply.dropped as f64 * 8.0;
         let mut buckets = self.supply.buckets.clone();
         buckets.advance(now);
-        let (ahead, unsent) = match &self.sending {
-            Sending::Continuous(stream) => (stream.ahead_of_tokens(&buckets), stream.unsent()),
-            Sending::Bursts(bursts) => (bursts.ahead_of_tokens(&buckets), bursts.unsent()),
+        let (ahead, not_filled) = match &self.sending {
+            Sending::Continuous(stream) => (
+                stream.ahead_of_tokens(&buckets),
+                stream.room_not_filled(timing),
+            ),
+            Sending::Bursts(bursts) => (bursts.ahead_of_tokens(&buckets), 0),
         };
-        for limit in buckets.limits(now, dequeued - ahead as f64 * 8.0) {
+        for limit in buckets.limits(now, self.left(recorder) - ahead as f64 * 8.0) {
             recorder.limit(queue, limit);
         }
-        let carried = dequeued - unsent as f64 * 8.0;
-        if self.has_grants_only {
-            let MacCounters {
-                grants,
-                granted_bytes,
-                ..
-            } = *recorder.mac(queue);
-            let not_filled = match &self.sending {
-                Sending::Continuous(stream) => stream.room_not_filled(timing),
-                Sending::Bursts(_) => 0,
-            };
-            let so_far = LimitUse {
-                came: (granted_bytes - grants * timing.mac_header) as f64 * 8.0,
-                ready: not_filled as f64 * 8.0,
-                passed: carried,
-            };
-            recorder.limit(queue, so_far);
+        if !self.has_grants_only {
+            return;
         }
-        carried
+        let MacCounters {
+            grants,
+            granted_bytes,
+            ..
+        } = *recorder.mac(queue);
+        let unmade_bytes = unmade.minislots * timing.minislot_bytes;
+        let headers = (grants + unmade.grants) * timing.mac_header;
+        let so_far = LimitUse {
+            came: (granted_bytes + unmade_bytes - headers) as f64 * 8.0,
+            ready: not_filled as f64 * 8.0,
+            passed: self.carried(recorder),
+            number: 0,
+        };
+        recorder.limit(queue, Some(so_far));
+    }
+
+    /// Bits of its packets that the modem has dequeued and not dropped.
+    fn left(&self, recorder: &Recorder) -> f64 {
+        let dequeued = Framing::ETHERNET.bits_of_all(recorder.output_of(self.id()));
+        dequeued - self.supply.dropped as f64 * 8.0
+    }
+
+    /// Bits of its packets that grants have carried.
+    pub fn carried(&self, recorder: &Recorder) -> f64 {
+        let unsent = match &self.sending {
+            Sending::Continuous(stream) => stream.unsent(),
+            Sending::Bursts(bursts) => bursts.unsent(),
+        };
+        self.left(recorder) - unsent as f64 * 8.0
+    }
+
+    /// Requested bits that MAPs have granted, and that are put into their bursts later.
+    pub fn granted_ahead(&self) -> f64 {
+        match &self.sending {
+            Sending::Continuous(stream) => stream.granted_ahead() as f64 * 8.0,
+            Sending::Bursts(_) => 0.0,
+        }
+    }
+
+    /// Bits of the channel that it has taken: all of the grants that it requested, and the packets
+    /// that others carried. A grant without a request that stays empty is no use of the channel.
+    pub fn taken(&self) -> f64 {
+        self.supply.taken as f64 * 8.0
     }
 
     /// Whether the state stays the same until the next packet arrives.
@@ -544,9 +576,10 @@ impl ServiceFlow {
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> (Option<Instant>, Option<Carried>) {
+        self.supply.taken += grant.minislots * timing.minislot_bytes;
         let carried = sending!(self, granted(&mut self.supply, grant, timing, cx));
         if let Some(carried) = carried {
-            self.count_unused(carried, cx);
+            self.note_carried(carried, cx);
         }
         self.stop_contending();
         let is_awaited = match &mut self.sending {
@@ -589,7 +622,7 @@ impl ServiceFlow {
             return (Some(preparation(grant, timing, cx.now)), None);
         }
         let carried = sending!(self, given(&mut self.supply, grant, timing, cx));
-        self.count_unused(carried, cx);
+        self.note_carried(carried, cx);
         let prepare_at = match &mut self.sending {
             Sending::Continuous(continuous)
                 if self.may_piggyback && carried.unused < timing.room(grant.minislots) =>
@@ -614,7 +647,7 @@ impl ServiceFlow {
     ) -> (Option<(u64, Instant)>, Option<Carried>) {
         let (sent, carried) = sending!(self, prepare_burst(&mut self.supply, timing, cx));
         if let Some(carried) = carried {
-            self.count_unused(carried, cx);
+            self.note_carried(carried, cx);
         }
         let Some(sent) = sent else {
             return (None, carried);
@@ -629,9 +662,12 @@ impl ServiceFlow {
         (request, carried)
     }
 
-    fn count_unused(&self, carried: Carried, cx: &mut Context<'_>) {
+    fn note_carried(&mut self, carried: Carried, cx: &mut Context<'_>) {
         let queue = self.supply.queue.id();
         cx.recorder().mac(queue).unused_grant_bytes += carried.unused;
+        if carried.credit == 0 {
+            self.supply.taken += carried.pdu;
+        }
     }
 }
 

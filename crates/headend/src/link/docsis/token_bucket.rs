@@ -116,13 +116,55 @@ pub struct TokenBuckets {
     tick: Duration,
     waiting: u64,
     cleared: u64,
-    /// Bits of tokens that had come to both buckets when their limits were last set, and that time.
-    came: [f64; 2],
-    set_at: Instant,
+    inflow: Inflow,
 }
 
-/// Bits that come in a second to a bucket that is none: more than any line carries.
-pub const WITHOUT_LIMIT: f64 = 1e15;
+/// The tokens that have come to two buckets, either of which may be missing for a while.
+#[derive(Debug, Clone, Copy)]
+pub struct Inflow {
+    /// Bits of tokens that had come to both buckets when their rates were last set, and that time.
+    came: [f64; 2],
+    set_at: Instant,
+    /// How often each bucket was made where there was none.
+    made: [u32; 2],
+}
+
+impl Inflow {
+    /// Before the first token.
+    pub const NONE: Self = Self {
+        came: [0.0; 2],
+        set_at: Instant::ZERO,
+        made: [0; 2],
+    };
+
+    /// Bits of tokens that have come to both buckets until `at`, at these rates in bit/s since they
+    /// were set. Tokens come at multiples of `tick`.
+    pub fn until(&self, at: Instant, tick: Duration, rates: [Option<u64>; 2]) -> [f64; 2] {
+        let [at, set_at] = [at, self.set_at].map(|time| time.last_tick(tick));
+        let seconds = at.since(set_at).as_secs_f64();
+        std::array::from_fn(|index| self.came[index] + rates[index].unwrap_or(0) as f64 * seconds)
+    }
+
+    /// The rates change at `at` from `before` to others, of which some are missing.
+    pub fn set(
+        &mut self,
+        at: Instant,
+        tick: Duration,
+        before: [Option<u64>; 2],
+        are_set: [bool; 2],
+    ) {
+        self.came = self.until(at, tick, before);
+        self.set_at = at;
+        for index in 0..2 {
+            self.made[index] += u32::from(before[index].is_none() && are_set[index]);
+        }
+    }
+
+    /// How often each bucket was made where there was none.
+    pub fn made(&self) -> [u32; 2] {
+        self.made
+    }
+}
 
 impl TokenBuckets {
     /// Full buckets, and no bytes that need tokens.
@@ -138,8 +180,7 @@ impl TokenBuckets {
             tick: Duration::ZERO,
             waiting: 0,
             cleared: 0,
-            came: [0.0; 2],
-            set_at: Instant::ZERO,
+            inflow: Inflow::NONE,
         }
     }
 
@@ -283,8 +324,8 @@ impl TokenBuckets {
 
     /// Sets other limits from now on. Tokens are kept up to the new depths.
     pub fn change(&mut self, now: Instant, limits: Limits) {
-        self.came = self.came_until(now);
-        self.set_at = now;
+        let are_set = [limits.sustained.is_some(), limits.peak.is_some()];
+        (self.inflow).set(now, self.tick, self.rates(), are_set);
         self.advance(now);
         let refit = |old: Option<Bucket>, rate: Option<Rate>, depth: u64| {
             rate.map(|rate| {
@@ -300,34 +341,29 @@ impl TokenBuckets {
         self.deepen();
     }
 
-    /// The use of both buckets until `now`, by which time so many bits had `passed`.
-    pub fn limits(&self, now: Instant, passed: f64) -> Vec<LimitUse> {
+    /// The use of both buckets until `now`, by which time so many bits had `passed`; `None` for a
+    /// bucket that is missing.
+    pub fn limits(&self, now: Instant, passed: f64) -> [Option<LimitUse>; 2] {
         // Tokens may have been spent until a time to come, at which a packet is admitted.
         let at = self.updated.max(now);
-        let (came, came_then) = (self.came_until(now), self.came_until(at));
+        let [came, came_then] = [now, at].map(|at| self.inflow.until(at, self.tick, self.rates()));
         let elapsed = self.elapsed(at);
         let ready = |bucket: &Bucket| bucket.after(elapsed).min(bucket.most()) as f64 / 1e9;
         let buckets = [&self.sustained, &self.peak];
-        let alone = (0..2).filter_map(|index| {
+        std::array::from_fn(|index| {
             let bucket = buckets[index].as_ref()?;
             Some(LimitUse {
                 came: came[index],
                 ready: ready(bucket) - (came_then[index] - came[index]),
                 passed,
+                number: self.inflow.made()[index],
             })
-        });
-        alone.collect()
+        })
     }
 
-    /// Bits of tokens that have come to both buckets until `at`.
-    fn came_until(&self, at: Instant) -> [f64; 2] {
-        let [at, set_at] = [at, self.set_at].map(|time| time.last_tick(self.tick));
-        let seconds = at.since(set_at).as_secs_f64();
-        let rates = [&self.sustained, &self.peak];
-        std::array::from_fn(|index| {
-            let rate = rates[index].map_or(WITHOUT_LIMIT, |bucket| bucket.rate.get() as f64);
-            self.came[index] + rate * seconds
-        })
+    /// The rates of both buckets in bit/s.
+    fn rates(&self) -> [Option<u64>; 2] {
+        [&self.sustained, &self.peak].map(|bucket| bucket.as_ref().map(|bucket| bucket.rate.get()))
     }
 
     fn wait_for(&self, bytes: u64) -> Duration {

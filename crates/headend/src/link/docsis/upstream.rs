@@ -86,7 +86,7 @@ pub struct Upstream {
     answers: Vec<Answer>,
 }
 
-/// Bytes of the longest packet with all that is sent with it.
+/// Bytes of the longest packet, with its headers.
 const LONGEST: u64 = 2000;
 
 impl Upstream {
@@ -347,23 +347,27 @@ impl Upstream {
         // packet that is not cut is the next one's.
         let two_more = self.capacity_until(self.timing.allocation_start(map + 2)) - came;
         let longest = self.timing.minislot_bytes + LONGEST;
-        let ready = two_more + longest as f64 * 8.0;
+        let ready = match self.cmts.overdrawn() {
+            overdrawn if overdrawn > 0.0 => -overdrawn,
+            _ => two_more + longest as f64 * 8.0,
+        };
         for (index, flow) in self.flows.iter().enumerate() {
             let queue = flow.id();
-            let carried = flow.report_limits(now, &self.timing, recorder);
+            flow.report_limits(now, self.cmts.unmade(index, now), &self.timing, recorder);
             if let Some(place) = self.aggregate_of.get(index).copied().flatten() {
                 let shaper = self.cmts.aggregate_shaper(place as usize);
-                for limit in shaper.limits(now, carried) {
+                let granted = flow.carried(recorder) + flow.granted_ahead();
+                for limit in shaper.limits(now, granted) {
                     recorder.limit(queue, limit);
                 }
             }
-            let granted = recorder.mac(queue).granted_bytes as f64 * 8.0;
             let channel = LimitUse {
                 came,
                 ready,
-                passed: granted,
+                passed: flow.taken(),
+                number: 0,
             };
-            recorder.limit(queue, channel);
+            recorder.limit(queue, Some(channel));
         }
     }
 

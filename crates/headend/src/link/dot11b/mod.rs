@@ -109,6 +109,8 @@ struct Node {
     backoff: Backoff,
     /// The packet that it sends next.
     frame: Option<Packet>,
+    /// Bytes of the packets that it has dequeued and given up.
+    given_up: u64,
 }
 
 /// How frames to and from a station are sent.
@@ -186,6 +188,7 @@ impl Cell {
             line: LineView::plain(rate),
             backoff: Backoff::new(&rules.limits, rng),
             frame: None,
+            given_up: 0,
         };
         let AccessPointSetup {
             queue,
@@ -525,6 +528,7 @@ impl Cell {
             Ending::Failed(what) => place.backoff.fail(what, limits),
         };
         if let Some(packet) = place.frame.take_if(|_| is_over) {
+            place.given_up += u64::from(packet.size);
             cx.enter_queue(place.queue.id());
             cx.discard(packet, DropReason::RetryLimit);
         }
@@ -636,15 +640,16 @@ impl Link for Cell {
         recorder.air(everybody, AirUse::Idle, now.as_nanos() - busy);
     }
 
-    /// A node could send at its rate all of the time. What the channel leaves it, and what its
-    /// frames cost beyond their bytes, is the air time's matter.
+    /// The limit of a node is its data rate. Contention and the overhead of frames are not in it; the
+    /// table `air_time` has them.
     fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
         for node in &self.nodes {
             let (queue, rate) = (node.queue.id(), node.line.rate);
             let came = rate.0 as f64 * (now - Instant::ZERO).as_secs_f64();
             let frame = node.frame.as_ref().map_or(0, |frame| u64::from(frame.size));
-            let passed = (recorder.output_of(queue).bytes - frame) as f64 * 8.0;
-            recorder.limit(queue, LimitUse::of_line(came, rate, passed));
+            let sent = recorder.output_of(queue).bytes - frame - node.given_up;
+            let limit = LimitUse::of_line(came, rate, sent as f64 * 8.0);
+            recorder.limit(queue, Some(limit));
         }
     }
 

@@ -652,9 +652,9 @@ impl Recorder {
         self.limits.read_again();
     }
 
-    /// Records the use so far of one of the limits of a queue. Each link reports the same limits in
-    /// the same order each time.
-    pub fn limit(&mut self, queue: QueueId, so_far: LimitUse) {
+    /// Records the use so far of one of the limits of a queue; `None` while there is no such limit.
+    /// Each link reports the same limits in the same order each time.
+    pub fn limit(&mut self, queue: QueueId, so_far: Option<LimitUse>) {
         self.limits.note(queue, so_far);
     }
 

@@ -35,7 +35,7 @@ pub mod shaper;
 use std::collections::VecDeque;
 
 use super::low_latency::Pair;
-use super::periodic::{Due, Given, Periodic};
+use super::periodic::{Due, Given, Periodic, Unmade};
 use super::qos::{Qos, Scheduling, with_headers};
 use super::setup;
 use super::space::Space;
@@ -558,6 +558,20 @@ impl Cmts {
     pub fn next_poll(&self, flow: usize, at: Instant, timing: &UpstreamTiming) -> Option<Instant> {
         let place = self.flows[flow].periodic[POLLS]?;
         Some(self.periodic[place as usize].next_poll(at, timing))
+    }
+
+    /// The grants without a request of a flow whose nominal time is before `now`, in MAPs that are not
+    /// made.
+    pub fn unmade(&self, flow: usize, now: Instant) -> Unmade {
+        let place = self.flows[flow].periodic[GRANTS];
+        place.map_or(Unmade::default(), |place| {
+            self.periodic[place as usize].unmade(now)
+        })
+    }
+
+    /// Bits that unsolicited grants have taken beyond the capacity, to be given back by later MAPs.
+    pub fn overdrawn(&self) -> f64 {
+        (-self.carried).max(0) as f64 / 1e9
     }
 
     /// The rate limits of an aggregate.

@@ -12,7 +12,7 @@
 //! the MAP, it takes tokens for all granted bytes. Once it knows what the burst carried, it returns
 //! the tokens of headers and of unused bytes.
 
-use crate::link::docsis::token_bucket::{Limits, WITHOUT_LIMIT};
+use crate::link::docsis::token_bucket::{Inflow, Limits};
 use crate::metrics::utilisation::LimitUse;
 use crate::time::{Duration, Instant};
 
@@ -58,9 +58,7 @@ pub struct Shaper {
     tick: Duration,
     /// Time up to which tokens have been added.
     until: Instant,
-    /// Bits of tokens that had come to both buckets when their limits were last set, and that time.
-    came: [f64; 2],
-    set_at: Instant,
+    inflow: Inflow,
 }
 
 impl Shaper {
@@ -70,8 +68,7 @@ impl Shaper {
             buckets: [None; 2],
             tick,
             until: Instant::ZERO,
-            came: [0.0; 2],
-            set_at: Instant::ZERO,
+            inflow: Inflow::NONE,
         };
         shaper.change(limits);
         shaper
@@ -80,8 +77,8 @@ impl Shaper {
     /// Sets other limits from now on. Tokens above the new depth are lost.
     pub fn change(&mut self, limits: Limits) {
         let until = self.until.last_tick(self.tick);
-        self.came = [0, 1].map(|index| self.came_until(index, until));
-        self.set_at = until;
+        let are_set = [limits.sustained.is_some(), limits.peak.is_some()];
+        (self.inflow).set(until, self.tick, self.rates(), are_set);
         let bounds = [
             limits.sustained.map(|rate| (rate, limits.burst)),
             limits.peak.map(|rate| (rate, limits.peak_burst)),
@@ -152,26 +149,27 @@ impl Shaper {
         }
     }
 
-    /// The use of both limits until `now`, by which time grants had carried so many bits.
-    pub fn limits(&self, now: Instant, passed: f64) -> impl Iterator<Item = LimitUse> {
+    /// The use of both limits until `now`, by which time grants had carried so many bits; `None` for
+    /// a limit that is missing.
+    pub fn limits(&self, now: Instant, passed: f64) -> [Option<LimitUse>; 2] {
         let [at, until] = [now, self.until].map(|time| time.last_tick(self.tick));
         let elapsed = at.since(until);
-        let at = at.max(until);
-        (self.buckets.into_iter().enumerate()).filter_map(move |(index, bucket)| {
-            let bucket = bucket?;
+        let came = (self.inflow).until(at.max(until), self.tick, self.rates());
+        std::array::from_fn(|index| {
+            let bucket = self.buckets[index]?;
             let ready = (bucket.tokens + bucket.brought(elapsed)).min(bucket.depth);
             Some(LimitUse {
-                came: self.came_until(index, at),
+                came: came[index],
                 ready: ready as f64 / 1e9,
                 passed,
+                number: self.inflow.made()[index],
             })
         })
     }
 
-    /// Bits of tokens that have come to a bucket until `at`.
-    fn came_until(&self, index: usize, at: Instant) -> f64 {
-        let rate = self.buckets[index].map_or(WITHOUT_LIMIT, |bucket| bucket.rate as f64);
-        self.came[index] + rate * at.since(self.set_at.last_tick(self.tick)).as_secs_f64()
+    /// The rates of both buckets in bit/s.
+    fn rates(&self) -> [Option<u64>; 2] {
+        self.buckets.map(|bucket| bucket.map(|bucket| bucket.rate))
     }
 
     fn times(&self, [start, end]: [Instant; 2]) -> Times {

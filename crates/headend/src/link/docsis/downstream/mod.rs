@@ -303,7 +303,7 @@ impl Downstream {
             }
             let unsent = if index == self.latest { unsent } else { 0.0 };
             let sent = on_channel.bits_of_all(left) - held(on_channel) - unsent;
-            recorder.limit(queue, self.channel.limit(now, sent));
+            recorder.limit(queue, Some(self.channel.limit(now, sent)));
         }
     }
 
