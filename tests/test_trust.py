@@ -20,7 +20,8 @@ from click.testing import CliRunner
 
 import headend
 from headend.cli.main import app
-from headend.errors import InputError
+from headend.cli.reading import report_unfit
+from headend.errors import InputError, UnfitError
 from headend.results.capture import Capture
 from headend.results.folder import create_folder
 from headend.results.scratch import PREFIX, Scratch, open_scratch, sweep_up
@@ -642,7 +643,7 @@ SHOWN = (("report",), ("figures", "--list"), ("export", "--csv", "csv", "--force
         (lambda own: own["dimensions"][0].update({"flow.ping.rtt": ["9 ms", "30 ms"]}), "'10 ms', which is none of the values"),
         (lambda own: own.update(compare="other"), 'no axis is called "other"'),
         (lambda own: own.update(dimensions=[{"x": ["1"]}], axes={"x": "x"}), 'it has no column "x"'),
-        (lambda own: own.update(measures=["x"]), "damaged: "),
+        (lambda own: own.update(measures=["x"]), "cannot be used ("),
     ],
 )  # fmt: skip
 def test_a_sweep_that_was_changed_and_sealed_again_is_refused_in_one_line(
@@ -686,7 +687,7 @@ def test_a_run_that_was_changed_and_sealed_again_is_refused_or_shown(
         assert told in answer.stderr
 
 
-def test_what_nothing_expects_of_results_is_told_as_damage_and_of_all_else_as_a_fault(
+def test_an_unexpected_error_names_the_results_that_were_read_and_without_results_is_a_fault(
     kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stumble(*_: Any, **__: Any) -> None:
@@ -694,8 +695,18 @@ def test_what_nothing_expects_of_results_is_told_as_damage_and_of_all_else_as_a_
 
     monkeypatch.setattr("headend.report.page.write_report", stumble)
     answer = invoke("report", str(kinds / "run"))
-    told = f"error: {kinds / 'run'}: damaged: its files do not fit together (KeyError: 'up'): they were changed and sealed again;"
-    assert (answer.exit_code, answer.stderr.startswith(told)) == (2, True)
+    told = (
+        f"error: {kinds / 'run'}: cannot be used (KeyError: 'up'): its files were changed after they were written, or headend has a"
+        " fault (HEADEND_TRACEBACK=1 tells where)\n"
+    )
+    assert (answer.exit_code, answer.stderr) == (2, told)
+    for name in ("first", "second"):
+        shutil.copytree(kinds / "run", tmp_path / name)
+    folders = [tmp_path / "first", tmp_path / "second"]
+    with pytest.raises(UnfitError) as refused, report_unfit([*folders, tmp_path]):
+        stumble()
+    assert str(refused.value).startswith(f"{folders[0]} and {folders[1]}: cannot be used (")
+    assert ": their files were changed" in str(refused.value)
     monkeypatch.setattr("headend.running.result.Result.write_into", stumble)
     (tmp_path / "line.toml").write_text(LINE)
     words = ("run", str(tmp_path / "line.toml"), "--out", str(tmp_path / "out"))
