@@ -224,19 +224,30 @@ def test_lost_seals_are_damage_whichever_they_are(kinds: Path, tmp_path: Path, n
 
 
 @pytest.mark.parametrize("name", ["run", "comparison", "sweep", "study"])
-def test_without_a_count_the_files_that_results_must_have_are_missed(
+def test_seals_without_a_count_are_damaged(kinds: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(kinds / name, tmp_path / name)
+    path = tmp_path / name / SEALS
+    lines = path.read_text().splitlines(keepends=True)
+    for first in ("", "# 0 files\n", f"#{len(lines) - 1} files\n"):
+        path.write_text("".join([first, *lines[1:]]))
+        answer = invoke("verify", str(tmp_path / name))
+        told = f"{path}: damaged: line 1 does not say how many files it lists"
+        assert (answer.exit_code, told in answer.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["run", "comparison", "sweep", "study"])
+def test_files_that_results_must_have_are_missed_even_if_the_count_leaves_them_out(
     kinds: Path, tmp_path: Path, name: str
 ) -> None:
     shutil.copytree(kinds / name, tmp_path / name)
     path = tmp_path / name / SEALS
     lines = path.read_text().splitlines(keepends=True)[1:]
-    path.write_text("".join(lines))
-    assert invoke("verify", str(tmp_path / name)).exit_code == 0
     for line in lines:
         lost = line.split()[1]
         if lost.endswith(".svg"):
             continue
-        path.write_text("".join(one for one in lines if one != line))
+        left = [one for one in lines if one != line]
+        path.write_text("".join([write_seal_count(len(left)), *left]))
         answer = invoke("verify", str(tmp_path / name))
         told = f"{tmp_path / name / lost}: not listed in {SEALS}"
         assert (answer.exit_code, told in answer.stdout) == (1, True), lost
@@ -249,7 +260,7 @@ def test_a_name_that_no_seal_can_be_of_is_told_in_one_line(
     shutil.copytree(kinds / "run", tmp_path / "run")
     path = tmp_path / "run" / SEALS
     lines = path.read_text().splitlines(keepends=True)[1:]
-    path.write_text("".join([*lines, f"{'0' * 64}  {line}\n"]))
+    path.write_text("".join([write_seal_count(len(lines) + 1), *lines, f"{'0' * 64}  {line}\n"]))
     answer = invoke("verify", str(tmp_path / "run"))
     assert (answer.exit_code, len(answer.stdout.splitlines())) == (1, 2), answer.output
     assert invoke("report", str(tmp_path / "run")).exit_code in (0, 2)
@@ -616,6 +627,18 @@ def test_a_comparison_takes_no_other_run_for_its_own(kinds: Path, tmp_path: Path
         seal(both, ["manifest.json"])
         answer = invoke("report", str(both))
         assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1)
+
+
+def write_seal_count(files: int) -> str:
+    return f"# {files} {'file' if files == 1 else 'files'}\n"
+
+
+@pytest.mark.parametrize("kind", [[], {}, 3, None])
+def test_a_kind_that_is_no_text_is_damage(kinds: Path, tmp_path: Path, kind: Any) -> None:
+    shutil.copytree(kinds / "run", tmp_path / "run")
+    forge(tmp_path / "run", lambda own: own.update(kind=kind))
+    told = [f"{tmp_path / 'run' / 'manifest.json'}: damaged: kind is no text"]
+    assert headend.verify(tmp_path / "run").damage == told
 
 
 def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
