@@ -319,7 +319,7 @@ def test_a_goodput_of_both_directions_says_so() -> None:
     assert cells == {"call": True, "put": False}
     goodput = next(one for one in draw_people(verdict).columns if "goodput" in str(one.header))
     assert any("↕ " in str(cell) for cell in goodput.cells)
-    assert explain_people(verdict.findings).startswith("↕ up and down together.")
+    assert "↕ up and down together." in explain_people(verdict.findings)
 
 
 def test_a_bad_call_is_told_why() -> None:
