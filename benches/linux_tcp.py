@@ -300,7 +300,7 @@ def _simulate(case: Case, seconds: int) -> list[Row]:
         "tcp": {
             "system": "linux",
             "congestion": case.congestion,
-            "ecn": "on" if case.marks else "off",
+            "ecn": "auto" if case.marks else "off",
         },
     }
     runs = (simulate(case.write(), duration=f"{seconds} s", seed=seed, flow=flow) for seed in SEEDS)

@@ -163,6 +163,16 @@ def test_a_closed_standard_stream_is_no_file_of_ours() -> None:
         assert subprocess.check_output(words, text=True, env=environment) == lowest
 
 
+def test_the_session_is_imported_where_the_platform_lacks_a_signal() -> None:
+    code = (
+        "import signal; del signal.SIGHUP; from headend.emulating import process, session; "
+        "print(*(number.name for number in process.HANDLED_SIGNALS))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(headend.__file__).parents[1])}
+    words = [sys.executable, "-c", code]
+    assert subprocess.check_output(words, text=True, env=environment) == "SIGINT SIGTERM\n"
+
+
 def test_results_hold_the_rows_that_came_and_say_how_they_came_about(line: Path) -> None:
     assert call("home.toml", "--seed", "5", "--", "sleep", "0.35").exit_code == 0
     result = load()

@@ -20,7 +20,8 @@ from click.testing import CliRunner
 
 import headend
 from headend.cli.main import app
-from headend.errors import InputError
+from headend.cli.reading import report_unfit
+from headend.errors import InputError, UnfitError
 from headend.results.capture import Capture
 from headend.results.folder import create_folder
 from headend.results.scratch import PREFIX, Scratch, open_scratch, sweep_up
@@ -223,19 +224,30 @@ def test_lost_seals_are_damage_whichever_they_are(kinds: Path, tmp_path: Path, n
 
 
 @pytest.mark.parametrize("name", ["run", "comparison", "sweep", "study"])
-def test_without_a_count_the_files_that_results_must_have_are_missed(
+def test_seals_without_a_count_are_damaged(kinds: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(kinds / name, tmp_path / name)
+    path = tmp_path / name / SEALS
+    lines = path.read_text().splitlines(keepends=True)
+    for first in ("", "# 0 files\n", f"#{len(lines) - 1} files\n"):
+        path.write_text("".join([first, *lines[1:]]))
+        answer = invoke("verify", str(tmp_path / name))
+        told = f"{path}: damaged: line 1 does not say how many files it lists"
+        assert (answer.exit_code, told in answer.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["run", "comparison", "sweep", "study"])
+def test_files_that_results_must_have_are_missed_even_if_the_count_leaves_them_out(
     kinds: Path, tmp_path: Path, name: str
 ) -> None:
     shutil.copytree(kinds / name, tmp_path / name)
     path = tmp_path / name / SEALS
     lines = path.read_text().splitlines(keepends=True)[1:]
-    path.write_text("".join(lines))
-    assert invoke("verify", str(tmp_path / name)).exit_code == 0
     for line in lines:
         lost = line.split()[1]
         if lost.endswith(".svg"):
             continue
-        path.write_text("".join(one for one in lines if one != line))
+        left = [one for one in lines if one != line]
+        path.write_text("".join([write_seal_count(len(left)), *left]))
         answer = invoke("verify", str(tmp_path / name))
         told = f"{tmp_path / name / lost}: not listed in {SEALS}"
         assert (answer.exit_code, told in answer.stdout) == (1, True), lost
@@ -248,7 +260,7 @@ def test_a_name_that_no_seal_can_be_of_is_told_in_one_line(
     shutil.copytree(kinds / "run", tmp_path / "run")
     path = tmp_path / "run" / SEALS
     lines = path.read_text().splitlines(keepends=True)[1:]
-    path.write_text("".join([*lines, f"{'0' * 64}  {line}\n"]))
+    path.write_text("".join([write_seal_count(len(lines) + 1), *lines, f"{'0' * 64}  {line}\n"]))
     answer = invoke("verify", str(tmp_path / "run"))
     assert (answer.exit_code, len(answer.stdout.splitlines())) == (1, 2), answer.output
     assert invoke("report", str(tmp_path / "run")).exit_code in (0, 2)
@@ -617,6 +629,18 @@ def test_a_comparison_takes_no_other_run_for_its_own(kinds: Path, tmp_path: Path
         assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1)
 
 
+def write_seal_count(files: int) -> str:
+    return f"# {files} {'file' if files == 1 else 'files'}\n"
+
+
+@pytest.mark.parametrize("kind", [[], {}, 3, None])
+def test_a_kind_that_is_no_text_is_damage(kinds: Path, tmp_path: Path, kind: Any) -> None:
+    shutil.copytree(kinds / "run", tmp_path / "run")
+    forge(tmp_path / "run", lambda own: own.update(kind=kind))
+    told = [f"{tmp_path / 'run' / 'manifest.json'}: damaged: kind is no text"]
+    assert headend.verify(tmp_path / "run").damage == told
+
+
 def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Change a manifest and seal it again, as whoever may write to the folder can."""
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -642,7 +666,7 @@ SHOWN = (("report",), ("figures", "--list"), ("export", "--csv", "csv", "--force
         (lambda own: own["dimensions"][0].update({"flow.ping.rtt": ["9 ms", "30 ms"]}), "'10 ms', which is none of the values"),
         (lambda own: own.update(compare="other"), 'no axis is called "other"'),
         (lambda own: own.update(dimensions=[{"x": ["1"]}], axes={"x": "x"}), 'it has no column "x"'),
-        (lambda own: own.update(measures=["x"]), "damaged: "),
+        (lambda own: own.update(measures=["x"]), "cannot be used ("),
     ],
 )  # fmt: skip
 def test_a_sweep_that_was_changed_and_sealed_again_is_refused_in_one_line(
@@ -686,7 +710,7 @@ def test_a_run_that_was_changed_and_sealed_again_is_refused_or_shown(
         assert told in answer.stderr
 
 
-def test_what_nothing_expects_of_results_is_told_as_damage_and_of_all_else_as_a_fault(
+def test_an_unexpected_error_names_the_results_that_were_read_and_without_results_is_a_fault(
     kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stumble(*_: Any, **__: Any) -> None:
@@ -694,8 +718,18 @@ def test_what_nothing_expects_of_results_is_told_as_damage_and_of_all_else_as_a_
 
     monkeypatch.setattr("headend.report.page.write_report", stumble)
     answer = invoke("report", str(kinds / "run"))
-    told = f"error: {kinds / 'run'}: damaged: its files do not fit together (KeyError: 'up'): they were changed and sealed again;"
-    assert (answer.exit_code, answer.stderr.startswith(told)) == (2, True)
+    told = (
+        f"error: {kinds / 'run'}: cannot be used (KeyError: 'up'): its files were changed after they were written, or headend has a"
+        " fault (HEADEND_TRACEBACK=1 tells where)\n"
+    )
+    assert (answer.exit_code, answer.stderr) == (2, told)
+    for name in ("first", "second"):
+        shutil.copytree(kinds / "run", tmp_path / name)
+    folders = [tmp_path / "first", tmp_path / "second"]
+    with pytest.raises(UnfitError) as refused, report_unfit([*folders, tmp_path]):
+        stumble()
+    assert str(refused.value).startswith(f"{folders[0]} and {folders[1]}: cannot be used (")
+    assert ": their files were changed" in str(refused.value)
     monkeypatch.setattr("headend.running.result.Result.write_into", stumble)
     (tmp_path / "line.toml").write_text(LINE)
     words = ("run", str(tmp_path / "line.toml"), "--out", str(tmp_path / "out"))

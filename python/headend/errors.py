@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.text.reveal import reveal_line
+from headend.text.wording import join_names, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 #: How alike a whole name must be to what was written, and the beginning of one: 1 is the same.
 _LIKE_WHOLE, _LIKE_BEGINNING = 0.6, 0.8
@@ -29,29 +30,37 @@ class InputError(ValueError):
 
 
 class UnfitError(InputError):
-    """Results that are sealed, and so whole, but cannot be what headend wrote."""
+    """Results that agree with their seals and that headend cannot use."""
 
 
 #: Characters of an inner error that a line quotes.
 _MOST_QUOTED = 160
 
 
-def refuse_unfit(folder: Path, error: Exception) -> UnfitError:
-    """Give the error for results whose files are whole by their seals, and on which headend stumbles all the same.
+def refuse_unfit(folders: Sequence[Path], error: Exception) -> UnfitError:
+    """Give the error for results that agree with their seals and that headend cannot use.
 
     Whoever changes a results folder can seal it again, and not every way in which its numbers and texts may then contradict each
-    other is looked for beforehand.
+    other is looked for beforehand. A fault of headend that only such an error shows looks the same.
+
+    Parameters
+    ----------
+    folders
+        Those that were read, one or more.
+    error
+        What came of it.
 
     Examples
     --------
-    >>> refuse_unfit(Path("out"), KeyError("up"))
-    UnfitError("out: damaged: its files do not fit together (KeyError: 'up'): they were changed and sealed again; run it again")
+    >>> print(refuse_unfit([Path("out")], KeyError("up")))
+    out: cannot be used (KeyError: 'up'): its files were changed after they were written, or headend has a fault (HEADEND_TRACEBACK=1 tells where)
     """
-    what = " ".join(f"{type(error).__name__}: {error}".split())
-    if len(what) > _MOST_QUOTED:
-        what = f"{what[:_MOST_QUOTED]}…"
+    what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
+    names = join_names([str(folder) for folder in folders])
+    whose = "its" if len(folders) == 1 else "their"
     return UnfitError(
-        f"{folder}: damaged: its files do not fit together ({what.rstrip(': ')}): they were changed and sealed again; run it again"
+        f"{names}: cannot be used ({shorten(what, _MOST_QUOTED)}): {whose} files were changed after they were written, or headend has"
+        " a fault (HEADEND_TRACEBACK=1 tells where)"
     )
 
 

@@ -14,6 +14,7 @@ from click.exceptions import Exit
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders, complete_scenarios
 from headend.cli.options import (
+    MOST_DIGITS,
     SHIPPED_HINT,
     allow_option,
     csv_option,
@@ -49,6 +50,8 @@ from headend.cli.terminal import (
 from headend.cli.unwritten import Unwritten, tell_in_json
 from headend.cli.wanted import Wanted
 from headend.errors import InputError
+from headend.text.quantity import MOST_SHOWN, read_digits
+from headend.text.wording import shorten
 
 if TYPE_CHECKING:
     from headend.comparing.comparison import Variant
@@ -375,24 +378,22 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
     )
 
 
-#: Digits of the largest number that is read; a seed has at most twenty.
-MOST_DIGITS = 30
-
-
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     """Read ``5`` as five seeds, and ``1,2,5`` as a list of seeds."""
     from headend.running.experiment import choose_seeds
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isascii() and part.isdecimal() for part in parts):
-        raise InputError(f"--seeds {text}: expected how many, such as 10, or a list, such as 1,2,5")
+    try:
+        numbers = [read_digits(part, MOST_DIGITS) for part in parts or [text]]
+    except ValueError as error:
+        raise InputError(
+            f"--seeds {shorten(text, MOST_SHOWN)}: expected how many, such as 10, or a list, such as 1,2,5"
+        ) from error
     if "," in text and first is not None:
         raise InputError(
             "--seed: has no effect beside a list of --seeds, which names every seed; leave out one of them"
         )
-    if max(map(len, parts)) > MOST_DIGITS:
-        raise InputError(f"--seeds: expected numbers of at most {MOST_DIGITS} digits, found more")
-    seeds = [int(part) for part in parts] if "," in text else int(parts[0])
+    seeds = numbers if "," in text else numbers[0]
     try:
         choose_seeds(seeds, first=1)
     except InputError as error:  # which speaks of the key of a file

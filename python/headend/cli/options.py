@@ -8,6 +8,7 @@ import click
 
 from headend.cli.commands import argument
 from headend.cli.completers import complete_any_file, complete_folders, complete_scenarios
+from headend.text.quantity import read_digits
 
 #: Where to find the names of scenarios.
 SHIPPED_HINT = "headend scenarios lists those that are shipped"
@@ -16,19 +17,18 @@ SHIPPED_HINT = "headend scenarios lists those that are shipped"
 RESULTS_HINT = "runs write theirs to results/NAME, or where --out says"
 
 
-#: Characters of a typed number that an error shows.
-MOST_SHOWN = 40
+#: Digits of the largest number that is read; a seed has at most twenty.
+MOST_DIGITS = 30
 
 
 def read_number(text: str | int) -> int:
     """Take a whole number as it is typed, in the digits 0 to 9."""
+    if isinstance(text, int):
+        return text  # a default
     try:
-        if isinstance(text, str) and not text.isascii():
-            raise ValueError("other digits")
-        return int(text)
+        return read_digits(text, MOST_DIGITS)
     except ValueError as error:
-        shown = str(text) if len(str(text)) <= MOST_SHOWN else f"{str(text)[:MOST_SHOWN]}…"
-        raise click.BadParameter(f'expected a whole number, found "{shown}"') from error
+        raise click.BadParameter(str(error)) from error
 
 
 def read_path(text: str | Path) -> Path:

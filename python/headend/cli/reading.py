@@ -1,4 +1,4 @@
-"""Commands that read results: whatever strangers wrote there is answered in one line."""
+"""Commands that read results report damaged ones in one line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headend.results.folder import is_results_folder
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
-#: What is an answer already, or no fault of the results.
-_ELSE = (InputError, ClickException, Abort, Exit, OSError, MemoryError)
+#: Errors that have a message already, or are not about the results.
+_PASSED_ON = (InputError, ClickException, Abort, Exit, OSError, MemoryError)
 
 
 def reads_results(parameter: str) -> Callable[[Function], Function]:
-    """Let a command that reads results refuse those that were changed and sealed again.
+    """Let a command that reads results report those that it cannot use in one line.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def reads_results(parameter: str) -> Callable[[Function], Function]:
         @functools.wraps(command)
         def call(**values: Any) -> None:
             given = values[parameter]
-            with doubt_results([given] if isinstance(given, str | Path) else given):
+            with report_unfit([given] if isinstance(given, str | Path) else given):
                 command(**values)
 
         return call  # type: ignore[return-value]
@@ -41,20 +41,21 @@ def reads_results(parameter: str) -> Callable[[Function], Function]:
 
 
 @contextmanager
-def doubt_results(folders: Iterable[str | Path]) -> Iterator[None]:
-    """Let an error that nothing expects be one of the first folder with results, if there is one.
+def report_unfit(folders: Iterable[str | Path]) -> Iterator[None]:
+    """Raise an unexpected error as an UnfitError.
+
+    Without results in any of the folders it is raised as it is.
 
     Raises
     ------
     UnfitError
-        In its place.
+        It names the folders that hold results.
     """
     try:
         yield
-    except _ELSE:
+    except _PASSED_ON:
         raise
     except Exception as error:
-        for folder in map(Path, folders):
-            if is_results_folder(folder):
-                raise refuse_unfit(folder, error) from error
+        if read := [folder for folder in map(Path, folders) if is_results_folder(folder)]:
+            raise refuse_unfit(read, error) from error
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headend.text.quantity import format_quantity
+from headend.text.wording import shorten
 
 #: The units of rates, the largest first.
 _RATES = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
@@ -93,7 +94,7 @@ def write_value(shown: str | None, hexadecimal: str) -> str:
     '0xabababababababababababab… (40 B)'
     """
     if shown:
-        return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+        return shorten(shown, LONGEST)
     if not hexadecimal:
         return "no bytes"
     size = len(hexadecimal) // 2

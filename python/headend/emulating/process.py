@@ -19,8 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-#: Signals that the process leaves to the one who started it.
-HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Signals that the process leaves to the one who started it: those of them that the platform has.
+HANDLED_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 #: The exit code is this and the number of the signal that killed the emulation.
 KILLED = 128
@@ -43,11 +45,11 @@ def main(arguments: list[str]) -> None:
     orders, reports = (int(text) for text in arguments)
     for pipe in (orders, reports):
         os.set_inheritable(pipe, False)  # the commands have no part in them
-    for number in HEARD:
+    for number in HANDLED_SIGNALS:
         # Not ignored: the commands would inherit that. Who started this process says what the commands get.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave_to_parent)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED_SIGNALS)
     with os.fdopen(orders, "rb", buffering=0) as reader, os.fdopen(reports, "wb") as writer:
         try:
             request = receive(reader)

@@ -76,14 +76,14 @@ class Session:
 
     def __init__(self, request: Mapping[str, Any], *, to_messages: bool = False) -> None:
         process.open_standard_streams()
-        #: Whether the programs were started. Until then the process hears no orders.
+        #: Whether the programs were started. Until then the process reads no orders.
         self.has_begun = False
         self._is_given_up = False
         self._is_foreground = _is_foreground()
         orders, self._orders = _open_pipe()
         self._reports, reports = _open_pipe()
-        # The process hears signals only once it knows what to do about them; until then they wait.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, process.HEARD)
+        # Signals are blocked until the process has installed its handlers.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, process.HANDLED_SIGNALS)
         try:
             self._process = subprocess.Popen(
                 [*COMMAND, str(orders.fileno()), str(reports.fileno())],
@@ -219,7 +219,7 @@ def hand_on_signals(session: Session) -> Iterator[Signals]:
             came.was_stopped = True
 
     previous: dict[int, Any] = {signal.SIGCONT: signal.signal(signal.SIGCONT, note_stop)}
-    for number in process.HEARD:
+    for number in process.HANDLED_SIGNALS:
         # Whoever starts headend in the background may have it ignore an interruption.
         if signal.getsignal(number) != signal.SIG_IGN:
             previous[number] = signal.signal(number, hand_on)

@@ -18,7 +18,7 @@ from headend.judging.grading import judge_flows
 from headend.judging.lateness import NOT_TRUSTWORTHY, TRUSTWORTHY, find_emulation, is_trustworthy
 from headend.judging.round_trips import NOT_IN_OPEN_LOOP
 from headend.text.quantity import format_quantity
-from headend.text.wording import list_names, write_count
+from headend.text.wording import list_names, shorten, write_count
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -221,8 +221,7 @@ def shorten_command(command: str) -> str:
     >>> shorten_command("curl http://server/"), len(shorten_command(60 * "ab "))
     ('curl http://server/', 60)
     """
-    line = " ".join(command.split())
-    return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
+    return shorten(" ".join(command.split()), LONGEST_COMMAND)
 
 
 def write_end(own: Mapping[str, Any]) -> str:

@@ -310,7 +310,7 @@ def check_bound(quantity: Quantity, operator: str, bound: float, text: str) -> N
         )
     low, high = quantity.limits
     if quantity.metric == "utilisation" and operator == "<=" and bound == high:
-        return  # that it is so is worth a check: it is counted in two ways, what left and what could have
+        return  # every correct run meets it; it is useful as a check of headend
     rising = operator.startswith(">")
     if bound < low or (bound == low and operator in ("<", ">=")):
         met_by = "every" if rising else "no"

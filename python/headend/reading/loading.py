@@ -53,7 +53,7 @@ def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendati
     except (InputError, OSError, MemoryError):
         raise
     except Exception as error:
-        raise refuse_unfit(folder, error) from error
+        raise refuse_unfit([folder], error) from error
 
 
 def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation:

@@ -21,7 +21,7 @@ from headend.judging.grading import (
     WAIT_MARKS,
 )
 from headend.recommending.tier import copy_tables
-from headend.text.quantity import format_quantity
+from headend.text.quantity import format_quantity, read_digits
 
 #: The round-trip time to the servers of uploads and pages: in the middle of the 45 means of CM-GL-Buffer, Appendix I.
 ROUND_TRIP = "46.9 ms"
@@ -194,10 +194,12 @@ def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
             raise InputError(
                 f'nobody is called "{match[2].strip()}"{find_hint(match[2].strip(), known)}'
             )
-        # Of more digits Python itself makes no number, and no line has so many people.
-        if len(match[1] or "") > MOST_DIGITS:
-            raise InputError(f"expected fewer than 10^{MOST_DIGITS} of {name}, found more")
-        count = int(match[1] or 1)
+        try:
+            count = read_digits(match[1] or "1", MOST_DIGITS)
+        except ValueError as error:
+            raise InputError(
+                f"expected fewer than 10^{MOST_DIGITS} of {name}, found more"
+            ) from error
         if count < 1:
             raise InputError(f'expected 1 {name} or more, found "{item.strip()}"')
         found[name] = found.get(name, 0) + count

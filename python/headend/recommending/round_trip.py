@@ -14,7 +14,7 @@ from headend.files import parse_toml
 from headend.scenario.source import read_scenario
 
 #: Between the ends of a range.
-_TO = re.compile(r"\s+to\s+|\s*\.\.\s*|\s*–\s*|(?<=\w)\s*-\s*(?=\d)")
+_TO = re.compile(r"\s+to\s+|\s*\.\.\s*|\s*–\s*|(?<=\w)\s*-\s*(?=[0-9])")
 
 #: A number without a unit, which has that of the other end.
 _BARE = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headend.comparing.caveats import MissingSeeds
 from headend.figures import draw_figures
 from headend.figures.theme import configure
+from headend.judging.limits import LIMITS_COLUMN, LIMITS_NOTE
 from headend.judging.units import choose_people_units, choose_queue_units
 from headend.report.charts import embed_charts, embed_json
 from headend.report.comparison import describe_comparison
@@ -168,4 +169,6 @@ def _make_environment() -> jinja2.Environment:
     environment.filters["code"] = mark_code
     environment.filters["keep_units"] = keep_units
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
+    environment.globals["limits_column"] = LIMITS_COLUMN
+    environment.globals["limits_note"] = LIMITS_NOTE
     return environment

@@ -20,7 +20,7 @@ SEALS = "SHA256SUMS"
 
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\0]+)")
 
-#: The comment that says how many lines follow. Results of older versions do without.
+#: The comment that says how many lines follow.
 _COUNT = re.compile(r"# ([1-9][0-9]{0,8}) files?")
 
 #: The last line of a page.
@@ -105,15 +105,20 @@ def read_seals(folder: Path) -> dict[str, str]:
         raise InputError(f"{path}: damaged: not a text file; {_AGAIN}") from error
     found: dict[str, str] = {}
     lines = text.splitlines()
-    count = _COUNT.fullmatch(lines[0]) if lines else None
-    for number, line in enumerate(lines[1:] if count else lines, start=2 if count else 1):
+    if not lines:
+        raise InputError(f"{path}: damaged: it lists no files; {_AGAIN}")
+    count = _COUNT.fullmatch(lines[0])
+    if count is None:
+        raise InputError(
+            f'{path}: damaged: line 1 does not say how many files it lists, such as "# 3 files"; {_AGAIN}'
+        )
+    for number, line in enumerate(lines[1:], start=2):
         parts = _LINE.fullmatch(line)
         if parts is None:
             raise InputError(f"{path}: damaged in line {number}; {_AGAIN}")
         found[parts[2]] = parts[1]
-    if not found or (count and len(found) != int(count[1])):
-        listed = f"{len(found)} of {count[1]}" if count else "no"
-        raise InputError(f"{path}: damaged: it lists {listed} files; {_AGAIN}")
+    if len(found) != int(count[1]):
+        raise InputError(f"{path}: damaged: it lists {len(found)} of {count[1]} files; {_AGAIN}")
     return found
 
 

@@ -133,6 +133,9 @@ def _find_unlisted(folder: Path) -> Iterator[str]:
     if manifest is None:
         return  # which is damage of its own
     kind = manifest.get("kind", "run")
+    if not isinstance(kind, str):
+        yield f"{folder / MANIFEST}: damaged: kind is no text"
+        return
     wanted = {MANIFEST, *NEEDED.get(kind, ()), *(path.name for path in folder.glob("*.parquet"))}
     if kind == "run":
         from headend.engine.columns import TABLES

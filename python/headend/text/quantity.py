@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, SupportsIndex
 
+from headend.text.wording import shorten
+
 Kind = Literal["time", "rate", "size", "ratio", "number"]
 
 #: Units by what they measure; the value is what one unit is in ns, bit/s, bytes or as a plain number.
@@ -37,8 +39,10 @@ MINUS = "−"
 
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\d\s.]\S*)?")
 
+_DIGITS = re.compile(r"[+-]?([0-9]+)")
+
 #: Characters of a text that an error shows.
-_MOST_SHOWN = 60
+MOST_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -83,18 +87,52 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
         units_text = f" ({known})" if known else ""
         name = NAMES.get(kind, kind)
         raise ValueError(
-            f'expected a {name} such as {EXAMPLES[kind]}{units_text}, found "{_shorten(text)}"'
+            f'expected a {name} such as {EXAMPLES[kind]}{units_text}, found "{shorten(text, MOST_SHOWN)}"'
         )
     value = float(match[1]) * units[match[2] or ""]
     if not math.isfinite(value):
         raise ValueError(
-            f'expected a {NAMES.get(kind, kind)} such as {EXAMPLES[kind]}, found "{_shorten(text)}", which is too large'
+            f'expected a {NAMES.get(kind, kind)} such as {EXAMPLES[kind]}, found "{shorten(text, MOST_SHOWN)}", which is too large'
         )
     return Quantity(value, kind)
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+def read_digits(text: str, most: int) -> int:
+    """Read a whole number as a person writes it: the digits 0 to 9, and a sign before them perhaps.
+
+    Python's own ``int`` also takes digits of other scripts, and ``1_000``.
+
+    Parameters
+    ----------
+    text
+        The number.
+    most
+        How many digits it may have. Of more than 4300 Python makes no number.
+
+    Raises
+    ------
+    ValueError
+        When the text is no number, or has more digits.
+
+    Examples
+    --------
+    >>> read_digits("12", 3), read_digits("-1", 3)
+    (12, -1)
+    >>> read_digits("1_000", 9)
+    Traceback (most recent call last):
+    ...
+    ValueError: expected a whole number, found "1_000"
+    >>> read_digits("1000", 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: expected a whole number of at most 3 digits, found more
+    """
+    match = _DIGITS.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f'expected a whole number, found "{shorten(text, MOST_SHOWN)}"')
+    if len(match[1]) > most:
+        raise ValueError(f"expected a whole number of at most {most} digits, found more")
+    return int(match[0])
 
 
 def read_integer(value: object) -> int | None:

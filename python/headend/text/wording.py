@@ -43,6 +43,17 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+def shorten(text: str, most: int) -> str:
+    """Cut a text that is longer than so many characters; its end is then an ellipsis, which counts as one of them.
+
+    Examples
+    --------
+    >>> shorten("1 Mbit/s", 8), shorten("10 Mbit/s", 8)
+    ('1 Mbit/s', '10 Mbit…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def capitalise(text: str) -> str:
     """Begin a sentence with a capital, unless its first word is a name that is no plain word.
 
