@@ -102,7 +102,7 @@ def test_a_cell_is_in_one_guest_and_runs_on_both_sides(tmp_path: Path) -> None:
     assert set(WORDS) == set(KEYS) == {cell.queue for cell in cells}
     for cell in cells:
         file = tmp_path / "cell.toml"
-        file.write_text(cell.write(20, "qdisc red 10: ewma 4 probability 0.1"))
+        file.write_text(cell.write(20, "qdisc pie 10: target 15ms tupdate 16ms"))
         content = read_scenario(str(file)).load([]).resolved
         rate, unit = content["link"]["line"]["point_to_point"]["up"]["rate"].split()
         scaled = float(rate) * {"kbit/s": 1e3, "Mbit/s": 1e6}[unit]
