@@ -335,16 +335,16 @@ def group_cells(cells: Iterable[Cell]) -> list[list[Cell]]:
 def measure_cell(cell: Cell, folders: Sequence[Path], seconds: int) -> dict[str, Any]:
     """Read a cell's real runs, simulate it, and say what differs."""
     name = cell.order(seconds).folder
-    real = [read_real(folder / name, seconds) for folder in folders]
+    real = [read_real(folder / name, cell.congestion, seconds) for folder in folders]
     scenario = cell.write(seconds, (folders[0] / name / "settings").read_text())
     simulated = [read_simulated(scenario, seed) for seed in SEEDS]
     differs = [own.name for own in MEASURES if not agrees(own.name, real, simulated)]
     return {"real": real, "simulated": simulated, "differs": differs}
 
 
-def read_real(folder: Path, seconds: int) -> Row:
+def read_real(folder: Path, congestion: str, seconds: int) -> Row:
     """Take the figures of a run of the kernel."""
-    run = read_run(folder, PING)
+    run = read_run(folder, PING, congestion)
     answered = [took for took in run.list_pings(START, seconds) if took is not None]
     early, late = run.take_sample(START), run.take_sample(seconds)
     return {
