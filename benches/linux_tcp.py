@@ -307,7 +307,8 @@ def _simulate(case: Case, seconds: int) -> list[Row]:
         "tcp": {
             "system": "linux",
             "congestion": case.congestion,
-            "ecn": "on" if case.marks else "off",
+            # RFC 8257's echo tells every mark, as here only Accurate ECN does; with RFC 3168's echo a mark halves.
+            "ecn": "accurate" if case.marks else "off",
         },
     }
     runs = (simulate(case.write(), duration=f"{seconds} s", seed=seed, flow=flow) for seed in SEEDS)
