@@ -14,7 +14,7 @@ the simulated way is shorter by that time. iperf3 begins all uploads together, a
 within the simulated seeds' least and most, or the simulated mean within the real ones'. The first 5 s of 20 do not count.
 
 Needs Debian 12 on amd64, root, apt and qemu; without them it says so and ends. `--only TEXT` chooses cells that contain it, `--seeds N`
-is the number of runs of the kernel, `--seconds N` their length, `--kernel` one of 6.1 and 6.12.
+is the number of runs of the kernel (those after the first of the chosen cells alone), `--seconds N` their length, `--kernel` one of 6.1 and 6.12.
 """
 
 from __future__ import annotations
