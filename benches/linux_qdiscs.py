@@ -14,7 +14,7 @@ the simulated way is shorter by that time. iperf3 begins all uploads together, a
 within the simulated seeds' least and most, or the simulated mean within the real ones'. The first 5 s of 20 do not count.
 
 Needs Debian 12 on amd64, root, apt and qemu; without them it says so and ends. `--only TEXT` chooses cells that contain it, `--seeds N`
-is the number of runs of the kernel, `--seconds N` their length, `--kernel` one of 6.1 and 6.12.
+is the number of runs of the kernel (those after the first of the chosen cells alone), `--seconds N` their length, `--kernel` one of 6.1 and 6.12.
 """
 
 from __future__ import annotations
@@ -101,36 +101,28 @@ WORDS: dict[str, Callable[[int], str]] = {
     "tbf": call_tbf,
 }
 
-#: Where packets are dropped at random or in turn: what Linux has that is not headend's default, the RFC's or the paper's.
-#: CoDel's inverse root is computed by a step of Newton's method. PIE is de-randomised, and its step is capped, which RFC 8033
-#: leaves open (§5.4, §5.5); the packet that it counts with is the largest one. RED drops the packet that arrives. None marks:
-#: no packet is ECN-capable here. RED's weight is what tc makes of the burst, and is read from what tc shows.
+#: What Linux has that is not headend's default, the RFC's or the paper's. CoDel's inverse root is computed by a step of Newton's method.
+#: PIE and RED are Linux's by name (`system`). None marks: no packet is ECN-capable here.
 CODEL = 'limit = "1000 packets", target = "5 ms", interval = "100 ms", inverse_sqrt = "newton", ecn = false'
-PIE = (
-    'limit = "1000 packets", target = "15 ms", update_interval = "15 ms", derandomise = "reached", '
-    f'cap_step = true, mean_packet = "{PACKET} B", ecn = false'
-)
 FQ = f'limit = "10240 packets", queues = 1024, quantum = "{PACKET} B", ecn = false'
 
 
-def write_red(cell: Cell, settings: str) -> str:
-    """Give headend's RED with the weight that tc shows."""
-    low, high, limit, _ = choose_red(cell.rate)
-    found = re.search(r"ewma (\d+)", settings)
+def write_pie(_: Cell, settings: str) -> str:
+    """Give headend's PIE with the update interval that tc shows: Linux rounds it to its timer's ticks."""
+    found = re.search(r"tupdate (\d+)ms", settings)
     assert found is not None
     return (
-        f'red = {{ limit = "{scale(limit)}", min_threshold = "{scale(low)}", max_threshold = "{scale(high)}", '
-        f'weight = {2.0 ** -int(found[1])}, max_probability = 0.1, mean_packet = "1 kB", victim = "arrival", ecn = false }}'
+        'pie = { system = "linux", limit = "1000 packets", target = "15 ms", '
+        f'update_interval = "{found[1]} ms", ecn = false }}'
     )
 
 
-def write_red_adaptive(cell: Cell, settings: str) -> str:
-    """Give headend's adaptive RED: the lower threshold is half of its target at the rate, the upper one three times that."""
-    low, _, limit, _ = choose_red(cell.rate)
-    target = f"{1e3 * 2 * low * 8 / cell.rate:g} ms"
+def write_red(cell: Cell, more: str = "") -> str:
+    """Give headend's RED."""
+    low, high, limit, _ = choose_red(cell.rate)
     return (
-        f'red = {{ limit = "{scale(limit)}", victim = "arrival", ecn = false, '
-        f'adaptive.target = "{target}" }}'
+        f'red = {{ system = "linux", limit = "{scale(limit)}", min_threshold = "{scale(low)}", max_threshold = "{scale(high)}", '
+        f'max_probability = 0.1, mean_packet = "1 kB", ecn = false{more} }}'
     )
 
 
@@ -149,9 +141,9 @@ KEYS: dict[str, Callable[[Cell, str], str]] = {
     "fq_codel": lambda _, __: f"fq_codel = {{ {FQ}, drop_batch = 64 }}",
     "fq_pie": lambda _, __: f"fq_pie = {{ {FQ} }}",
     "pfifo": lambda cell, _: f'drop_tail.limit = "{count_packets(cell.rate)} packets"',
-    "pie": lambda _, __: f"pie = {{ {PIE} }}",
-    "red": write_red,
-    "red_adaptive": write_red_adaptive,
+    "pie": write_pie,
+    "red": lambda cell, _: write_red(cell),
+    "red_adaptive": lambda cell, _: write_red(cell, ", adaptive = {}"),
     "sfq": lambda _, __: (
         f'sfq = {{ limit = "127 packets", queues = 1024, quantum = "{PACKET} B" }}'
     ),
@@ -283,6 +275,9 @@ MEASURES = (
     Measure("drops", "drops", "{:.0f}"),
 )
 
+#: Of a printed column.
+WIDTH = 28
+
 Row = dict[str, float]
 
 
@@ -299,7 +294,7 @@ def main() -> None:
         return
     seeds = range(1, arguments.seeds + 1)
     report: dict[str, Any] = {"kernel": arguments.kernel, "seconds": arguments.seconds, "cells": {}}
-    titles = "".join(f"{measure.title:>22}" for measure in MEASURES)
+    titles = "".join(f"{measure.title:>{WIDTH}}" for measure in MEASURES)
     print(f"{'Linux ' + arguments.kernel + ' / headend':<40}{titles}")
     TARGET.parent.mkdir(exist_ok=True)
     verdicts: list[bool] = []
@@ -307,9 +302,16 @@ def main() -> None:
         chosen = [cell for cell in cells if arguments.only in cell.name]
         if not chosen:
             continue
-        orders = [cell.order(arguments.seconds) for cell in cells]
         try:
-            folders = [run_guest(orders, kernel=arguments.kernel, seed=seed) for seed in seeds]
+            folders = [
+                run_guest(
+                    # A second run is of the chosen cells alone.
+                    [cell.order(arguments.seconds) for cell in (cells if seed == 1 else chosen)],
+                    kernel=arguments.kernel,
+                    seed=seed,
+                )
+                for seed in seeds
+            ]
         except GuestFailedError as error:
             sys.exit(f"benches/linux_qdiscs.py: {error}")
         for cell in chosen:
@@ -322,7 +324,7 @@ def main() -> None:
 
 
 def group_cells(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Give the cells of each guest: a start costs as much as some cells, and what a guest runs does not depend on ``--only``."""
+    """Give the cells of each guest: a start costs as much as some cells, and what the first run is of does not depend on ``--only``."""
     groups: dict[int, list[Cell]] = {}
     for cell in cells:
         slow = next(number for number, queues in enumerate(GROUPS) if cell.queue in queues)
@@ -333,16 +335,16 @@ def group_cells(cells: Iterable[Cell]) -> list[list[Cell]]:
 def measure_cell(cell: Cell, folders: Sequence[Path], seconds: int) -> dict[str, Any]:
     """Read a cell's real runs, simulate it, and say what differs."""
     name = cell.order(seconds).folder
-    real = [read_real(folder / name, seconds) for folder in folders]
+    real = [read_real(folder / name, cell.congestion, seconds) for folder in folders]
     scenario = cell.write(seconds, (folders[0] / name / "settings").read_text())
     simulated = [read_simulated(scenario, seed) for seed in SEEDS]
     differs = [own.name for own in MEASURES if not agrees(own.name, real, simulated)]
     return {"real": real, "simulated": simulated, "differs": differs}
 
 
-def read_real(folder: Path, seconds: int) -> Row:
+def read_real(folder: Path, congestion: str, seconds: int) -> Row:
     """Take the figures of a run of the kernel."""
-    run = read_run(folder, PING)
+    run = read_run(folder, PING, congestion)
     answered = [took for took in run.list_pings(START, seconds) if took is not None]
     early, late = run.take_sample(START), run.take_sample(seconds)
     return {
@@ -385,14 +387,15 @@ def agrees(name: str, real: Sequence[Row], simulated: Sequence[Row]) -> bool:
 
 
 def print_row(cell: Cell, found: dict[str, Any]) -> None:
-    """Print a cell's row: real and simulated means, of the drops also what the seeds spread over, and the verdict."""
+    """Print a cell's row: real and simulated means, of the drops also what the runs of each spread over, and the verdict."""
     cells = []
     for measure in MEASURES:
         own, other = ([row[measure.name] for row in found[kind]] for kind in ("real", "simulated"))
-        shown = "/".join(measure.form.format(fmean(values)) for values in (own, other))
+        texts = [measure.form.format(fmean(values)) for values in (own, other)]
         if measure.name == "drops":
-            shown += f" ({min(other):.0f}-{max(other):.0f})"
-        cells.append(f"{shown:>22}")
+            spreads = (f" ({min(v):.0f}-{max(v):.0f})" if len(v) > 1 else "" for v in (own, other))
+            texts = [text + spread for text, spread in zip(texts, spreads, strict=True)]
+        cells.append(f"{'/'.join(texts):>{WIDTH}}")
     differs = ", ".join(own.title for own in MEASURES if own.name in found["differs"])
     verdict = f"differs: {differs}" if differs else "agrees"
     print(f"{cell.name:<40}{''.join(cells)}  {verdict}", flush=True)

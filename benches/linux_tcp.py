@@ -10,7 +10,7 @@ simulated one, beside two simulated and two real ones. Writes `target/linux-tcp.
 class of the line's rate with bfifo, codel or pie below it, and netem for the way. tc counts 14 bytes of Ethernet header with each
 packet, so the class has the line's rate times 1514/1500, and the buffer likewise. The kernel's codel and pie are Linux's, not headend's.
 There is no cable link in the kernel: cases of DOCSIS cannot be run. HyStart's exit comes from the kernel's counters. The controls are
-set as the namespaces' defaults before any connection is made. Needs Debian 12 on amd64, root, apt and qemu; without them it says so and
+set as the namespaces' defaults before any connection is made, DCTCP by routes. Needs Debian 12 on amd64, root, apt and qemu; without them it says so and
 ends.
 
 In real time it needs Linux with TUN and namespaces, iperf3 and ss. The simulated senders are those of Linux 6.18; another kernel may differ, and
@@ -135,6 +135,11 @@ class Case:
         if self.queue == "drop_tail":
             queue = f"bfifo limit {round(BUFFER * rate / 8)}"
         words = f"shaped rd {round(rate)}bit {queue}"
+        if self.marks:
+            # The kernel refuses DCTCP as a namespace's default; a route takes it, and asks for ECN with it.
+            for at, to, via in (("A", "10.3.0.1", "10.1.0.254"), ("B", "10.1.0.1", "10.3.0.254")):
+                words += f" ; ip -n {at} route add {to}/32 via {via} congctl {self.congestion}"
+            words = f"eval {words}"
         rtt_ms = int(self.rtt.split()[0])
         return Order(
             self.name, rtt_ms, seconds, self.uploads, self.congestion, PING_S, FINE_S, words
@@ -233,7 +238,9 @@ def run_in_virtual_time(
             sys.exit(f"benches/linux_tcp.py: {error}")
         for case, order in zip(own, orders, strict=True):
             if only in case.name:
-                runs = [read_run(folder / order.folder, PING_S) for folder in folders]
+                runs = [
+                    read_run(folder / order.folder, PING_S, case.congestion) for folder in folders
+                ]
                 real = [_measure_virtual(run, case, seconds) for run in runs]
                 simulated = _simulate(case, seconds)
                 _print_row(case, real, simulated, {})
@@ -300,7 +307,8 @@ def _simulate(case: Case, seconds: int) -> list[Row]:
         "tcp": {
             "system": "linux",
             "congestion": case.congestion,
-            "ecn": "auto" if case.marks else "off",
+            # RFC 8257's echo tells every mark, as here only Accurate ECN does; with RFC 3168's echo a mark halves.
+            "ecn": "accurate" if case.marks else "off",
         },
     }
     runs = (simulate(case.write(), duration=f"{seconds} s", seed=seed, flow=flow) for seed in SEEDS)

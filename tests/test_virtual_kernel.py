@@ -48,32 +48,33 @@ def folder(tmp_path: Path) -> Path:
     )
     sums = [{"sum": {"start": start, "end": start + 1.00003, "bytes": 125_000}} for start in (0, 1)]
     (tmp_path / "server.json").write_text(json.dumps({"intervals": sums}))
+    (tmp_path / "client.json").write_text('{"end": {"sender_tcp_congestion": "cubic"}}')
     (tmp_path / "netstat").write_text(NETSTAT.format(0, 0, 0, 0) + NETSTAT.format(0, 0, 1, 49))
     return tmp_path
 
 
 def test_times_count_from_the_beginning_of_the_uploads(folder: Path) -> None:
-    run = read_run(folder, 0.1)
+    run = read_run(folder, 0.1, "cubic")
     assert [round(sample.time, 6) for sample in run.samples] == [-0.2, 0, 5]
     assert [round(time, 6) for time, _ in run.pings] == [-0.2, -0.1, 0]
 
 
 def test_the_innermost_queue_is_counted(folder: Path) -> None:
-    run = read_run(folder, 0.1)
+    run = read_run(folder, 0.1, "cubic")
     assert run.take_sample(4.9).dropped == 12
     assert run.find_first_loss() == pytest.approx(5)
 
 
 def test_a_ping_without_an_answer_is_lost(folder: Path) -> None:
-    assert [took for _, took in read_run(folder, 0.1).pings] == [20.1, None, 131]
+    assert [took for _, took in read_run(folder, 0.1, "cubic").pings] == [20.1, None, 131]
 
 
 def test_hystart_is_what_the_kernel_counted_last(folder: Path) -> None:
-    assert read_run(folder, 0.1).hystart == (1, 49)
+    assert read_run(folder, 0.1, "cubic").hystart == (1, 49)
 
 
 def test_goodput_is_that_of_the_whole_intervals(folder: Path) -> None:
-    run = read_run(folder, 0.1)
+    run = read_run(folder, 0.1, "cubic")
     assert run.find_goodput(0, 2) == pytest.approx(1e6, rel=1e-3)
     assert run.find_goodput(1, 2) == pytest.approx(1e6, rel=1e-3)
 
@@ -81,7 +82,18 @@ def test_goodput_is_that_of_the_whole_intervals(folder: Path) -> None:
 def test_an_upload_that_failed_is_told(folder: Path) -> None:
     (folder / "server.json").write_text(json.dumps({"intervals": [], "error": "refused"}))
     with pytest.raises(ValueError, match="refused"):
-        read_run(folder, 0.1)
+        read_run(folder, 0.1, "cubic")
+
+
+def test_uploads_of_another_congestion_control_are_refused(folder: Path) -> None:
+    with pytest.raises(ValueError, match="expected uploads of dctcp, found cubic"):
+        read_run(folder, 0.1, "dctcp")
+
+
+def test_dctcp_is_set_by_routes_both_ways() -> None:
+    words = linux_tcp.Case.read("10 Mbit/s 20 ms codel 1 dctcp").order(40).write()
+    assert words.split(" codel ")[-1].count("congctl dctcp") == 2
+    assert "congctl" not in linux_tcp.Case.read("10 Mbit/s 20 ms codel 1 reno").order(40).write()
 
 
 def test_a_lost_ping_is_no_loss_of_an_upload() -> None:
@@ -102,7 +114,7 @@ def test_a_cell_is_in_one_guest_and_runs_on_both_sides(tmp_path: Path) -> None:
     assert set(WORDS) == set(KEYS) == {cell.queue for cell in cells}
     for cell in cells:
         file = tmp_path / "cell.toml"
-        file.write_text(cell.write(20, "qdisc red 10: ewma 4 probability 0.1"))
+        file.write_text(cell.write(20, "qdisc pie 10: target 15ms tupdate 16ms"))
         content = read_scenario(str(file)).load([]).resolved
         rate, unit = content["link"]["line"]["point_to_point"]["up"]["rate"].split()
         scaled = float(rate) * {"kbit/s": 1e3, "Mbit/s": 1e6}[unit]

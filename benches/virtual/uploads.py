@@ -105,7 +105,7 @@ class Run:
         return next((sample.time for sample in self.samples if sample.dropped), None)
 
 
-def read_run(folder: Path, ping_s: float) -> Run:
+def read_run(folder: Path, ping_s: float, congestion: str) -> Run:
     """Read what ``uploads.sh`` left of a cell.
 
     Parameters
@@ -114,11 +114,13 @@ def read_run(folder: Path, ping_s: float) -> Run:
         That of the cell.
     ping_s
         Time between two pings.
+    congestion
+        The congestion control that was ordered.
 
     Raises
     ------
     ValueError
-        If an upload failed; the message has what iperf3 said.
+        If an upload failed; the message has what iperf3 said. If another congestion control sent.
     """
     samples = list(_read_samples((folder / "samples").read_text()))
     first = samples[0].time
@@ -137,6 +139,9 @@ def read_run(folder: Path, ping_s: float) -> Run:
     document = json.loads((folder / "server.json").read_text())
     if "error" in document and not document["intervals"]:
         raise ValueError(f"{folder.name}: {document['error']}")
+    sender = json.loads((folder / "client.json").read_text())["end"]["sender_tcp_congestion"]
+    if sender != congestion:
+        raise ValueError(f"{folder.name}: expected uploads of {congestion}, found {sender}")
     received = [
         (own["sum"]["start"], own["sum"]["end"], 8.0 * own["sum"]["bytes"])
         for own in document["intervals"]
