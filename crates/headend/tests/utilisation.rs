@@ -181,7 +181,6 @@ fn a_full_line_of_any_kind_is_used_to_what_it_could_carry_and_never_beyond() {
             let queues = tables.texts("queues", "queue");
             let shares = tables.floats("queues", "utilisation");
             for (queue, share) in queues.iter().zip(shares) {
-                eprintln!("{kind}, {queue}, {}: {share:.5}", times.replace('\n', ", "));
                 assert!(*share <= 1.0 || share.is_nan(), "{kind}, {queue}: {share}");
                 // In the shortest time more tokens are left than the flood has bytes.
                 let is_known = times != TIMES[3] && !share.is_nan();
@@ -196,6 +195,14 @@ fn a_full_line_of_any_kind_is_used_to_what_it_could_carry_and_never_beyond() {
             }
         }
     }
+}
+
+/// A value of a queue's row.
+#[track_caller]
+fn of_queue(tables: &Tables, queue: &str, column: &str) -> f64 {
+    let names = tables.texts("queues", "queue");
+    let row = names.iter().position(|name| name == queue);
+    tables.floats("queues", column)[row.expect("a queue of this name")]
 }
 
 /// Whole scenarios, with a queue and the utilisation that arithmetic gives for it.
