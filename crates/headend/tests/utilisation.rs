@@ -225,7 +225,7 @@ dscp = 46
         1.0,
     ),
     (
-        "a call that is silent for nine tenths of its grants: 218 of the 240 bytes that each can carry",
+        "a call that is silent for nine tenths of its grants: packets of 218 B in six minislots of 48 B less a MAC header",
         r#"
 duration = "100 s"
 [link.cable.docsis]
@@ -244,7 +244,7 @@ dscp = 46
 stop = "10 s"
 "#,
         "cable.call",
-        0.1 * 218.0 / 240.0,
+        0.1 * 218.0 / (6.0 * 48.0 - 10.0),
     ),
     (
         "proactive grants that a game leaves empty: 8 kbit/s in packets of 64 B for 40",
