@@ -203,7 +203,7 @@ def test_what_the_path_loses_is_no_queues_loss() -> None:
     assert findings["call"].path_loss_ratio > 0.05
     assert findings["other"].path_loss_ratio == 0
     share = format_quantity(findings["call"].path_loss_ratio, "ratio")
-    told = f"The path beyond the line (path.loss) lost packets, and no queue did: {share} of call."
+    told = f"The path beyond the line (path.loss) lost packets, apart from what queues dropped: {share} of call."
     assert told in verdict.paragraph
     assert weigh_queues(result)["lost"].sum() == 0
     assert "packets that it drops" not in verdict.paragraph

@@ -18,7 +18,7 @@ pub(crate) fn quote(text: &str) -> String {
 /// The number of characters of a key or name that an error repeats.
 const MOST_OF_A_NAME: usize = 120;
 
-/// A key or name as errors repeat it: one that nobody reads to its end is cut.
+/// A key or name as error messages show it: cut after 120 characters.
 pub(crate) fn shorten(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(MOST_OF_A_NAME) {
         None => name.into(),

@@ -2,6 +2,8 @@
 
 mod from_text;
 
+use std::fmt::Write;
+
 use from_text::Tables;
 
 /// What the queue `name` used.
@@ -361,10 +363,12 @@ station.s.count = 6
 "#
     .to_owned();
     for station in 1..=6 {
-        cell += &format!(
+        write!(
+            cell,
             "[host.h{station}]\nvia = ['wifi.s.{station}']\n[flow.f{station}]\nhost = 'h{station}'\n\
              application.cbr = {{ rate = '20 Mbit/s', size = '1400 B' }}\ndirection = 'up'\n"
-        );
+        )
+        .expect("a text takes what is written");
     }
     let tables = Tables::run(&cell, 1);
     for station in 1..=6 {

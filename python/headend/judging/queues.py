@@ -109,7 +109,7 @@ def _share_rates(queues: pl.DataFrame) -> pl.DataFrame:
     name = pl.col("queue")
     classic = pl.when(name.is_in(low)).then(name.str.strip_suffix(LOW_LATENCY)).otherwise(name)
     could = pl.col("capacity_bps").fill_nan(pl.col("rate_bps"))
-    used = (pl.col("utilisation").fill_nan(0) * could).sum() / could.max()
+    used = (pl.col("utilisation").fill_nan(0) * could).sum() / could.min()
     shared = used.over(classic).clip(0, 1)
     is_shared = classic.is_in([name_classic(queue) for queue in low])
     known = pl.col("utilisation").is_not_nan().any().over(classic)

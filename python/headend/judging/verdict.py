@@ -498,7 +498,7 @@ def _is_real(flow: Mapping[str, Any]) -> bool:
 
 
 def _tell_path(parties: Sequence[Party]) -> list[str]:
-    """Say whose packets the path beyond the links lost: no queue did that."""
+    """Say whose packets the path beyond the links lost; what queues dropped is not among them."""
     lossy = [
         (party, worst)
         for party in parties
@@ -511,7 +511,7 @@ def _tell_path(parties: Sequence[Party]) -> list[str]:
         for party, worst in lossy
     ]
     return [
-        f"The path beyond the line (path.loss) lost packets, and no queue did: {list_names(shares, MOST_NAMED)}."
+        f"The path beyond the line (path.loss) lost packets, apart from what queues dropped: {list_names(shares, MOST_NAMED)}."
     ]
 
 

@@ -52,9 +52,10 @@ pub struct Config {
     /// Sojourn time that is acceptable permanently. Raising it fills the line better when few
     /// connections share it, and makes all packets wait longer.
     pub target: Duration,
-    /// Unit of the drop schedule, about the longest round-trip time of the connections: the time for
-    /// which the delay must exceed the target before the first drop, but for the very first excess,
-    /// which is answered at once. Raising it tolerates longer bursts and reacts later.
+    /// Unit of the drop schedule: about the longest round-trip time of the connections. The delay
+    /// must exceed the target for this time before the first drop. The first excess of a run is an
+    /// exception: the packet after the first late one is dropped. Raising it tolerates longer bursts
+    /// and reacts later.
     pub interval: Duration,
     /// Whether CoDel marks ECN-capable packets instead of dropping them. BLUE drops them in any
     /// case.

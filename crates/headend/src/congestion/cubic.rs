@@ -287,9 +287,9 @@ impl Epoch {
         self.above_plateau(c, elapsed) + self.w_max
     }
 
-    /// The same in integers, as the paper's pseudo-code has it: what is less than a segment from
-    /// the plateau is at the plateau, on either side. The window thus returns to the plateau, where
-    /// it has its next loss, while the curve is still below it.
+    /// The same in whole segments: the distance from the plateau is rounded towards zero, so that a
+    /// curve less than a segment below the plateau counts as at it. Measured on Linux 6.12 (the test
+    /// below); neither the paper nor the RFC rounds.
     fn in_whole_segments(&self, c: f64, elapsed: Duration) -> f64 {
         (self.above_plateau(c, elapsed).trunc() + self.w_max).floor()
     }

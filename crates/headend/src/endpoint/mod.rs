@@ -35,7 +35,7 @@ pub trait Endpoint: Debug + Send {
     fn received(&self) -> u64 {
         0
     }
-    /// Records what it has put off, up to now.
+    /// Records measurements that are still pending, up to now.
     fn catch_up(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
     }

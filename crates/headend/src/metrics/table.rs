@@ -11,8 +11,8 @@ pub enum Column {
     Text(Vec<String>),
 }
 
-/// The largest integer of a table, 2⁶³ − 1: files and readers of tables know signed numbers. What is
-/// larger, such as a limit without end, is recorded as this.
+/// The largest integer of a table, 2⁶³ − 1, because readers of tables use signed numbers. A larger
+/// value, such as that of an unlimited buffer, is recorded as this one.
 pub const LARGEST: u64 = i64::MAX as u64;
 
 /// An empty column of text, for [`Table::of`].

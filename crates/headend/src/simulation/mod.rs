@@ -370,7 +370,7 @@ impl Simulation {
         }
     }
 
-    /// Endpoints record what they put off.
+    /// Endpoints record measurements that are still pending.
     fn catch_up_endpoints(&mut self) {
         for (slot, endpoints) in (0..).zip(&mut self.endpoints) {
             if self.world.flows.is_closed(FlowId(slot)) {

@@ -103,9 +103,9 @@ pub struct Config {
     /// The quantity that `min_rto` limits.
     pub min_rto_of: MinRtoOf,
     /// G, the granularity of the clock by which timeouts are kept (RFC 6298 §2.2): four times RTTVAR
-    /// count for at least this much. On a path as steady as a simulated one, a timeout that
-    /// `min_rto` does not keep above the round-trip time then does not expire with every small
-    /// delay. `"0 s"`: a clock without steps.
+    /// count for at least this much. Round-trip times of a simulation hardly vary. Without this
+    /// margin, a timeout that is as long as the smoothed round-trip time expires whenever a packet is
+    /// delayed a little. `"0 s"`: a clock without steps.
     pub clock_granularity: Duration,
     /// The longest retransmission timeout, however often it has doubled.
     pub max_rto: Duration,
