@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 LIMITS_COLUMN = "TCP limited by"
 
 #: What explains the column.
-LIMITS_NOTE = "TCP limited by: what held the sender back for the largest share of the time, and that share."
+LIMITS_NOTE = (
+    "TCP limited by: what held the sender back for the largest share of the time, and that share."
+)
 
 
 def tell_limit(data: pl.DataFrame) -> str:

@@ -29,7 +29,9 @@ _OF_FILE = ("config", "config_read", "ignore_mic")
 
 #: What the engine advises for a file whose MIC is wrong, and what helps here, where no scenario has a line.
 _IGNORE_MIC = f", and link.{LINE}.docsis.ignore_mic = true simulates it as it is"
-_SIGN_ANEW = ", and `headend config decode FILE | headend config encode - --mic -o NEW` signs it anew"
+_SIGN_ANEW = (
+    ", and `headend config decode FILE | headend config encode - --mic -o NEW` signs it anew"
+)
 
 #: What the engine's errors about a modem's file end with.
 _PLACE = f" (link.{LINE}.docsis.config)"
