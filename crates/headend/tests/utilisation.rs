@@ -6,12 +6,18 @@ use std::fmt::Write;
 
 use from_text::Tables;
 
+/// A value of a queue's row.
+#[track_caller]
+fn of_queue(tables: &Tables, queue: &str, column: &str) -> f64 {
+    let names = tables.texts("queues", "queue");
+    let row = names.iter().position(|name| name == queue);
+    tables.floats("queues", column)[row.expect("a queue of this name")]
+}
+
 /// What the queue `name` used.
 #[track_caller]
 fn used(text: &str, name: &str) -> f64 {
-    let tables = Tables::run(text, 1);
-    let row = (tables.texts("queues", "queue").iter()).position(|queue| queue == name);
-    tables.floats("queues", "utilisation")[row.expect("a queue of this name")]
+    of_queue(&Tables::run(text, 1), name, "utilisation")
 }
 
 /// A flood over a plain link.
@@ -199,14 +205,6 @@ fn a_full_line_of_any_kind_is_used_to_what_it_could_carry_and_never_beyond() {
     }
 }
 
-/// A value of a queue's row.
-#[track_caller]
-fn of_queue(tables: &Tables, queue: &str, column: &str) -> f64 {
-    let names = tables.texts("queues", "queue");
-    let row = names.iter().position(|name| name == queue);
-    tables.floats("queues", column)[row.expect("a queue of this name")]
-}
-
 /// Whole scenarios, with a queue and the utilisation that arithmetic gives for it.
 const KNOWN: &[(&str, &str, &str, f64)] = &[
     (
@@ -275,8 +273,7 @@ start = "1998 s"
 #[test]
 fn what_grants_carry_late_in_vain_or_under_new_limits_counts_as_it_is() {
     for (what, text, queue, expected) in KNOWN {
-        let tables = Tables::run(text, 1);
-        let used = of_queue(&tables, queue, "utilisation");
+        let used = used(text, queue);
         let tolerance = 0.05 * expected;
         assert!((used - expected).abs() < tolerance, "{what}: {used}");
         assert!(used <= 1.0, "{what}: {used}");
@@ -299,7 +296,7 @@ application.cbr = { rate = "8 kbit/s", size = "40 B" }
 direction = "up"
 dscp = 46
 "#;
-    let used = of_queue(&Tables::run(text, 1), "cable.up_low_latency", "utilisation");
+    let used = used(text, "cable.up_low_latency");
     assert!(used > 0.0005 && used < 0.001, "{used}");
 }
 
@@ -347,8 +344,8 @@ application.cbr = { rate = "160 kbit/s", size = "200 B" }
 direction = "up"
 dscp = 46
 "#;
-    let used = of_queue(&Tables::run(overdrawn, 1), "cable.call", "utilisation");
-    assert!(used > 0.0 && used <= 1.0, "{used}");
+    let call = used(overdrawn, "cable.call");
+    assert!(call > 0.0 && call <= 1.0, "{call}");
 
     let mut cell = r#"
 duration = "10 s"
