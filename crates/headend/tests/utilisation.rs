@@ -344,8 +344,8 @@ application.cbr = { rate = "160 kbit/s", size = "200 B" }
 direction = "up"
 dscp = 46
 "#;
-    let call = used(overdrawn, "cable.call");
-    assert!(call > 0.0 && call <= 1.0, "{call}");
+    let share = used(overdrawn, "cable.call");
+    assert!(share > 0.0 && share <= 1.0, "{share}");
 
     let mut cell = r#"
 duration = "10 s"
