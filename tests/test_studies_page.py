@@ -18,7 +18,8 @@ from headend.figures.theme import make_chart
 from headend.results.seal import read_seals, seal
 from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
-from headend.study import Finding, Judgement, Kind, Study, Verdict, read_study
+from headend.study import Finding, Judgement, Kind, Reading, Standing, Study, Verdict, read_study
+from headend.study.counting import count_by_kind
 from headend.study.exhibits import list_exhibits
 from headend.study.gathering import gather_studies
 from headend.study.outcome import StudyOutcome, choose_study_folder
@@ -118,8 +119,60 @@ def test_only_published_results_are_in_the_headline(finished: list[Study]) -> No
     )
     assert f"Of {len(results)} published results: {words}." in shown
     (of_results, of_all) = [line.split() for line in shown.splitlines() if line.startswith("all ")]
-    assert of_results == ["all", *map(str, parts), "0", "0"]
+    assert of_results == ["all", str(parts[0]), "0", str(parts[1]), "0", "0"]
     assert sum(map(int, of_all[1:])) == len(every)
+
+
+def weaken(study: Study, count: int) -> Study:
+    """Give a study whose first claims are weak."""
+    weak = [replace(claim, weak="any queue passes it") for claim in study.claims[:count]]
+    return replace(study, claims=(*weak, *study.claims[count:]))
+
+
+def test_a_weak_claim_is_counted_apart_from_what_is_reproduced() -> None:
+    study = weaken(read_study(NAMES[1], find_study(NAMES[1])), 1)
+    both = make_outcome(study, [Verdict.REPRODUCED])
+    assert both.answer.sentences[0] == "1 of 2 claims is reproduced; 1 is weak (CBT-2.3.equal)."
+    counts = count_by_kind([(study.name, both.judgements)])
+    assert {**counts[study.claims[0].kind]} == {Standing.WEAK: 1, Standing.REPRODUCED: 1}
+    weak, _ = both.judgements
+    assert weak.tell_verdict() == "reproduced: weak: any queue passes it"
+    assert Judgement.from_dict(weak.to_dict()).claim.weak == "any queue passes it"
+
+
+def test_a_weak_claim_that_differs_still_differs() -> None:
+    study = weaken(read_study(NAMES[1], find_study(NAMES[1])), 2)
+    outcome = make_outcome(study, [Verdict.DIFFERS, Verdict.REPRODUCED])
+    assert [one.standing for one in outcome.judgements] == [Standing.DIFFERS, Standing.WEAK]
+    assert [one.is_missed for one in outcome.judgements] == [True, False]
+
+
+def test_readings_and_weak_claims_are_on_the_page_of_their_study(tmp_path: Path) -> None:
+    reading = Reading("order", "Order of service", "The <first> goes first.", "§2", "others: none")
+    study = weaken(replace(read_study(NAMES[1], find_study(NAMES[1])), readings=(reading,)), 1)
+    make_outcome(study, [Verdict.REPRODUCED]).write_into(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Reading: Order of service." in page
+    assert "The &lt;first&gt; goes first." in page
+    assert "any queue passes it" in page
+    content = json.loads((tmp_path / "out" / "claims.json").read_text())
+    assert content["readings"] == [reading.to_dict()]
+
+
+def test_the_readings_of_a_document_are_on_the_receipts_once(
+    finished: list[Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = Reading("order", "Order of service", "The <first> goes first.", "§2", "others: none")
+    monkeypatch.setattr(
+        "headend.study.gathering.read_study",
+        lambda name, path: replace(read_study(name, path), readings=(reading,) * (name in NAMES)),
+    )
+    assert CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"]).exit_code == 0
+    text = Path("receipts.md").read_text(encoding="utf-8")
+    line = "- Reading: **Order of service**. The \\<first> goes first. (§2) Beside it: others: none"
+    assert text.splitlines().count(line) == len(NAMES)
+    page = Path("results/studies/report.html").read_text(encoding="utf-8")
+    assert page.count("Reading: Order of service.") == len(NAMES)
 
 
 def test_fewer_seeds_than_a_studys_own_are_no_receipt(finished: list[Study]) -> None:
@@ -277,8 +330,8 @@ def test_the_page_over_all_studies_begins_with_the_documents_and_their_verdicts(
     first = page[page.index("<h1>") : page.index("</header>")]
     assert "Does headend measure what the documents published?" in first
     assert "published results of" in first
-    for verdict in Verdict:
-        assert f"<th>{verdict}</th>" in first
+    for standing in Standing:
+        assert f"<th>{standing}</th>" in first
     assert page.index("</header>") < page.index("data:image/svg+xml")
 
 

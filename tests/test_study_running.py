@@ -123,6 +123,23 @@ def test_what_the_engine_warns_of_is_told_once_with_where_it_applies(document: P
     assert json.loads((Path("out") / "claims.json").read_text())["warnings"] == told
 
 
+def test_a_reading_is_told_by_run_and_show(document: Path) -> None:
+    texts = 'title = "Ping"\nreading = "One a second."\nsource = "§1"\nbeside = "none"\n'
+    (document / "readings.toml").write_text(f"[ping]\n{texts}", encoding="utf-8")
+    file = document / "two" / "study.toml"
+    named = file.read_text().replace("scenario =", 'readings = ["ping"]\nscenario =')
+    file.write_text(named, encoding="utf-8")
+    for options in ((), ("--quick",)):
+        assert "Reading: Ping: One a second." in run(*options, name="document/two").stdout
+    shown = CliRunner().invoke(app, ["study", "show", "document/two"]).stdout
+    assert "Reading: Ping: One a second." in shown
+    described = CliRunner().invoke(app, ["study", "show", "document/two", "--json"]).stdout
+    expected = {"name": "ping", "title": "Ping", "reading": "One a second.", "source": "§1", "beside": "none"}  # fmt: skip
+    assert json.loads(described)["readings"] == [expected]
+    left = json.loads(run("--json", name="document/two").stdout)
+    assert left["readings"] == [expected]
+
+
 def order_all(document: Path, out: str = "out") -> list[Order]:
     return [
         Order(read_study(f"document/{name}", document / name), Path(out) / name) for name in NAMES

@@ -32,6 +32,7 @@ from headend.cli.terminal import (
     make_output,
     print_error,
     print_json,
+    print_sentence,
     quote_path,
     report_fault,
     show_points,
@@ -123,6 +124,7 @@ def show(name: str, full: bool, as_json: bool) -> None:
         for line in study.description.splitlines():
             console.print(write_line(line))
     console.print()
+    _print_readings(study)
     for axis in study.axes:
         values = list(map(str, axis.values))
         told = ", ".join(values) if full else list_names(values, MOST_VALUES)
@@ -133,6 +135,13 @@ def show(name: str, full: bool, as_json: bool) -> None:
     console.print(
         write_line("Run it with ", (f"headend study run {quote_path(name)}", "bold"), ".")
     )
+
+
+def _print_readings(study: Study) -> None:
+    """Print what is run where the document leaves it open: a sentence for each reading."""
+    console = make_output()
+    for reading in study.readings:
+        print_sentence(console, reading.tell())
 
 
 def _show_claims(study: Study, *, full: bool) -> None:
@@ -379,6 +388,8 @@ def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, f
     answer = outcome.answer
     print_answer(answer if alone else replace(answer, matrix=None), outcome.study.title)
     console = make_output()
+    if alone:
+        _print_readings(outcome.study)
     if outcome.study.quick:
         console.print(f"Quick form: {outcome.study.quick}", style="yellow")
     if full:
@@ -520,6 +531,7 @@ def _describe(study: Study) -> dict[str, object]:
         "name": study.name,
         "title": study.title,
         "source": study.source,
+        "readings": [reading.to_dict() for reading in study.readings],
         "description": study.description,
         "grid": {axis.name: list(axis.values) for axis in study.axes},
         "seeds": list(study.seeds),

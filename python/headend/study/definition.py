@@ -20,12 +20,13 @@ from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_keys, check_texts
+from headend.study.readings import Reading, ReadingsError, choose_readings
 from headend.sweeps.conflicts import BY_AXIS
 from headend.sweeps.definition import MOST_POINTS
 from headend.sweeps.place import add_line, find_second
 
 _KEYS = {
-    "format", "title", "source", "question", "description", "scenario",
+    "format", "title", "source", "readings", "question", "description", "scenario",
     "set", "seeds", "grid", "measures", "distributions", "series", "claim", "figure", "quick",
 }  # fmt: skip
 _NEEDED = ("title", "source", "claim")
@@ -150,6 +151,8 @@ class Study:
     series: dict[str, str] = field(default_factory=dict)
     overrides: tuple[tuple[str, str], ...] = ()
     quick: str = ""
+    #: What it runs where its document leaves that open.
+    readings: tuple[Reading, ...] = ()
     #: Files and folders from which may be read besides the study's own folder.
     allowed: tuple[Path, ...] = ()
     quick_settings: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -288,10 +291,13 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
             distributions=dict(content.get("distributions", {})),
             series=dict(content.get("series", {})),
             quick_settings=content.get("quick", {}),
+            readings=choose_readings(content.get("readings", []), folder),
             allowed=allowed,
         )
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or misplaced {error}") from error
+    except ReadingsError:
+        raise
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     study.check_paths()

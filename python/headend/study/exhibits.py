@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headend.study.claims import Judgement, Kind, Verdict
+from headend.study.claims import Judgement, Kind, Standing
 from headend.study.gathering import Drawing, Gathered, Picture
 
 #: What a document numbers.
@@ -35,10 +35,10 @@ class Exhibit:
     judgements: tuple[Judgement, ...]
 
     @property
-    def marks(self) -> list[tuple[Verdict, int]]:
+    def marks(self) -> list[tuple[Standing, int]]:
         """How many of its claims have each verdict."""
-        verdicts = [judgement.finding.verdict for judgement in self.judgements]
-        return [(verdict, verdicts.count(verdict)) for verdict in Verdict if verdict in verdicts]
+        found = [judgement.standing for judgement in self.judgements]
+        return [(standing, found.count(standing)) for standing in Standing if standing in found]
 
 
 def list_exhibits(gathered: Iterable[Gathered]) -> list[Exhibit]:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from headend.results.folder import write_file
 from headend.study.answering import answer_studies
-from headend.study.claims import Judgement, Kind, Verdict
+from headend.study.claims import Judgement, Kind, Standing
 from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
 from headend.study.exhibits import Exhibit, list_exhibits
 from headend.study.gathering import Gathered, tell_seeds
+from headend.study.readings import Reading
 from headend.text.reveal import reveal
 
 TITLE = "Receipts: what five documents say, and what headend measures"
@@ -40,6 +41,11 @@ class Document:
     studies: tuple[Gathered, ...]
     #: Its figures and tables.
     exhibits: tuple[Exhibit, ...]
+
+    @property
+    def readings(self) -> list[Reading]:
+        """What its studies run where it leaves that open, each once."""
+        return list(dict.fromkeys(one for item in self.studies for one in item.study.readings))
 
     def select(self, kind: Kind) -> list[tuple[Gathered, Judgement]]:
         """Give its claims of one kind, each with its study."""
@@ -93,7 +99,7 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
         documents=_group(gathered),
         kinds=count_by_kind(judged),
         about=KINDS,
-        verdicts=list(Verdict),
+        standings=list(Standing),
         describe=describe_run,
         versions=sorted({item.outcome.version for item in gathered if item.outcome}),
     )
@@ -153,8 +159,12 @@ def _write_lines(
     yield ""
     yield from _write_counts("kind of claim", count_by_kind(judged))
     for document in documents:
-        if exhibits := document.exhibits:
-            yield from ("", f"## {_escape(document.title)}", "")
+        exhibits = document.exhibits
+        if exhibits or document.readings:
+            yield from ("", f"## {_escape(document.title)}")
+        yield from _write_readings(document.readings)
+        if exhibits:
+            yield ""
             yield "| | as published | measured here | verdict |"
             yield "|---|---|---|---|"
             for exhibit in exhibits:
@@ -173,10 +183,18 @@ def _write_lines(
 
 
 def _write_counts(of: str, counts: Mapping[str, Counts] | Mapping[Kind, Counts]) -> Iterator[str]:
-    yield f"| {of} | {' | '.join(Verdict)} |"
-    yield f"|---|{'---|' * len(Verdict)}"
+    yield f"| {of} | {' | '.join(Standing)} |"
+    yield f"|---|{'---|' * len(Standing)}"
     for name, own in counts.items():
-        yield f"| {_escape(name)} | {' | '.join(str(own.get(verdict, 0)) for verdict in Verdict)} |"
+        yield f"| {_escape(name)} | {' | '.join(str(own.get(standing, 0)) for standing in Standing)} |"
+
+
+def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
+    for number, one in enumerate(readings):
+        if not number:
+            yield ""
+        beside = f" Beside it: {one.beside}" if one.beside else ""
+        yield f"- Reading: **{_escape(one.title)}**. {_escape(f'{one.reading} ({one.source}){beside}')}"
 
 
 def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
@@ -185,7 +203,7 @@ def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
         name += f'<br><img src="{pictures}/{exhibit.picture.id}.png" alt="{exhibit.name} as headend draws it" width="{_SMALL}">'
     for judgement in exhibit.judgements:
         claim, finding = judgement.claim, judgement.finding
-        cells = (claim.published or claim.expected, finding.measured, finding.verdict)
+        cells = (claim.published or claim.expected, finding.measured, judgement.standing)
         yield f"| {name} | {' | '.join(map(_escape, cells))} |"
         name = ""
 
