@@ -10,6 +10,7 @@ import pytest
 
 from headend.scenario.shipped import list_studies
 from headend.study import Kind, Verdict, decide_over_seeds, join_decisions, read_study
+from headend.study.documents import is_of_five
 from headend.study.exhibits import find_names
 
 STUDIES = sorted(list_studies().items())
@@ -23,6 +24,15 @@ def test_every_claim_names_its_kind_and_a_result_what_was_published(
     assert [claim["id"] for claim in content["claim"] if "kind" not in claim] == []
     results = [claim for claim in read_study(name, folder).claims if claim.kind is Kind.RESULT]
     assert [claim.id for claim in results if not claim.published] == []
+
+
+def test_the_five_documents_have_77_published_results() -> None:
+    results = {
+        name: sum(claim.kind is Kind.RESULT for claim in read_study(name, folder).claims)
+        for name, folder in STUDIES
+    }
+    assert sum(count for name, count in results.items() if is_of_five(name)) == 77
+    assert sum(count for name, count in results.items() if name.startswith("recommend/")) == 0
 
 
 def test_what_a_figure_shows_is_the_source_of_a_claim_of_its_document() -> None:

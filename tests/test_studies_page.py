@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
 from headend.study import Finding, Judgement, Kind, Reading, Standing, Study, Verdict, read_study
 from headend.study.counting import count_by_kind
+from headend.study.documents import DOCUMENTS, FIVE
 from headend.study.exhibits import list_exhibits
 from headend.study.gathering import gather_studies
 from headend.study.outcome import StudyOutcome, choose_study_folder
@@ -98,6 +100,31 @@ def test_the_page_is_markdown_with_small_pictures(finished: list[Study]) -> None
     assert all(Path(name).read_bytes().startswith(b"\x89PNG") for name in pictures)
 
 
+def count_results(documents: Sequence[str]) -> int:
+    """Count the published results of documents."""
+    studies = [read_study(name, path) for name, path in list_studies().items()]
+    own = [study for study in studies if study.name.split("/")[0] in documents]
+    return sum(claim.kind is Kind.RESULT for study in own for claim in study.claims)
+
+
+def test_results_of_other_documents_are_counted_apart(
+    finished: list[Study], tmp_path: Path
+) -> None:
+    name = "validation/random-loss"
+    study = read_study(name, find_study(name))
+    make_outcome(study, [Verdict.DIFFERS]).write_into(choose_study_folder(study))
+    answer = CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"])
+    assert answer.exit_code == 0, answer.output
+    text = Path("receipts.md").read_text(encoding="utf-8")
+    (first, apart) = re.findall(r"Of the (\d+) published results of [^.]*\.", text)
+    assert int(first) == count_results(FIVE)
+    assert int(apart) == count_results([name for name in DOCUMENTS if name not in FIVE])
+    of_five, others = text.split("| of other documents |")
+    assert DOCUMENTS["buffer-control"] in of_five
+    assert DOCUMENTS["validation"] not in of_five
+    assert f"| {DOCUMENTS['validation']} | 0 | 0 | 4 | 0 | 0 |" in others
+
+
 def test_only_published_results_are_in_the_headline(finished: list[Study]) -> None:
     answer = CliRunner().invoke(app, ["study", "report", "--json"])
     document = json.loads(answer.stdout)
@@ -112,12 +139,10 @@ def test_only_published_results_are_in_the_headline(finished: list[Study]) -> No
     assert 0 < len(results) < len(every)
     shown = CliRunner().invoke(app, ["study", "report"]).stdout
     parts = (results.count("reproduced"), results.count("differs"))
-    words = ", ".join(
-        f"{count} {word}"
-        for count, word in zip(parts, ("reproduced", "differ"), strict=True)
-        if count
-    )
-    assert f"Of {len(results)} published results: {words}." in shown
+    assert parts[0] == 1
+    left = count_results(FIVE) - len(results)
+    told = f"of the five documents, 1 is reproduced, {parts[1]} differ and {left} were not run."
+    assert f"Of the {count_results(FIVE)} published results {told}" in " ".join(shown.split())
     (of_results, of_all) = [line.split() for line in shown.splitlines() if line.startswith("all ")]
     assert of_results == ["all", str(parts[0]), "0", str(parts[1]), "0", "0"]
     assert sum(map(int, of_all[1:])) == len(every)

@@ -483,7 +483,8 @@ def report(
         return
     _print_counts(list_judged(gathered))
     console = make_output()
-    console.print(tell_headline(gathered))
+    for sentence in tell_headline(gathered):
+        print_sentence(console, sentence)
     if missing := tell_missing(gathered):
         console.print(missing)
     console.print(write_line(f"Report: {path}"), soft_wrap=True)
@@ -491,11 +492,12 @@ def report(
 
 def _print_counts(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> None:
     from headend.cli.tables import draw_totals, fit
-    from headend.study.counting import count_by_document, count_by_kind
+    from headend.study.counting import count_by_document, count_by_kind, split_studies
 
     console = make_output()
-    if results := count_by_document(judged):
-        console.print(fit(console, draw_totals("published results", results)))
+    for of, own in split_studies(judged).items():
+        if results := count_by_document(own):
+            console.print(fit(console, draw_totals(of, results)))
     kinds = {kind.value: counts for kind, counts in count_by_kind(judged).items()}
     console.print(fit(console, draw_totals("kind of claim", kinds)))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.grading import Grade
 from headend.study.claims import Judgement, Kind, Standing, Verdict
-from headend.study.counting import Counts
+from headend.study.counting import Counts, tell_verb
 from headend.text.wording import list_names, write_count
 
 if TYPE_CHECKING:
@@ -33,20 +33,6 @@ GRADES = {
     Standing.DIFFERS: Grade.BAD,
     Standing.UNDECIDED: Grade.FAIR,
     Standing.UNTESTABLE: Grade.NONE,
-}
-
-#: The verb for several claims with each verdict.
-_PLURALS = {
-    Standing.DIFFERS: "differ",
-    Standing.UNDECIDED: "are undecided",
-    Standing.UNTESTABLE: "cannot be tested",
-    Standing.WEAK: "are weak",
-}
-_SINGULARS = {
-    **_PLURALS,
-    Standing.DIFFERS: "differs",
-    Standing.UNDECIDED: "is undecided",
-    Standing.WEAK: "is weak",
 }
 
 #: Verdicts in the order in which sentences and tables give them.
@@ -142,15 +128,15 @@ def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
         return f"{few.get(total, f'All {total} claims are')} reproduced."
     if total == 1:
         (judgement,) = judgements
-        return f"The claim {_SINGULARS[judgement.standing]} ({judgement.claim.id})."
+        return f"The claim {tell_verb(judgement.standing, 1)} ({judgement.claim.id})."
     parts = [
         f"{reproduced} of {write_count(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
     ]
     for standing in _FIRST[:-1]:
         own = [one.claim.id for one in judgements if one.standing is standing]
         if own:
-            words = _SINGULARS if len(own) == 1 else _PLURALS
-            parts.append(f"{len(own)} {words[standing]} ({list_names(own, MOST_NAMED)})")
+            verb = tell_verb(standing, len(own))
+            parts.append(f"{len(own)} {verb} ({list_names(own, MOST_NAMED)})")
     return f"{'; '.join(parts)}."
 
 

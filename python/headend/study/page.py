@@ -10,7 +10,14 @@ from pathlib import Path
 from headend.results.folder import write_file
 from headend.study.answering import answer_studies
 from headend.study.claims import Judgement, Kind, Standing
-from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
+from headend.study.counting import (
+    Counts,
+    count_by_document,
+    count_by_kind,
+    split_studies,
+    tell_results,
+)
+from headend.study.documents import is_of_five
 from headend.study.exhibits import Exhibit, list_exhibits
 from headend.study.gathering import Gathered, tell_seeds
 from headend.study.readings import Reading
@@ -62,10 +69,17 @@ def list_judged(gathered: Sequence[Gathered]) -> list[tuple[str, Sequence[Judgem
     return [(item.study.name, item.judgements) for item in gathered if item.outcome]
 
 
-def tell_headline(gathered: Sequence[Gathered]) -> str:
-    """Say what became of the published results."""
-    counts = count_by_kind(list_judged(gathered))[Kind.RESULT]
-    return f"Of {sum(counts.values())} published results: {tell_counts(counts)}."
+def tell_headline(gathered: Sequence[Gathered]) -> list[str]:
+    """Say what became of the published results: a sentence for the five documents, and one for the others that were run."""
+    told = []
+    for of, is_wanted in (("the five documents", True), ("other documents", False)):
+        own = [item for item in gathered if is_of_five(item.study.name) is is_wanted]
+        counts = count_by_kind(list_judged(own))[Kind.RESULT]
+        left = [item.study.claims for item in own if item.outcome is None]
+        not_run = sum(claim.kind is Kind.RESULT for claims in left for claim in claims)
+        if counts:
+            told.append(tell_results(counts, not_run, of))
+    return told
 
 
 def tell_missing(gathered: Sequence[Gathered]) -> str:
@@ -89,13 +103,15 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
     from headend.report.page import render_page, write_page
 
     judged = list_judged(gathered)
+    of_five, others = split_studies(judged).values()
     page = render_page(
         "studies.html.j2",
         [],
         title=TITLE,
         answer=answer_studies(
-            QUESTION, [tell_headline(gathered), tell_missing(gathered)], count_by_document(judged)
+            QUESTION, [*tell_headline(gathered), tell_missing(gathered)], count_by_document(of_five)
         ),
+        others=count_by_document(others),
         documents=_group(gathered),
         kinds=count_by_kind(judged),
         about=KINDS,
@@ -150,13 +166,16 @@ def _write_lines(
     judged = list_judged(gathered)
     yield f"# {TITLE}"
     yield ""
-    yield f"{tell_headline(gathered)} Expectations, arithmetic, settings and our own questions are counted apart, below."
+    yield " ".join(tell_headline(gathered))
+    yield "Expectations, arithmetic, settings and our own questions are counted apart, below."
     yield "`headend study run all` measures it anew with each study's own seeds, and `headend study report` makes a page of it, with the whole figures."
     if missing := tell_missing(gathered):
         yield missing
     yield ""
-    yield from _write_counts("published results of", count_by_document(judged))
-    yield ""
+    for of, pairs in split_studies(judged).items():
+        if counts := count_by_document(pairs):
+            yield from _write_counts(of, counts)
+            yield ""
     yield from _write_counts("kind of claim", count_by_kind(judged))
     for document in documents:
         exhibits = document.exhibits
