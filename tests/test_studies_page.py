@@ -20,13 +20,15 @@ from headend.results.seal import read_seals, seal
 from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
 from headend.study import Finding, Judgement, Kind, Reading, Standing, Study, Verdict, read_study
+from headend.study.catalogue import Entry, choose_study, read_catalogue
 from headend.study.counting import count_by_kind
 from headend.study.documents import DOCUMENTS, FIVE
-from headend.study.exhibits import list_exhibits
+from headend.study.exhibits import Exhibit, list_exhibits
 from headend.study.gathering import gather_studies
 from headend.study.outcome import StudyOutcome, choose_study_folder
 
 NAMES = ("buffer-control/ping-latency", "cbt/equal-loss")
+NAMES_OF = dict(name.split("/") for name in NAMES)
 
 
 @pytest.fixture
@@ -71,17 +73,53 @@ def test_every_claim_and_figure_is_on_the_page(finished: list[Study]) -> None:
     assert line in answer.stdout.splitlines()
 
 
+def list_own(study: Study) -> dict[str, Exhibit]:
+    """Give the figures and tables of a study's document, by name."""
+    gathered = gather_studies(Path("results/studies"))
+    document = study.name.split("/")[0]
+    own = [item for item in gathered if item.study.name.split("/")[0] == document]
+    return {exhibit.name: exhibit for exhibit in list_exhibits(own)}
+
+
 def test_a_published_figure_stands_beside_our_picture_of_it(finished: list[Study]) -> None:
     study = finished[0]
-    (shown,) = [one.shows for one in study.figures if one.shows][:1]
-    own = [item for item in gather_studies(Path("results/studies")) if item.study == study]
-    exhibits = {exhibit.name: exhibit for exhibit in list_exhibits(own)}
-    assert exhibits.keys() & set(shown)
+    shown = next(one.shows for one in study.figures if one.shows)
+    exhibits = list_own(study)
+    assert exhibits.keys() >= set(shown)
     for name, exhibit in exhibits.items():
-        assert exhibit.judgements
-        assert all(exhibit.name in one.claim.source for one in exhibit.judgements)
-        assert all(one.claim.kind is Kind.RESULT for one in exhibit.judgements)
+        assert all(name in one.claim.source for one in exhibit.judgements)
         assert (exhibit.picture is not None) == (name in shown)
+        assert exhibit.is_run == (exhibit.study in ("", study.name))
+
+
+def test_every_figure_of_a_document_has_its_row_also_without_a_claim(
+    finished: list[Study],
+) -> None:
+    assert CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"]).exit_code == 0
+    text = Path("receipts.md").read_text(encoding="utf-8")
+    for document in ("buffer-control", "cbt"):
+        names = read_catalogue(find_study(f"{document}/{NAMES_OF[document]}").parent)
+        assert names
+        for name, entry in names.items():
+            assert f"| {name}: {entry.caption}" in text
+    told = "| A diagram of the bench, which is not drawn anew. `buffer-control/voice` runs it. |"
+    assert told in text
+    assert "| `buffer-control/voice` was not run. |" in text
+
+
+def test_a_figure_is_shown_by_the_study_whose_results_have_it_as_their_source() -> None:
+    """Two studies of the AQM paper have drawn its Figure 1."""
+    first, second = (find_study(f"aqm-docsis/{name}") for name in ("collisions", "matrix"))
+    studies = [read_study("aqm-docsis/collisions", first), read_study("aqm-docsis/matrix", second)]
+    entry = Entry("Figure 1")
+    assert all(any(entry.name in one.shows for one in study.figures) for study in studies)
+    for order in (studies, studies[::-1]):
+        chosen = choose_study(entry, order)
+        assert chosen is not None
+        assert chosen.name == "aqm-docsis/matrix"
+    named = choose_study(Entry("Figure 1", study="collisions"), studies)
+    assert named == studies[0]
+    assert choose_study(Entry("Figure 99"), studies) is None
 
 
 def test_the_page_is_markdown_with_small_pictures(finished: list[Study]) -> None:
@@ -95,9 +133,14 @@ def test_the_page_is_markdown_with_small_pictures(finished: list[Study]) -> None
     differing = finished[0].claims[1]
     (row,) = [row for row in rows if row.startswith(f"| {differing.id}<br>")]
     assert "differs: because" in row
-    pictures = re.findall(r'src="(receipts/[^"]+)"', text)
+    pictures = re.findall(
+        r'<a href="(receipts/[^"]+)"><img src="(receipts/[^"]+)"[^>]* width="420"', text
+    )
     assert pictures
-    assert all(Path(name).read_bytes().startswith(b"\x89PNG") for name in pictures)
+    for whole, small in pictures:
+        assert Path(small).read_bytes().startswith(b"\x89PNG")
+        assert Path(whole).read_text(encoding="utf-8").startswith("<svg")
+        assert "aria-" not in Path(whole).read_text(encoding="utf-8")
 
 
 def count_results(documents: Sequence[str]) -> int:

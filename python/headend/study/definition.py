@@ -20,7 +20,8 @@ from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_keys, check_texts
-from headend.study.readings import Reading, ReadingsError, choose_readings
+from headend.study.readings import Reading, choose_readings
+from headend.study.texts import TextsError
 from headend.sweeps.conflicts import BY_AXIS
 from headend.sweeps.definition import MOST_POINTS
 from headend.sweeps.place import add_line, find_second
@@ -296,7 +297,7 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
         )
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or misplaced {error}") from error
-    except ReadingsError:
+    except TextsError:
         raise
     except InputError as error:
         raise InputError(f"{path}: {error}") from error

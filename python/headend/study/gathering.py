@@ -33,8 +33,12 @@ class Picture:
     @property
     def address(self) -> str:
         """An address that holds the picture itself, without what only a reader of the file could hear."""
-        text = _UNHEARD.sub("", self.path.read_text(encoding="utf-8"))
+        text = self.read_silent()
         return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode("ascii")
+
+    def read_silent(self) -> str:
+        """Read the SVG without what only a reader of the file could hear."""
+        return _UNHEARD.sub("", self.path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ KINDS = {
 }
 
 #: Pixels of a small picture's width beside a Markdown page.
-_SMALL = 280
+_SMALL = 420
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Document:
 
     title: str
     studies: tuple[Gathered, ...]
-    #: Its figures and tables.
+    #: Its figures and tables, also those of studies that were not run.
     exhibits: tuple[Exhibit, ...]
 
     @property
@@ -134,7 +135,7 @@ def write_markdown(gathered: Sequence[Gathered], path: Path) -> Path:
     """
     pictures = path.with_suffix("")
     documents = _group(gathered)
-    _draw_small(documents, pictures)
+    _draw_pictures(documents, pictures)
     text = "\n".join(_write_lines(gathered, documents, pictures.name)) + "\n"
     write_file(text.encode(), path)
     return path
@@ -168,7 +169,7 @@ def _write_lines(
     yield ""
     yield " ".join(tell_headline(gathered))
     yield "Expectations, arithmetic, settings and our own questions are counted apart, below."
-    yield "`headend study run all` measures it anew with each study's own seeds, and `headend study report` makes a page of it, with the whole figures."
+    yield "`headend study run all` measures it anew with each study's own seeds, and `headend study report` makes a page of it. A picture leads to the whole figure."
     if missing := tell_missing(gathered):
         yield missing
     yield ""
@@ -217,14 +218,27 @@ def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
 
 
 def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
-    name = exhibit.name
-    if exhibit.picture:
-        name += f'<br><img src="{pictures}/{exhibit.picture.id}.png" alt="{exhibit.name} as headend draws it" width="{_SMALL}">'
+    name = _name_exhibit(exhibit, pictures)
     for judgement in exhibit.judgements:
         claim, finding = judgement.claim, judgement.finding
-        cells = (claim.published or claim.expected, finding.measured, judgement.standing)
+        kind = "" if claim.kind is Kind.RESULT else f" ({claim.kind})"
+        cells = (claim.published or claim.expected, finding.measured, judgement.standing + kind)
         yield f"| {name} | {' | '.join(map(_escape, cells))} |"
         name = ""
+    if name:
+        yield f"| {name} | {exhibit.tell_nothing()} | | |"
+
+
+def _name_exhibit(exhibit: Exhibit, pictures: str) -> str:
+    """Name a figure or table in a cell, with our picture of it, which leads to the whole one."""
+    caption = f": {_escape(exhibit.entry.caption)}" if exhibit.entry.caption else ""
+    name = f"{_escape(exhibit.name)}{caption}"
+    if not exhibit.picture:
+        return name
+    file = f"{pictures}/{exhibit.picture.id}"
+    alt = html.escape(f"{exhibit.name} as headend draws it")
+    image = f'<a href="{file}.svg"><img src="{file}.png" alt="{alt}" width="{_SMALL}"></a>'
+    return f"{name}<br>{image}<br>`{exhibit.study}`"
 
 
 def _write_claims(title: str, claims: Sequence[tuple[Gathered, Judgement]]) -> Iterator[str]:
@@ -241,21 +255,24 @@ def _write_claims(title: str, claims: Sequence[tuple[Gathered, Judgement]]) -> I
         yield f"| {_escape(claim.id)}<br>{where} | {' | '.join(map(_escape, cells))} |"
 
 
-def _draw_small(documents: Sequence[Document], folder: Path) -> None:
-    """Write the small pictures, and nothing else, into a folder."""
+def _draw_pictures(documents: Sequence[Document], folder: Path) -> None:
+    """Write the pictures, small ones and whole ones as SVG, into a folder."""
     from headend.figures.export import write_small
 
     exhibits = [exhibit for document in documents for exhibit in document.exhibits]
-    shown = {exhibit.picture.id: exhibit.picture.path for exhibit in exhibits if exhibit.picture}
-    write_small(shown, folder, _SMALL)
+    shown = {exhibit.picture.id: exhibit.picture for exhibit in exhibits if exhibit.picture}
+    write_small({name: picture.path for name, picture in shown.items()}, folder, _SMALL)
+    for name, picture in shown.items():
+        write_file(picture.read_silent().encode(), folder / f"{name}.svg")
 
 
 def _group(gathered: Sequence[Gathered]) -> list[Document]:
-    run = [item for item in gathered if item.outcome]
+    """Give the documents of which studies were run."""
     documents = []
-    for title, own in itertools.groupby(run, key=lambda item: item.document):
-        studies = tuple(own)
-        documents.append(Document(title, studies, tuple(list_exhibits(studies))))
+    for title, own in itertools.groupby(gathered, key=lambda item: item.document):
+        items = list(own)
+        if studies := tuple(item for item in items if item.outcome):
+            documents.append(Document(title, studies, tuple(list_exhibits(items))))
     return documents
 
 

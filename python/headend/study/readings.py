@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, suggest
-from headend.files import parse_toml
-from headend.scenario.source import read_text
-from headend.sweeps.place import add_line, find_second
+from headend.study.texts import read_texts
+from headend.sweeps.place import add_line
 
 #: The file's name in the folder above those of a document's studies.
 READINGS = "readings.toml"
 
 _TEXTS = ("title", "reading", "source", "beside")
-
-
-class ReadingsError(InputError):
-    """A mistake in a document's readings, with their own file and line."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +40,6 @@ class Reading:
     source: str
     beside: str
 
-    @classmethod
-    def read(cls, name: str, item: Any) -> Reading:
-        """Take a reading from its table in ``readings.toml``."""
-        if not isinstance(item, dict):
-            raise InputError(f"{name}: expected a table, found {item!r}")
-        for key in item:
-            if key not in _TEXTS:
-                raise InputError(f"{name}.{key}: unknown key{suggest(key, _TEXTS)}")
-        for key in _TEXTS:
-            if not isinstance(item.get(key, ""), str):
-                raise InputError(f"{name}.{key}: expected a text, found {item[key]!r}")
-            if not item.get(key, "").strip():
-                raise InputError(f'{name}: missing key "{key}"; a reading has {", ".join(_TEXTS)}')
-        return cls(name, **{key: " ".join(item[key].split()) for key in _TEXTS})
-
     def tell(self) -> str:
         """Give it in a sentence or two.
 
@@ -76,26 +55,6 @@ class Reading:
         return asdict(self)
 
 
-def read_readings(path: Path) -> dict[str, Reading]:
-    """Read the readings of a document.
-
-    Raises
-    ------
-    ReadingsError
-        For a mistake in the file, with its line.
-    """
-    text = read_text(path, "file of readings")
-    try:
-        content = parse_toml(text)
-    except tomllib.TOMLDecodeError as error:
-        told = find_second(text, error) or error
-        raise ReadingsError(f"{path}: not valid TOML: {told}") from error
-    try:
-        return {name: Reading.read(name, item) for name, item in content.items()}
-    except InputError as error:
-        raise ReadingsError(f"{path}: {add_line(str(error), path)}") from error
-
-
 def choose_readings(names: Any, folder: Path) -> tuple[Reading, ...]:
     """Give the readings that a study names, in its order.
 
@@ -109,7 +68,7 @@ def choose_readings(names: Any, folder: Path) -> tuple[Reading, ...]:
     Raises
     ------
     InputError
-        For what is no list of names, or a name that the document's readings have not got.
+        For what is no list of names, a name that the document's readings have not got, or a mistake in these.
     """
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise _refuse(f'readings: expected a list such as ["pie"], found {names!r}', folder)
@@ -118,7 +77,8 @@ def choose_readings(names: Any, folder: Path) -> tuple[Reading, ...]:
     path = folder.resolve().parent / READINGS
     if not path.is_file():
         raise _refuse(f'readings: names "{names[0]}", and there is no {path}', folder)
-    known = read_readings(path)
+    texts = read_texts(path, "reading", _TEXTS)
+    known = {name: Reading(name, **own) for name, own in texts.items()}
     for number, name in enumerate(names):
         if name not in known:
             raise _refuse(f'readings: unknown reading "{name}"{suggest(name, known)}', folder)
