@@ -46,6 +46,7 @@ from headend.text.wording import list_names, write_count
 if TYPE_CHECKING:
     from headend.running.memory import Allowance
     from headend.study import Judgement, Study
+    from headend.study.locating import Located
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
     from headend.sweeps.crew import Crew, Progress
@@ -92,7 +93,7 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
 @argument(
     "name",
     metavar="NAME",
-    help="A shipped study; a document, for the list of its studies; or a folder with a study.toml.",
+    help="A shipped study; a document, for the list of its studies; a document's figure or table, such as 'aqm figure 1'; or a folder with a study.toml.",
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
@@ -103,14 +104,20 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
 )
 @json_option
 def show(name: str, full: bool, as_json: bool) -> None:
-    """Show what a study varies and claims; of a document, list its studies."""
+    """Show what a study varies and claims; of a document, list its studies; of a figure or table, show the study that draws it."""
     from headend.scenario.library import find_studies
 
-    studies = [_read(folder) for folder in find_studies(name)]
+    located = _locate(name)
+    if len(located) > 1:
+        _print_located(located, as_json=as_json)
+        return
+    found = [one.study.folder for one in located] or find_studies(name)
+    studies = [_read(folder) for folder in found]
     if len(studies) > 1:
         _print_list(studies, as_json=as_json)
         return
     (study,) = studies
+    own = study.name if located else name
     if as_json:
         print_json(_describe(study))
         return
@@ -118,6 +125,8 @@ def show(name: str, full: bool, as_json: bool) -> None:
     console.print()
     console.print(write_line((study.question or study.title, "bold")))
     console.print(write_line(f"{study.title}: ", (study.source, "dim")))
+    for one in located:
+        console.print(write_line(one.tell()))
     if full:
         console.print()
         # A description may hold several lines.
@@ -132,9 +141,36 @@ def show(name: str, full: bool, as_json: bool) -> None:
     console.print(f"{_count_runs(study)}, {write_count(len(study.claims), 'claim')}")
     console.print()
     _show_claims(study, full=full)
-    console.print(
-        write_line("Run it with ", (f"headend study run {quote_path(name)}", "bold"), ".")
-    )
+    console.print(write_line("Run it with ", (f"headend study run {quote_path(own)}", "bold"), "."))
+
+
+def _locate(name: str) -> list[Located]:
+    """Find the figures and tables of documents that a name stands for; none where it is the path of something."""
+    from headend.study.locating import locate
+
+    return [] if Path(name).exists() else locate(name)
+
+
+def _print_located(located: Sequence[Located], *, as_json: bool) -> None:
+    """Print which studies draw the figures or tables of several documents."""
+    if as_json:
+        print_json([_describe(one.study) for one in located])
+        return
+    console = make_output()
+    for one in located:
+        console.print(write_line((one.study.name, "bold"), f"  {one.tell()}"))
+        console.print(write_line("  ", (f"headend study show {one.study.name}", "cyan")))
+
+
+def _find(name: str) -> list[Path]:
+    """Find the folders of what is to be run."""
+    from headend.scenario.library import find_studies
+
+    located = _locate(name)
+    if len(located) > 1:
+        commands = "; ".join(f"headend study run {one.study.name}" for one in located)
+        raise InputError(f'"{name}" is in {len(located)} documents; choose one: {commands}')
+    return [one.study.folder for one in located] or find_studies(name)
 
 
 def _print_readings(study: Study) -> None:
@@ -170,7 +206,7 @@ def _show_claims(study: Study, *, full: bool) -> None:
 @argument(
     "name",
     metavar="NAME",
-    help="A shipped study; a document, for all its studies; the word all; or a folder with a study.toml.",
+    help="A shipped study; a document, for all its studies; the word all; a document's figure or table, such as 'aqm figure 1'; or a folder with a study.toml.",
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
@@ -214,7 +250,6 @@ def run(
     from headend.cli.compare import read_seeds
     from headend.running.execution import interrupt_at_once
     from headend.running.memory import read_allowance
-    from headend.scenario.library import find_studies
     from headend.scenario.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
@@ -223,7 +258,7 @@ def run(
 
     allowance = read_allowance(memory)
     allowed = read_allowed(allow_files)
-    studies = [_read(folder, allowed) for folder in find_studies(name)]
+    studies = [_read(folder, allowed) for folder in _find(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds is not None:
         studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
