@@ -21,6 +21,7 @@ from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
 from headend.study import Finding, Judgement, Kind, Reading, Standing, Study, Verdict, read_study
 from headend.study.catalogue import Entry, choose_study, read_catalogue
+from headend.study.claims import COUNTED
 from headend.study.counting import count_by_kind
 from headend.study.documents import DOCUMENTS, FIVE
 from headend.study.exhibits import Exhibit, list_exhibits
@@ -398,7 +399,7 @@ def test_the_page_over_all_studies_begins_with_the_documents_and_their_verdicts(
     first = page[page.index("<h1>") : page.index("</header>")]
     assert "Does headend measure what the documents published?" in first
     assert "published results of" in first
-    for standing in Standing:
+    for standing in COUNTED:
         assert f"<th>{standing}</th>" in first
     assert page.index("</header>") < page.index("data:image/svg+xml")
 

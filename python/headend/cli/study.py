@@ -212,7 +212,7 @@ def _show_claims(study: Study, *, full: bool) -> None:
 )
 @click.option(
     "--quick",
-    help="Run fewer points for a shorter time. The results are labelled as quick.",
+    help="Run fewer points for a shorter time. The results are labelled as quick, and give no verdict.",
     is_flag=True,
 )
 @seeds_option
@@ -244,8 +244,8 @@ def run(
     """Run a study, all studies of a document, or all studies, and judge their claims.
 
     The points run on all cores. Finished points are kept, so that an interrupted study goes on where it stopped. Exit
-    code 1: a claim differs. 2: the input is wrong, or the page cannot be written (what was found is printed). 130:
-    interrupted.
+    code 1: a claim differs, where the study was not run in its quick form, which judges nothing. 2: the input is wrong,
+    or the page cannot be written (what was found is printed). 130: interrupted.
     """
     from headend.cli.compare import read_seeds
     from headend.running.execution import interrupt_at_once
@@ -426,7 +426,7 @@ def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, f
     if alone:
         _print_readings(outcome.study)
     if outcome.study.quick:
-        console.print(f"Quick form: {outcome.study.quick}", style="yellow")
+        console.print(write_line((outcome.study.quick, "yellow")))
     if full:
         _print_claims(outcome)
     elif alone:
@@ -453,9 +453,13 @@ def _print_claims(outcome: StudyOutcome) -> None:
 
 
 def _print_totals(told: Told) -> None:
-    """Count the verdicts: on published results by document, and on claims of every kind."""
+    """Count the verdicts, where there are any: on published results by document, and on claims of every kind."""
+    from headend.study import Verdict
+
     console = make_output()
-    _print_counts(told.judged)
+    is_quick = any(one.finding.verdict is Verdict.OPEN for _, own in told.judged for one in own)
+    if not is_quick:
+        _print_counts(told.judged)
     if told.failures:
         console.print(write_line(f"Failed: {', '.join(name for name, _ in told.failures)}."))
     console.print(write_line("One page over all studies: ", ("headend study report", "bold")))

@@ -480,14 +480,14 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
 
 def draw_totals(of: str, counts: Mapping[str, Mapping[Standing, int]]) -> Table:
     """Draw how many claims have each verdict: a row for each document, or for each kind of claim, and one for all."""
-    from headend.study import Standing
+    from headend.study.claims import COUNTED
 
     table = _new_table(of)
-    for standing in Standing:
+    for standing in COUNTED:
         table.add_column(standing.value, justify="right")
     for name, own in counts.items():
-        table.add_row(write_line(name), *(str(own.get(standing, 0)) for standing in Standing))
-    sums = [sum(own.get(standing, 0) for own in counts.values()) for standing in Standing]
+        table.add_row(write_line(name), *(str(own.get(standing, 0)) for standing in COUNTED))
+    sums = [sum(own.get(standing, 0) for own in counts.values()) for standing in COUNTED]
     table.add_section()
     table.add_row("all", *map(str, sums))
     return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.grading import Grade
-from headend.study.claims import Judgement, Kind, Standing, Verdict
+from headend.study.claims import COUNTED, Judgement, Kind, Standing, Verdict
 from headend.study.counting import Counts, tell_verb
 from headend.text.wording import list_names, write_count
 
@@ -33,6 +33,7 @@ GRADES = {
     Standing.DIFFERS: Grade.BAD,
     Standing.UNDECIDED: Grade.FAIR,
     Standing.UNTESTABLE: Grade.NONE,
+    Standing.OPEN: Grade.NONE,
 }
 
 #: Verdicts in the order in which sentences and tables give them.
@@ -42,6 +43,7 @@ _FIRST = (
     Standing.UNTESTABLE,
     Standing.WEAK,
     Standing.REPRODUCED,
+    Standing.OPEN,
 )
 
 
@@ -58,7 +60,7 @@ def answer_study(
     rows = tuple(_draw_claim(judgement) for judgement in shown)
     return Answer(
         study.question or study.title,
-        tuple(tell_claims(judgements)),
+        (study.tell_quick(),) if study.quick else tuple(tell_claims(judgements)),
         Matrix(("published", "measured", "verdict"), rows, "claim", note) if rows else None,
         figures[0].name if figures else "",
     )
@@ -77,10 +79,10 @@ def answer_studies(question: str, sentences: Sequence[str], counts: Mapping[str,
         The number of published results with each verdict, by document.
     """
     rows = tuple(
-        Row(document, tuple(_draw_count(standing, own.get(standing, 0)) for standing in Standing))
+        Row(document, tuple(_draw_count(standing, own.get(standing, 0)) for standing in COUNTED))
         for document, own in counts.items()
     )
-    matrix = Matrix(tuple(Standing), rows, "published results of")
+    matrix = Matrix(COUNTED, rows, "published results of")
     return Answer(question, tuple(filter(None, sentences)), matrix if rows else None)
 
 
@@ -132,7 +134,7 @@ def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
     parts = [
         f"{reproduced} of {write_count(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
     ]
-    for standing in _FIRST[:-1]:
+    for standing in _FIRST[:-2]:
         own = [one.claim.id for one in judgements if one.standing is standing]
         if own:
             verb = tell_verb(standing, len(own))

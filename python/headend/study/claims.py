@@ -23,6 +23,8 @@ class Verdict(StrEnum):
     #: The interval over the seeds reaches from what is accepted to what is not.
     UNDECIDED = "undecided"
     UNTESTABLE = "cannot be tested"
+    #: The study was run in its quick form, which judges nothing.
+    OPEN = "no verdict"
 
 
 class Standing(StrEnum):
@@ -33,6 +35,11 @@ class Standing(StrEnum):
     DIFFERS = "differs"
     UNDECIDED = "undecided"
     UNTESTABLE = "cannot be tested"
+    OPEN = "no verdict"
+
+
+#: What is counted: a quick run is not.
+COUNTED = tuple(standing for standing in Standing if standing is not Standing.OPEN)
 
 
 class Kind(StrEnum):
@@ -158,6 +165,11 @@ class Judgement:
         verdict = self.finding.verdict
         is_weak = self.claim.weak and verdict is Verdict.REPRODUCED
         return Standing.WEAK if is_weak else Standing(verdict)
+
+    def leave_open(self) -> Judgement:
+        """Give it without a verdict, and without what is said of that: what a quick run measured."""
+        finding = Finding(self.finding.measured, Verdict.OPEN, self.finding.interval)
+        return Judgement(self.claim, finding)
 
     def tell_interval(self) -> str:
         """Give the interval over the seeds in words, with a blank before it; nothing where there is none."""

@@ -25,6 +25,7 @@ from headend.study.texts import TextsError
 from headend.sweeps.conflicts import BY_AXIS
 from headend.sweeps.definition import MOST_POINTS
 from headend.sweeps.place import add_line, find_second
+from headend.text.wording import write_count
 
 _KEYS = {
     "format", "title", "source", "readings", "question", "description", "scenario",
@@ -157,6 +158,8 @@ class Study:
     #: Files and folders from which may be read besides the study's own folder.
     allowed: tuple[Path, ...] = ()
     quick_settings: dict[str, Any] = field(default_factory=dict, repr=False)
+    #: Of a study's quick form, the study itself.
+    whole: Study | None = field(default=None, repr=False)
 
     @property
     def reach(self) -> Reach:
@@ -194,7 +197,21 @@ class Study:
         overrides = (*self.overrides, *_read_overrides(settings))
         seeds = tuple(settings.get("seeds", self.seeds))
         quick = settings["description"]
-        return replace(self, axes=axes, overrides=overrides, seeds=seeds, quick=quick)
+        return replace(self, axes=axes, overrides=overrides, seeds=seeds, quick=quick, whole=self)
+
+    def tell_quick(self) -> str:
+        """Say of a quick run how little was run: of seeds or else of settings."""
+        whole = self.whole or self
+        parts = (
+            (len(self.seeds), len(whole.seeds), "seed"),
+            (self._count_settings(), whole._count_settings(), "setting"),
+        )
+        few = next((part for part in parts if part[0] < part[1]), None)
+        told = f"{few[0]} of {write_count(few[1], few[2])}" if few else "shorter runs"
+        return f"This is a quick run: {told}, no verdict."
+
+    def _count_settings(self) -> int:
+        return math.prod(len(axis.values) for axis in self.axes)
 
     def load_analysis(self) -> ModuleType:
         """Import the study's ``analysis.py``, which has all functions that the study names."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headend.results.folder import write_file
 from headend.study.answering import answer_studies
-from headend.study.claims import Judgement, Kind, Standing
+from headend.study.claims import COUNTED, Judgement, Kind
 from headend.study.counting import (
     Counts,
     count_by_document,
@@ -116,7 +116,7 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
         documents=_group(gathered),
         kinds=count_by_kind(judged),
         about=KINDS,
-        standings=list(Standing),
+        standings=COUNTED,
         describe=describe_run,
         versions=sorted({item.outcome.version for item in gathered if item.outcome}),
     )
@@ -203,10 +203,10 @@ def _write_lines(
 
 
 def _write_counts(of: str, counts: Mapping[str, Counts] | Mapping[Kind, Counts]) -> Iterator[str]:
-    yield f"| {of} | {' | '.join(Standing)} |"
-    yield f"|---|{'---|' * len(Standing)}"
+    yield f"| {of} | {' | '.join(COUNTED)} |"
+    yield f"|---|{'---|' * len(COUNTED)}"
     for name, own in counts.items():
-        yield f"| {_escape(name)} | {' | '.join(str(own.get(standing, 0)) for standing in Standing)} |"
+        yield f"| {_escape(name)} | {' | '.join(str(own.get(standing, 0)) for standing in COUNTED)} |"
 
 
 def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
