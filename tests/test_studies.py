@@ -558,6 +558,54 @@ def test_what_is_no_study_is_said_so(small: Path, command: str, name: str, messa
     assert answer.stderr.startswith(f"error: {message}")
 
 
+@pytest.mark.parametrize("command", ["show", "run"])
+def test_a_figure_of_several_documents_is_told_with_the_studies_that_draw_it(command: str) -> None:
+    answer = CliRunner().invoke(app, ["study", command, "figure 4"])
+    assert answer.exit_code == (0 if command == "show" else 2)
+    told = " ".join((answer.stdout if command == "show" else answer.stderr).split())
+    for name in ("buffer-control/ping-latency", "aqm-docsis/matrix", "service-quality/wifi-rtt"):
+        assert f"headend study {command} {name}" in told
+    if command == "run":
+        assert told.startswith('error: "figure 4" is in 4 documents; choose one: ')
+    else:
+        assert 'Figure 4 of Cable Modem Buffer Control (CableLabs, 2011): "Ping Time' in told
+        listed = CliRunner().invoke(app, ["study", "show", "figure 4", "--json"]).stdout
+        assert next(item["name"] for item in json.loads(listed)) == "buffer-control/ping-latency"
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("aqm figure 1", "aqm-docsis/matrix"),
+        ("AQM-DOCSIS fig. 1", "aqm-docsis/matrix"),
+        ("figure 13 of buffer control", "buffer-control/web-pages"),
+        ("cbt figure 4", "cbt/blast"),
+        ("fairness analysis", "fast-docsis/fairness"),
+        ("table 5", "buffer-control/site-round-trips"),
+    ],
+)
+def test_a_figure_of_one_document_is_the_study_that_draws_it(
+    query: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = CliRunner().invoke(app, ["study", "show", query])
+    assert shown.exit_code == 0, shown.output
+    assert f"headend study run {name}" in shown.stdout
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "headend.cli.study._carry_out",
+        lambda orders, *_, **__: asked.extend(order.study.name for order in orders),
+    )
+    CliRunner().invoke(app, ["study", "run", query, "--quick", "-q"])
+    assert asked == [name]
+
+
+def test_a_figure_that_no_document_has_is_no_study() -> None:
+    for query in ("figure 99", "figure of merit 4", "figure"):
+        answer = CliRunner().invoke(app, ["study", "show", query])
+        assert answer.exit_code == 2
+        assert answer.stderr.startswith(f'error: no study is called "{query}"')
+
+
 def test_a_document_is_shown_by_its_studies() -> None:
     names = [name for name in list_studies() if name.startswith("fast-docsis/")]
     answer = CliRunner().invoke(app, ["study", "show", "fast-docsis"])
