@@ -15,7 +15,7 @@ from headend.text.quantity import format_quantity
 from ..buffers import draw_over_buffers
 
 #: Choices that differ in how the modem counts alone.
-COUNTS = ("blocks", "packets", "bytes")
+COUNTS = ("packets", "bytes", "blocks")
 
 #: A difference of two losses that is more than none.
 MORE = 1e-9
