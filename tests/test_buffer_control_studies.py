@@ -533,3 +533,28 @@ def test_pings_that_differ_with_the_uploads_round_trip_vary_more_than_very_littl
     assert near[claim][0] is REPRODUCED
     far = judge(study, fill_points(study, lambda row: measure(row, apart=0.85)))
     assert far[claim][0] is DIFFERS
+
+
+# The unit of a buffer
+
+
+def test_the_unit_of_a_modem_is_told_by_pings_and_that_of_an_unknown_one_is_not() -> None:
+    analysis = load("buffer-control/buffer-unit").load_analysis()
+
+    def measure(row: Row, *, like: str | None = None) -> Row:
+        unit, beside = like or row["counts"], row["beside"]
+        ping = 16e6
+        if beside != "nothing":
+            size = int(beside.split()[0])
+            held = 64 * 1024 // analysis.occupy(unit, size) * size
+            ping = 12e6 + held * 8e9 / analysis.RATE
+        losses = {
+            f"lost_{size}": 0.5 if unit == "packets" else 0.5 * size / 1518
+            for size in analysis.PINGS
+        }
+        return {"ping": ping, **losses}
+
+    study = "buffer-control/buffer-unit"
+    assert not find_differing(judge_all(study, measure))
+    alike = find_differing(judge_all(study, lambda row: measure(row, like="packets")))
+    assert alike == {"BUF-U.unit", "BUF-U.size", "BUF-U.lost"}
