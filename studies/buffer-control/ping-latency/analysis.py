@@ -21,7 +21,7 @@ INTERCEPT_MS = 17.0
 #: Why ten uploads do not fill the smallest buffers.
 FEW_PACKETS = (
     "The fewer packets a buffer holds, the less full uploads keep it. More uploads help the middle ones and not the smallest: with"
-    " forty (flow.upload.count = 40, over 57 ms at 5 Mb/s) a ping takes 20.2 ms with 8 KiB and 49.7 ms with 32 KiB"
+    " forty (flow.upload.count = 40, over 57 ms at 5 Mb/s) a ping takes 23.8 ms with 8 KiB and 62.4 ms with 32 KiB"
 )
 
 #: The rate in Mb/s and the round trip in ms at which forty uploads were tried, and the buffers in KiB.
