@@ -13,6 +13,7 @@ DISCIPLINES = {
     "sfq-pie": "SFQ-PIE",
     "docsis-pie": "DOCSIS-PIE",
     # Other readings of what the paper names.
+    "codel-dt-offset": "CoDel-DT, 6 ms lower",
     "codel-dt-ns2": "CoDel-DT, ns-2 code",
     "pie-draft": "PIE, bare draft",
     "sfq-pie-draft": "SFQ-PIE, bare draft",

@@ -23,8 +23,8 @@ from ..pooling import Values, find_percentile, pool, spread_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: CoDel-DT as its authors published it: another reading of what the figures show.
-CODE = "codel-dt-ns2"
+#: CoDel-DT with the offset that its published code has: another reading of what the figures show.
+OFFSET = "codel-dt-offset"
 
 #: Columns with the percentiles of page load times, ns.
 PAGES = {
@@ -77,7 +77,7 @@ WHY_LATENCY = {
     "codel": "where the grants stand in a MAP moves all three (aqm-docsis/prediction), and so does whether each file has a fresh connection (AQM-open.fresh)",
     "bufferbloat": "no single cause was found. The buffer of 6.25 MB is 250 ms at 200 Mb/s, and twice that on a channel that gives 100; without heavy congestion the number is still above. How full the buffer is hangs on how files follow each other and where grants stand (AQM-open.fresh)",
 }
-WHY_CODEL_DT = (
+WHY_OFFSETL_DT = (
     "PIE is below both in most cells with uploads (AQM-6.single-queue). CoDel-DT has no offset by the words of §4.3, and its estimate of the departure rate gives it none: with token buckets in its place a call waits no longer"
     " (AQM-7.placement, six uploads: 25.0 beside 26.0 ms). The offset is in the published ns-2 code, with which it waits 19.5 ms there (AQM-5.1.offset)"
 )
@@ -229,23 +229,23 @@ def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     found = {queue: list_latencies(points, queue) for queue in queues}
     text = ", ".join(say(queue, values, "ms") for queue, values in found.items())
     decisions = [exceed(found[queue], found["codel-dt"]) for queue in ("codel", "pie")]
-    finding = join_decisions(decisions, text, WHY_CODEL_DT)
+    finding = join_decisions(decisions, text, WHY_OFFSETL_DT)
     return tell_other(points, finding, lambda own: check_codel_dt(own, _limits))
 
 
 def tell_other(
     points: pl.DataFrame, finding: Finding, check: Callable[[pl.DataFrame], Finding]
 ) -> Finding:
-    """Add what is measured, and the verdict, where CoDel-DT is its published code instead of §4.3's words."""
-    other = points.filter(queue=CODE)
+    """Add what is measured, and the verdict, where CoDel-DT has the offset of its published code."""
+    other = points.filter(queue=OFFSET)
     if other.is_empty():
         return finding
-    rest = points.filter(~pl.col("queue").is_in([CODE, "codel-dt"]))
+    rest = points.filter(~pl.col("queue").is_in([OFFSET, "codel-dt"]))
     found = check(pl.concat([rest, other.with_columns(queue=pl.lit("codel-dt"))]))
-    told = found.measured.replace(DISCIPLINES["codel-dt"], DISCIPLINES[CODE])
+    told = found.measured.replace(DISCIPLINES["codel-dt"], DISCIPLINES[OFFSET])
     return replace(
         finding,
-        measured=f"{finding.measured}; with the published code instead ({found.verdict}): {told}",
+        measured=f"{finding.measured}; with the published code's offset ({found.verdict}): {told}",
     )
 
 
