@@ -254,13 +254,13 @@ def test_a_mean_over_hashes_is_held_against_the_paper_s() -> None:
 
 def test_scheduling_at_the_request_is_told_and_does_not_decide() -> None:
     def late(row: Row) -> Row:
-        p90 = 4.0 if row["dequeue_at"] == "map" else 13.0
+        p90 = 13.0 if row["rf"] == "none, request" else 4.0
         return collide(row, alone_ms=p90, shared_ms=p90)
 
     found = judge("aqm-docsis/collisions", fill_points("aqm-docsis/collisions", late))
     verdict, told = found["AQM-F1.sfq"]
     assert verdict is Verdict.DIFFERS
-    assert "scheduled at the request (reproduced): SFQ-CoDel 13.0" in told
+    assert "at the request, no congestion (reproduced): SFQ-CoDel 13.0" in told
 
 
 def share(row: Row, *, alone_ms: float = 4.0, lost: float = 0.0) -> Row:
