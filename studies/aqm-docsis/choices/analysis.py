@@ -152,6 +152,8 @@ def check_servers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             .agg(pl.col("page").mean() / 1e9)
             .iter_rows()
         )
+        if not {"buffer-control", "bufferbloat", *limits["queues"]} <= set(pages):
+            return Finding("not run", Verdict.UNTESTABLE)
         drops = {queue: pages[queue] for queue in ("buffer-control", "bufferbloat")}
         aqms = [pages[queue] for queue in limits["queues"]]
         ranges = {"aqm": (min(aqms), max(aqms))}
