@@ -322,7 +322,7 @@ def receive(row: Row, **other: float) -> Row:
         "sent": 1500,
         "lost": 0,
         "mos": 4.3,
-        "page": (6e9 if p90 > 100 else 2e9) * shift,
+        "page": (p90 * 3e7 if p90 > 100 else 2e9) * shift,
         "page_p90": 7e9,
         "near": rate * 0.7,
         "far": rate * 0.3,
