@@ -126,6 +126,13 @@ def test_the_table_holds_many_names_each_once() -> None:
         ("security camera", TERM, "security camera"),
         ("update", "application", "bulk"),
         ("buffer sizes", "sweep", "buffer-sizes"),
+        ("figure 4", "study", "buffer-control/ping-latency"),
+        ("Fig. 1 of the AQM paper", "study", "aqm-docsis/matrix"),
+        ("802.11b figure 11", "study", "service-quality/quake3"),
+        ("table 2", "study", "buffer-control/target-buffers"),
+        ("PCMM", TERM, "pcmm"),
+        ("derandomise", "study", "aqm-docsis/effective-drop-probability"),
+        ("de-randomizer", "study", "aqm-docsis/effective-drop-probability"),
     ],
 )
 def test_a_name_leads_to_what_is_meant_first(query: str, kind: str, name: str) -> None:
@@ -160,12 +167,26 @@ def test_a_name_leads_to_what_is_meant_first(query: str, kind: str, name: str) -
         ("ps5", "headend run game-console"),
         ("buffer-sizes", "headend sweep buffer-sizes"),
         ("tunnel", "flow.NAME.tunnel"),
+        ("pcmm", "headend study run buffer-control/settings"),
+        ("pcmm", "link.NAME.docsis.change"),
         ("unusable", "FLOW.mos.p5 in [expect]"),
         ("bad spells", "FLOW.mos.p5 in [expect]"),
     ],
 )
 def test_what_to_type_is_among_the_first(query: str, wanted: str) -> None:
     assert wanted in [finding.how for finding in find(query)[:7]]
+
+
+def test_a_figure_leads_to_all_documents_that_have_it_with_its_caption() -> None:
+    found = find("figure 4")
+    assert [finding.name for finding in found[:4]] == [
+        "buffer-control/ping-latency",
+        "aqm-docsis/matrix",
+        "service-quality/wifi-rtt",
+        "cbt/blast",
+    ]
+    assert take_first_sentence(found[0].what).endswith('"Ping Time vs. Predicted Buffer Latency".')
+    assert all(finding.kind != "study" for finding in find("packet loss")[:1])
 
 
 def test_a_tunnel_is_told_with_the_line_that_makes_one() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from headend.scenario.shipped import list_studies
 from headend.study import Kind, Verdict, decide_over_seeds, join_decisions, read_study
-from headend.study.exhibits import find_names
+from headend.study.catalogue import choose_study, find_names, rank_study, read_catalogue
+from headend.study.documents import FIVE, is_of_five
 
 STUDIES = sorted(list_studies().items())
 
@@ -23,6 +24,15 @@ def test_every_claim_names_its_kind_and_a_result_what_was_published(
     assert [claim["id"] for claim in content["claim"] if "kind" not in claim] == []
     results = [claim for claim in read_study(name, folder).claims if claim.kind is Kind.RESULT]
     assert [claim.id for claim in results if not claim.published] == []
+
+
+def test_the_five_documents_have_77_published_results() -> None:
+    results = {
+        name: sum(claim.kind is Kind.RESULT for claim in read_study(name, folder).claims)
+        for name, folder in STUDIES
+    }
+    assert sum(count for name, count in results.items() if is_of_five(name)) == 77
+    assert sum(count for name, count in results.items() if name.startswith("recommend/")) == 0
 
 
 def test_what_a_figure_shows_is_the_source_of_a_claim_of_its_document() -> None:
@@ -40,6 +50,42 @@ def test_what_a_figure_shows_is_the_source_of_a_claim_of_its_document() -> None:
         if shown not in sources[study.name.split("/")[0]]
     ]
     assert unknown == []
+
+
+@pytest.mark.parametrize("document", FIVE)
+def test_a_document_s_list_has_every_figure_that_its_studies_name(document: str) -> None:
+    studies = [read_study(name, path) for name, path in STUDIES if name.startswith(f"{document}/")]
+    catalogue = read_catalogue(studies[0].folder.parent)
+    named = {
+        name
+        for study in studies
+        for source in (study.source, *(claim.source for claim in study.claims))
+        for name in find_names(source)
+    }
+    shown = {name for study in studies for figure in study.figures for name in figure.shows}
+    assert (named | shown) - catalogue.keys() == set()
+    lasts = {study.name.rsplit("/", 1)[-1] for study in studies}
+    assert {entry.study for entry in catalogue.values()} - lasts == {""}
+
+
+NOT_YET = {("buffer-control", "Figure 10"), ("buffer-control", "Table 1"), ("aqm-docsis", "Table 1"), ("service-quality", "Figure 2")}  # fmt: skip
+
+
+@pytest.mark.parametrize("document", FIVE)
+def test_one_study_draws_each_figure_of_a_document(document: str) -> None:
+    studies = [read_study(name, path) for name, path in STUDIES if name.startswith(f"{document}/")]
+    for name, entry in read_catalogue(studies[0].folder.parent).items():
+        showing = [own for own in studies if any(name in one.shows for one in own.figures)]
+        chosen = choose_study(entry, studies)
+        if entry.note:
+            assert showing == [], name
+            continue
+        if (document, name) in NOT_YET:
+            continue
+        assert chosen in showing, name
+        if not entry.study:
+            best = rank_study(name, chosen)
+            assert [rank_study(name, own) for own in showing].count(best) == 1, name
 
 
 def test_a_mean_whose_interval_reaches_over_a_bound_is_undecided() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,17 @@ from headend.figures.theme import make_chart
 from headend.results.seal import read_seals, seal
 from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
-from headend.study import Finding, Judgement, Kind, Study, Verdict, read_study
-from headend.study.exhibits import list_exhibits
+from headend.study import Finding, Judgement, Kind, Reading, Standing, Study, Verdict, read_study
+from headend.study.catalogue import Entry, choose_study, read_catalogue
+from headend.study.claims import COUNTED
+from headend.study.counting import count_by_kind
+from headend.study.documents import DOCUMENTS, FIVE
+from headend.study.exhibits import Exhibit, list_exhibits
 from headend.study.gathering import gather_studies
 from headend.study.outcome import StudyOutcome, choose_study_folder
 
 NAMES = ("buffer-control/ping-latency", "cbt/equal-loss")
+NAMES_OF = dict(name.split("/") for name in NAMES)
 
 
 @pytest.fixture
@@ -68,17 +74,53 @@ def test_every_claim_and_figure_is_on_the_page(finished: list[Study]) -> None:
     assert line in answer.stdout.splitlines()
 
 
+def list_own(study: Study) -> dict[str, Exhibit]:
+    """Give the figures and tables of a study's document, by name."""
+    gathered = gather_studies(Path("results/studies"))
+    document = study.name.split("/")[0]
+    own = [item for item in gathered if item.study.name.split("/")[0] == document]
+    return {exhibit.name: exhibit for exhibit in list_exhibits(own)}
+
+
 def test_a_published_figure_stands_beside_our_picture_of_it(finished: list[Study]) -> None:
     study = finished[0]
-    (shown,) = [one.shows for one in study.figures if one.shows][:1]
-    own = [item for item in gather_studies(Path("results/studies")) if item.study == study]
-    exhibits = {exhibit.name: exhibit for exhibit in list_exhibits(own)}
-    assert exhibits.keys() & set(shown)
+    shown = next(one.shows for one in study.figures if one.shows)
+    exhibits = list_own(study)
+    assert exhibits.keys() >= set(shown)
     for name, exhibit in exhibits.items():
-        assert exhibit.judgements
-        assert all(exhibit.name in one.claim.source for one in exhibit.judgements)
-        assert all(one.claim.kind is Kind.RESULT for one in exhibit.judgements)
+        assert all(name in one.claim.source for one in exhibit.judgements)
         assert (exhibit.picture is not None) == (name in shown)
+        assert exhibit.is_run == (exhibit.study in ("", study.name))
+
+
+def test_every_figure_of_a_document_has_its_row_also_without_a_claim(
+    finished: list[Study],
+) -> None:
+    assert CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"]).exit_code == 0
+    text = Path("receipts.md").read_text(encoding="utf-8")
+    for document in ("buffer-control", "cbt"):
+        names = read_catalogue(find_study(f"{document}/{NAMES_OF[document]}").parent)
+        assert names
+        for name, entry in names.items():
+            assert f"| {name}: {entry.caption}" in text
+    told = "| A diagram of the bench, which is not drawn anew. `buffer-control/voice` runs it. |"
+    assert told in text
+    assert "| `buffer-control/voice` was not run. |" in text
+
+
+def test_a_figure_is_shown_by_the_study_whose_results_have_it_as_their_source() -> None:
+    """Two studies of the AQM paper have drawn its Figure 1."""
+    first, second = (find_study(f"aqm-docsis/{name}") for name in ("collisions", "matrix"))
+    studies = [read_study("aqm-docsis/collisions", first), read_study("aqm-docsis/matrix", second)]
+    entry = Entry("Figure 1")
+    assert all(any(entry.name in one.shows for one in study.figures) for study in studies)
+    for order in (studies, studies[::-1]):
+        chosen = choose_study(entry, order)
+        assert chosen is not None
+        assert chosen.name == "aqm-docsis/matrix"
+    named = choose_study(Entry("Figure 1", study="collisions"), studies)
+    assert named == studies[0]
+    assert choose_study(Entry("Figure 99"), studies) is None
 
 
 def test_the_page_is_markdown_with_small_pictures(finished: list[Study]) -> None:
@@ -92,9 +134,39 @@ def test_the_page_is_markdown_with_small_pictures(finished: list[Study]) -> None
     differing = finished[0].claims[1]
     (row,) = [row for row in rows if row.startswith(f"| {differing.id}<br>")]
     assert "differs: because" in row
-    pictures = re.findall(r'src="(receipts/[^"]+)"', text)
+    pictures = re.findall(
+        r'<a href="(receipts/[^"]+)"><img src="(receipts/[^"]+)"[^>]* width="420"', text
+    )
     assert pictures
-    assert all(Path(name).read_bytes().startswith(b"\x89PNG") for name in pictures)
+    for whole, small in pictures:
+        assert Path(small).read_bytes().startswith(b"\x89PNG")
+        assert Path(whole).read_text(encoding="utf-8").startswith("<svg")
+        assert "aria-" not in Path(whole).read_text(encoding="utf-8")
+
+
+def count_results(documents: Sequence[str]) -> int:
+    """Count the published results of documents."""
+    studies = [read_study(name, path) for name, path in list_studies().items()]
+    own = [study for study in studies if study.name.split("/")[0] in documents]
+    return sum(claim.kind is Kind.RESULT for study in own for claim in study.claims)
+
+
+def test_results_of_other_documents_are_counted_apart(
+    finished: list[Study], tmp_path: Path
+) -> None:
+    name = "validation/random-loss"
+    study = read_study(name, find_study(name))
+    make_outcome(study, [Verdict.DIFFERS]).write_into(choose_study_folder(study))
+    answer = CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"])
+    assert answer.exit_code == 0, answer.output
+    text = Path("receipts.md").read_text(encoding="utf-8")
+    (first, apart) = re.findall(r"Of the (\d+) published results of [^.]*\.", text)
+    assert int(first) == count_results(FIVE)
+    assert int(apart) == count_results([name for name in DOCUMENTS if name not in FIVE])
+    of_five, others = text.split("| of other documents |")
+    assert DOCUMENTS["buffer-control"] in of_five
+    assert DOCUMENTS["validation"] not in of_five
+    assert f"| {DOCUMENTS['validation']} | 0 | 0 | 4 | 0 | 0 |" in others
 
 
 def test_only_published_results_are_in_the_headline(finished: list[Study]) -> None:
@@ -111,15 +183,65 @@ def test_only_published_results_are_in_the_headline(finished: list[Study]) -> No
     assert 0 < len(results) < len(every)
     shown = CliRunner().invoke(app, ["study", "report"]).stdout
     parts = (results.count("reproduced"), results.count("differs"))
-    words = ", ".join(
-        f"{count} {word}"
-        for count, word in zip(parts, ("reproduced", "differ"), strict=True)
-        if count
-    )
-    assert f"Of {len(results)} published results: {words}." in shown
+    assert parts[0] == 1
+    left = count_results(FIVE) - len(results)
+    told = f"of the five documents, 1 is reproduced, {parts[1]} differ and {left} were not run."
+    assert f"Of the {count_results(FIVE)} published results {told}" in " ".join(shown.split())
     (of_results, of_all) = [line.split() for line in shown.splitlines() if line.startswith("all ")]
-    assert of_results == ["all", *map(str, parts), "0", "0"]
+    assert of_results == ["all", str(parts[0]), "0", str(parts[1]), "0", "0"]
     assert sum(map(int, of_all[1:])) == len(every)
+
+
+def weaken(study: Study, count: int) -> Study:
+    """Give a study whose first claims are weak."""
+    weak = [replace(claim, weak="any queue passes it") for claim in study.claims[:count]]
+    return replace(study, claims=(*weak, *study.claims[count:]))
+
+
+def test_a_weak_claim_is_counted_apart_from_what_is_reproduced() -> None:
+    study = weaken(read_study(NAMES[1], find_study(NAMES[1])), 1)
+    both = make_outcome(study, [Verdict.REPRODUCED])
+    assert both.answer.sentences[0] == "1 of 2 claims is reproduced; 1 is weak (CBT-2.3.equal)."
+    counts = count_by_kind([(study.name, both.judgements)])
+    assert {**counts[study.claims[0].kind]} == {Standing.WEAK: 1, Standing.REPRODUCED: 1}
+    weak, _ = both.judgements
+    assert weak.tell_verdict() == "reproduced: weak: any queue passes it"
+    assert Judgement.from_dict(weak.to_dict()).claim.weak == "any queue passes it"
+
+
+def test_a_weak_claim_that_differs_still_differs() -> None:
+    study = weaken(read_study(NAMES[1], find_study(NAMES[1])), 2)
+    outcome = make_outcome(study, [Verdict.DIFFERS, Verdict.REPRODUCED])
+    assert [one.standing for one in outcome.judgements] == [Standing.DIFFERS, Standing.WEAK]
+    assert [one.is_missed for one in outcome.judgements] == [True, False]
+
+
+def test_readings_and_weak_claims_are_on_the_page_of_their_study(tmp_path: Path) -> None:
+    reading = Reading("order", "Order of service", "The <first> goes first.", "§2", "others: none")
+    study = weaken(replace(read_study(NAMES[1], find_study(NAMES[1])), readings=(reading,)), 1)
+    make_outcome(study, [Verdict.REPRODUCED]).write_into(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Reading: Order of service." in page
+    assert "The &lt;first&gt; goes first." in page
+    assert "any queue passes it" in page
+    content = json.loads((tmp_path / "out" / "claims.json").read_text())
+    assert content["readings"] == [reading.to_dict()]
+
+
+def test_the_readings_of_a_document_are_on_the_receipts_once(
+    finished: list[Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = Reading("order", "Order of service", "The <first> goes first.", "§2", "others: none")
+    monkeypatch.setattr(
+        "headend.study.gathering.read_study",
+        lambda name, path: replace(read_study(name, path), readings=(reading,) * (name in NAMES)),
+    )
+    assert CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"]).exit_code == 0
+    text = Path("receipts.md").read_text(encoding="utf-8")
+    line = "- Reading: **Order of service**. The \\<first> goes first. (§2) Beside it: others: none"
+    assert text.splitlines().count(line) == len(NAMES)
+    page = Path("results/studies/report.html").read_text(encoding="utf-8")
+    assert page.count("Reading: Order of service.") == len(NAMES)
 
 
 def test_fewer_seeds_than_a_studys_own_are_no_receipt(finished: list[Study]) -> None:
@@ -277,8 +399,8 @@ def test_the_page_over_all_studies_begins_with_the_documents_and_their_verdicts(
     first = page[page.index("<h1>") : page.index("</header>")]
     assert "Does headend measure what the documents published?" in first
     assert "published results of" in first
-    for verdict in Verdict:
-        assert f"<th>{verdict}</th>" in first
+    for standing in COUNTED:
+        assert f"<th>{standing}</th>" in first
     assert page.index("</header>") < page.index("data:image/svg+xml")
 
 

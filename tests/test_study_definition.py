@@ -128,6 +128,81 @@ def test_the_bottleneck_s_queue_by_either_name_is_one_setting(tmp_path: Path) ->
         prepare_points(study)
 
 
+READING = """[pie]
+title = "PIE of Section 5"
+reading = "The law  of 2013."
+source = "§6"
+beside = "choices runs the draft"
+"""
+
+
+def read_own(folder: Path, readings: str, names: str) -> Study:
+    """Read a study that names readings, below the folder of its document."""
+    own = folder / "own"
+    own.mkdir()
+    (folder / "readings.toml").write_text(readings, encoding="utf-8")
+    return read(own, f"readings = {names}\n")
+
+
+def test_a_study_has_the_readings_of_its_document_that_it_names(tmp_path: Path) -> None:
+    other = READING.replace("pie", "other").replace("PIE of Section 5", "Another")
+    study = read_own(tmp_path, READING + other, '["other", "pie"]')
+    assert [one.name for one in study.readings] == ["other", "pie"]
+    assert study.readings[1].tell() == "Reading: PIE of Section 5: The law of 2013."
+    assert study.readings[1].beside == "choices runs the draft"
+
+
+def test_a_study_without_readings_needs_no_file_of_them(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "readings.toml").write_text("[broken", encoding="utf-8")
+    assert read(tmp_path / "own", "").readings == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        ('["pei"]', 'readings: unknown reading "pei"; did you mean "pie"? (line 5)'),
+        ('["pie", "pie"]', 'readings: names "pie" twice (line 5)'),
+        ('"pie"', "readings: expected a list such as"),
+    ],
+)
+def test_a_reading_that_the_document_has_not_got_is_refused(
+    tmp_path: Path, names: str, problem: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read_own(tmp_path, READING, names)
+    assert str(caught.value).startswith(f"{tmp_path / 'own' / 'study.toml'}: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ('source = "§6"\n', "", 'pie: missing key "source"; a reading has title, reading, source, beside (line 1)'),
+        ("beside", "besides", 'pie.besides: unknown key; did you mean "beside"? (line 5)'),
+        ('"§6"', "6", "pie.source: expected a text, found 6 (line 4)"),
+        ('"§6"', '" "', 'pie: missing key "source"'),
+        ("[pie]", "[pie", "not valid TOML"),
+        ("[pie]", "[pie]\ntitle = 'x'", "pie.title is there twice (lines 2 and 3)"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_a_document_s_readings_is_told_with_their_file_and_line(
+    tmp_path: Path, before: str, after: str, problem: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read_own(tmp_path, READING.replace(before, after), '["pie"]')
+    told = str(caught.value)
+    assert told.startswith(f"{tmp_path / 'readings.toml'}: ")
+    assert problem in told
+
+
+def test_readings_that_are_nowhere_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    with pytest.raises(
+        InputError, match=r'names "pie", and there is no .*readings.toml \(line 5\)'
+    ):
+        read(tmp_path / "own", 'readings = ["pie"]\n')
+
+
 CLAIM = 'id = "A-1"\nsource = "§1"\nstatement = "s"\nexpected = "1"\ncheck = "check"\n'
 FIGURE = '[[figure]]\nname = "f"\ntitle = "t"\nexplanation = "e"\ndraw = "draw"\n'
 
@@ -137,6 +212,7 @@ FIGURE = '[[figure]]\nname = "f"\ntitle = "t"\nexplanation = "e"\ndraw = "draw"\
     [
         ('[[claim]]\n' + CLAIM + 'publishd = "9"\n', 'claim A-1: unknown key "publishd"; did you mean "published"?'),
         ('[[claim]]\n' + CLAIM + "published = 9\n", "claim A-1: published: expected a text, found 9"),
+        ('[[claim]]\n' + CLAIM + "weak = true\n", "claim A-1: weak: expected a text, found True"),
         ('[[claim]]\n' + CLAIM + 'kind = ["result"]\n', "claim A-1: kind: expected a text"),
         ('[[claim]]\n' + CLAIM + 'kind = "resul"\n', 'claim A-1: unknown kind "resul"; expected one of "result"'),
         ('[[claim]]\n' + CLAIM + "[[claim]]\n" + CLAIM, "claim A-1: 2 claims have this id"),

@@ -32,6 +32,7 @@ from headend.cli.terminal import (
     make_output,
     print_error,
     print_json,
+    print_sentence,
     quote_path,
     report_fault,
     show_points,
@@ -45,6 +46,7 @@ from headend.text.wording import list_names, write_count
 if TYPE_CHECKING:
     from headend.running.memory import Allowance
     from headend.study import Judgement, Study
+    from headend.study.locating import Located
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
     from headend.sweeps.crew import Crew, Progress
@@ -91,7 +93,7 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
 @argument(
     "name",
     metavar="NAME",
-    help="A shipped study; a document, for the list of its studies; or a folder with a study.toml.",
+    help="A shipped study; a document, for the list of its studies; a document's figure or table, such as 'aqm figure 1'; or a folder with a study.toml.",
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
@@ -102,14 +104,20 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
 )
 @json_option
 def show(name: str, full: bool, as_json: bool) -> None:
-    """Show what a study varies and claims; of a document, list its studies."""
+    """Show what a study varies and claims; of a document, list its studies; of a figure or table, show the study that draws it."""
     from headend.scenario.library import find_studies
 
-    studies = [_read(folder) for folder in find_studies(name)]
+    located = _locate(name)
+    if len(located) > 1:
+        _print_located(located, as_json=as_json)
+        return
+    found = [one.study.folder for one in located] or find_studies(name)
+    studies = [_read(folder) for folder in found]
     if len(studies) > 1:
         _print_list(studies, as_json=as_json)
         return
     (study,) = studies
+    own = study.name if located else name
     if as_json:
         print_json(_describe(study))
         return
@@ -117,12 +125,15 @@ def show(name: str, full: bool, as_json: bool) -> None:
     console.print()
     console.print(write_line((study.question or study.title, "bold")))
     console.print(write_line(f"{study.title}: ", (study.source, "dim")))
+    for one in located:
+        console.print(write_line(one.tell()))
     if full:
         console.print()
         # A description may hold several lines.
         for line in study.description.splitlines():
             console.print(write_line(line))
     console.print()
+    _print_readings(study)
     for axis in study.axes:
         values = list(map(str, axis.values))
         told = ", ".join(values) if full else list_names(values, MOST_VALUES)
@@ -130,9 +141,43 @@ def show(name: str, full: bool, as_json: bool) -> None:
     console.print(f"{_count_runs(study)}, {write_count(len(study.claims), 'claim')}")
     console.print()
     _show_claims(study, full=full)
-    console.print(
-        write_line("Run it with ", (f"headend study run {quote_path(name)}", "bold"), ".")
-    )
+    console.print(write_line("Run it with ", (f"headend study run {quote_path(own)}", "bold"), "."))
+
+
+def _locate(name: str) -> list[Located]:
+    """Find the figures and tables of documents that a name stands for; none where it is the path of something."""
+    from headend.study.locating import locate
+
+    return [] if Path(name).exists() else locate(name)
+
+
+def _print_located(located: Sequence[Located], *, as_json: bool) -> None:
+    """Print which studies draw the figures or tables of several documents."""
+    if as_json:
+        print_json([_describe(one.study) for one in located])
+        return
+    console = make_output()
+    for one in located:
+        console.print(write_line((one.study.name, "bold"), f"  {one.tell()}"))
+        console.print(write_line("  ", (f"headend study show {one.study.name}", "cyan")))
+
+
+def _find(name: str) -> list[Path]:
+    """Find the folders of what is to be run."""
+    from headend.scenario.library import find_studies
+
+    located = _locate(name)
+    if len(located) > 1:
+        commands = "; ".join(f"headend study run {one.study.name}" for one in located)
+        raise InputError(f'"{name}" is in {len(located)} documents; choose one: {commands}')
+    return [one.study.folder for one in located] or find_studies(name)
+
+
+def _print_readings(study: Study) -> None:
+    """Print what is run where the document leaves it open: a sentence for each reading."""
+    console = make_output()
+    for reading in study.readings:
+        print_sentence(console, reading.tell())
 
 
 def _show_claims(study: Study, *, full: bool) -> None:
@@ -161,13 +206,13 @@ def _show_claims(study: Study, *, full: bool) -> None:
 @argument(
     "name",
     metavar="NAME",
-    help="A shipped study; a document, for all its studies; the word all; or a folder with a study.toml.",
+    help="A shipped study; a document, for all its studies; the word all; a document's figure or table, such as 'aqm figure 1'; or a folder with a study.toml.",
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
 @click.option(
     "--quick",
-    help="Run fewer points for a shorter time. The results are labelled as quick.",
+    help="Run fewer points for a shorter time. The results are labelled as quick, and give no verdict.",
     is_flag=True,
 )
 @seeds_option
@@ -199,13 +244,12 @@ def run(
     """Run a study, all studies of a document, or all studies, and judge their claims.
 
     The points run on all cores. Finished points are kept, so that an interrupted study goes on where it stopped. Exit
-    code 1: a claim differs. 2: the input is wrong, or the page cannot be written (what was found is printed). 130:
-    interrupted.
+    code 1: a claim differs, where the study was not run in its quick form, which judges nothing. 2: the input is wrong,
+    or the page cannot be written (what was found is printed). 130: interrupted.
     """
     from headend.cli.compare import read_seeds
     from headend.running.execution import interrupt_at_once
     from headend.running.memory import read_allowance
-    from headend.scenario.library import find_studies
     from headend.scenario.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
@@ -214,7 +258,7 @@ def run(
 
     allowance = read_allowance(memory)
     allowed = read_allowed(allow_files)
-    studies = [_read(folder, allowed) for folder in find_studies(name)]
+    studies = [_read(folder, allowed) for folder in _find(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds is not None:
         studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
@@ -379,8 +423,10 @@ def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, f
     answer = outcome.answer
     print_answer(answer if alone else replace(answer, matrix=None), outcome.study.title)
     console = make_output()
+    if alone:
+        _print_readings(outcome.study)
     if outcome.study.quick:
-        console.print(f"Quick form: {outcome.study.quick}", style="yellow")
+        console.print(write_line((outcome.study.quick, "yellow")))
     if full:
         _print_claims(outcome)
     elif alone:
@@ -407,9 +453,13 @@ def _print_claims(outcome: StudyOutcome) -> None:
 
 
 def _print_totals(told: Told) -> None:
-    """Count the verdicts: on published results by document, and on claims of every kind."""
+    """Count the verdicts, where there are any: on published results by document, and on claims of every kind."""
+    from headend.study import Verdict
+
     console = make_output()
-    _print_counts(told.judged)
+    is_quick = any(one.finding.verdict is Verdict.OPEN for _, own in told.judged for one in own)
+    if not is_quick:
+        _print_counts(told.judged)
     if told.failures:
         console.print(write_line(f"Failed: {', '.join(name for name, _ in told.failures)}."))
     console.print(write_line("One page over all studies: ", ("headend study report", "bold")))
@@ -472,7 +522,8 @@ def report(
         return
     _print_counts(list_judged(gathered))
     console = make_output()
-    console.print(tell_headline(gathered))
+    for sentence in tell_headline(gathered):
+        print_sentence(console, sentence)
     if missing := tell_missing(gathered):
         console.print(missing)
     console.print(write_line(f"Report: {path}"), soft_wrap=True)
@@ -480,11 +531,12 @@ def report(
 
 def _print_counts(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> None:
     from headend.cli.tables import draw_totals, fit
-    from headend.study.counting import count_by_document, count_by_kind
+    from headend.study.counting import count_by_document, count_by_kind, split_studies
 
     console = make_output()
-    if results := count_by_document(judged):
-        console.print(fit(console, draw_totals("published results", results)))
+    for of, own in split_studies(judged).items():
+        if results := count_by_document(own):
+            console.print(fit(console, draw_totals(of, results)))
     kinds = {kind.value: counts for kind, counts in count_by_kind(judged).items()}
     console.print(fit(console, draw_totals("kind of claim", kinds)))
 
@@ -520,6 +572,7 @@ def _describe(study: Study) -> dict[str, object]:
         "name": study.name,
         "title": study.title,
         "source": study.source,
+        "readings": [reading.to_dict() for reading in study.readings],
         "description": study.description,
         "grid": {axis.name: list(axis.values) for axis in study.axes},
         "seeds": list(study.seeds),

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from headend.judging.verdict import Party, Verdict
     from headend.recommending.deciding import Decision
     from headend.results.record import Record
-    from headend.study import Judgement
-    from headend.study import Verdict as ClaimVerdict
+    from headend.study import Judgement, Standing
     from headend.sweeps import Sweep
     from headend.sweeps.outcome import Row as SweepRow
     from headend.text.quantity import Unit
@@ -470,7 +469,8 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
     styles = {"reproduced": "green", "differs": "bold red"}
     for judgement in judgements:
         claim, finding = judgement.claim, judgement.finding
-        verdict = Text(finding.verdict, style=styles.get(finding.verdict, "yellow"))
+        standing = judgement.standing
+        verdict = Text(standing, style=styles.get(standing, "yellow"))
         if decision := judgement.tell_decision():
             verdict.append(f"\n{reveal(decision)}", style="dim")
         measured = finding.measured + judgement.tell_interval()
@@ -478,16 +478,16 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
     return table
 
 
-def draw_totals(of: str, counts: Mapping[str, Mapping[ClaimVerdict, int]]) -> Table:
+def draw_totals(of: str, counts: Mapping[str, Mapping[Standing, int]]) -> Table:
     """Draw how many claims have each verdict: a row for each document, or for each kind of claim, and one for all."""
-    from headend.study import Verdict as ClaimVerdict
+    from headend.study.claims import COUNTED
 
     table = _new_table(of)
-    for verdict in ClaimVerdict:
-        table.add_column(verdict.value, justify="right")
+    for standing in COUNTED:
+        table.add_column(standing.value, justify="right")
     for name, own in counts.items():
-        table.add_row(write_line(name), *(str(own.get(verdict, 0)) for verdict in ClaimVerdict))
-    sums = [sum(own.get(verdict, 0) for own in counts.values()) for verdict in ClaimVerdict]
+        table.add_row(write_line(name), *(str(own.get(standing, 0)) for standing in COUNTED))
+    sums = [sum(own.get(standing, 0) for own in counts.values()) for standing in COUNTED]
     table.add_section()
     table.add_row("all", *map(str, sums))
     return table

@@ -4,10 +4,11 @@ A study is a folder with ``study.toml``, a scenario, and ``analysis.py`` with a 
 """
 
 from headend.results.store import PointStore
-from headend.study.claims import Claim, Finding, Judgement, Kind, Verdict
+from headend.study.claims import Claim, Finding, Judgement, Kind, Standing, Verdict
 from headend.study.deciding import Decision, decide_over_seeds, join_decisions
 from headend.study.definition import Study, read_study
 from headend.study.points import run_points
+from headend.study.readings import Reading
 
 __all__ = [
     "Claim",
@@ -16,6 +17,8 @@ __all__ = [
     "Judgement",
     "Kind",
     "PointStore",
+    "Reading",
+    "Standing",
     "Study",
     "Verdict",
     "decide_over_seeds",

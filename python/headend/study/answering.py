@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.grading import Grade
-from headend.study.claims import Judgement, Kind, Verdict
-from headend.study.counting import Counts
+from headend.study.claims import COUNTED, Judgement, Kind, Standing, Verdict
+from headend.study.counting import Counts, tell_verb
 from headend.text.wording import list_names, write_count
 
 if TYPE_CHECKING:
@@ -26,24 +26,25 @@ MOST_LETTERS = 64
 #: Claims that a sentence names.
 MOST_NAMED = 3
 
-#: The colour of each verdict.
+#: The colour of each verdict, and of what is weak.
 GRADES = {
-    Verdict.REPRODUCED: Grade.GOOD,
-    Verdict.DIFFERS: Grade.BAD,
-    Verdict.UNDECIDED: Grade.FAIR,
-    Verdict.UNTESTABLE: Grade.NONE,
+    Standing.REPRODUCED: Grade.GOOD,
+    Standing.WEAK: Grade.NONE,
+    Standing.DIFFERS: Grade.BAD,
+    Standing.UNDECIDED: Grade.FAIR,
+    Standing.UNTESTABLE: Grade.NONE,
+    Standing.OPEN: Grade.NONE,
 }
-
-#: The verb for several claims with each verdict.
-_PLURALS = {
-    Verdict.DIFFERS: "differ",
-    Verdict.UNDECIDED: "are undecided",
-    Verdict.UNTESTABLE: "cannot be tested",
-}
-_SINGULARS = {**_PLURALS, Verdict.DIFFERS: "differs", Verdict.UNDECIDED: "is undecided"}
 
 #: Verdicts in the order in which sentences and tables give them.
-_FIRST = (Verdict.DIFFERS, Verdict.UNDECIDED, Verdict.UNTESTABLE, Verdict.REPRODUCED)
+_FIRST = (
+    Standing.DIFFERS,
+    Standing.UNDECIDED,
+    Standing.UNTESTABLE,
+    Standing.WEAK,
+    Standing.REPRODUCED,
+    Standing.OPEN,
+)
 
 
 def answer_study(
@@ -59,7 +60,7 @@ def answer_study(
     rows = tuple(_draw_claim(judgement) for judgement in shown)
     return Answer(
         study.question or study.title,
-        tuple(tell_claims(judgements)),
+        (study.tell_quick(),) if study.quick else tuple(tell_claims(judgements)),
         Matrix(("published", "measured", "verdict"), rows, "claim", note) if rows else None,
         figures[0].name if figures else "",
     )
@@ -78,10 +79,10 @@ def answer_studies(question: str, sentences: Sequence[str], counts: Mapping[str,
         The number of published results with each verdict, by document.
     """
     rows = tuple(
-        Row(document, tuple(_draw_count(verdict, own.get(verdict, 0)) for verdict in Verdict))
+        Row(document, tuple(_draw_count(standing, own.get(standing, 0)) for standing in COUNTED))
         for document, own in counts.items()
     )
-    matrix = Matrix(tuple(Verdict), rows, "published results of")
+    matrix = Matrix(COUNTED, rows, "published results of")
     return Answer(question, tuple(filter(None, sentences)), matrix if rows else None)
 
 
@@ -90,7 +91,7 @@ def order_claims(judgements: Sequence[Judgement]) -> list[Judgement]:
     kinds = list(Kind)
     return sorted(
         judgements,
-        key=lambda one: (kinds.index(one.claim.kind), _FIRST.index(one.finding.verdict)),
+        key=lambda one: (kinds.index(one.claim.kind), _FIRST.index(one.standing)),
     )
 
 
@@ -114,7 +115,7 @@ def tell_claims(judgements: Sequence[Judgement]) -> list[str]:
     told = [_tell_verdicts(judgements)]
     results = [one for one in judgements if one.claim.kind is Kind.RESULT]
     if results and len(results) < len(judgements):
-        reproduced = _count(results)[Verdict.REPRODUCED]
+        reproduced = _count(results)[Standing.REPRODUCED]
         told.append(
             f"Of {write_count(len(results), 'published result')}, {reproduced} {'is' if reproduced == 1 else 'are'} reproduced."
         )
@@ -123,26 +124,26 @@ def tell_claims(judgements: Sequence[Judgement]) -> list[str]:
 
 def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
     counts, total = _count(judgements), len(judgements)
-    reproduced = counts[Verdict.REPRODUCED]
+    reproduced = counts[Standing.REPRODUCED]
     if reproduced == total:
         few = {1: "The claim is", 2: "Both claims are"}
         return f"{few.get(total, f'All {total} claims are')} reproduced."
     if total == 1:
         (judgement,) = judgements
-        return f"The claim {_SINGULARS[judgement.finding.verdict]} ({judgement.claim.id})."
+        return f"The claim {tell_verb(judgement.standing, 1)} ({judgement.claim.id})."
     parts = [
         f"{reproduced} of {write_count(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
     ]
-    for verdict in _FIRST[:-1]:
-        own = [one.claim.id for one in judgements if one.finding.verdict is verdict]
+    for standing in _FIRST[:-2]:
+        own = [one.claim.id for one in judgements if one.standing is standing]
         if own:
-            words = _SINGULARS if len(own) == 1 else _PLURALS
-            parts.append(f"{len(own)} {words[verdict]} ({list_names(own, MOST_NAMED)})")
+            verb = tell_verb(standing, len(own))
+            parts.append(f"{len(own)} {verb} ({list_names(own, MOST_NAMED)})")
     return f"{'; '.join(parts)}."
 
 
-def _count(judgements: Sequence[Judgement]) -> Counter[Verdict]:
-    return Counter(one.finding.verdict for one in judgements)
+def _count(judgements: Sequence[Judgement]) -> Counter[Standing]:
+    return Counter(one.standing for one in judgements)
 
 
 def _draw_claim(judgement: Judgement) -> Row:
@@ -152,7 +153,7 @@ def _draw_claim(judgement: Judgement) -> Row:
         (
             Cell(Grade.NONE, "", _shorten(claim.published or claim.expected)),
             Cell(Grade.NONE, "", _shorten(finding.measured)),
-            Cell(GRADES[finding.verdict], finding.verdict, ""),
+            Cell(GRADES[judgement.standing], judgement.standing, ""),
         ),
     )
 
@@ -168,5 +169,5 @@ def _shorten(text: str) -> str:
     return textwrap.shorten(text, MOST_LETTERS, placeholder=" …")
 
 
-def _draw_count(verdict: Verdict, count: int) -> Cell:
-    return Cell(GRADES[verdict] if count else Grade.NONE, "", str(count))
+def _draw_count(standing: Standing, count: int) -> Cell:
+    return Cell(GRADES[standing] if count else Grade.NONE, "", str(count))

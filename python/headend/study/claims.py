@@ -23,6 +23,23 @@ class Verdict(StrEnum):
     #: The interval over the seeds reaches from what is accepted to what is not.
     UNDECIDED = "undecided"
     UNTESTABLE = "cannot be tested"
+    #: The study was run in its quick form, which judges nothing.
+    OPEN = "no verdict"
+
+
+class Standing(StrEnum):
+    """How a claim is counted: by its verdict, or as weak where it is reproduced and nearly any model would do that."""
+
+    REPRODUCED = "reproduced"
+    WEAK = "weak"
+    DIFFERS = "differs"
+    UNDECIDED = "undecided"
+    UNTESTABLE = "cannot be tested"
+    OPEN = "no verdict"
+
+
+#: What is counted: a quick run is not.
+COUNTED = tuple(standing for standing in Standing if standing is not Standing.OPEN)
 
 
 class Kind(StrEnum):
@@ -69,6 +86,8 @@ class Claim:
         What the document leaves open, or contradicts itself about, and how far the verdict depends on it.
     fitted
         What was chosen after a first run had been seen.
+    weak
+        Why nearly any model passes it; such a claim is not counted as reproduced.
     """
 
     id: str
@@ -82,6 +101,7 @@ class Claim:
     published: str = ""
     gap: str = ""
     fitted: str = ""
+    weak: str = ""
 
     @classmethod
     def read(cls, item: dict[str, Any]) -> Claim:
@@ -98,7 +118,7 @@ class Claim:
             limits=dict(item.get("limits", {})),
             least_seeds=item.get("least_seeds", 1),
             kind=_read_kind(item),
-            **{key: " ".join(item.get(key, "").split()) for key in ("published", "gap", "fitted")},
+            **{key: " ".join(item.get(key, "").split()) for key in _JOINED},
         )
 
 
@@ -139,6 +159,18 @@ class Judgement:
         """Whether the claim was tested and does not hold here."""
         return self.finding.verdict is Verdict.DIFFERS
 
+    @property
+    def standing(self) -> Standing:
+        """How it is counted."""
+        verdict = self.finding.verdict
+        is_weak = self.claim.weak and verdict is Verdict.REPRODUCED
+        return Standing.WEAK if is_weak else Standing(verdict)
+
+    def leave_open(self) -> Judgement:
+        """Give it without a verdict, and without what is said of that: what a quick run measured."""
+        finding = Finding(self.finding.measured, Verdict.OPEN, self.finding.interval)
+        return Judgement(self.claim, finding)
+
     def tell_interval(self) -> str:
         """Give the interval over the seeds in words, with a blank before it; nothing where there is none."""
         interval = self.finding.interval
@@ -160,6 +192,7 @@ class Judgement:
             self.finding.why,
             self.claim.gap and f"left open by the document: {self.claim.gap}",
             self.claim.fitted and f"chosen after a first run: {self.claim.fitted}",
+            self.claim.weak and f"weak: {self.claim.weak}",
         )
         told = "; ".join(filter(None, notes))
         return f"{self.finding.verdict}: {told}" if told else str(self.finding.verdict)
@@ -189,10 +222,11 @@ class Judgement:
 
 
 #: What a claim's table may have, and what of it is text.
-_TEXTS = ("id", "source", "statement", "expected", "check", "kind", "published", "gap", "fitted")
+_JOINED = ("published", "gap", "fitted", "weak")
+_TEXTS = ("id", "source", "statement", "expected", "check", "kind", *_JOINED)
 _KEYS = (*_TEXTS, "limits", "least_seeds")
 #: What of a claim its results repeat, besides its kind.
-_KEPT = ("id", "source", "statement", "expected", "limits", "least_seeds", "published", "gap", "fitted")  # fmt: skip
+_KEPT = ("id", "source", "statement", "expected", "limits", "least_seeds", *_JOINED)
 
 
 def check_keys(item: Mapping[str, Any], known: Collection[str], where: str) -> None:

@@ -20,12 +20,15 @@ from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_keys, check_texts
+from headend.study.readings import Reading, choose_readings
+from headend.study.texts import TextsError
 from headend.sweeps.conflicts import BY_AXIS
 from headend.sweeps.definition import MOST_POINTS
 from headend.sweeps.place import add_line, find_second
+from headend.text.wording import write_count
 
 _KEYS = {
-    "format", "title", "source", "question", "description", "scenario",
+    "format", "title", "source", "readings", "question", "description", "scenario",
     "set", "seeds", "grid", "measures", "distributions", "series", "claim", "figure", "quick",
 }  # fmt: skip
 _NEEDED = ("title", "source", "claim")
@@ -150,9 +153,13 @@ class Study:
     series: dict[str, str] = field(default_factory=dict)
     overrides: tuple[tuple[str, str], ...] = ()
     quick: str = ""
+    #: What it runs where its document leaves that open.
+    readings: tuple[Reading, ...] = ()
     #: Files and folders from which may be read besides the study's own folder.
     allowed: tuple[Path, ...] = ()
     quick_settings: dict[str, Any] = field(default_factory=dict, repr=False)
+    #: Of a study's quick form, the study itself.
+    whole: Study | None = field(default=None, repr=False)
 
     @property
     def reach(self) -> Reach:
@@ -190,7 +197,21 @@ class Study:
         overrides = (*self.overrides, *_read_overrides(settings))
         seeds = tuple(settings.get("seeds", self.seeds))
         quick = settings["description"]
-        return replace(self, axes=axes, overrides=overrides, seeds=seeds, quick=quick)
+        return replace(self, axes=axes, overrides=overrides, seeds=seeds, quick=quick, whole=self)
+
+    def tell_quick(self) -> str:
+        """Say of a quick run how little was run: of seeds or else of settings."""
+        whole = self.whole or self
+        parts = (
+            (len(self.seeds), len(whole.seeds), "seed"),
+            (self._count_settings(), whole._count_settings(), "setting"),
+        )
+        few = next((part for part in parts if part[0] < part[1]), None)
+        told = f"{few[0]} of {write_count(few[1], few[2])}" if few else "shorter runs"
+        return f"This is a quick run: {told}, no verdict."
+
+    def _count_settings(self) -> int:
+        return math.prod(len(axis.values) for axis in self.axes)
 
     def load_analysis(self) -> ModuleType:
         """Import the study's ``analysis.py``, which has all functions that the study names."""
@@ -288,10 +309,13 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
             distributions=dict(content.get("distributions", {})),
             series=dict(content.get("series", {})),
             quick_settings=content.get("quick", {}),
+            readings=choose_readings(content.get("readings", []), folder),
             allowed=allowed,
         )
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or misplaced {error}") from error
+    except TextsError:
+        raise
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     study.check_paths()

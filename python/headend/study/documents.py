@@ -15,6 +15,20 @@ DOCUMENTS = {
     "validation": "Models beside their closed forms and beside each other",
 }
 
+#: Those whose published results the headline counts; what headend takes from others stands below it.
+FIVE = ("buffer-control", "aqm-docsis", "fast-docsis", "service-quality", "cbt")
+
+
+def is_of_five(study: str) -> bool:
+    """Say whether a study is of one of the five documents.
+
+    Examples
+    --------
+    >>> is_of_five("aqm-docsis/matrix"), is_of_five("low-latency/prague")
+    (True, False)
+    """
+    return study.split("/")[0] in FIVE
+
 
 def name_document(study: str) -> str:
     """Give the title of the document that a study belongs to.

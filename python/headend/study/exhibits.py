@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headend.study.claims import Judgement, Kind, Verdict
+from headend.study.catalogue import NUMBERED, Entry, choose_study, find_all, read_catalogue
+from headend.study.claims import Judgement, Kind, Standing
 from headend.study.gathering import Drawing, Gathered, Picture
 
-#: What a document numbers.
-_NUMBERED = re.compile(r"\b(Figure|Table|Slide|Equation) (\d+)([a-z]?)\b")
+#: Claims beside a figure or table of which no published result is judged.
+_BESIDE = (Kind.EXPECTATION, Kind.ARITHMETIC, Kind.SETTING)
 
 
 @dataclass(frozen=True)
@@ -19,85 +19,93 @@ class Exhibit:
 
     Parameters
     ----------
-    name
-        As the document calls it: "Figure 6".
+    entry
+        What the document calls it.
     study
-        The study that redraws it, or else the first that has a claim of it.
+        The study that draws it anew, or runs what a diagram shows, or else the first that has a claim of it.
     picture
-        Our picture of it; None where no study redraws it.
+        Our picture of it; None where no study draws it, or its study was not run.
     judgements
-        The claims that name it as their source and were published results.
+        The published results that have it as their source, or where there is none, the claims of other kinds.
+    is_run
+        Whether the study was run.
     """
 
-    name: str
+    entry: Entry
     study: str
     picture: Picture | None
     judgements: tuple[Judgement, ...]
+    is_run: bool = True
 
     @property
-    def marks(self) -> list[tuple[Verdict, int]]:
+    def name(self) -> str:
+        """As the document calls it."""
+        return self.entry.name
+
+    @property
+    def marks(self) -> list[tuple[Standing, int]]:
         """How many of its claims have each verdict."""
-        verdicts = [judgement.finding.verdict for judgement in self.judgements]
-        return [(verdict, verdicts.count(verdict)) for verdict in Verdict if verdict in verdicts]
+        found = [judgement.standing for judgement in self.judgements]
+        return [(standing, found.count(standing)) for standing in Standing if standing in found]
+
+    def tell_nothing(self) -> str:
+        """Say why there is no claim beside it."""
+        if self.entry.note:
+            return f"{self.entry.note} `{self.study}` runs it." if self.study else self.entry.note
+        if self.study and not self.is_run:
+            return f"`{self.study}` was not run."
+        by = f"; `{self.study}` draws it" if self.study else ""
+        return f"No published result is judged{by}."
 
 
 def list_exhibits(gathered: Iterable[Gathered]) -> list[Exhibit]:
-    """List what of a document's figures and tables its studies hold something against, figures first, in their order.
+    """List a document's figures and tables in the order of the page.
 
     Parameters
     ----------
     gathered
-        The studies of the document that were run.
+        The studies of the document. Where it has no list of its figures and tables, they are those that published results
+        have as their source.
     """
-    run = [(item.study.name, item.outcome) for item in gathered if item.outcome]
-    shown: dict[str, tuple[str, Picture]] = {}
-    for study, outcome in run:
-        for drawing in outcome.drawings:
-            for name, picture in _assign(drawing):
-                shown.setdefault(name, (study, picture))
-    judged: dict[str, list[Judgement]] = {}
-    studies: dict[str, str] = {}
-    for study, outcome in run:
-        for judgement in outcome.judgements:
-            if judgement.claim.kind is Kind.RESULT:
-                for name in _find_all(judgement.claim.source, shown):
-                    judged.setdefault(name, []).append(judgement)
-                    studies.setdefault(name, study)
-    order = {name: _place(name, number) for number, name in enumerate(judged)}
-    exhibits = []
-    for name in sorted(judged, key=lambda name: order[name]):
-        study, ours = shown[name] if name in shown else (studies[name], None)
-        exhibits.append(Exhibit(name, study, ours, tuple(judged[name])))
-    return exhibits
+    items = list(gathered)
+    catalogue = read_catalogue(items[0].study.folder.parent) if items else {}
+    shown = {name for item in items for one in item.study.figures for name in one.shows}
+    judged = _group_by_source(items, [*catalogue, *shown])
+    if not catalogue:
+        results = [name for name in judged if judged[name][0][1].claim.kind is Kind.RESULT]
+        order = {name: _place(name, number) for number, name in enumerate(results)}
+        catalogue = {name: Entry(name) for name in sorted(results, key=lambda name: order[name])}
+    return [_show(entry, judged.get(entry.name, ()), items) for entry in catalogue.values()]
 
 
-def _find_all(source: str, shown: Iterable[str]) -> list[str]:
-    """Find the figures and tables that a source names: by their numbers, or where a document numbers none, as ours call them."""
-    unnumbered = [name for name in shown if not _NUMBERED.fullmatch(name) and name in source]
-    return find_names(source) + unnumbered
+def _show(
+    entry: Entry, judged: Sequence[tuple[str, Judgement]], items: Sequence[Gathered]
+) -> Exhibit:
+    """Put what there is of a figure or table together."""
+    drawer = choose_study(entry, [item.study for item in items])
+    name = drawer.name if drawer else next((study for study, _ in judged), "")
+    outcome = next((item.outcome for item in items if item.study.name == name), None)
+    drawings = outcome.drawings if outcome and not entry.note else ()
+    pictures = [pair for drawing in drawings for pair in _assign(drawing)]
+    picture = next((picture for shown, picture in pictures if shown == entry.name), None)
+    own = tuple(judgement for _, judgement in judged)
+    return Exhibit(entry, name, picture, own, outcome is not None or not name)
 
 
-def find_names(source: str) -> list[str]:
-    """Find the figures and tables that a claim's source names.
-
-    Examples
-    --------
-    >>> find_names("§7.2.3.3, Figure 6 and Table 2")
-    ['Figure 6', 'Table 2']
-    >>> find_names("§5, Figures 7 to 9")
-    ['Figure 7', 'Figure 8', 'Figure 9']
-    """
-    spread = re.sub(r"\b(Figure|Table|Slide|Equation)s (\d+) (to|and) (\d+)\b", _spread, source)
-    return list(
-        dict.fromkeys("".join((word, " ", *rest)) for word, *rest in _NUMBERED.findall(spread))
-    )
-
-
-def _spread(match: re.Match[str]) -> str:
-    """Name each of several."""
-    word, first, between, last = match.groups()
-    numbers = range(int(first), int(last) + 1) if between == "to" else (int(first), int(last))
-    return ", ".join(f"{word} {number}" for number in numbers)
+def _group_by_source(
+    items: Sequence[Gathered], known: Sequence[str]
+) -> dict[str, list[tuple[str, Judgement]]]:
+    """Give the claims of each figure and table with their studies: published results, or where there is none, those of other kinds."""
+    results: dict[str, list[tuple[str, Judgement]]] = {}
+    others: dict[str, list[tuple[str, Judgement]]] = {}
+    for item in items:
+        for judgement in item.judgements:
+            kind = judgement.claim.kind
+            found = results if kind is Kind.RESULT else others
+            if kind is Kind.RESULT or kind in _BESIDE:
+                for name in find_all(judgement.claim.source, known):
+                    found.setdefault(name, []).append((item.study.name, judgement))
+    return {**others, **results}
 
 
 def _assign(drawing: Drawing) -> list[tuple[str, Picture]]:
@@ -110,7 +118,7 @@ def _assign(drawing: Drawing) -> list[tuple[str, Picture]]:
 
 def _place(name: str, number: int) -> tuple[str, int, str]:
     """Give the place of a name among others: by its number, or behind those that have one, in the order of the claims."""
-    found = _NUMBERED.fullmatch(name)
+    found = NUMBERED.fullmatch(name)
     if not found:
         return "~", number, ""
     word, own, letter = found.groups()

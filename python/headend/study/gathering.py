@@ -33,8 +33,12 @@ class Picture:
     @property
     def address(self) -> str:
         """An address that holds the picture itself, without what only a reader of the file could hear."""
-        text = _UNHEARD.sub("", self.path.read_text(encoding="utf-8"))
+        text = self.read_silent()
         return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode("ascii")
+
+    def read_silent(self) -> str:
+        """Read the SVG without what only a reader of the file could hear."""
+        return _UNHEARD.sub("", self.path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Finished:
 
     judgements: tuple[Judgement, ...]
     drawings: tuple[Drawing, ...]
+    quick: str
     points: int
     seeds: tuple[int, ...]
     version: str
@@ -139,6 +144,7 @@ def _read(folder: Path, study: Study) -> Finished | None:
         outcome = Finished(
             tuple(Judgement.from_dict(item) for item in content["claims"]),
             tuple(_read_drawing(folder, item) for item in content["figures"]),
+            content["quick"],
             content["points"],
             tuple(map(int, content["seeds"])),
             manifest["headend"],
@@ -154,6 +160,8 @@ def _read(folder: Path, study: Study) -> Finished | None:
 def _check(outcome: Finished, study: Study, folder: Path) -> None:
     """Refuse what is no evidence for the claims that a study makes now."""
     again = f"headend study run {study.name} makes the receipt"
+    if outcome.quick:
+        raise InputError(f"{folder}: was run in its quick form, which judges nothing; {again}")
     if study.scenario and (lacking := sorted(set(study.seeds) - set(outcome.seeds))):
         raise InputError(
             f"{folder}: was run with {tell_seeds(outcome.seeds)}, and a receipt needs the study's own seeds {', '.join(map(str, study.seeds))}"

@@ -70,6 +70,7 @@ class StudyOutcome:
             "study": self.study.name,
             "title": self.study.title,
             "source": self.study.source,
+            "readings": [reading.to_dict() for reading in self.study.readings],
             "quick": self.study.quick,
             "points": self.points.height,
             "seeds": list(self.study.seeds) if self.study.scenario else [],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,18 @@ from pathlib import Path
 
 from headend.results.folder import write_file
 from headend.study.answering import answer_studies
-from headend.study.claims import Judgement, Kind, Verdict
-from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
+from headend.study.claims import COUNTED, Judgement, Kind
+from headend.study.counting import (
+    Counts,
+    count_by_document,
+    count_by_kind,
+    split_studies,
+    tell_results,
+)
+from headend.study.documents import is_of_five
 from headend.study.exhibits import Exhibit, list_exhibits
 from headend.study.gathering import Gathered, tell_seeds
+from headend.study.readings import Reading
 from headend.text.reveal import reveal
 
 TITLE = "Receipts: what five documents say, and what headend measures"
@@ -29,7 +38,7 @@ KINDS = {
 }
 
 #: Pixels of a small picture's width beside a Markdown page.
-_SMALL = 280
+_SMALL = 420
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,13 @@ class Document:
 
     title: str
     studies: tuple[Gathered, ...]
-    #: Its figures and tables.
+    #: Its figures and tables, also those of studies that were not run.
     exhibits: tuple[Exhibit, ...]
+
+    @property
+    def readings(self) -> list[Reading]:
+        """What its studies run where it leaves that open, each once."""
+        return list(dict.fromkeys(one for item in self.studies for one in item.study.readings))
 
     def select(self, kind: Kind) -> list[tuple[Gathered, Judgement]]:
         """Give its claims of one kind, each with its study."""
@@ -56,10 +70,17 @@ def list_judged(gathered: Sequence[Gathered]) -> list[tuple[str, Sequence[Judgem
     return [(item.study.name, item.judgements) for item in gathered if item.outcome]
 
 
-def tell_headline(gathered: Sequence[Gathered]) -> str:
-    """Say what became of the published results."""
-    counts = count_by_kind(list_judged(gathered))[Kind.RESULT]
-    return f"Of {sum(counts.values())} published results: {tell_counts(counts)}."
+def tell_headline(gathered: Sequence[Gathered]) -> list[str]:
+    """Say what became of the published results: a sentence for the five documents, and one for the others that were run."""
+    told = []
+    for of, is_wanted in (("the five documents", True), ("other documents", False)):
+        own = [item for item in gathered if is_of_five(item.study.name) is is_wanted]
+        counts = count_by_kind(list_judged(own))[Kind.RESULT]
+        left = [item.study.claims for item in own if item.outcome is None]
+        not_run = sum(claim.kind is Kind.RESULT for claims in left for claim in claims)
+        if counts:
+            told.append(tell_results(counts, not_run, of))
+    return told
 
 
 def tell_missing(gathered: Sequence[Gathered]) -> str:
@@ -83,17 +104,19 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
     from headend.report.page import render_page, write_page
 
     judged = list_judged(gathered)
+    of_five, others = split_studies(judged).values()
     page = render_page(
         "studies.html.j2",
         [],
         title=TITLE,
         answer=answer_studies(
-            QUESTION, [tell_headline(gathered), tell_missing(gathered)], count_by_document(judged)
+            QUESTION, [*tell_headline(gathered), tell_missing(gathered)], count_by_document(of_five)
         ),
+        others=count_by_document(others),
         documents=_group(gathered),
         kinds=count_by_kind(judged),
         about=KINDS,
-        verdicts=list(Verdict),
+        standings=COUNTED,
         describe=describe_run,
         versions=sorted({item.outcome.version for item in gathered if item.outcome}),
     )
@@ -112,7 +135,7 @@ def write_markdown(gathered: Sequence[Gathered], path: Path) -> Path:
     """
     pictures = path.with_suffix("")
     documents = _group(gathered)
-    _draw_small(documents, pictures)
+    _draw_pictures(documents, pictures)
     text = "\n".join(_write_lines(gathered, documents, pictures.name)) + "\n"
     write_file(text.encode(), path)
     return path
@@ -144,17 +167,24 @@ def _write_lines(
     judged = list_judged(gathered)
     yield f"# {TITLE}"
     yield ""
-    yield f"{tell_headline(gathered)} Expectations, arithmetic, settings and our own questions are counted apart, below."
-    yield "`headend study run all` measures it anew with each study's own seeds, and `headend study report` makes a page of it, with the whole figures."
+    yield " ".join(tell_headline(gathered))
+    yield "Expectations, arithmetic, settings and our own questions are counted apart, below."
+    yield "`headend study run all` measures it anew with each study's own seeds, and `headend study report` makes a page of it. A picture leads to the whole figure."
     if missing := tell_missing(gathered):
         yield missing
     yield ""
-    yield from _write_counts("published results of", count_by_document(judged))
-    yield ""
+    for of, pairs in split_studies(judged).items():
+        if counts := count_by_document(pairs):
+            yield from _write_counts(of, counts)
+            yield ""
     yield from _write_counts("kind of claim", count_by_kind(judged))
     for document in documents:
-        if exhibits := document.exhibits:
-            yield from ("", f"## {_escape(document.title)}", "")
+        exhibits = document.exhibits
+        if exhibits or document.readings:
+            yield from ("", f"## {_escape(document.title)}")
+        yield from _write_readings(document.readings)
+        if exhibits:
+            yield ""
             yield "| | as published | measured here | verdict |"
             yield "|---|---|---|---|"
             for exhibit in exhibits:
@@ -173,21 +203,42 @@ def _write_lines(
 
 
 def _write_counts(of: str, counts: Mapping[str, Counts] | Mapping[Kind, Counts]) -> Iterator[str]:
-    yield f"| {of} | {' | '.join(Verdict)} |"
-    yield f"|---|{'---|' * len(Verdict)}"
+    yield f"| {of} | {' | '.join(COUNTED)} |"
+    yield f"|---|{'---|' * len(COUNTED)}"
     for name, own in counts.items():
-        yield f"| {_escape(name)} | {' | '.join(str(own.get(verdict, 0)) for verdict in Verdict)} |"
+        yield f"| {_escape(name)} | {' | '.join(str(own.get(standing, 0)) for standing in COUNTED)} |"
+
+
+def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
+    for number, one in enumerate(readings):
+        if not number:
+            yield ""
+        beside = f" Beside it: {one.beside}" if one.beside else ""
+        yield f"- Reading: **{_escape(one.title)}**. {_escape(f'{one.reading} ({one.source}){beside}')}"
 
 
 def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
-    name = exhibit.name
-    if exhibit.picture:
-        name += f'<br><img src="{pictures}/{exhibit.picture.id}.png" alt="{exhibit.name} as headend draws it" width="{_SMALL}">'
+    name = _name_exhibit(exhibit, pictures)
     for judgement in exhibit.judgements:
         claim, finding = judgement.claim, judgement.finding
-        cells = (claim.published or claim.expected, finding.measured, finding.verdict)
+        kind = "" if claim.kind is Kind.RESULT else f" ({claim.kind})"
+        cells = (claim.published or claim.expected, finding.measured, judgement.standing + kind)
         yield f"| {name} | {' | '.join(map(_escape, cells))} |"
         name = ""
+    if name:
+        yield f"| {name} | {exhibit.tell_nothing()} | | |"
+
+
+def _name_exhibit(exhibit: Exhibit, pictures: str) -> str:
+    """Name a figure or table in a cell, with our picture of it, which leads to the whole one."""
+    caption = f": {_escape(exhibit.entry.caption)}" if exhibit.entry.caption else ""
+    name = f"{_escape(exhibit.name)}{caption}"
+    if not exhibit.picture:
+        return name
+    file = f"{pictures}/{exhibit.picture.id}"
+    alt = html.escape(f"{exhibit.name} as headend draws it")
+    image = f'<a href="{file}.svg"><img src="{file}.png" alt="{alt}" width="{_SMALL}"></a>'
+    return f"{name}<br>{image}<br>`{exhibit.study}`"
 
 
 def _write_claims(title: str, claims: Sequence[tuple[Gathered, Judgement]]) -> Iterator[str]:
@@ -204,21 +255,24 @@ def _write_claims(title: str, claims: Sequence[tuple[Gathered, Judgement]]) -> I
         yield f"| {_escape(claim.id)}<br>{where} | {' | '.join(map(_escape, cells))} |"
 
 
-def _draw_small(documents: Sequence[Document], folder: Path) -> None:
-    """Write the small pictures, and nothing else, into a folder."""
+def _draw_pictures(documents: Sequence[Document], folder: Path) -> None:
+    """Write the pictures, small ones and whole ones as SVG, into a folder."""
     from headend.figures.export import write_small
 
     exhibits = [exhibit for document in documents for exhibit in document.exhibits]
-    shown = {exhibit.picture.id: exhibit.picture.path for exhibit in exhibits if exhibit.picture}
-    write_small(shown, folder, _SMALL)
+    shown = {exhibit.picture.id: exhibit.picture for exhibit in exhibits if exhibit.picture}
+    write_small({name: picture.path for name, picture in shown.items()}, folder, _SMALL)
+    for name, picture in shown.items():
+        write_file(picture.read_silent().encode(), folder / f"{name}.svg")
 
 
 def _group(gathered: Sequence[Gathered]) -> list[Document]:
-    run = [item for item in gathered if item.outcome]
+    """Give the documents of which studies were run."""
     documents = []
-    for title, own in itertools.groupby(run, key=lambda item: item.document):
-        studies = tuple(own)
-        documents.append(Document(title, studies, tuple(list_exhibits(studies))))
+    for title, own in itertools.groupby(gathered, key=lambda item: item.document):
+        items = list(own)
+        if studies := tuple(item for item in items if item.outcome):
+            documents.append(Document(title, studies, tuple(list_exhibits(items))))
     return documents
 
 

@@ -98,10 +98,13 @@ class _Course:
         """Judge it and write what it leaves behind."""
         study = self.order.study
         points = gather_points(study, self.jobs, self.batch.store, finished)
+        judgements = judge_claims(study.claims, self.analysis, points)
+        if study.quick:
+            judgements = [judgement.leave_open() for judgement in judgements]
         outcome = StudyOutcome(
             study,
             points,
-            judge_claims(study.claims, self.analysis, points),
+            judgements,
             draw_study_figures(study, self.analysis, points),
             note_study_warnings(study, self.jobs),
             tuple(list_points(finished.kept)),
