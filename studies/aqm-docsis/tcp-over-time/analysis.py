@@ -39,7 +39,7 @@ SENDERS = {
     "reno-first": "NewReno, grants at the beginning of a MAP",
     "reno-rack": "NewReno, RACK",
     "scripts": "2012 scripts: CUBIC",
-    "today": "NewReno, window 10, delayed ACKs",
+    "today": "NewReno, windows of today",
     "linux": "Linux: CUBIC, HyStart, RACK",
 }
 
