@@ -13,7 +13,7 @@ use super::service_flow::is_default_of_file;
 use crate::link::docsis::classifier::Rule;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::flow::{GroupPlan, packets, ways};
-use crate::scenario::header_fields::Network;
+use crate::scenario::header_fields::{MacAddress, Network};
 use crate::scenario::host::{HostPlan, find_host};
 use crate::scenario::names::unknown;
 
@@ -122,7 +122,7 @@ fn check_flows(
                 if !has_rules(profile) {
                     continue;
                 }
-                for seen in packets(group, peer, from) {
+                for seen in packets(group, peer, from, direction == 0) {
                     let taken = |rule: &&RulePlan| compiled[rule.path.as_str()].matches(&seen);
                     let drops = if direction == 0 {
                         profile.drops.as_slice()
@@ -162,20 +162,55 @@ fn check_flows(
     if any_real {
         return Ok(());
     }
-    let missing: BTreeMap<&str, u8> = all_rules(modems, changes)
-        .filter_map(|one| Some((one.path.as_str(), only_dscp(&one.classifier)?)))
-        .filter(|(_, dscp)| groups.iter().all(|group| group.dscp != *dscp))
+    let missing: BTreeMap<&str, String> = all_rules(modems, changes)
+        .filter_map(|one| Some((one.path.as_str(), missing(&one.classifier, hosts, groups)?)))
         .collect();
     let no_packet = idle.into_iter().map(|path| {
-        let advice = (missing.get(path)).map_or(String::new(), |dscp| {
-            format!("; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`")
-        });
+        let advice = missing.get(path).map_or("", String::as_str);
         format!(
             "{path}: no packet of this scenario's flows matches, so nothing is classified by it{advice}"
         )
     });
     warnings.extend(no_packet);
     Ok(())
+}
+
+/// What the scenario lacks that a classifier asks for, and how to have it.
+fn missing(
+    classifier: &Classifier,
+    hosts: &BTreeMap<String, HostPlan>,
+    groups: &[GroupPlan],
+) -> Option<String> {
+    let has_mac = |is_meant: &dyn Fn(MacAddress) -> bool| {
+        let of_host = |host: &HostPlan| host.ranges_with_mac(is_meant);
+        hosts.values().any(|host| !of_host(host).is_empty())
+    };
+    let macs = [
+        (classifier.source_mac).map(|mac| (has_mac(&|one| one == mac), mac.to_string())),
+        (classifier.destination_mac)
+            .filter(|range| range.mask != 0)
+            .map(|range| (has_mac(&|one| range.contains(one)), range.to_string())),
+    ];
+    for (has_one, mac) in macs.into_iter().flatten() {
+        return Some(if has_one {
+            "; hosts are the source of frames upstream and the destination of frames downstream"
+                .to_owned()
+        } else {
+            format!("; no host has the Ethernet address {mac}: try `--set host.NAME.mac=…`")
+        });
+    }
+    if let Some(wanted) = &classifier.user_priority {
+        let mut found = groups.iter().filter_map(|group| group.user_priority);
+        if !found.any(|priority| wanted.contains(priority)) {
+            return Some(format!(
+                "; no flow's frames are tagged with its user priority: try `--set flow.NAME.user_priority={}`",
+                wanted.from
+            ));
+        }
+    }
+    let dscp = only_dscp(classifier)?;
+    (groups.iter().all(|group| group.dscp != dscp))
+        .then(|| format!("; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`"))
 }
 
 /// The DSCP that a packet must have for a classifier, if there is one.
