@@ -159,9 +159,11 @@ fn check_flows(
             }
         }
     }
-    if any_real {
-        return Ok(());
-    }
+    let in_frames: BTreeSet<&str> = all_rules(modems, changes)
+        .filter(|one| missing_in_frames(&one.classifier, hosts, groups).is_some())
+        .map(|one| one.path.as_str())
+        .collect();
+    idle.retain(|path| !any_real || in_frames.contains(path));
     let missing: BTreeMap<&str, String> = all_rules(modems, changes)
         .filter_map(|one| Some((one.path.as_str(), missing(&one.classifier, hosts, groups)?)))
         .collect();
@@ -181,36 +183,52 @@ fn missing(
     hosts: &BTreeMap<String, HostPlan>,
     groups: &[GroupPlan],
 ) -> Option<String> {
-    let has_mac = |is_meant: &dyn Fn(MacAddress) -> bool| {
-        let of_host = |host: &HostPlan| host.ranges_with_mac(is_meant);
-        hosts.values().any(|host| !of_host(host).is_empty())
-    };
-    let macs = [
-        (classifier.source_mac).map(|mac| (has_mac(&|one| one == mac), mac.to_string())),
-        (classifier.destination_mac)
-            .filter(|range| range.mask != 0)
-            .map(|range| (has_mac(&|one| range.contains(one)), range.to_string())),
-    ];
-    for (has_one, mac) in macs.into_iter().flatten() {
-        return Some(if has_one {
-            "; hosts are the source of frames upstream and the destination of frames downstream"
-                .to_owned()
-        } else {
-            format!("; no host has the Ethernet address {mac}: try `--set host.NAME.mac=…`")
-        });
+    let in_frames = missing_in_frames(classifier, hosts, groups);
+    if in_frames.is_some() {
+        return in_frames;
     }
-    if let Some(wanted) = &classifier.user_priority {
-        let mut found = groups.iter().filter_map(|group| group.user_priority);
-        if !found.any(|priority| wanted.contains(priority)) {
-            return Some(format!(
-                "; no flow's frames are tagged with its user priority: try `--set flow.NAME.user_priority={}`",
-                wanted.from
-            ));
-        }
+    let has_mac = classifier.source_mac.is_some()
+        || (classifier.destination_mac).is_some_and(|range| range.mask != 0);
+    if has_mac {
+        let advice =
+            "; hosts are the source of frames upstream and the destination of frames downstream";
+        return Some(advice.to_owned());
     }
     let dscp = only_dscp(classifier)?;
     (groups.iter().all(|group| group.dscp != dscp))
         .then(|| format!("; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`"))
+}
+
+/// What no frame has that a classifier asks for, and how to have it. The scenario alone says what
+/// frames have, those of real hosts as well.
+fn missing_in_frames(
+    classifier: &Classifier,
+    hosts: &BTreeMap<String, HostPlan>,
+    groups: &[GroupPlan],
+) -> Option<String> {
+    let is_had = |is_meant: &dyn Fn(MacAddress) -> bool| {
+        let of_host = |host: &HostPlan| host.ranges_with_mac(is_meant);
+        hosts.values().any(|host| !of_host(host).is_empty())
+    };
+    let source = (classifier.source_mac)
+        .filter(|mac| !is_had(&|one| one == *mac))
+        .map(|mac| mac.to_string());
+    let destination = (classifier.destination_mac)
+        .filter(|range| range.mask != 0 && !is_had(&|one| range.contains(one)))
+        .map(|range| range.to_string());
+    if let Some(mac) = source.or(destination) {
+        return Some(format!(
+            "; no host has the Ethernet address {mac}: try `--set host.NAME.mac=…`"
+        ));
+    }
+    let wanted = classifier.user_priority?;
+    let mut found = groups.iter().filter_map(|group| group.user_priority);
+    (!found.any(|priority| wanted.contains(priority))).then(|| {
+        format!(
+            "; no flow's frames are tagged with its user priority: try `--set flow.NAME.user_priority={}`",
+            wanted.from
+        )
+    })
 }
 
 /// The DSCP that a packet must have for a classifier, if there is one.
