@@ -103,7 +103,7 @@ def test_every_figure_of_a_document_has_its_row_also_without_a_claim(
         assert names
         for name, entry in names.items():
             assert f"| {name}: {entry.caption}" in text
-    told = "| A diagram of the bench, which is not drawn anew. `buffer-control/voice` runs it. |"
+    told = "| A diagram of the bench of `buffer-control/voice`, which is not drawn anew. |"
     assert told in text
     assert "| `buffer-control/voice` was not run. |" in text
 
