@@ -29,6 +29,7 @@ CONTENTS: dict[str, list[str]] = {
     "How to": [
         "docs/howto/tier-buffer",
         "docs/howto/modem-file",
+        "docs/howto/buffer-unit",
         "docs/howto/low-latency",
         "docs/howto/paper-comparison",
         "docs/howto/application-in-ci",

@@ -70,7 +70,6 @@ def draw_slopes(points: pl.DataFrame) -> list[Panel]:
         dots = (
             make_chart(part).mark_point(filled=True, size=45).encode(x=x, y=y, color=colour(part))
         )
-        panels.append(
-            Panel(f"Counted in {counts}", vl.layer(published, dots), name=f"slopes-{counts}")
-        )
+        name = f"slopes-{str(counts).replace(' ', '-').lower()}"
+        panels.append(Panel(f"Counted in {counts}", vl.layer(published, dots), name=name))
     return panels

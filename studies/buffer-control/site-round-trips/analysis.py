@@ -19,13 +19,6 @@ SITES = Path(__file__).with_name("sites.csv")
 #: Payload among the bytes that the upstream rate counts of a full packet.
 PAYLOAD = 1448 / 1518
 
-#: Why one upload does not fill the line right below the limits.
-BLOCKS = (
-    "counted in blocks of 1024 B full packets fill at most 74 % of the buffer (four of 1518 B in 8 KiB), and buffer over rate of what it"
-    " holds is 48.6, 48.6, 38.9 and 30.4 ms. With link.cable.docsis.upstream.queue.buffer_control.counts = bytes or packets the least of"
-    " all cases is 99.7 %. Not reached: "
-)
-
 SENDERS = ("one Reno", "one CUBIC", "ten CUBIC")
 
 #: Table 2's limits by rate in Mb/s, and the round trips of the guideline's tests, ms.
@@ -61,7 +54,7 @@ def check_limits(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Find the least share of one upload below the limits."""
     rows = tabulate(points).filter(pl.col("sender") != "ten CUBIC", _below(limits["below_ms"]))
-    return _judge_least(rows, limits["full"], BLOCKS)
+    return _judge_least(rows, limits["full"])
 
 
 def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -191,14 +184,14 @@ def _below(most: dict[str, float]) -> pl.Expr:
     return pl.col("rtt_ms") < limit
 
 
-def _judge_least(rows: pl.DataFrame, full: float, cause: str = "") -> Finding:
+def _judge_least(rows: pl.DataFrame, full: float) -> Finding:
     least = rows.sort("share").row(0, named=True)
     text = (
         f"{least['share']:.1%} at the least of {rows.height} cases"
         f" ({least['sender']}, {least['rate_mbps']} Mb/s, {least['rtt_ms']} ms)"
     )
     below = rows.filter(pl.col("share") < full)
-    why = cause + _list_shares(below) if below.height else ""
+    why = f"not reached: {_list_shares(below)}" if below.height else ""
     return Finding(text, decide(below.is_empty()), why=why)
 
 

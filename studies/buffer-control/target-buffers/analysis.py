@@ -64,10 +64,7 @@ def derive(points: pl.DataFrame, full: float) -> dict[int, int | None]:
 def check_targets(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare derived targets with the recommended ones."""
     derived = derive(points, limits["full"])
-    agrees = all(
-        _is_within(target, limits["published_kib"][str(rate)], limits["factor"])
-        for rate, target in derived.items()
-    )
+    agrees = all(target == limits["published_kib"][str(rate)] for rate, target in derived.items())
     text = ", ".join(
         f"{target or 'no'} KiB for {limits['published_kib'][str(rate)]} at {rate} Mb/s"
         for rate, target in derived.items()
@@ -148,10 +145,6 @@ def _tell_ranges(points: pl.DataFrame, full: float) -> str:
             parts.append(f"{name} {', '.join(sizes) or 'none'}")
         told.append(f"{rate} Mb/s: {'; '.join(parts)} KiB")
     return " · ".join(told)
-
-
-def _is_within(value: float | None, published: float, factor: float) -> bool:
-    return value is not None and published / factor <= value <= published * factor
 
 
 def _split(rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:

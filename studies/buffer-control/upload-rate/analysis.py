@@ -17,12 +17,6 @@ WINDOW = 64 * 1024
 
 CHANNEL_MBPS = 25.0
 
-#: In the middle between no difference of the rates over 117 and 57 ms and the rule of thumb's.
-MIDDLE = (1 + 57 / 117) / 2
-
-#: A difference of two rates that is more than none, bit/s.
-MORE = 1e-9
-
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     """Average the seeds, and add the rate in Mb/s and what buffer over round-trip time predicts."""
@@ -42,20 +36,21 @@ def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return Finding(f"{rows.height - below.height} of {rows.height} cases", decide(agrees), why=why)
 
 
-def check_rtt_difference(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Place the rates over the long round trip between those over the short one and what the rule makes of them."""
+def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the rates over both round trips."""
     pairs = (
         points.filter(pl.col("flows") == 10)
         .pivot("rtt_ms", index=["buffer_kib", "seed"], values="goodput")
-        .with_columns(beyond=pl.col("117") - pl.col("57") * MIDDLE)
+        .with_columns(apart=(pl.col("57") - pl.col("117")) / 1e6)
     )
-    found, decisions = [], []
+    within, found, decisions = limits["within_mbps"], [], []
     for (size,), rows in pairs.sort("buffer_kib").group_by("buffer_kib", maintain_order=True):
-        decisions.append(decide_over_seeds(rows["beyond"].to_list(), low=MORE))
+        decision = decide_over_seeds(rows["apart"].to_list(), low=-within, high=within)
+        decisions.append(decision)
         ratio = float(rows.select(pl.col("117").sum() / pl.col("57").sum()).item())
-        found.append(f"{ratio:.2f} times with {size} KiB")
-    text = f"{', '.join(found)}, where the rule of thumb has {57 / 117:.2f}"
-    return join_decisions(decisions, text, f"the middle between both is {MIDDLE:.2f} times")
+        found.append(f"{decision.mean:.1f} Mb/s with {size} KiB ({ratio:.2f} times)")
+    text = f"faster over 57 ms by {', '.join(found)}"
+    return join_decisions(decisions, text, f"the rule of thumb has {57 / 117:.2f} times")
 
 
 def check_channel(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import fmean
 from typing import Any
 
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.study import decide_over_seeds
-from headend.study.claims import Finding, decide
+from headend.study import decide_over_seeds, join_decisions
+from headend.study.claims import Finding, Verdict, decide
 from headend.text.quantity import format_quantity
 
 from ..buffers import draw_over_buffers
 
 #: Choices that differ in how the modem counts alone.
-COUNTS = ("blocks", "packets", "bytes")
+COUNTS = ("packets", "bytes", "blocks")
 
 #: A difference of two losses that is more than none.
 MORE = 1e-9
@@ -70,6 +71,24 @@ def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     decision = decide_over_seeds((small - large).to_list(), low=MORE)
     text = f"{told[0]} with {limits['small_kib']} KiB, {told[1]} with {limits['large_kib']} KiB"
     return decision.tell(text, FITS if small.max() == 0 else "")
+
+
+def check_fallen(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the scores of one buffer under two choices against a level that one is below and the other is not."""
+    rows = points.filter(
+        pl.col("rate_mbps") == limits["rate_mbps"], pl.col("buffer_kib") == limits["buffer_kib"]
+    )
+    if rows.is_empty():
+        return Finding("not run there", Verdict.UNTESTABLE)
+    low, high = (
+        rows.filter(pl.col("choice") == limits[name])["mos"].to_list() for name in ("low", "high")
+    )
+    decisions = [
+        decide_over_seeds([-score for score in low], low=-limits["good"] + MORE),
+        decide_over_seeds(high, low=limits["good"]),
+    ]
+    text = f"{fmean(low):.2f} ({limits['low']}), {fmean(high):.2f} ({limits['high']})"
+    return join_decisions(decisions, text)
 
 
 def draw_choices(points: pl.DataFrame) -> list[Panel]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -102,6 +103,49 @@ def check_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"below the best, with the standard error of ten calls, and lost or late: {'; '.join(told)}"
     )
     return Finding("; ".join(found), decide(agrees), why=why)
+
+
+@at_its_rate
+def check_best_in_turn(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Find the best buffers for each round trip: some of the named ones alone, and each of them at one round trip."""
+    finding = check_best(points, limits)
+    best = [set(find_best(rows)) for _, rows in _split(points, "added_ms")]
+    agrees = set.union(*best) == set(limits["best_kib"])
+    return replace(finding, verdict=decide(agrees))
+
+
+@at_its_rate
+def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Find the best buffers for each round trip, and compare others with the published best."""
+    best = check_best(points, limits)
+    scores = _pivot(points, "mos")
+    top = scores[str(limits["best_kib"][0])]
+    decisions = [
+        decide_over_seeds((top - scores[str(size)]).to_list(), low=MORE)
+        for size in limits["degraded_kib"]
+    ]
+    told = " and ".join(
+        f"{decision.mean:.3f} below with {size} KiB"
+        for decision, size in zip(decisions, limits["degraded_kib"], strict=True)
+    )
+    text = f"best {best.measured}; {told}"
+    if best.verdict is Verdict.DIFFERS:
+        return Finding(text, Verdict.DIFFERS, why=best.why)
+    return join_decisions(decisions, text, best.why)
+
+
+@at_its_rate
+def check_drop(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the fall from the worse of two buffers to a larger one with the difference between both."""
+    scores = _pivot(points, "mos")
+    names = [str(size) for size in limits["near_kib"]]
+    worse, better = sorted(names, key=lambda name: fmean(scores[name]))
+    last = scores[str(limits["to_kib"])]
+    beyond = (scores[worse] - last) - (scores[better] - scores[worse])
+    text = ", ".join(
+        f"{fmean(scores[name]):.2f} with {name} KiB" for name in (*names, str(limits["to_kib"]))
+    )
+    return decide_over_seeds(beyond.to_list(), low=MORE).tell(text)
 
 
 @at_its_rate

@@ -85,8 +85,6 @@ def draw_choices(points: pl.DataFrame) -> list[Panel]:
         chart = draw_over_buffers(
             part, "load_s", "page load time, median of five (s)", domain=(1, 150), log=True
         )
-        slug = str(beside).replace(",", "").replace(" ", "-")
-        panels.append(
-            Panel(f"Counted in {counts}, beside {beside}", chart, name=f"load-{counts}-{slug}")
-        )
+        slug = f"{counts}-{beside}".replace(",", "").replace(" ", "-").lower()
+        panels.append(Panel(f"Counted in {counts}, beside {beside}", chart, name=f"load-{slug}"))
     return panels

@@ -34,7 +34,7 @@ use crate::aqm::LawParameters;
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
-use crate::queue::{Backlog, BacklogLimit, LineView, Shaper};
+use crate::queue::{Backlog, BacklogLimit, Depth, LineView, Shaper};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -187,6 +187,9 @@ enum State {
 
 /// The control law: its parameters (RFC 8034 appendix A.1.2), then its state in the order of
 /// appendix A.1.3.
+///
+/// A scheduler can use it in two ways, as [`Pie`](super::Pie): one for each of its queues, as an
+/// [`Aqm`], or one for all of them.
 #[derive(Debug)]
 pub struct DocsisPie {
     config: Config,
@@ -239,17 +242,16 @@ impl Aqm for DocsisPie {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) {
-        self.catch_up(backlog, line, cx.now);
+        let (waiting, limit) = (backlog.depth(), backlog.limit());
+        self.catch_up(waiting.bytes, line, cx.now);
         if !backlog.fits(&packet, line) {
-            // A tail drop restarts the sum of the probabilities. Because the controller did not
-            // cause it, it does not start a burst allowance.
-            self.derandomiser.clear();
+            self.overflowed();
             cx.discard(packet, DropReason::Overlimit);
-        } else if self.drops_early(line.framing.of_size(packet.size), backlog, line) {
+        } else if self.drops_early(line.framing.bytes(&packet), waiting, limit, || 1.0, line) {
             cx.discard(packet, DropReason::Congested);
         } else {
             backlog.push(packet, line, cx);
-            self.is_empty = false;
+            self.enqueued();
         }
     }
 
@@ -259,13 +261,9 @@ impl Aqm for DocsisPie {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
-        self.catch_up(backlog, line, cx.now);
+        self.catch_up(backlog.depth().bytes, line, cx.now);
         let packet = backlog.pop(line)?;
-        let waiting = backlog.depth().bytes;
-        let sojourn = cx.now - packet.enqueued_at;
-        self.estimator
-            .departed(line.framing.of_size(packet.size), sojourn, waiting, cx.now);
-        self.is_empty = waiting == 0;
+        self.departed(&packet, backlog.depth().bytes, line, cx.now);
         Some(packet)
     }
 
@@ -278,7 +276,7 @@ impl Aqm for DocsisPie {
     }
 
     fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
-        self.catch_up(backlog, line, cx.now);
+        self.catch_up(backlog.depth().bytes, line, cx.now);
     }
 
     /// MULPI Annex M: the square root of the drop probability, and zero while a burst is allowed.
@@ -304,8 +302,17 @@ impl Aqm for DocsisPie {
 
 /// The data path: RFC 8034 appendix A.3, at each arrival.
 impl DocsisPie {
-    /// `drop_early`. The order of the steps is that of the RFC, because it affects the result.
-    fn drops_early(&mut self, size: u64, backlog: &Backlog, line: &LineView<'_>) -> bool {
+    /// `drop_early`: whether a packet of `size` bytes that arrives behind `waiting` must be dropped.
+    /// `share` scales the probability for this packet. The order of the steps is that of the RFC,
+    /// because it affects the result. [`Self::catch_up`] must have been called.
+    pub(crate) fn drops_early(
+        &mut self,
+        size: u64,
+        waiting: Depth,
+        limit: BacklogLimit,
+        share: impl FnOnce() -> f64,
+        line: &LineView<'_>,
+    ) -> bool {
         if !self.burst_allowance.is_zero() {
             return false;
         }
@@ -313,16 +320,16 @@ impl DocsisPie {
             self.derandomiser.clear();
         }
         if self.state == State::Inactive {
-            if is_under_a_third(backlog, line) {
+            if is_under_a_third(waiting, limit, line) {
                 return false;
             }
             self.state = State::Quiescent;
         }
-        let probability = self.packet_probability(size);
+        let probability = self.packet_probability(size, share());
         // A packet counts here even if one of the tests below keeps it from being dropped.
         self.derandomiser.count(probability);
         let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
-        let is_short = backlog.depth().bytes <= 2 * self.config.mean_packet.0;
+        let is_short = waiting.bytes <= 2 * self.config.mean_packet.0;
         if is_calm || is_short || !self.draw(probability) {
             return false;
         }
@@ -334,15 +341,40 @@ impl DocsisPie {
         true
     }
 
-    /// The drop probability of a packet of `size` bytes.
-    fn packet_probability(&self, size: u64) -> f64 {
+    /// Called after a packet was enqueued.
+    pub(crate) fn enqueued(&mut self) {
+        self.is_empty = false;
+    }
+
+    /// Called after a packet did not fit. A tail drop restarts the sum of the probabilities.
+    /// Because the controller did not cause it, it does not start a burst allowance.
+    pub(crate) fn overflowed(&mut self) {
+        self.derandomiser.clear();
+    }
+
+    /// Called after a packet departed; `waiting` bytes are still in the queue.
+    pub(crate) fn departed(
+        &mut self,
+        packet: &Packet,
+        waiting: u64,
+        line: &LineView<'_>,
+        now: Instant,
+    ) {
+        let sojourn = now - packet.enqueued_at;
+        self.estimator
+            .departed(line.framing.of_size(packet.size), sojourn, waiting, now);
+        self.is_empty = waiting == 0;
+    }
+
+    /// The drop probability of a packet of `size` bytes, scaled by `share`.
+    fn packet_probability(&self, size: u64, share: f64) -> f64 {
         let size = if self.config.quantise {
             quantised(size)
         } else {
             size
         };
         let scaled = self.drop_probability * size as f64 / self.config.mean_packet.0 as f64;
-        scaled.min(self.derandomiser.probability_low())
+        (scaled * share).min(self.derandomiser.probability_low())
     }
 
     /// The de-randomised decision: it keeps a minimum and a maximum distance from the last drop.
@@ -359,16 +391,16 @@ impl DocsisPie {
 impl DocsisPie {
     /// Carries out all updates that are due. Several can be due only after updates were skipped,
     /// and the queue was empty all that time.
-    fn catch_up(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) {
+    pub(crate) fn catch_up(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) {
         // A scheduler may have emptied the queue without calling this law.
-        self.is_empty |= backlog.depth().packets == 0;
+        self.is_empty |= waiting == 0;
         while self.updates.is_due(now) {
             self.estimator.update(line, now);
             if self.is_settled() {
                 self.updates.skip(now);
                 return;
             }
-            self.control(self.predict(backlog.depth().bytes, line, now));
+            self.control(self.predict(waiting, line, now));
             self.updates.advance();
         }
     }
@@ -445,9 +477,8 @@ impl DocsisPie {
 
 /// Whether the backlog is below a third of the buffer. For an unlimited buffer, the default limit
 /// is used instead.
-fn is_under_a_third(backlog: &Backlog, line: &LineView<'_>) -> bool {
-    let depth = backlog.depth();
-    match backlog.limit() {
+fn is_under_a_third(depth: Depth, limit: BacklogLimit, line: &LineView<'_>) -> bool {
+    match limit {
         BacklogLimit::Bytes(limit) => depth.bytes * 3 < limit,
         BacklogLimit::Packets(limit) => depth.packets * 3 < limit,
         BacklogLimit::Unlimited => {
@@ -722,7 +753,8 @@ mod tests {
         }
 
         fn drops_early(&mut self, size: u64) -> bool {
-            self.law.drops_early(size, &self.backlog, &LINE)
+            let (waiting, limit) = (self.backlog.depth(), self.backlog.limit());
+            self.law.drops_early(size, waiting, limit, || 1.0, &LINE)
         }
 
         fn arrive(&mut self, size: u16) -> Vec<DropReason> {
@@ -802,11 +834,11 @@ mod tests {
     fn small_packets_are_dropped_less_and_none_with_more_than_085() {
         let mut law = law();
         law.drop_probability = 0.5;
-        assert_near(law.packet_probability(64), 0.03125);
-        assert_near(law.packet_probability(1024), 0.5);
+        assert_near(law.packet_probability(64, 1.0), 0.03125);
+        assert_near(law.packet_probability(1024, 1.0), 0.5);
         law.drop_probability = 8.0;
-        assert_near(law.packet_probability(64), 0.5);
-        assert_near(law.packet_probability(1024), 0.85);
+        assert_near(law.packet_probability(64, 1.0), 0.5);
+        assert_near(law.packet_probability(1024, 1.0), 0.85);
     }
 
     #[test]
@@ -922,7 +954,7 @@ mod tests {
         };
         let mut law = DocsisPie::new(&config, Rng::for_path(1, "queue"));
         law.drop_probability = 0.5;
-        assert_near(law.packet_probability(1000), 0.5);
+        assert_near(law.packet_probability(1000, 1.0), 0.5);
     }
 
     #[test]
@@ -1019,7 +1051,7 @@ mod tests {
                     }
                     scene.bench.now = end;
                     // Both laws are brought up to date here, so that their states can be compared.
-                    (scene.law).catch_up(&scene.backlog, &LINE, end);
+                    scene.law.catch_up(scene.backlog.depth().bytes, &LINE, end);
                 }
             }
             discards.extend(scene.bench.take_discards());

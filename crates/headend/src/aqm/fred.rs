@@ -13,6 +13,11 @@
 //! for many flows: when the average is above the upper threshold, each flow may still have two
 //! packets. Names are those of the paper: `qlen`, `avgcq`, `maxq`, `minq`, `strike`.
 //!
+//! The CBT paper (§2.3) words the second and third rule otherwise, which `multiplier` does: the share
+//! of a flow is the current queue divided by the active flows. A flow that would have more than
+//! `multiplier` times its share is unresponsive, and limited to its share until it has no packet
+//! left.
+//!
 //! Choices where the paper is silent: flows are distinguished exactly, by connection. The state of
 //! a flow is deleted when it has no packet left, which bounds the state. A full queue drops the
 //! arriving packet, and this is no strike.
@@ -63,6 +68,11 @@ pub struct Config {
     /// Extension for many flows: whether a flow may still have two packets above `max_threshold`,
     /// so that many flows with small windows are not all locked out.
     pub many_flows: bool,
+    /// FRED as the CBT paper words it: how many times its share of the current queue a flow may
+    /// have. One that would have more is limited to its share until it has no packet left. Without
+    /// it, the limits are those of Lin and Morris. Raising it lets longer bursts pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multiplier: Option<f64>,
     /// Size of a typical packet. Pauses are counted in its transmission time.
     pub mean_packet: ByteCount,
 }
@@ -81,6 +91,7 @@ impl Default for Config {
             // Lin and Morris: 2 for small buffers, 4 for large ones.
             min_queue: 2,
             many_flows: true,
+            multiplier: None,
             mean_packet: ByteCount(1000),
         }
     }
@@ -108,6 +119,13 @@ impl Config {
         if self.mean_packet.0 == 0 {
             return Err("mean_packet must be larger than zero".into());
         }
+        if let Some(multiplier) = self.multiplier
+            && !(multiplier >= 1.0 && multiplier.is_finite())
+        {
+            return Err(format!(
+                "multiplier must be 1 or more, found {multiplier}: below it no flow could have its share"
+            ));
+        }
         let (Limit::Packets(min), Limit::Packets(_)) = (self.min_threshold, self.max_threshold)
         else {
             return Err("min_threshold and max_threshold must be packets: FRED counts them".into());
@@ -124,7 +142,7 @@ impl Config {
 struct Flow {
     /// Packets of the flow in the queue.
     qlen: u32,
-    /// How often the flow has exceeded its maximum.
+    /// How often the flow has exceeded its maximum. With `multiplier`, once is enough.
     strike: u32,
 }
 
@@ -136,6 +154,7 @@ pub struct Fred {
     max_probability: f64,
     min_queue: f64,
     is_for_many: bool,
+    multiplier: Option<f64>,
     average: Average,
     /// Average queue of an active flow, at least one packet.
     avgcq: f64,
@@ -162,6 +181,7 @@ impl Fred {
             max_probability: config.max_probability.0,
             min_queue: f64::from(config.min_queue),
             is_for_many: config.many_flows,
+            multiplier: config.multiplier,
             average: Average::new(config.weight.0, config.mean_packet),
             avgcq: 1.0,
             count: None,
@@ -184,7 +204,11 @@ impl Aqm for Fred {
         if queue == 0.0 {
             self.calculate_average(queue, line, cx.now);
         }
-        if let Some(reason) = self.manage_non_adaptive(packet.flow) {
+        let refused = match self.multiplier {
+            Some(multiplier) => self.limit_to_share(packet.flow, multiplier, queue),
+            None => self.manage_non_adaptive(packet.flow),
+        };
+        if let Some(reason) = refused {
             return cx.discard(packet, reason);
         }
         if let Some(reason) = self.drop_reason(packet.flow) {
@@ -273,6 +297,24 @@ impl Fred {
         } else {
             DropReason::FlowLimit
         })
+    }
+
+    /// The rule of the CBT paper: the reason if an arriving packet of this flow is dropped, before
+    /// which `queue` packets wait.
+    fn limit_to_share(&mut self, id: FlowId, multiplier: f64, queue: f64) -> Option<DropReason> {
+        let is_over = self.average.value() >= self.max_threshold;
+        let share = (queue / f64::from(self.active.max(1))).max(1.0);
+        let is_for_many = self.is_for_many;
+        let flow = self.flow(id);
+        let next = f64::from(flow.qlen + 1);
+        if flow.strike > 0 && next > share {
+            return Some(DropReason::Unresponsive);
+        }
+        if next > multiplier * share {
+            flow.strike += 1;
+            return Some(DropReason::FlowLimit);
+        }
+        (is_over && is_for_many && next > 2.0).then_some(DropReason::FlowLimit)
     }
 
     /// "Operate in random drop mode" and "in drop-tail mode": the reason if the arriving packet is
@@ -413,6 +455,50 @@ mod tests {
     const TAKEN: Option<DropReason> = None;
     const LIMITED: Option<DropReason> = Some(DropReason::FlowLimit);
     const UNRESPONSIVE: Option<DropReason> = Some(DropReason::Unresponsive);
+
+    fn with_multiplier() -> Config {
+        Config {
+            multiplier: Some(2.0),
+            ..Config::default()
+        }
+    }
+
+    /// By hand: nine packets of three flows are three for each. The fast flow may have six; the
+    /// arrival that would be its seventh makes it unresponsive.
+    #[test]
+    fn a_flow_beyond_its_multiple_is_held_to_its_share_of_the_current_queue() {
+        let mut scene = Scene::new(&with_multiplier(), 3).hold(0.0);
+        assert_eq!(scene.arrive(1, 1), [TAKEN]);
+        assert_eq!(scene.arrive(2, 1), [TAKEN]);
+        // 2 of 2 packets, 3 of 3 and so on: its multiple is 2 ÷ 3 of the queue.
+        let dropped = scene.arrive(0, 4).iter().position(Option::is_some);
+        assert_eq!((dropped, scene.state(0)), (Some(2), (2, 1)));
+        // Its share is 4 ÷ 3 packets now, and it has two.
+        assert_eq!(scene.arrive(0, 1), [UNRESPONSIVE]);
+        assert_eq!(scene.arrive(1, 1), [TAKEN]);
+        // Without packets it is forgiven. The order is 1, 2, 0, 0, 1.
+        scene.leave(4);
+        assert_eq!(scene.state(0), (0, 0));
+        assert_eq!(scene.arrive(0, 1), [TAKEN]);
+    }
+
+    #[test]
+    fn a_multiplier_below_one_is_refused() {
+        for multiplier in [0.5, f64::NAN, f64::INFINITY] {
+            let config = Config {
+                multiplier: Some(multiplier),
+                ..Config::default()
+            };
+            let why = config.check(RATE).expect_err("it makes no sense");
+            assert!(why.contains("multiplier must be 1 or more"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_flow_that_is_alone_has_the_whole_queue_as_its_share() {
+        let mut scene = Scene::new(&with_multiplier(), 1).hold(0.0);
+        assert!(scene.arrive(0, 60).iter().all(Option::is_none));
+    }
 
     // The steps below were computed by hand from the pseudo-code of the paper.
 

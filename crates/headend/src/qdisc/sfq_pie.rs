@@ -15,9 +15,10 @@
 //! because packets that arrive later for other queues are sent before its last packet. The paper
 //! therefore sets the target to 45 ms, where its SFQ-CoDel has 50 ms.
 //!
-//! The depths are in bytes, before the arriving packet is counted. The rest is the PIE of
-//! draft-pan, which the paper used: the departure-rate estimator, and steps of at most 0.02 above a
-//! probability of a tenth.
+//! The depths are in bytes, before the arriving packet is counted. The PIE is that of draft-pan, with
+//! the departure-rate estimator and steps of at most 0.02 above a probability of a tenth; or, with
+//! `law = "docsis_pie"`, the one that became DOCSIS-PIE ([`DocsisPie`]): the paper's plots have "some"
+//! of its changes (§6).
 //!
 //! Choices where the paper is silent: `quantum`; `update_interval` (15 or 16 ms there, §4.7); when
 //! the buffer is full, the newest packet of the longest queue is dropped.
@@ -27,11 +28,11 @@ use super::drr::{Drr, check_quantum};
 use super::flows::{Flows, IN_TURN, Setup};
 use super::{Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
 use crate::aqm::delay_estimate::DelayEstimate;
-use crate::aqm::{Pie, pie};
+use crate::aqm::{Aqm as _, DocsisPie, Pie, docsis_pie, pie};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
-use crate::queue::{Depth, LineView};
+use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -57,24 +58,54 @@ pub struct Config {
     pub quantum: ByteCount,
     /// How flows are assigned to queues.
     pub hash: hash::Config,
+    /// Which PIE controls all queues: that of the drafts, or that of DOCSIS modems.
+    pub law: PieLaw,
     /// Target of the controller for the delay of all queues together.
     pub target: Duration,
     /// Time between two updates of the drop probability. Raising it makes the controller slower.
     pub update_interval: Duration,
-    /// Weight of the distance from the target, per second and update.
-    pub alpha: f64,
-    /// Weight of the change of the delay, per second and update.
-    pub beta: f64,
-    /// How long the controller drops nothing after the line has become busy.
-    pub max_burst: Duration,
+    /// Weight of the distance from the target, per second and update. By default 0.125, with
+    /// `docsis_pie` 0.25.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Weight of the change of the delay, per second and update. By default 1.25, with `docsis_pie`
+    /// 2.5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// How long the controller drops nothing after the line has become busy, with `docsis_pie` after
+    /// the first drop. By default 100 ms, with `docsis_pie` 142 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_burst: Option<Duration>,
     /// How the delay is estimated: bytes in the queues, divided by the rate at which they leave.
     /// Every estimate is allowed except `timestamps`, which would measure a single queue.
     pub delay_estimate: DelayEstimate,
     /// Bytes that must depart for one measurement of that rate.
     pub departure_threshold: ByteCount,
     /// Whether ECN-capable packets are marked instead of dropped, while the probability is below a
-    /// tenth.
+    /// tenth. DOCSIS-PIE never marks (RFC 8034 §4.7).
     pub ecn: bool,
+}
+
+/// Which PIE controls all queues of SFQ-PIE.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum PieLaw {
+    /// That of draft-pan-aqm-pie: a probability for each packet, whatever its size.
+    #[default]
+    Pie,
+    /// That of RFC 8034: probabilities scale with the size of a packet, the distance between drops is
+    /// bounded, and the controller is inactive below a third of the buffer.
+    DocsisPie,
 }
 
 impl Default for Config {
@@ -86,14 +117,14 @@ impl Default for Config {
             queues: 32,
             quantum: ByteCount(1514),
             hash: hash::Config::default(),
+            law: PieLaw::Pie,
             // AQM paper §4.6.
             target: Duration::from_millis(45),
             // AQM paper §4.7: 15 or 16 ms.
             update_interval: Duration::from_millis(16),
-            // draft-pan-aqm-pie, from which RFC 8033 took it over.
-            alpha: 0.125,
-            beta: 1.25,
-            max_burst: Duration::from_millis(100),
+            alpha: None,
+            beta: None,
+            max_burst: None,
             // AQM paper §4.6: "estimated egress rate".
             delay_estimate: DelayEstimate::DepartureRate,
             departure_threshold: ByteCount(1 << 14),
@@ -121,10 +152,8 @@ impl Config {
                     .into(),
             );
         }
-        let pie = self.pie();
-        pie.check()?;
-        let mut of_pie = rng;
-        let of_queues = Rng::for_path(of_pie.below(u64::MAX), "queues");
+        let mut of_law = rng;
+        let of_queues = Rng::for_path(of_law.below(u64::MAX), "queues");
         let setup = Setup {
             queues: self.queues,
             hash: &self.hash,
@@ -133,7 +162,23 @@ impl Config {
         };
         Ok(SfqPie {
             queues: Drr::new(Flows::new(setup, rate, of_queues)?, self.quantum),
-            pie: Pie::new(pie, of_pie),
+            limit: BacklogLimit::at_rate(self.limit, rate),
+            law: self.law(of_law)?,
+        })
+    }
+
+    fn law(&self, rng: Rng) -> Result<ControlLaw, String> {
+        Ok(match self.law {
+            PieLaw::Pie => {
+                let pie = self.pie();
+                pie.check()?;
+                ControlLaw::Pie(Pie::new(pie, rng))
+            }
+            PieLaw::DocsisPie => {
+                let docsis_pie = self.docsis_pie();
+                docsis_pie.check()?;
+                ControlLaw::DocsisPie(DocsisPie::new(&docsis_pie, rng))
+            }
         })
     }
 
@@ -141,14 +186,101 @@ impl Config {
         pie::Config {
             target: self.target,
             update_interval: self.update_interval,
-            alpha: self.alpha,
-            beta: self.beta,
-            max_burst: self.max_burst,
+            // draft-pan-aqm-pie, from which RFC 8033 took it over.
+            alpha: self.alpha.unwrap_or(0.125),
+            beta: self.beta.unwrap_or(1.25),
+            max_burst: self.max_burst.unwrap_or(Duration::from_millis(100)),
             delay_estimate: self.delay_estimate,
             departure_threshold: self.departure_threshold,
             ecn: self.ecn,
             cap_step: true,
             ..pie::Config::default()
+        }
+    }
+
+    fn docsis_pie(&self) -> docsis_pie::Config {
+        let default = docsis_pie::Config::default();
+        docsis_pie::Config {
+            target: self.target,
+            update_interval: self.update_interval,
+            alpha: self.alpha.unwrap_or(default.alpha),
+            beta: self.beta.unwrap_or(default.beta),
+            max_burst: self.max_burst.unwrap_or(default.max_burst),
+            delay_estimate: self.delay_estimate,
+            departure_threshold: self.departure_threshold,
+            ..default
+        }
+    }
+}
+
+/// The one law over all queues.
+#[derive(Debug)]
+enum ControlLaw {
+    Pie(Pie),
+    DocsisPie(DocsisPie),
+}
+
+impl ControlLaw {
+    fn catch_up(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) {
+        match self {
+            Self::Pie(law) => law.catch_up(waiting, line, now),
+            Self::DocsisPie(law) => law.catch_up(waiting, line, now),
+        }
+    }
+
+    /// Whether `packet`, which arrives behind `waiting`, must be dropped. It is marked instead where
+    /// the law may do so.
+    fn refuses(
+        &mut self,
+        packet: &mut Packet,
+        (waiting, limit): (Depth, BacklogLimit),
+        share: impl FnOnce() -> f64,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> bool {
+        match self {
+            Self::Pie(law) => {
+                law.drops_early(waiting.bytes, share, line, cx.now) && !law.mark(packet, cx)
+            }
+            Self::DocsisPie(law) => {
+                law.catch_up(waiting.bytes, line, cx.now);
+                law.drops_early(line.framing.bytes(packet), waiting, limit, share, line)
+            }
+        }
+    }
+
+    fn enqueued(&mut self) {
+        match self {
+            Self::Pie(law) => law.enqueued(),
+            Self::DocsisPie(law) => law.enqueued(),
+        }
+    }
+
+    fn overflowed(&mut self) {
+        match self {
+            Self::Pie(law) => law.overflowed(),
+            Self::DocsisPie(law) => law.overflowed(),
+        }
+    }
+
+    fn departed(&mut self, packet: &Packet, waiting: u64, line: &LineView<'_>, now: Instant) {
+        match self {
+            Self::Pie(law) => law.departed(packet, waiting, line, now),
+            Self::DocsisPie(law) => law.departed(packet, waiting, line, now),
+        }
+    }
+
+    fn next_update(&self) -> Option<Instant> {
+        match self {
+            Self::Pie(law) => law.next_update(),
+            Self::DocsisPie(law) => law.next_update(),
+        }
+    }
+
+    fn internals(&self) -> QueueInternals {
+        match self {
+            Self::Pie(law) => law.internals(),
+            Self::DocsisPie(law) => law.internals(),
         }
     }
 }
@@ -157,7 +289,9 @@ impl Config {
 #[derive(Debug)]
 pub struct SfqPie {
     queues: Drr,
-    pie: Pie,
+    /// The limit of all queues together.
+    limit: BacklogLimit,
+    law: ControlLaw,
 }
 
 /// The factor of the drop probability for a packet that arrives at `queue`.
@@ -170,26 +304,25 @@ fn share(queues: &mut Drr, queue: usize) -> f64 {
 impl QueueDiscipline for SfqPie {
     fn enqueue(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         let queue = self.queues.place(&packet, cx);
-        let waiting = self.queues.depth().bytes;
+        let room = (self.queues.depth(), self.limit);
         let share = || share(&mut self.queues, queue);
-        let is_due = self.pie.drops_early(waiting, share, line, cx.now);
-        if is_due && !self.pie.mark(&mut packet, cx) {
+        if self.law.refuses(&mut packet, room, share, line, cx) {
             cx.discard(packet, DropReason::Congested);
             return;
         }
-        self.pie.enqueued();
+        self.law.enqueued();
         if self.queues.join(queue, packet, line, cx) {
-            self.pie.overflowed();
+            self.law.overflowed();
         }
     }
 
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         let waiting = self.queues.depth().bytes;
-        self.pie.catch_up(waiting, line, cx.now);
+        self.law.catch_up(waiting, line, cx.now);
         let packet = self.queues.dequeue(line, cx);
         if let Some(sent) = &packet {
             let waiting = self.queues.depth().bytes;
-            self.pie.departed(sent, waiting, line, cx.now);
+            self.law.departed(sent, waiting, line, cx.now);
         }
         packet
     }
@@ -203,22 +336,20 @@ impl QueueDiscipline for SfqPie {
     }
 
     fn next_update(&self) -> Option<Instant> {
-        use crate::aqm::Aqm as _;
-        self.pie.next_update()
+        self.law.next_update()
     }
 
     fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         let waiting = self.queues.depth().bytes;
-        self.pie.catch_up(waiting, line, cx.now);
+        self.law.catch_up(waiting, line, cx.now);
     }
 
     fn internals(&self) -> QueueInternals {
-        use crate::aqm::Aqm as _;
         let of_queues = self.queues.internals();
         QueueInternals {
             hash_collisions: of_queues.hash_collisions,
             queues_active: of_queues.queues_active,
-            ..self.pie.internals()
+            ..self.law.internals()
         }
     }
 }
@@ -226,7 +357,6 @@ impl QueueDiscipline for SfqPie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aqm::Aqm as _;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
     use crate::queue::{Backlog, BacklogLimit};
@@ -268,6 +398,64 @@ mod tests {
         if let Some(packet) = queue.dequeue(&LINE, &mut bench.cx()) {
             bench.end(packet);
         }
+    }
+
+    /// By hand: 0.25 × 0.015 s ÷ 2048 at the first update of 60 ms, where the drafts' gains give half.
+    #[test]
+    fn docsis_pie_brings_its_own_gains() {
+        let step = |config: Config| {
+            let mut law = config
+                .law(Rng::for_path(1, "queue"))
+                .expect("it makes sense");
+            let internals =
+                |law: &ControlLaw| law.internals().drop_probability.expect("it has one");
+            let mut bench = Bench::new();
+            let waiting = RATE.bytes_in(Duration::from_millis(60));
+            law.enqueued();
+            bench.now += config.update_interval;
+            // The departure rate is not known yet: the state of the line tells the delay.
+            law.catch_up(waiting, &LINE, bench.now);
+            internals(&law)
+        };
+        let of = |law| Config {
+            law,
+            delay_estimate: DelayEstimate::TokenBuckets,
+            ..Config::default()
+        };
+        let (pie, docsis_pie) = (step(of(PieLaw::Pie)), step(of(PieLaw::DocsisPie)));
+        assert!(pie > 0.0);
+        assert!(
+            (docsis_pie / pie - 2.0).abs() < 1e-9,
+            "{docsis_pie} is not twice {pie}"
+        );
+    }
+
+    /// A third of the limit is where DOCSIS-PIE begins; a small packet is dropped less often.
+    #[test]
+    fn docsis_pie_drops_nothing_below_a_third_of_the_limit_of_all_queues() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let config = Config {
+            law: PieLaw::DocsisPie,
+            limit: Limit::Bytes(ByteCount(90_000)),
+            target: Duration::from_millis(1),
+            delay_estimate: DelayEstimate::TokenBuckets,
+            ..apart()
+        };
+        let mut queue = build(&config);
+        let mut dropped_at = |queue: &mut SfqPie, least: u64| {
+            (0..3000).any(|_| {
+                while queue.depth().bytes < least {
+                    arrive(&mut bench, queue, flow, 1000);
+                }
+                pass(&mut bench, queue, Duration::from_millis(1));
+                let log = bench.take_log();
+                log.iter()
+                    .any(|(_, event)| matches!(event, TraceEvent::Discarded { .. }))
+            })
+        };
+        assert!(!dropped_at(&mut queue, 29_000));
+        assert!(dropped_at(&mut queue, 31_000));
     }
 
     /// Own queue and longest queue, by hand: 4 of 10 packets of 500 bytes; an empty queue; the
@@ -335,7 +523,7 @@ mod tests {
             }
             assert_eq!(queue.depth(), backlog.depth());
         }
-        assert_eq!(queue.pie.internals(), plain.internals());
+        assert_eq!(queue.law.internals(), plain.internals());
         let drops = |bench: &mut Bench| bench.take_discards();
         let (found, expected) = (drops(&mut bench), drops(&mut other));
         assert!(expected.len() > 10, "{} drops", expected.len());
@@ -381,7 +569,7 @@ mod tests {
             packet.ecn = Ecn::Ect0;
             queue.enqueue(packet, &LINE, &mut bench.cx());
             pass(&mut bench, &mut queue, Duration::from_millis(1));
-            if queue.pie.internals().drop_probability > Some(0.05) {
+            if queue.law.internals().drop_probability > Some(0.05) {
                 break;
             }
         }
