@@ -341,8 +341,8 @@ def draw_loads(_points: pl.DataFrame) -> list[Panel]:
     return [Panel("", chart)]
 
 
-def _write_cell(value: float | str) -> str:
-    return (value or "-") if isinstance(value, str) else f"{value:g}"
+def _write_cell(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value) or "-"
 
 
 def draw_meeting(_points: pl.DataFrame) -> list[Panel]:
