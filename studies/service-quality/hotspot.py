@@ -21,13 +21,14 @@ from headend.study.claims import Finding, Verdict, decide
 from headend.study.deciding import Decision, decide_over_seeds
 
 #: What the curves are called, and their places in the palette.
-PRINTED, CORRECTED, RECKONED, CAPPED, SIMULATED, ANNOUNCED, NOMINAL = (
+PRINTED, CORRECTED, RECKONED, CAPPED, SIMULATED, ANNOUNCED, DELAYED, NOMINAL = (
     "reckoned, as printed",
     "reckoned, sums corrected",
     "reckoned",
     "and capped",
     "simulated",
     "simulated, RTS before every frame",
+    "simulated, RTS, one ACK for two segments",
     "what the players send",
 )
 TONES = {
@@ -37,6 +38,7 @@ TONES = {
     CAPPED: PALETTE[3],
     SIMULATED: PALETTE[0],
     ANNOUNCED: PALETTE[5],
+    DELAYED: PALETTE[6],
     NOMINAL: PALETTE[2],
 }
 

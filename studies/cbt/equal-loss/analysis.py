@@ -15,6 +15,9 @@ from headend.study.claims import Finding, Verdict, decide
 
 NAMES = {"large": "10 Mbit/s", "little": "1 kbit/s"}
 
+#: FRED otherwise than the paper words it.
+LIN = "Lin and Morris"
+
 
 def sum_flows(points: pl.DataFrame, queue: str) -> dict[str, tuple[float, float, float]]:
     """Give share lost, packets sent, and mean rate in bit/s of both flows, all seeds together."""
@@ -48,10 +51,24 @@ def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_fred(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Look at whom FRED drops."""
-    flows = sum_flows(points, "fred")
+    text, is_spared = tell_losses(points, "fred")
+    if is_spared:
+        return Finding(text, decide(agrees=True))
+    why = (
+        "at an average queue of its upper threshold and above FRED drops every arrival, whosever it"
+        " is: all packets that the small flow loses are dropped so"
+    )
+    if LIN in points["queue"].unique():
+        why += f". By Lin and Morris's rules {tell_losses(points, LIN)[0]}"
+    return Finding(text, decide(agrees=False), why=why)
+
+
+def tell_losses(points: pl.DataFrame, queue: str) -> tuple[str, bool]:
+    """Say what both flows lose, and whether the large one alone does."""
+    flows = sum_flows(points, queue)
     large, little = flows["large"][0], flows["little"][0]
     text = f"{little:.2%} of the small flow's, {large:.2%} of the large flow's"
-    return Finding(text, decide(little == 0 < large))
+    return text, little == 0 < large
 
 
 def draw_losses(points: pl.DataFrame) -> list[Panel]:

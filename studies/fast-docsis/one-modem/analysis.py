@@ -80,7 +80,7 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" acknowledgement, a first backoff window of 16 opportunities and a queue of 16 packets in the modem they queue: the flows {each}, together"
         f" {totals}. The document's totals are 44 to 80 from two flows on; this explains neither why they rise nor the 13 of one flow. In"
         " fast-docsis/delay-causes coarse shaping at the CMTS and clock ticks of 10 ms together make one flow need 4, as ticks alone do, and neighbours who"
-        " take 30 % of the upstream 4 to 5"
+        " take 30 % of the upstream 9"
     )
     return Finding("; ".join(parts), decide(agrees), why="" if agrees else why)
 

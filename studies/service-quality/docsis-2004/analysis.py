@@ -22,13 +22,18 @@ CHANNEL_BPS = (
     5.056941e6 * 6 * (14 / 15) * (60 * 128 * 7 / (60 * 128 * 7 + 42)) * (122 / 128) * (184 / 188)
 )
 
-NAMES = {"upload": "upload", "download": "download, TCP", "flood": "download, datagrams"}
+NAMES = {
+    "upload": "upload",
+    "download": "download, TCP",
+    "each": "download, each segment acknowledged",
+    "flood": "download, datagrams",
+}
 
 
 def tabulate(points: pl.DataFrame, map_ms: int, opportunities: int = 2) -> pl.DataFrame:
     """Give packets a second in the direction of interest, of the runs with one kind of MAP."""
     carried = (
-        pl.when(pl.col("traffic") == "download")
+        pl.when(pl.col("traffic").is_in(["download", "each"]))
         .then(pl.col("segments"))
         .otherwise(pl.col("datagrams"))
     )
@@ -59,6 +64,8 @@ def check_download(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     text = f"{_span(rates)} a second; datagrams {_span(flood)}"
     more = _rates(tabulate(points, limits["map_ms"], 4), "download")
     text += f"; with four opportunities {_span(more)} segments" if more else ""
+    if each := _rates(rows, "each"):
+        text += f"; with each segment acknowledged {_span(each)}"
     return Finding(text, decide(all(round(rate) == limits["per_second"] for rate in rates)))
 
 

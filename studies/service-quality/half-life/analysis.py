@@ -17,6 +17,7 @@ from headend.study.airtime import DOCUMENT_TRANSFER, HALF_LIFE_MAPS, describe_ha
 from ..hotspot import (
     ANNOUNCED,
     CAPPED,
+    DELAYED,
     NOMINAL,
     RECKONED,
     SIMULATED,
@@ -75,6 +76,9 @@ def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B around each"
             f" packet, as in the calculation, it is {value:.2f} Mb/s (childm)"
         )
+    if delayed := list_lost(points, limits["players"], game="delayed"):
+        value = sum(delayed) / len(delayed)
+        why += f"; and with an acknowledgement for every second segment {value:.2f} Mb/s"
     return join_decisions(decisions, ", ".join(texts), why)
 
 
@@ -111,6 +115,8 @@ def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B around each"
             f" packet, as in the calculation, it is on childm {tell_bound(announced)}"
         )
+    if delayed := compare_bound(points, partial(find_share, "childm"), game="delayed"):
+        why += f"; and with an acknowledgement for every second segment {tell_bound(delayed)}"
     return join_decisions(decisions, text, why)
 
 
@@ -131,7 +137,11 @@ def draw_figure(points: pl.DataFrame) -> list[Panel]:
         CAPPED: [(n, reckon_lost(share, capped=True) / 1e6) for n, share in shares],
         NOMINAL: [(n, n * longest.nominal_bps / 1e6) for n in numbers],
     }
-    measured = {SIMULATED: tables["childm"], ANNOUNCED: tabulate_lost(points, game="announced")}
+    measured = {
+        SIMULATED: tables["childm"],
+        ANNOUNCED: tabulate_lost(points, game="announced"),
+        DELAYED: tabulate_lost(points, game="delayed"),
+    }
     measured = {name: table for name, table in measured.items() if table.height}
     first = draw_lost(curves, measured, most_mbps=4.5, published=(MOST, 2.0, 2.5))
     return [

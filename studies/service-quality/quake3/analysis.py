@@ -12,6 +12,7 @@ from ..hotspot import (
     ANNOUNCED,
     CAPPED,
     CORRECTED,
+    DELAYED,
     NOMINAL,
     PRINTED,
     SIMULATED,
@@ -77,9 +78,11 @@ def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     why = ""
     if announced:
         why = (
-            f"{tell_price(describe_quake3(2))}, of a cell that carries more. With RTS before"
-            f" every frame and 42 B around each packet, as in the calculation, it is {tell_bound(announced)}"
+            f"{tell_price(describe_quake3(2))}. With RTS before every frame and 42 B around each"
+            f" packet, as in the calculation, it is {tell_bound(announced)}"
         )
+    if delayed := compare_bound(points, find_corrected_busy, frames="delayed"):
+        why += f"; and with an acknowledgement for every second segment {tell_bound(delayed)}"
     return join_decisions(plain.values(), text, why)
 
 
@@ -93,6 +96,10 @@ def draw_figure(points: pl.DataFrame) -> list[Panel]:
         CAPPED: [(n, reckon_lost(find_corrected_busy(n), capped=True) / 1e6) for n in numbers],
         NOMINAL: [(n, n * describe_quake3(n).nominal_bps / 1e6) for n in numbers],
     }
-    measured = {SIMULATED: rows, ANNOUNCED: tabulate_lost(points, frames="announced")}
+    measured = {
+        SIMULATED: rows,
+        ANNOUNCED: tabulate_lost(points, frames="announced"),
+        DELAYED: tabulate_lost(points, frames="delayed"),
+    }
     measured = {name: table for name, table in measured.items() if table.height}
     return [draw_lost(curves, measured, most_mbps=5.5, published=(10, 3.5, 4.5))]

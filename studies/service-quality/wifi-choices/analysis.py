@@ -21,6 +21,10 @@ KNEES = {512: 2.0, 1000: 3.0, 1200: 3.0, 1500: 4.0}
 TIMES_IDLE = 2.0
 
 Range = Sequence[float]
+Find = Callable[[pl.DataFrame, str, int], float]
+
+#: What the document's other studies have.
+BASE = "as set"
 
 
 def list_choices(points: pl.DataFrame) -> list[str]:
@@ -73,25 +77,55 @@ def is_within(value: float, bounds: Range) -> bool:
     return bool(bounds[0] <= value <= bounds[1])
 
 
-def judge_sizes(
-    points: pl.DataFrame,
-    ranges: dict[str, Range],
-    find: Callable[[pl.DataFrame, str, int], float],
-    digits: int,
-) -> Finding:
+def tell_values(values: Sequence[float], digits: int) -> str:
+    """Write the values of all packet sizes."""
+    return ", ".join(f"{value:.{digits}f}" for value in values)
+
+
+def list_values(points: pl.DataFrame, choice: str, find: Find) -> dict[int, float]:
+    """Give a value of each packet size that was run under a choice."""
+    sizes = points.filter(choice=choice)["mtu"].unique().sort().to_list()
+    return {mtu: find(points, choice, mtu) for mtu in sizes}
+
+
+def find_agreeing(points: pl.DataFrame, ranges: dict[str, Range], find: Find) -> list[str]:
+    """List the choices under which the values of all packet sizes are within their ranges."""
+    return [
+        choice
+        for choice in list_choices(points)
+        if all(
+            is_within(value, ranges[str(mtu)])
+            for mtu, value in list_values(points, choice, find).items()
+        )
+    ]
+
+
+def judge_sizes(points: pl.DataFrame, ranges: dict[str, Range], find: Find, digits: int) -> Finding:
     """See under which choices the values of all packet sizes are within their ranges."""
-    found, texts = [], []
-    for choice in list_choices(points):
-        sizes = points.filter(choice=choice)["mtu"].unique().sort().to_list()
-        values = {mtu: find(points, choice, mtu) for mtu in sizes}
-        if all(is_within(value, ranges[str(mtu)]) for mtu, value in values.items()):
-            found.append(choice)
-        texts.append(f"{choice} {', '.join(f'{value:.{digits}f}' for value in values.values())}")
-    return Finding("; ".join(texts), decide(bool(found)), why=_name(found))
+    agreeing = find_agreeing(points, ranges, find)
+    values = {choice: list_values(points, choice, find) for choice in list_choices(points)}
+    distances = {
+        choice: max(_find_distance(value, ranges[str(mtu)]) for mtu, value in own.items())
+        for choice, own in values.items()
+    }
+    nearest = sorted(distances, key=lambda choice: distances[choice])[:3]
+    told = list(dict.fromkeys([BASE, *nearest])) if BASE in values else nearest
+    text = "; ".join(
+        f"{choice}: {tell_values(list(values[choice].values()), digits)}" for choice in told
+    )
+    return Finding(text, decide(bool(agreeing)), why=_name(agreeing, len(values)))
 
 
-def _name(choices: list[str]) -> str:
-    return f"so it is with: {', '.join(choices)}" if choices else "so it is with none"
+def _find_distance(value: float, bounds: Range) -> float:
+    """Give by which share of its range's nearer bound a value is outside."""
+    low, high = bounds
+    return max(low - value, value - high, 0.0) / (low if value < low else high)
+
+
+def _name(choices: list[str], tried: int) -> str:
+    """Say which of the choices agree."""
+    names = f"with {len(choices)}: {'; '.join(choices)}" if choices else "with none"
+    return f"so it is, of the {tried} that were run, {names}"
 
 
 def check_loaded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -104,8 +138,9 @@ def check_loaded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for choice in list_choices(points)
     ]
     why = (
-        f"under every choice pings take {min(ratios):.2f} to {max(ratios):.2f} times as long with 1000 B as with 1200 B, in the"
-        f" document {LOADED[1000] / LOADED[1200]:.2f} times: no cause was found for that"
+        f"{finding.why}. Under every choice pings take {min(ratios):.2f} to {max(ratios):.2f} times"
+        f" as long with 1000 B as with 1200 B, in the document {LOADED[1000] / LOADED[1200]:.2f}"
+        " times: no cause was found for that"
     )
     return Finding(finding.measured, finding.verdict, why=why)
 
@@ -133,15 +168,42 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look for a choice that gives the download its rate, and pings half of it."""
-    found, texts = [], []
+def find_leaving(points: pl.DataFrame, limits: dict[str, Any]) -> list[str]:
+    """List the choices under which a download has its rate, and pings leave of it what they are to leave."""
+    found = []
     for choice in list_choices(points):
         mbps, share = leave(points, choice, limits["mtu"])
         if is_within(mbps, limits["mbps"]) and is_within(share, limits["share"]):
             found.append(choice)
-        texts.append(f"{choice} {mbps:.2f} Mb/s, {share:.0%}")
-    return Finding("; ".join(texts), decide(bool(found)), why=_name(found))
+    return found
+
+
+def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for a choice that gives the download its rate, and pings half of it."""
+    choices = list_choices(points)
+    found = find_leaving(points, limits)
+    left = [leave(points, choice, limits["mtu"]) for choice in choices]
+    rates, shares = [mbps for mbps, _ in left], [share for _, share in left]
+    text = (
+        f"{min(rates):.2f} to {max(rates):.2f} Mb/s, of which {min(shares):.0%} to"
+        f" {max(shares):.0%} are left"
+    )
+    return Finding(text, decide(bool(found)), why=_name(found, len(choices)))
+
+
+def check_together(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for a choice that gives all three figures."""
+    loaded = find_agreeing(points, limits["loaded"], find_loaded)
+    knees = find_agreeing(points, limits["knees"], find_knee)
+    leaving = find_leaving(points, limits)
+    both = [choice for choice in knees if choice in leaving]
+    found = [choice for choice in both if choice in loaded]
+    text = (
+        f"{len(loaded)} choices give Figure 4, {len(knees)} Figure 5, {len(leaving)} Figure 7,"
+        f" {len(both)} Figures 5 and 7, {len(found)} all three"
+    )
+    why = f"Figures 5 and 7: {'; '.join(both)}" if both and not found else "; ".join(found)
+    return Finding(text, decide(bool(found)), why=why)
 
 
 def check_rts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -192,8 +254,8 @@ def _draw(
     )
     x = vl.X("value:Q", title=title, scale=vl.Scale(zero=True))
     order = list(dict.fromkeys(row["choice"] for row in rows))
-    y = vl.Y("choice:N", sort=order, title=None, axis=vl.Axis(labelLimit=200))
+    y = vl.Y("choice:N", sort=order, title=None, axis=vl.Axis(labelLimit=200, labelFontSize=9))
     dots = make_chart(pl.DataFrame(rows)).mark_point(filled=True, size=55)
     rules = make_chart(pl.DataFrame(marks)).mark_rule(strokeDash=[4, 3])
     layers = rules.encode(x=x, color=tone), dots.encode(x=x, y=y, color=tone)
-    return vl.layer(*layers).properties(height=200)
+    return vl.layer(*layers).properties(height=max(200, 15 * len(order)))
