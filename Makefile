@@ -128,6 +128,7 @@ validate: build ## Queues beside their targets and fair shares, senders beside a
 .PHONY: receipts
 receipts: build ## Run all studies with their own seeds and write docs/receipts.md with its pictures (half an hour)
 	@$(HEADEND) study run all || [ $$? -eq 1 ]
+	@rm -rf docs/receipts
 	@$(HEADEND) study report --markdown docs/receipts.md
 
 .PHONY: figures

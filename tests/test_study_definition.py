@@ -148,7 +148,7 @@ def test_a_study_has_the_readings_of_its_document_that_it_names(tmp_path: Path) 
     other = READING.replace("pie", "other").replace("PIE of Section 5", "Another")
     study = read_own(tmp_path, READING + other, '["other", "pie"]')
     assert [one.name for one in study.readings] == ["other", "pie"]
-    assert study.readings[1].tell() == "Reading: PIE of Section 5: The law of 2013."
+    assert study.readings[1].tell() == "Reading: PIE of Section 5. The law of 2013."
     assert study.readings[1].beside == "choices runs the draft"
 
 

@@ -51,7 +51,7 @@ class Exhibit:
     def tell_nothing(self) -> str:
         """Say why there is no claim beside it."""
         if self.entry.note:
-            return f"{self.entry.note} `{self.study}` runs it." if self.study else self.entry.note
+            return self.entry.note
         if self.study and not self.is_run:
             return f"`{self.study}` was not run."
         by = f"; `{self.study}` draws it" if self.study else ""

@@ -28,9 +28,8 @@ class Located:
 
     def tell(self) -> str:
         """Name it with its document and its caption."""
-        note = f". {self.entry.note.rstrip('.')}" if self.entry.note else ""
         of = name_document(self.study.name)
-        return f'{self.entry.name} of {of}: "{self.entry.caption}"{note}'
+        return f'{self.entry.name} of {of}: "{self.entry.caption}"'
 
 
 def locate(query: str) -> list[Located]:

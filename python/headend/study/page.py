@@ -213,8 +213,7 @@ def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
     for number, one in enumerate(readings):
         if not number:
             yield ""
-        beside = f" Beside it: {one.beside}" if one.beside else ""
-        yield f"- Reading: **{_escape(one.title)}**. {_escape(f'{one.reading} ({one.source}){beside}')}"
+        yield f"- Reading: **{_escape(one.title)}**. {_escape(f'{one.reading} {one.tell_source()}')}"
 
 
 def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:

@@ -46,9 +46,19 @@ class Reading:
         Examples
         --------
         >>> Reading("pie", "PIE of Section 5", "The law of 2013.", "§6", "choices").tell()
-        'Reading: PIE of Section 5: The law of 2013.'
+        'Reading: PIE of Section 5. The law of 2013.'
         """
-        return f"Reading: {self.title}: {self.reading}"
+        return f"Reading: {self.title}. {self.reading}"
+
+    def tell_source(self) -> str:
+        """Give where it comes from and which studies show other readings.
+
+        Examples
+        --------
+        >>> Reading("pie", "PIE of Section 5", "The law of 2013.", "§6.", "choices").tell_source()
+        'Source: §6. Beside it: choices.'
+        """
+        return f"Source: {self.source.rstrip('.')}. Beside it: {self.beside.rstrip('.')}."
 
     def to_dict(self) -> dict[str, str]:
         """Give it as JSON can hold it."""

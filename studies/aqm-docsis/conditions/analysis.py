@@ -314,6 +314,37 @@ def draw_patterns(_points: pl.DataFrame) -> list[Panel]:
     return [Panel("", vl.layer(chart, *marks))]
 
 
+def draw_loads(_points: pl.DataFrame) -> list[Panel]:
+    """Draw Table 1 as the shipped scenarios have it."""
+    heads = ("near files", "far files", "size", "web users", "calls", "datagrams, Mb/s", "LEDBAT")
+    rows = pl.DataFrame(
+        [
+            {"load": load, "head": head, "cell": _write_cell(value)}
+            for load in TABLE_1
+            for head, value in zip(heads, read_load(load), strict=True)
+        ]
+    )
+    chart = (
+        make_chart(rows)
+        .mark_text()
+        .encode(
+            x=vl.X(
+                "head:O",
+                title=None,
+                sort=list(heads),
+                axis=vl.Axis(orient="top", labelAngle=0, grid=False),
+            ),
+            y=vl.Y("load:O", title="load", axis=vl.Axis(grid=False)),
+            text="cell:N",
+        )
+    )
+    return [Panel("", chart)]
+
+
+def _write_cell(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value) or "-"
+
+
 def draw_meeting(_points: pl.DataFrame) -> list[Panel]:
     """Draw how likely a call shares its queue, by load."""
     rows = pl.DataFrame(
