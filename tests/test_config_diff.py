@@ -281,3 +281,20 @@ def test_the_delay_is_told_with_the_number_that_made_the_buffer() -> None:
         " 20 ms, before by 50 ms.",
         "Upstream service flow 1: maximum buffer 100000 B → none (TLV 24.35.3).",
     ]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        (tlv(11, tlv(1, b"\x05\x05")), "user priority 5"),
+        (tlv(11, tlv(1, b"\x04\x07"), tlv(2, b"\x00\x70")), "user priority 4 to 7 and VLAN 7"),
+        (tlv(10, tlv(2, b"\x02\x00\x5e\x00\x00\x01")), "from 02:00:5e:00:00:01"),
+        (
+            tlv(10, tlv(1, b"\x02\x00\x5e\x00\x00\x00" + b"\xff\xff\xff\x00\x00\x00")),
+            "to 02:00:5e:00:00:00 & ff:ff:ff:00:00:00",
+        ),
+    ],
+)
+def test_conditions_on_a_frame_are_told_in_words(conditions: bytes, told: str) -> None:
+    seen = describe(build(classifier(22, 1, 1, conditions)))
+    assert seen.classifiers == (f"Upstream classifier 1: {told} → service flow 1",)

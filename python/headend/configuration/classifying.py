@@ -129,6 +129,8 @@ def _describe(tlv: Tlv) -> Iterator[str]:
         yield from _describe_ipv6(tlv)
     elif tlv.type == 10:
         yield from _describe_ethernet(tlv)
+    elif tlv.type == 11:
+        yield from _describe_tag(tlv)
     else:
         for inner in tlv.nested:
             yield _describe_other(inner)
@@ -170,6 +172,18 @@ def _describe_ethernet(tlv: Tlv) -> Iterator[str]:
             yield f"{names[inner.type]} {address}{exact}"
         elif inner.type == 3 and len(inner.hex) == 6 and inner.bytes[0] == 1:
             yield f"Ethernet type 0x{inner.hex[2:]}"
+        else:
+            yield _describe_other(inner)
+
+
+def _describe_tag(tlv: Tlv) -> Iterator[str]:
+    """Describe the conditions on a frame's tag; the VLAN's number has the upper twelve bits."""
+    for inner in tlv.nested or ():
+        if inner.type == 1 and len(inner.bytes) == 2:
+            low, high = inner.bytes
+            yield f"user priority {low}" if low == high else f"user priority {low} to {high}"
+        elif inner.type == 2 and len(inner.bytes) == 2:
+            yield f"VLAN {int.from_bytes(inner.bytes) >> 4}"
         else:
             yield _describe_other(inner)
 
