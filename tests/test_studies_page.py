@@ -135,10 +135,10 @@ def test_the_page_is_markdown_with_small_pictures(finished: list[Study]) -> None
     (row,) = [row for row in rows if row.startswith(f"| {differing.id}<br>")]
     assert "differs: because" in row
     pictures = re.findall(
-        r'<a href="(receipts/[^"]+)"><img src="(receipts/[^"]+)"[^>]* width="420"', text
+        r'\[<img src="(receipts/[^"]+)"[^>]* width="420">\]\((receipts/[^)]+)\)', text
     )
     assert pictures
-    for whole, small in pictures:
+    for small, whole in pictures:
         assert Path(small).read_bytes().startswith(b"\x89PNG")
         assert Path(whole).read_text(encoding="utf-8").startswith("<svg")
         assert "aria-" not in Path(whole).read_text(encoding="utf-8")

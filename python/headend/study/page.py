@@ -236,7 +236,9 @@ def _name_exhibit(exhibit: Exhibit, pictures: str) -> str:
         return name
     file = f"{pictures}/{exhibit.picture.id}"
     alt = html.escape(f"{exhibit.name} as headend draws it")
-    image = f'<a href="{file}.svg"><img src="{file}.png" alt="{alt}" width="{_SMALL}"></a>'
+    # Of a link in Markdown's own way the site's builder copies the file, and of this class it leaves the picture's link alone.
+    small = f'<img src="{file}.png" class="no-scaled-link" alt="{alt}" width="{_SMALL}">'
+    image = f"[{small}]({file}.svg)"
     return f"{name}<br>{image}<br>`{exhibit.study}`"
 
 
