@@ -102,10 +102,10 @@ def test_every_figure_of_a_document_has_its_row_also_without_a_claim(
         names = read_catalogue(find_study(f"{document}/{NAMES_OF[document]}").parent)
         assert names
         for name, entry in names.items():
-            assert f"| {name}: {entry.caption}" in text
-    told = "| A diagram of the bench of `buffer-control/voice`, which is not drawn anew. |"
-    assert told in text
-    assert "| `buffer-control/voice` was not run. |" in text
+            assert f"**{name}**: {entry.caption}" in text
+    lines = text.splitlines()
+    assert "A diagram of the bench of `buffer-control/voice`, which is not drawn anew." in lines
+    assert "`buffer-control/voice` was not run." in lines
 
 
 def test_a_figure_is_shown_by_the_study_whose_results_have_it_as_their_source() -> None:
