@@ -123,6 +123,8 @@ def test_the_table_holds_many_names_each_once() -> None:
         ("nagle", ABSENT, "nagle"),
         ("ipv6", TERM, "ipv6"),
         ("vlan", "key of a scenario", "host.NAME.vlan"),
+        ("mac address", "key of a scenario", "host.NAME.mac"),
+        ("802.1p", "key of a scenario", "flow.NAME.user_priority"),
         ("security camera", TERM, "security camera"),
         ("update", "application", "bulk"),
         ("buffer sizes", "sweep", "buffer-sizes"),

@@ -11,8 +11,10 @@ import headend
 from headend.comparing.scores import score_runs
 from headend.engine.description import find_application
 from headend.figures.catalogue import draw_figures
+from headend.judging.expect import parse_quantity_name
 from headend.judging.grading import Finding, Grade, judge_flows
 from headend.running.result import Result
+from headend.scenario.subjects import Vocabulary
 
 LINE = """
 duration = "30 s"
@@ -75,6 +77,28 @@ def test_behind_a_full_buffer_none_that_sends_upstream_is_well(
         assert findings[name].grade is Grade.BAD, findings[name]
     assert "of the input late or lost, its delay " in findings["cloud_gaming"].experience
     assert "late or lost" in findings["conference"].experience
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize("game", GAMES)
+def test_delay_jitter_and_loss_of_a_game_are_measured_each_way(
+    runs: tuple[Result, Result], game: str, way: str
+) -> None:
+    def measure(result: Result, name: str) -> float:
+        quantity = parse_quantity_name(f"{game}.{way}.{name}", Vocabulary({game: game}, []))
+        [value] = quantity.read(result.tables)
+        return value
+
+    quiet, flooded = (
+        {name: measure(result, name) for name in ("delay.mean", "jitter", "loss")}
+        for result in runs
+    )
+    assert 10e6 < quiet["delay.mean"] < 25e6
+    assert 0.0 < quiet["jitter"] < 10e6
+    assert quiet["loss"] == 0.0
+    # The flood is upstream, and so is the full buffer.
+    assert (flooded["delay.mean"] > 400e6) == (way == "up")
+    assert (flooded["loss"] > 0.0) == (way == "up")
 
 
 def test_runs_are_compared_by_what_was_missed_and_by_frames(runs: tuple[Result, Result]) -> None:

@@ -264,6 +264,14 @@ fn quantity(format: &str, draw: &mut Draw) -> String {
                 _ => address.to_owned(),
             };
         }
+        "MacAddress" | "MacRange" => {
+            let address = draw.pick(&["02:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "01:00:5e"]);
+            let address = address.copied().unwrap_or_default();
+            return match draw.below(3) {
+                0 => format!("{address}/ff:ff:ff:00:00:00"),
+                _ => address.to_owned(),
+            };
+        }
         _ => {
             return match draw.below(6) {
                 0 => draw.pick(&TEXTS).copied().unwrap_or_default().to_owned(),

@@ -12,7 +12,16 @@ DISCIPLINES = {
     "pie": "PIE",
     "sfq-pie": "SFQ-PIE",
     "docsis-pie": "DOCSIS-PIE",
+    # Other readings of what the paper names.
+    "codel-dt-offset": "CoDel-DT, 6 ms lower",
+    "codel-dt-ns2": "CoDel-DT, ns-2 code",
+    "pie-draft": "PIE, bare draft",
+    "sfq-pie-draft": "SFQ-PIE, bare draft",
 }
 
+#: The bare draft has the colour of what the studies run, and another shape.
+DRAFTS = {"pie-draft": "pie", "sfq-pie-draft": "sfq-pie"}
+
 #: Places in the palette.
-SLOTS = {name: slot for slot, name in enumerate(DISCIPLINES)}
+SLOTS = {name: slot for slot, name in enumerate(DISCIPLINES) if name not in DRAFTS}
+SLOTS |= {name: SLOTS[queue] for name, queue in DRAFTS.items()}

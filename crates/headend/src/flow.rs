@@ -122,6 +122,8 @@ pub struct FlowHeader {
     pub ports: [u16; 2],
     /// The DSCP of its packets.
     pub dscp: u8,
+    /// The user priority in the tag of its frames, if they are tagged.
+    pub user_priority: Option<u8>,
     /// The tunnel that carries its packets.
     pub tunnel: Option<TunnelId>,
     /// The routes, by sending side.

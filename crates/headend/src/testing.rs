@@ -99,6 +99,7 @@ impl Bench {
             addresses: [0x0a00_0001, 0x0a00_0002],
             ports: [(ordinal as u16).wrapping_add(49152), 443],
             dscp,
+            user_priority: None,
             tunnel,
             routes: [self.route; 2],
         })

@@ -20,8 +20,8 @@ downstream.rate = "50 Mbit/s"
 mine_up = { direction = "up", match = { MATCH } }
 mine_down = { direction = "down", match = { MATCH } }
 [host]
-desk = { via = ["cable"], address = "192.168.1.10", vlan = 7 }
-guest = { via = ["cable"], address = "192.168.2.10" }
+desk = { via = ["cable"], address = "192.168.1.10", mac = "02:00:5e:00:00:01", vlan = 7 }
+guest = { via = ["cable"], address = "192.168.2.10", mac = "02:00:5e:00:00:02", user_priority = 1 }
 six = { via = ["cable"], address = "2001:db8:1::10" }
 server = { address = "203.0.113.5" }
 [flow.call]
@@ -187,6 +187,99 @@ fn a_vlan_is_the_customer_s_both_ways() {
 }
 
 #[test]
+fn an_ethernet_address_is_the_customer_s_as_source_upstream_and_destination_downstream() {
+    takes("source_mac = \"02:00:5e:00:00:01\"", &["call"], &[]);
+    takes("destination_mac = \"02:00:5e:00:00:02\"", &[], &["page"]);
+    takes(
+        "destination_mac = \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"",
+        &[],
+        &["call", "page"],
+    );
+    takes(
+        "destination_mac = \"00:00:00:00:00:01/00:00:00:00:00:01\"",
+        &[],
+        &["call"],
+    );
+    // No bit counts: every frame has such an address.
+    takes(
+        "destination_mac = \"00:00:00:00:00:00/00:00:00:00:00:00\"",
+        &FLOWS,
+        &FLOWS,
+    );
+    takes("source_mac = \"02:00:5e:00:00:09\"", &[], &[]);
+}
+
+#[test]
+fn hosts_of_a_row_have_ethernet_addresses_that_follow_one_another() {
+    let text = with("source_mac = \"02:00:5e:00:00:03\"")
+        .replace(
+            "[link.cable.docsis]\n",
+            "[link.cable.docsis]\nmodem.home.count = 3\n",
+        )
+        .replace(
+            "guest = { via = [\"cable\"]",
+            "guest = { via = [\"cable.home\"]",
+        )
+        .replace("via = [\"cable\"]", "via = [\"cable.home.1\"]");
+    let tables = Tables::run(&text, 1);
+    let names = tables.texts("queues", "queue").iter();
+    let counts = tables.integers("queues", "packets_enqueued");
+    let mine = names
+        .zip(counts)
+        .filter(|(name, _)| name.ends_with("mine_up"));
+    let taken: Vec<bool> = mine.map(|(_, count)| *count > 0).collect();
+    // The second guest is the one behind the second modem.
+    assert_eq!(taken, [false, true, false]);
+}
+
+#[test]
+fn a_user_priority_is_that_of_the_flow_or_its_host_or_its_vlan_s_tag() {
+    takes("user_priority = 1", &["page"], &["page"]);
+    takes(
+        "user_priority = \"0-7\"",
+        &["call", "page"],
+        &["call", "page"],
+    );
+    takes("user_priority = 0", &["call"], &["call"]);
+    let of_flow = |conditions: &str| {
+        with(conditions).replace("port = 9000", "port = 9000\nuser_priority = 5")
+    };
+    let tables = Tables::run(&of_flow("user_priority = \"4-7\""), 1);
+    let [up, down] = taken(&tables);
+    let [sent_up, sent_down] = sent_by(&tables, &["lone"]);
+    assert!(
+        up > 40 && up <= sent_up && down > 40 && down <= sent_down,
+        "{up} {down}"
+    );
+    let warned = parse(&of_flow("user_priority = 6")).expect("it can run");
+    assert_eq!(warned.warnings().len(), 2);
+}
+
+#[test]
+fn what_no_frame_has_is_said_with_the_key_that_gives_it() {
+    let warned = |conditions: &str, with_what: &str| {
+        let scenario = parse(&with(conditions)).expect("it can run");
+        let warnings = scenario.warnings();
+        assert!(
+            warnings.iter().any(|warning| warning.contains(with_what)),
+            "{warnings:?}"
+        );
+    };
+    warned(
+        "source_mac = \"02:00:5e:00:00:09\"",
+        "no host has the Ethernet address 02:00:5e:00:00:09: try `--set host.NAME.mac=…`",
+    );
+    warned(
+        "source_mac = \"02:00:5e:00:00:01\"",
+        "hosts are the source of frames upstream and the destination of frames downstream",
+    );
+    warned(
+        "user_priority = \"5-7\"",
+        "no flow's frames are tagged with its user priority: try `--set flow.NAME.user_priority=5`",
+    );
+}
+
+#[test]
 fn the_ecn_field_is_matched_packet_by_packet() {
     // Data is ECT(0). Acknowledgements without data and the handshake are not.
     let tables = run("ecn = \"ect0\"");
@@ -297,6 +390,18 @@ fn conditions_that_make_no_sense_are_refused() {
             ".vlan: expected a VLAN from 1 to 4094, found 4095".to_string(),
         ),
         (
+            "user_priority = \"4-8\"",
+            ".user_priority: expected a user priority from 0 to 7, found 4-8".to_string(),
+        ),
+        (
+            "source_mac = \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"",
+            ".source_mac: expected an Ethernet address such as \"02:00:5e:00:00:01\", found \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"".to_string(),
+        ),
+        (
+            "destination_mac = \"02:00:5e:00:00:01/ff:ff:ff:00:00:00\"",
+            ".destination_mac: matches nothing: expected an address without the bits that its mask leaves out, 02:00:5e:00:00:00".to_string(),
+        ),
+        (
             "ecn = \"etc1\"",
             ".ecn: unknown name \"etc1\"; did you mean \"ect1\"?".to_string(),
         ),
@@ -371,6 +476,31 @@ fn hosts_that_make_no_sense_are_refused() {
             "vlan = 7",
             "vlan = 0",
             "host.desk.vlan: expected a VLAN from 1 to 4094, found 0",
+        ),
+        (
+            "user_priority = 1",
+            "user_priority = 8",
+            "host.guest.user_priority: expected a user priority from 0 to 7, found 8",
+        ),
+        (
+            "dscp = 46\n[flow.page]",
+            "user_priority = 8\n[flow.page]",
+            "flow.call.user_priority: expected a user priority from 0 to 7, found 8",
+        ),
+        (
+            "02:00:5e:00:00:01",
+            "01:00:5e:00:00:01",
+            "host.desk.mac: expected the Ethernet address of one host, whose first byte is even",
+        ),
+        (
+            "\"203.0.113.5\"",
+            "\"203.0.113.5\", mac = \"02:00:5e:00:00:03\"",
+            "host.server.mac: Ethernet addresses are those of customers' networks",
+        ),
+        (
+            "\"203.0.113.5\"",
+            "\"203.0.113.5\", user_priority = 3",
+            "host.server.user_priority: tags are those of customers' networks",
         ),
         (
             "\"203.0.113.5\"",

@@ -292,6 +292,28 @@ fn classifiers_say_the_fields_of_their_packets() {
         ["050100090c03040a0000000404ff000000"]
     );
     assert_eq!(of("up", "{ ethertype = 'ipv4' }"), ["0501000a050303010800"]);
+    assert_eq!(
+        of(
+            "up",
+            "{ source_mac = '02:00:5e:00:00:01', ethertype = 'ipv6' }"
+        ),
+        ["0501000a0d020602005e000001030301 86dd".replace(' ', "")]
+    );
+    assert_eq!(
+        of(
+            "down",
+            "{ destination_mac = '02:00:5e:00:00:00/ff:ff:ff:00:00:00' }"
+        ),
+        ["0501000a0e010c02005e000000ffffff000000"]
+    );
+    assert_eq!(
+        of("up", "{ user_priority = '4-7' }"),
+        ["0501000b0401020407"]
+    );
+    assert_eq!(
+        of("up", "{ user_priority = 5, vlan = 7 }"),
+        ["0501000b080102050502020070"]
+    );
 }
 
 #[test]

@@ -568,7 +568,14 @@ fn classifiers_say_what_those_of_the_scenario_say() {
     let of_drop = |place: u64, more: Tlv| Tlv::nested(60, vec![number(1, place, 1), more]);
     let vlan = Tlv::nested(11, vec![number(2, 7 << 4, 2)]);
     let arp = Tlv::nested(10, vec![Tlv::new(3, [1, 8, 6])]);
-    let mac = Tlv::nested(10, vec![Tlv::new(1, [0; 12])]);
+    let [maker, all] = [[2, 0, 0x5e, 0, 0, 0], [255, 255, 255, 0, 0, 0]];
+    let macs = vec![
+        Tlv::new(1, [maker, all].concat()),
+        Tlv::new(2, [2, 0, 0x5e, 0, 0, 1]),
+    ];
+    let mac = Tlv::nested(10, macs);
+    let priority = Tlv::nested(11, vec![Tlv::new(1, [4, 7])]);
+    let slow_protocol = Tlv::nested(10, vec![Tlv::new(4, [1])]);
     let [up, down] = primary();
     let bytes = file(vec![
         up,
@@ -578,6 +585,8 @@ fn classifiers_say_what_those_of_the_scenario_say() {
         of_drop(3, vlan),
         of_drop(4, arp),
         of_drop(5, mac),
+        of_drop(6, priority),
+        of_drop(7, slow_protocol),
     ]);
     let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
     let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
@@ -593,14 +602,37 @@ fn classifiers_say_what_those_of_the_scenario_say() {
     );
     assert_eq!(of("drop_3"), r#"{"vlan":7,"priority":0}"#);
     assert_eq!(of("drop_4"), r#"{"ethertype":2054,"priority":0}"#);
-    assert_eq!(of("drop_5"), "null");
+    assert_eq!(
+        of("drop_5"),
+        r#"{"destination_mac":"02:00:5e:00:00:00/ff:ff:ff:00:00:00","source_mac":"02:00:5e:00:00:01","priority":0}"#
+    );
+    assert_eq!(of("drop_6"), r#"{"user_priority":"4-7","priority":0}"#);
+    assert_eq!(of("drop_7"), "null");
     assert!(
         scenario.warnings()[0].contains(
-            "TLV 60[5] is left out: its condition destination_mac_address (TLV 60.10.1) is not simulated"
+            "TLV 60[7] is left out: its condition slow_protocol_subtype (TLV 60.10.4) is not simulated"
         ),
         "{:?}",
         scenario.warnings()
     );
+}
+
+#[test]
+fn user_priorities_that_a_tag_cannot_have_are_refused() {
+    let of = |range: [u8; 2]| {
+        let [up, down] = primary();
+        let drop = vec![number(1, 1, 1), Tlv::nested(11, vec![Tlv::new(1, range)])];
+        let bytes = file(vec![up, down, Tlv::nested(60, drop)]);
+        try_parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]).map(|_| ())
+    };
+    assert_eq!(of([0, 7]), Ok(()));
+    for range in [[7, 4], [4, 8]] {
+        let error = of(range).expect_err("no tag has one");
+        assert!(
+            error.contains("expected user priorities from 0 to 7, the lowest first, found"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -374,13 +374,13 @@ fn classifiers_come_back_from_a_file_as_they_are() {
         match = [
             { destination = "2001:db8::/32", protocol = "tcp", destination_port = 443, dscp = 46 },
             { source_port = "5000-5999" },
-            { ethertype = "ipv6" },
+            { ethertype = "ipv6", source_mac = "02:00:5e:00:00:01", user_priority = 0 },
             { protocol = "icmp", ecn = "ect1", priority = 7 },
             { source = "10.0.0.0/255.0.0.255", tos = { low = 1, high = 1, mask = 1 } },
         ]
         [link.cable.docsis.service_flow.down_4]
         direction = "down"
-        match = { vlan = 7, host = "desk" }
+        match = { vlan = 7, host = "desk", user_priority = "4-7", destination_mac = "02:00:5e:00:00:01" }
         [link.cable.docsis.drop]
         drop_8 = { port = 139 }
         [host.six]

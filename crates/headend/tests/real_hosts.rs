@@ -317,6 +317,26 @@ fn a_name_means_both_addresses_and_no_classifier_is_called_idle() {
     let text = format!("{HOME}[link.cable.docsis.drop.mine]\nhost = 'laptop'\ndscp = 9\n");
     let scenario = right(&text, &[]);
     assert_eq!(scenario.warnings(), Vec::<String>::new());
+    // What its frames have is what is written at the host: a TUN device has no Ethernet header.
+    for (conditions, lacks) in [
+        (
+            "source_mac = '02:00:5e:00:00:01'",
+            "no host has the Ethernet address 02:00:5e:00:00:01",
+        ),
+        (
+            "user_priority = 5",
+            "no flow's frames are tagged with its user priority",
+        ),
+    ] {
+        let text = format!("{HOME}[link.cable.docsis.drop.mine]\n{conditions}\n");
+        let warnings = right(&text, &[]).warnings().join("\n");
+        assert!(warnings.contains(lacks), "{warnings}");
+        let had = [
+            ("host.laptop.mac", "02:00:5e:00:00:01"),
+            ("host.laptop.user_priority", "5"),
+        ];
+        assert_eq!(right(&text, &had).warnings(), Vec::<String>::new());
+    }
     // The flow of a real host is called after the host: that is no reason to ask which is meant.
     right(HOME, &[("results.capture.points", "[\"laptop\"]")]);
 }

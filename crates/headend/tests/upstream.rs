@@ -200,6 +200,7 @@ impl Street {
                     }],
                     tcp: tcp::Config::default().into(),
                     dscp: 0,
+                    user_priority: None,
                     ecn: Ecn::NotEct,
                     tunnel: None,
                     port: 443,

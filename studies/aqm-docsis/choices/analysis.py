@@ -14,20 +14,23 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, log_axis, make_chart, make_legend
 from headend.study.claims import Finding, Verdict, decide
+from headend.study.deciding import decide_over_seeds, join_decisions
 
-from ..disciplines import DISCIPLINES, SLOTS
+from ..disciplines import DISCIPLINES, DRAFTS, SLOTS
 from ..pooling import find_percentile, pool
 
 #: What the study calls the choices of aqm-docsis/matrix.
 BASE = "matrix"
 
+#: What a difference is more than, s or a share: equal is not less.
+LEAST = 1e-12
+
 CHOICES = {
     "matrix": "as in the matrix",
+    "today": "windows of today",
+    "scripts": "CUBIC for files (scripts)",
     "fresh": "fresh connections",
-    "cubic": "CUBIC",
-    "cubic-fresh": "CUBIC, fresh connections",
     "linux": "Linux senders",
-    "window-4": "initial window 4",
     "receive-1M": "receive window 1 MiB",
     "downstream-250ms": "downstream buffer 250 ms",
     "servers-60ms": "web servers at 60 ms",
@@ -36,19 +39,35 @@ CHOICES = {
     "de-jitter-40ms": "de-jitter buffer 40 ms",
     "grants-first": "grants at the beginning of a MAP",
     "dequeue-burst": "dequeued at the burst",
+    "dequeue-request": "dequeued at the request",
 }
+
+
+def split(points: pl.DataFrame, choice: str, queue: str) -> list[pl.DataFrame]:
+    """Give the runs of a choice and a queue, seed by seed."""
+    rows = points.filter(choice=choice, queue=queue).sort("seed")
+    return rows.partition_by("seed", maintain_order=True) if rows.height else []
+
+
+def list_pages(points: pl.DataFrame, choice: str, queue: str) -> list[float]:
+    """Give the 90th percentile page load time, s, mean of the loads: a value for each seed."""
+    return [fmean(own["page"].to_list()) / 1e9 for own in split(points, choice, queue)]
+
+
+def list_losses(points: pl.DataFrame, queue: str) -> list[float]:
+    """Give the share of the call's packets that was lost with the matrix's choices: a value for each seed."""
+    return [
+        float(own["lost"].sum()) / float(own["sent"].sum()) for own in split(points, BASE, queue)
+    ]
 
 
 def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate | None:
     """Estimate the 90th percentile latency, ms, all loads together: a value for each seed."""
-    rows = points.filter(choice=choice, queue=queue).sort("seed")
-    if rows.is_empty():
-        return None
     found = []
-    for own in rows.partition_by("seed", maintain_order=True):
+    for own in split(points, choice, queue):
         parts = [np.asarray(delays, dtype=float)[1:] / 1e6 for delays in own["delays"].to_list()]
         found.append(find_percentile(*pool(parts, own["sent"].to_list()), 90))
-    return estimate_mean(found)
+    return estimate_mean(found) if found else None
 
 
 def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -77,6 +96,37 @@ def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return Finding(f"{text}; in brackets {CHOICES[limits['told']]}", decide(not shorter), why=why)
 
 
+def check_windows(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look whether a choice makes pages faster behind every queue."""
+    decisions, found = [], []
+    for queue in list_queues(points):
+        base, other = (list_pages(points, choice, queue) for choice in (BASE, limits["choice"]))
+        if not base or not other:
+            return Finding("not run", Verdict.UNTESTABLE)
+        pairs = zip(base, other, strict=True)
+        decisions.append(decide_over_seeds([slow - fast for slow, fast in pairs], low=LEAST))
+        found.append(f"{DISCIPLINES[queue]} {fmean(other):.2f} instead of {fmean(base):.2f} s")
+    return join_decisions(decisions, ", ".join(found))
+
+
+def check_draft(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the loss behind one reading of a queue against another's; tell the latencies of all."""
+    if not {limits["queue"], limits["other"]} <= set(list_queues(points)):
+        return Finding("not run", Verdict.UNTESTABLE)
+    own, other = (list_losses(points, limits[key]) for key in ("queue", "other"))
+    pairs = zip(other, own, strict=True)
+    decision = decide_over_seeds([more - less for more, less in pairs], low=LEAST)
+    text = ", ".join(
+        f"{DISCIPLINES[queue]} {fmean(values):.1e}"
+        for queue, values in ((limits["queue"], own), (limits["other"], other))
+    )
+    latencies = {queue: estimate_latency(points, BASE, queue) for queue in limits["told"]}
+    told = ", ".join(
+        f"{DISCIPLINES[queue]} {found.mean:.1f} ms" for queue, found in latencies.items() if found
+    )
+    return join_decisions([decision], f"lost: {text}; latency: {told}")
+
+
 def check_scores(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look whether a choice lowers the score with some queues; tell those of all."""
     agrees, found = True, []
@@ -102,8 +152,11 @@ def check_servers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             .agg(pl.col("page").mean() / 1e9)
             .iter_rows()
         )
-        drops = {queue: pages.pop(queue) for queue in ("buffer-control", "bufferbloat")}
-        ranges = {"aqm": (min(pages.values()), max(pages.values()))}
+        if not {"buffer-control", "bufferbloat", *limits["queues"]} <= set(pages):
+            return Finding("not run", Verdict.UNTESTABLE)
+        drops = {queue: pages[queue] for queue in ("buffer-control", "bufferbloat")}
+        aqms = [pages[queue] for queue in limits["queues"]]
+        ranges = {"aqm": (min(aqms), max(aqms))}
         ranges |= {queue: (page, page) for queue, page in drops.items()}
         agrees |= all(
             limits[name][0] <= low and high <= limits[name][1]
@@ -163,6 +216,8 @@ def draw_dots(rows: pl.DataFrame, axis: vl.X) -> list[Panel]:
     queues = list_queues(rows)
     names = [DISCIPLINES[queue] for queue in queues]
     tones = vl.Scale(domain=names, range=[PALETTE[SLOTS[queue]] for queue in queues])
+    forms = ["triangle-up" if queue in DRAFTS else "circle" for queue in queues]
+    shapes = vl.Scale(domain=names, range=forms)
     chart = (
         make_chart(named)
         .mark_point(size=75, filled=True, opacity=0.85, clip=True)
@@ -175,6 +230,7 @@ def draw_dots(rows: pl.DataFrame, axis: vl.X) -> list[Panel]:
                 axis=vl.Axis(grid=True, labelLimit=200),
             ),
             color=vl.Color("series:N", scale=tones, legend=make_legend(names), sort=names),
+            shape=vl.Shape("series:N", scale=shapes, legend=make_legend(names), sort=names),
             tooltip=["series:N", "name:N", vl.Tooltip("value:Q", format=".3~g")],
         )
     )

@@ -12,6 +12,7 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
 from headend.study.claims import Finding, Verdict, decide
+from headend.study.deciding import decide_over_seeds
 
 from ..drops import find_run_lengths
 
@@ -21,17 +22,23 @@ SLOPE = 0.541
 #: The sum at which a drop may come (`probability_low`).
 LOW = 0.85
 
+#: The sum at which one comes (`probability_high`).
+HIGH = 8.5
+
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
-    """Put the measured share beside the exact one, with the standard error that the exact law gives it."""
+    """Put the measured share beside the exact one, with the standard error that the exact law gives it; all seeds together."""
     rows = []
-    for row in points.sort("percent").iter_rows(named=True):
+    together = points.group_by("percent").agg(
+        pl.col("sent", "discarded").cast(pl.Int64).sum(), runs=pl.len()
+    )
+    for row in together.sort("percent").iter_rows(named=True):
         # As a decimal: the percentages of the grid are exact.
         probability = float(f"{row['percent'] / 100:.8f}")
         law = find_run_lengths(probability, "reached")
-        # The number of drops in n packets has the variance n σ²/μ³. Five packets found no queue, and one run is not whole.
+        # The number of drops in n packets has the variance n σ²/μ³. In each simulation five packets found no queue, and one run of packets is not whole.
         deviation = math.sqrt(law.variance / law.mean**3 * row["sent"])
-        apart = max(abs(row["discarded"] - row["sent"] / law.mean) - 6, 0.0)
+        apart = max(abs(row["discarded"] - row["sent"] / law.mean) - 6 * row["runs"], 0.0)
         rows.append(
             {
                 "p": probability,
@@ -57,24 +64,23 @@ def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the slope of a line through small probabilities against what is claimed."""
+    """Hold the ratio of drops to the calculated probability, where this is small, against what is claimed."""
+    small = points.filter(pl.col("percent") <= limits["most_p"] * 100).sort("seed")
+    if small.is_empty():
+        return Finding("no probability that small", Verdict.UNTESTABLE)
+    needed = (pl.col("sent") * pl.col("percent") / 100).sum()
+    sums = small.group_by("seed", maintain_order=True).agg(ratio=pl.col("discarded").sum() / needed)
     rows = tabulate(points).filter(pl.col("p") < limits["below"])
     ratios = (rows["share"] / rows["p"]).to_list()
-    exact_ratios = (rows["exact"] / rows["p"]).to_list()
-    jumps = [LOW / packets for packets in range(1, 20)]
-    beside = pl.Series([min(abs(p / jump - 1) for jump in jumps) < 1e-3 for p in rows["p"]])
-    even = rows.filter(~beside)
-    slope, exact = (
-        float((even["p"] * even[column]).sum()) / float((even["p"] ** 2).sum())
-        for column in ("share", "exact")
+    ratio, within = limits["ratio"], limits["within"]
+    own = sums["ratio"].to_list()
+    decision = decide_over_seeds(own, ratio * (1 - within), ratio * (1 + within))
+    limit = 1 / (LOW + 1 - math.exp(LOW - HIGH))
+    text = (
+        f"{np.mean(own):.4f} p at p up to {limits['most_p']:.1%}, exactly {limit:.4f} p where p goes to 0;"
+        f" single ratios up to p = {limits['below']:g}: {min(ratios):.4f} to {max(ratios):.4f}"
     )
-    text = f"slope {slope:.4f}; single ratios {min(ratios):.4f} to {max(ratios):.4f}"
-    agrees = limits["least"] <= slope <= limits["most"]
-    why = (
-        f"the exact law has a slope of {exact:.4f} over the same probabilities, and ratios of"
-        f" {min(exact_ratios):.4f} to {max(exact_ratios):.4f}: 0.541 is its limit for small p"
-    )
-    return Finding(text, decide(agrees), why="" if agrees else why)
+    return decision.tell(text)
 
 
 def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

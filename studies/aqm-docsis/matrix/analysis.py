@@ -21,7 +21,10 @@ from ..disciplines import DISCIPLINES, SLOTS
 from ..pooling import Values, find_percentile, pool, spread_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+#: CoDel-DT with the offset that its published code has: another reading of what the figures show.
+OFFSET = "codel-dt-offset"
 
 #: Columns with the percentiles of page load times, ns.
 PAGES = {
@@ -54,6 +57,9 @@ PUBLISHED_S = (
     ("bufferbloat", 5.5, 5.5, "Buffer Bloat 5.5 s"),
 )
 
+#: What §5.1 and §5.2 compare queues by, as columns of a cell, and what findings call it.
+COMPARED = {"latency": "latency", "loss": "loss", "badness": "MOS", "pages": "page load time"}
+
 #: The load with the torrent.
 TORRENTS = 9
 
@@ -71,7 +77,7 @@ WHY_LATENCY = {
     "codel": "where the grants stand in a MAP moves all three (aqm-docsis/prediction), and so does whether each file has a fresh connection (AQM-open.fresh)",
     "bufferbloat": "no single cause was found. The buffer of 6.25 MB is 250 ms at 200 Mb/s, and twice that on a channel that gives 100; without heavy congestion the number is still above. How full the buffer is hangs on how files follow each other and where grants stand (AQM-open.fresh)",
 }
-WHY_CODEL_DT = (
+WHY_OFFSETL_DT = (
     "PIE is below both in most cells with uploads (AQM-6.single-queue). CoDel-DT has no offset by the words of §4.3, and its estimate of the departure rate gives it none: with token buckets in its place a call waits no longer"
     " (AQM-7.placement, six uploads: 25.0 beside 26.0 ms). The offset is in the published ns-2 code, with which it waits 19.5 ms there (AQM-5.1.offset)"
 )
@@ -144,7 +150,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     }
     finding = judge_range(found, limits, "ms", WHY_LATENCY.get(limits["queues"][0], ""))
     if len(found) != 1:
-        return finding
+        return tell_other(points, finding, lambda own: check_latency(own, limits))
     cells = find_cells(points.filter(pl.col("queue").is_in(list(found))))
     by_rf = cells.group_by("rf", maintain_order=True).agg(pl.col("p90").mean())
     told = ", ".join(f"{rf} {p90:.0f}" for rf, p90 in by_rf.iter_rows())
@@ -223,7 +229,24 @@ def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     found = {queue: list_latencies(points, queue) for queue in queues}
     text = ", ".join(say(queue, values, "ms") for queue, values in found.items())
     decisions = [exceed(found[queue], found["codel-dt"]) for queue in ("codel", "pie")]
-    return join_decisions(decisions, text, WHY_CODEL_DT)
+    finding = join_decisions(decisions, text, WHY_OFFSETL_DT)
+    return tell_other(points, finding, lambda own: check_codel_dt(own, _limits))
+
+
+def tell_other(
+    points: pl.DataFrame, finding: Finding, check: Callable[[pl.DataFrame], Finding]
+) -> Finding:
+    """Add what is measured, and the verdict, where CoDel-DT has the offset of its published code."""
+    other = points.filter(queue=OFFSET)
+    if other.is_empty():
+        return finding
+    rest = points.filter(~pl.col("queue").is_in([OFFSET, "codel-dt"]))
+    found = check(pl.concat([rest, other.with_columns(queue=pl.lit("codel-dt"))]))
+    told = found.measured.replace(DISCIPLINES["codel-dt"], DISCIPLINES[OFFSET])
+    return replace(
+        finding,
+        measured=f"{finding.measured}; with the published code's offset ({found.verdict}): {told}",
+    )
 
 
 def check_no_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -260,7 +283,8 @@ def check_loss_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     decisions = [
         exceed(shares[worse], shares[better]) for better, worse in itertools.pairwise(queues)
     ]
-    return join_decisions(decisions, text, WHY_LOSS)
+    finding = join_decisions(decisions, text, WHY_LOSS)
+    return tell_other(points, finding, lambda own: check_loss_order(own, limits))
 
 
 def list_losses(points: pl.DataFrame, queue: str) -> list[float]:
@@ -311,20 +335,54 @@ def find_cells(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_none_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Count the cells with uploads in which each of some queues has the least, and the most latency of them."""
+    """Count the comparisons, a cell with uploads and a measure each, in which one of some queues is ahead of the others, or behind them."""
     queues = limits["queues"]
     if len(list_present(points, queues)) < len(queues):
         return Finding("not run", Verdict.UNTESTABLE)
-    cells = find_cells(points).filter(pl.col("queue").is_in(queues), pl.col("load") > 1)
+    rows = points.filter(pl.col("queue").is_in(queues), pl.col("load") > 1)
+    cells = compare_cells(rows)
+    counts = {
+        name: {queue: dict.fromkeys(COMPARED, 0) for queue in queues}
+        for name in ("ahead", "behind")
+    }
+    for cell in cells.partition_by("load", "rf", maintain_order=True):
+        for measure in COMPARED:
+            ranked = cell.select("queue", measure).drop_nulls().drop_nans().sort(measure).rows()
+            if len(ranked) < len(queues):
+                continue
+            for name, (first, second) in (
+                ("ahead", ranked[:2]),
+                ("behind", ranked[:-3:-1]),
+            ):
+                if first[1] != second[1]:
+                    counts[name][first[0]][measure] += 1
     agrees, found = True, []
-    for name, is_most in (("least", False), ("most", True)):
-        ranked = cells.sort("p90", descending=is_most)
-        first = ranked.group_by("load", "rf", maintain_order=True).first()["queue"].to_list()
-        counts = {queue: first.count(queue) for queue in queues}
-        agrees &= max(counts.values()) < len(first)
-        told = ", ".join(f"{DISCIPLINES[queue]} {count}" for queue, count in counts.items())
-        found.append(f"{name} in {told} of {len(first)} cells")
-    return Finding("; ".join(found), decide(agrees))
+    for name, own in counts.items():
+        totals = {queue: sum(of.values()) for queue, of in own.items()}
+        number = sum(totals.values())
+        if not number:
+            return Finding("no comparison without a tie", Verdict.UNTESTABLE)
+        agrees &= max(totals.values()) <= limits["most"] * number
+        told = ", ".join(
+            f"{DISCIPLINES[queue]} {totals[queue]} (" + " + ".join(map(str, of.values())) + ")"
+            for queue, of in own.items()
+        )
+        found.append(f"{name} in {told} of {number} comparisons")
+    return Finding("; ".join(found) + f", by {', '.join(COMPARED.values())}", decide(agrees))
+
+
+def compare_cells(points: pl.DataFrame) -> pl.DataFrame:
+    """Give what §5 compares of each cell, mean of the seeds, in the order of `COMPARED`: less is better."""
+    return (
+        points.with_columns(
+            latency=pl.col("delays").list.get(round(PERCENTILE)),
+            loss=pl.col("lost") / pl.col("sent"),
+            badness=-pl.col("mos"),
+            pages=pl.col("page_p90"),
+        )
+        .group_by("queue", "load", "rf", maintain_order=True)
+        .agg(pl.col(measure).drop_nulls().mean() for measure in COMPARED)
+    )
 
 
 # The figures.

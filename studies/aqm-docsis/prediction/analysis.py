@@ -20,6 +20,7 @@ NAMES = {
     "codel": "CoDel",
     "codel-dt": "CoDel-DT",
     "codel-dt-token-buckets": "CoDel-DT, token buckets",
+    "codel-dt-offset": "CoDel-DT, 6 ms lower",
     "codel-dt-ns2": "CoDel-DT, ns-2 code",
     "pie": "PIE",
     "pie-64KiB": "PIE, 64 KiB",
@@ -77,7 +78,7 @@ def check_offset(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     more = [exceed(list_losses(points, own), list_losses(points, queue)) for queue in others]
     text = ", ".join(
         f"{NAMES[queue]} {tell(list_latencies(points, queue))} ms and {np.mean(list_losses(points, queue)):.1e} lost"
-        for queue in (own, "codel-dt", *others)
+        for queue in (own, limits["told"], "codel-dt", *others)
         if queue in set(points["queue"].to_list())
     )
     for load in sorted(set(points["load"].to_list())):

@@ -175,7 +175,11 @@ impl Class {
         if group.real.is_some() {
             return true;
         }
-        let packets = |peer: &PeerPlan| Side::BOTH.map(|from| packets(group, peer, from)).concat();
+        let packets = |peer: &PeerPlan| {
+            Side::BOTH
+                .map(|from| packets(group, peer, from, from == Side::Host))
+                .concat()
+        };
         let packets: Vec<_> = group.peers.iter().flat_map(packets).collect();
         self.takes.iter().any(|classifier| {
             let is_ipv6 = packets.iter().any(|seen| is_ipv6(seen.addresses[0]));

@@ -43,6 +43,21 @@ pub enum Network {
     },
 }
 
+/// The Ethernet address of a host: `"02:00:5e:00:00:01"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MacAddress(pub u64);
+
+/// Which Ethernet addresses a condition holds for: those that are `address` in the bits of `mask`,
+/// and `address` has no others (MULPI Annex C, TLV 22.10.1). `"02:00:5e:00:00:01"`,
+/// `"02:00:5e:00:00:00/ff:ff:ff:00:00:00"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MacRange {
+    /// The address.
+    pub address: u64,
+    /// The bits that count.
+    pub mask: u64,
+}
+
 /// An IP protocol: `"icmp"`, `"tcp"`, `"udp"`, or its number; 256 is any, 257 is TCP or UDP (MULPI
 /// Annex C, TLV 22.9.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +84,34 @@ impl Network {
         };
         let rest = u128::MAX.checked_shr(u32::from(prefix)).unwrap_or(0);
         Some((address & !rest, address | rest))
+    }
+}
+
+impl MacAddress {
+    /// The highest of all.
+    pub const MAX: u64 = (1 << 48) - 1;
+
+    /// The address of six bytes.
+    pub fn of(bytes: [u8; 6]) -> Self {
+        Self((bytes.iter()).fold(0, |sum, &byte| sum << 8 | u64::from(byte)))
+    }
+
+    /// Its six bytes.
+    pub fn bytes(self) -> [u8; 6] {
+        let [_, _, bytes @ ..] = self.0.to_be_bytes();
+        bytes
+    }
+
+    /// Whether it is the address of one host, neither of a group (IEEE 802) nor zero.
+    pub fn is_of_one(self) -> bool {
+        self.0 != 0 && self.bytes()[0] & 1 == 0
+    }
+}
+
+impl MacRange {
+    /// Whether an address is one of them.
+    pub fn contains(self, MacAddress(found): MacAddress) -> bool {
+        found & self.mask == self.address
     }
 }
 
@@ -118,6 +161,50 @@ impl Text for Network {
                 let prefix = length(128)? as u8;
                 Some(Self::V6 { address, prefix })
             }
+        }
+    }
+}
+
+impl Text for MacAddress {
+    const EXPECTED: &'static str = "an Ethernet address such as \"02:00:5e:00:00:01\"";
+
+    fn read(text: &str) -> Option<Self> {
+        let two_digits = |byte: &str| byte.len() == 2 && !byte.starts_with('+');
+        let bytes: Option<Vec<u8>> = (text.split([':', '-']))
+            .map(|byte| {
+                u8::from_str_radix(byte, 16)
+                    .ok()
+                    .filter(|_| two_digits(byte))
+            })
+            .collect();
+        Some(Self::of(bytes?.try_into().ok()?))
+    }
+}
+
+impl Text for MacRange {
+    const EXPECTED: &'static str = "an Ethernet address such as \"02:00:5e:00:00:01\", or one with a mask such as \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"";
+
+    fn read(text: &str) -> Option<Self> {
+        let (address, mask) = text.split_once('/').unwrap_or((text, "ff:ff:ff:ff:ff:ff"));
+        let (MacAddress(address), MacAddress(mask)) =
+            (MacAddress::read(address)?, MacAddress::read(mask)?);
+        Some(Self { address, mask })
+    }
+}
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.bytes().map(|byte| format!("{byte:02x}"));
+        f.write_str(&bytes.join(":"))
+    }
+}
+
+impl fmt::Display for MacRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        MacAddress(self.address).fmt(f)?;
+        match self.mask {
+            MacAddress::MAX => Ok(()),
+            mask => write!(f, "/{}", MacAddress(mask)),
         }
     }
 }
@@ -201,7 +288,12 @@ macro_rules! text {
     };
 }
 
-text!(Address: "192.168.1.10", Network: "10.0.0.0/24");
+text!(
+    Address: "192.168.1.10",
+    MacAddress: "02:00:5e:00:00:01",
+    MacRange: "02:00:5e:00:00:00/ff:ff:ff:00:00:00",
+    Network: "10.0.0.0/24"
+);
 
 /// Something that has a number, and perhaps a name.
 trait Numbered: Sized {
@@ -363,6 +455,39 @@ mod tests {
     }
 
     #[test]
+    fn an_ethernet_address_is_six_bytes_and_its_mask_says_which_bits_count() {
+        assert_eq!(
+            read("\"02:00:5e:00:00:01\""),
+            Ok(MacAddress(0x0200_5e00_0001))
+        );
+        assert_eq!(
+            read("\"02-00-5E-00-00-FF\""),
+            Ok(MacAddress(0x0200_5e00_00ff))
+        );
+        let maker = MacRange::read("02:00:5e:00:00:00/ff:ff:ff:00:00:00").expect("a range");
+        assert!(maker.contains(MacAddress(0x0200_5eab_cdef)));
+        assert!(!maker.contains(MacAddress(0x0200_5fab_cdef)));
+        let one = MacRange::read("02:00:5e:00:00:01").expect("an address");
+        assert!(one.contains(MacAddress(0x0200_5e00_0001)));
+        assert!(!one.contains(MacAddress(0x0200_5e00_0002)));
+        for wrong in [
+            "\"02:00:5e:00:00\"",
+            "\"02:00:5e:00:00:01:02\"",
+            "\"02:00:5e:00:00:1\"",
+            "\"02:00:5e:00:00:+1\"",
+            "\"02:00:5e:00:00:0g\"",
+            "5",
+        ] {
+            let error = read::<MacAddress>(wrong).expect_err(wrong);
+            assert!(
+                error.contains("expected an Ethernet address such as"),
+                "{error}"
+            );
+        }
+        assert!(read::<MacRange>("\"02:00:5e:00:00:01/24\"").is_err());
+    }
+
+    #[test]
     fn a_prefix_is_a_range_of_addresses() {
         let range = |text: &str| Network::read(text).expect(text).ipv6_range();
         assert_eq!(range("::100/120"), Some((0x100, 0x1ff)));
@@ -394,6 +519,13 @@ mod tests {
                 serde_json::to_string(&protocol).expect("it has a text"),
                 text
             );
+        }
+        for text in [
+            "\"02:00:5e:00:00:01\"",
+            "\"02:00:00:00:00:00/ff:00:00:00:00:00\"",
+        ] {
+            let range: MacRange = read(text).expect(text);
+            assert_eq!(serde_json::to_string(&range).expect("it has a text"), text);
         }
         assert_eq!(read("\"ipv6\""), Ok(EtherType(0x86dd)));
         assert_eq!(read("2048"), read::<EtherType>("\"ipv4\""));

@@ -61,7 +61,7 @@ pub use emulation::{Bounds, Emulation};
 pub use error::{Origin, Problem, ScenarioError};
 pub use files::RequiredFile;
 pub use flow::{Ect, Flow, Path, PathLoss, PeriodicLoss, Starts};
-pub use header_fields::{Address, EtherType, IpProtocol, Network};
+pub use header_fields::{Address, EtherType, IpProtocol, MacAddress, MacRange, Network};
 pub use host::Host;
 pub use link::LinkConfig;
 pub use memory::MemoryItem;

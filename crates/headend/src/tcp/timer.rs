@@ -66,6 +66,7 @@ mod tests {
             ports: [0; 2],
             tunnel: None,
             dscp: 0,
+            user_priority: None,
             routes: [route; 2],
         });
         let second = Duration::from_secs(1);

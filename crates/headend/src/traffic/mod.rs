@@ -184,6 +184,8 @@ pub struct GroupSetup {
     pub tcp: Arc<tcp::Config>,
     /// DSCP of the packets.
     pub dscp: u8,
+    /// User priority in the tag of the frames, if they are tagged.
+    pub user_priority: Option<u8>,
     /// ECN field of the datagrams.
     pub ecn: Ecn,
     /// Tunnel that carries the packets.
@@ -467,6 +469,7 @@ impl AppContext<'_> {
             addresses: [self.group.address, peer.address],
             ports: [ephemeral_port(self.app.0, ordinal), self.group.port],
             dscp: self.group.dscp,
+            user_priority: self.group.user_priority,
             tunnel: self.group.tunnel,
             routes: peer.routes,
         }

@@ -87,6 +87,7 @@ impl Bench {
                     .collect(),
                 tcp: tcp::Config::default().into(),
                 dscp: 0,
+                user_priority: None,
                 ecn: Ecn::NotEct,
                 tunnel: None,
                 port: 443,

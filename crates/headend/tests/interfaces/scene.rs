@@ -194,6 +194,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
             }],
             tcp: tcp::Config::default().into(),
             dscp: source.dscp,
+            user_priority: None,
             ecn: Ecn::NotEct,
             tunnel: None,
             port: 443,

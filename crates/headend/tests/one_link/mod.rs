@@ -63,6 +63,7 @@ impl Setup {
                         .collect(),
                     tcp: tcp_config(),
                     dscp: 0,
+                    user_priority: None,
                     ecn: Ecn::NotEct,
                     tunnel: None,
                     port: 443,

@@ -13,15 +13,18 @@ use crate::packet::{Ecn, Packet};
 /// The conditions of a classifier, all of which must hold. A condition that is not given always
 /// holds.
 ///
-/// Source and destination are those of the packet, in either direction. IPv6 addresses and VLANs
-/// are represented by hosts: a scenario's conditions on them are converted to the hosts for which
-/// they hold.
+/// Source and destination are those of the packet, in either direction. IPv6 addresses, Ethernet
+/// addresses and VLANs are represented by hosts: a scenario's conditions on them are converted to
+/// the hosts for which they hold. On the modem's network, customers' hosts are the source of frames
+/// upstream and the destination of frames downstream; at the other end of a frame is a router.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rule {
     /// Hosts, one of which must be at either end.
     pub addresses: Option<Vec<RangeInclusive<u32>>>,
     /// Destination address.
     pub destination: Option<Addresses>,
+    /// Hosts with a destination's Ethernet address.
+    pub destination_mac: Option<Vec<RangeInclusive<u32>>>,
     /// Destination port.
     pub destination_ports: Option<RangeInclusive<u16>>,
     /// DSCP.
@@ -36,10 +39,14 @@ pub struct Rule {
     pub protocols: Option<Vec<u8>>,
     /// Source address.
     pub source: Option<Addresses>,
+    /// Hosts with a source's Ethernet address.
+    pub source_mac: Option<Vec<RangeInclusive<u32>>>,
     /// Source port.
     pub source_ports: Option<RangeInclusive<u16>>,
     /// Type-of-service byte.
     pub tos: Option<Tos>,
+    /// User priority in the tag of the frame.
+    pub user_priority: Option<RangeInclusive<u8>>,
     /// Hosts in a VLAN. One of them must be at either end.
     pub vlan: Option<Vec<RangeInclusive<u32>>>,
 }
@@ -74,6 +81,8 @@ pub struct Tos {
 /// are the possible ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
+    /// Whether it goes from the customer to the network.
+    pub is_upstream: bool,
     /// Source and destination address.
     pub addresses: [u32; 2],
     /// Source and destination port, if the protocol has ports.
@@ -84,6 +93,8 @@ pub struct Seen {
     pub dscp: u8,
     /// ECN field.
     pub ecn: Ecn,
+    /// User priority in the tag of its frame, if the frame is tagged.
+    pub user_priority: Option<u8>,
 }
 
 /// What a matching rule does with a packet.
@@ -126,16 +137,18 @@ pub const ICMPV6: u8 = 58;
 
 impl Seen {
     /// A packet of a flow with this header.
-    pub fn of(header: &FlowHeader, packet: &Packet) -> Self {
+    pub fn of(header: &FlowHeader, packet: &Packet, is_upstream: bool) -> Self {
         let ends = [packet.from.index(), packet.from.other().index()];
         let ports = ends.map(|end| header.ports[end]..=header.ports[end]);
         let addresses = ends.map(|end| header.addresses[end]);
         Self {
+            is_upstream,
             addresses,
             ports: header.has_ports().then_some(ports),
             protocol: number(header.protocol, is_ipv6(addresses[0])),
             dscp: header.dscp,
             ecn: packet.ecn,
+            user_priority: header.user_priority,
         }
     }
 }
@@ -166,6 +179,13 @@ impl Rule {
                 .is_none_or(|hosts| are_of(hosts, source) || are_of(hosts, destination))
             && (self.source.as_ref()).is_none_or(|some| some.contain(source))
             && (self.destination.as_ref()).is_none_or(|some| some.contain(destination))
+            && (self.source_mac.as_ref())
+                .is_none_or(|hosts| seen.is_upstream && are_of(hosts, source))
+            && (self.destination_mac.as_ref())
+                .is_none_or(|hosts| !seen.is_upstream && are_of(hosts, destination))
+            && (self.user_priority.as_ref()).is_none_or(|some| {
+                (seen.user_priority).is_some_and(|priority| some.contains(&priority))
+            })
             && (self.vlan.as_ref())
                 .is_none_or(|hosts| are_of(hosts, source) || are_of(hosts, destination))
             && self.holds_for_ports(seen.ports.as_ref())
@@ -258,6 +278,7 @@ mod tests {
             addresses: [HOME, SERVER],
             ports: [49152, port],
             dscp,
+            user_priority: None,
             tunnel: None,
             routes: [RouteId(0); 2],
         }
@@ -266,13 +287,13 @@ mod tests {
     /// A packet in the upstream direction.
     fn up(protocol: Protocol, dscp: u8, port: u16) -> Seen {
         let packet = Packet::datagram(FlowId(0), Side::Host, 0, 100, 72);
-        Seen::of(&header(protocol, dscp, port), &packet)
+        Seen::of(&header(protocol, dscp, port), &packet, true)
     }
 
     /// The same packet in the downstream direction.
     fn down(protocol: Protocol, dscp: u8, port: u16) -> Seen {
         let packet = Packet::datagram(FlowId(0), Side::Peer, 0, 100, 72);
-        Seen::of(&header(protocol, dscp, port), &packet)
+        Seen::of(&header(protocol, dscp, port), &packet, false)
     }
 
     fn with_ecn(ecn: Ecn, seen: Seen) -> Seen {
@@ -413,9 +434,9 @@ mod tests {
     fn the_version_of_a_packet_decides_its_ethernet_type_and_its_icmp() {
         let mut header = header(Protocol::Icmp, 0, 0);
         let packet = Packet::datagram(FlowId(0), Side::Host, 0, 100, 72);
-        let v4 = Seen::of(&header, &packet);
+        let v4 = Seen::of(&header, &packet, true);
         header.addresses = [HOME_IPV6, HOME_IPV6 + 1];
-        let v6 = Seen::of(&header, &packet);
+        let v6 = Seen::of(&header, &packet, true);
         let taken = |rule: Rule| [&v4, &v6].map(|seen| rule.matches(seen));
         let ethertype = |ethertype| Rule {
             ethertype: Some(ethertype),
@@ -442,6 +463,47 @@ mod tests {
             assert!(vlan(vec![1..=2, HOME..=HOME]).matches(&packet));
             assert!(!vlan(vec![1..=2]).matches(&packet));
         }
+    }
+
+    #[test]
+    fn an_ethernet_address_is_the_customer_s_source_upstream_and_destination_downstream() {
+        let hosts = || Some(vec![HOME..=HOME, SERVER..=SERVER]);
+        let source = Rule {
+            source_mac: hosts(),
+            ..Rule::default()
+        };
+        let destination = Rule {
+            destination_mac: hosts(),
+            ..Rule::default()
+        };
+        let taken = |rule: &Rule| {
+            [up(Protocol::Udp, 0, 1), down(Protocol::Udp, 0, 1)].map(|seen| rule.matches(&seen))
+        };
+        assert_eq!(taken(&source), [true, false], "a router's frames come down");
+        assert_eq!(taken(&destination), [false, true]);
+        let other = Rule {
+            source_mac: Some(vec![1..=2]),
+            ..Rule::default()
+        };
+        assert_eq!(taken(&other), [false, false]);
+    }
+
+    #[test]
+    fn a_user_priority_is_in_a_tag_or_nowhere() {
+        let rule = |range| Rule {
+            user_priority: Some(range),
+            ..Rule::default()
+        };
+        let frame = |user_priority| Seen {
+            user_priority,
+            ..up(Protocol::Udp, 0, 1)
+        };
+        let taken = |range: RangeInclusive<u8>| {
+            [None, Some(0), Some(4), Some(7)]
+                .map(|priority| rule(range.clone()).matches(&frame(priority)))
+        };
+        assert_eq!(taken(0..=7), [false, true, true, true]);
+        assert_eq!(taken(4..=6), [false, false, true, false]);
     }
 
     #[test]

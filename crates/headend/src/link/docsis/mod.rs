@@ -116,7 +116,7 @@ impl DocsisLink {
         let Some(classifiers) = entrance.classifiers else {
             return Some(entrance.primary as usize);
         };
-        let seen = Seen::of(cx.header(packet.flow), packet);
+        let seen = Seen::of(cx.header(packet.flow), packet, port.0.is_multiple_of(2));
         match self.classifiers[classifiers as usize].classify(&seen) {
             Verdict::Drop => None,
             Verdict::Flow(flow) => Some((entrance.primary + flow) as usize),

@@ -445,6 +445,7 @@ mod tests {
                 addresses: [1, 2],
                 ports: [1, 2],
                 dscp: 0,
+                user_priority: None,
                 tunnel: None,
                 routes: [route, RouteId(route.0)],
             })

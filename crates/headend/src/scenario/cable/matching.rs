@@ -13,7 +13,7 @@ use super::service_flow::is_default_of_file;
 use crate::link::docsis::classifier::Rule;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::flow::{GroupPlan, packets, ways};
-use crate::scenario::header_fields::Network;
+use crate::scenario::header_fields::{MacAddress, Network};
 use crate::scenario::host::{HostPlan, find_host};
 use crate::scenario::names::unknown;
 
@@ -122,7 +122,7 @@ fn check_flows(
                 if !has_rules(profile) {
                     continue;
                 }
-                for seen in packets(group, peer, from) {
+                for seen in packets(group, peer, from, direction == 0) {
                     let taken = |rule: &&RulePlan| compiled[rule.path.as_str()].matches(&seen);
                     let drops = if direction == 0 {
                         profile.drops.as_slice()
@@ -159,23 +159,76 @@ fn check_flows(
             }
         }
     }
-    if any_real {
-        return Ok(());
-    }
-    let missing: BTreeMap<&str, u8> = all_rules(modems, changes)
-        .filter_map(|one| Some((one.path.as_str(), only_dscp(&one.classifier)?)))
-        .filter(|(_, dscp)| groups.iter().all(|group| group.dscp != *dscp))
+    let in_frames: BTreeSet<&str> = all_rules(modems, changes)
+        .filter(|one| missing_in_frames(&one.classifier, hosts, groups).is_some())
+        .map(|one| one.path.as_str())
+        .collect();
+    idle.retain(|path| !any_real || in_frames.contains(path));
+    let missing: BTreeMap<&str, String> = all_rules(modems, changes)
+        .filter_map(|one| Some((one.path.as_str(), missing(&one.classifier, hosts, groups)?)))
         .collect();
     let no_packet = idle.into_iter().map(|path| {
-        let advice = (missing.get(path)).map_or(String::new(), |dscp| {
-            format!("; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`")
-        });
+        let advice = missing.get(path).map_or("", String::as_str);
         format!(
             "{path}: no packet of this scenario's flows matches, so nothing is classified by it{advice}"
         )
     });
     warnings.extend(no_packet);
     Ok(())
+}
+
+/// What the scenario lacks that a classifier asks for, and how to have it.
+fn missing(
+    classifier: &Classifier,
+    hosts: &BTreeMap<String, HostPlan>,
+    groups: &[GroupPlan],
+) -> Option<String> {
+    let in_frames = missing_in_frames(classifier, hosts, groups);
+    if in_frames.is_some() {
+        return in_frames;
+    }
+    let has_mac = classifier.source_mac.is_some()
+        || (classifier.destination_mac).is_some_and(|range| range.mask != 0);
+    if has_mac {
+        let advice =
+            "; hosts are the source of frames upstream and the destination of frames downstream";
+        return Some(advice.to_owned());
+    }
+    let dscp = only_dscp(classifier)?;
+    (groups.iter().all(|group| group.dscp != dscp))
+        .then(|| format!("; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`"))
+}
+
+/// What no frame has that a classifier asks for, and how to have it. The scenario alone says what
+/// frames have, those of real hosts as well.
+fn missing_in_frames(
+    classifier: &Classifier,
+    hosts: &BTreeMap<String, HostPlan>,
+    groups: &[GroupPlan],
+) -> Option<String> {
+    let is_had = |is_meant: &dyn Fn(MacAddress) -> bool| {
+        let of_host = |host: &HostPlan| host.ranges_with_mac(is_meant);
+        hosts.values().any(|host| !of_host(host).is_empty())
+    };
+    let source = (classifier.source_mac)
+        .filter(|mac| !is_had(&|one| one == *mac))
+        .map(|mac| mac.to_string());
+    let destination = (classifier.destination_mac)
+        .filter(|range| range.mask != 0 && !is_had(&|one| range.contains(one)))
+        .map(|range| range.to_string());
+    if let Some(mac) = source.or(destination) {
+        return Some(format!(
+            "; no host has the Ethernet address {mac}: try `--set host.NAME.mac=…`"
+        ));
+    }
+    let wanted = classifier.user_priority?;
+    let mut found = groups.iter().filter_map(|group| group.user_priority);
+    (!found.any(|priority| wanted.contains(priority))).then(|| {
+        format!(
+            "; no flow's frames are tagged with its user priority: try `--set flow.NAME.user_priority={}`",
+            wanted.from
+        )
+    })
 }
 
 /// The DSCP that a packet must have for a classifier, if there is one.

@@ -127,6 +127,7 @@ impl<'a> FlowBuilder<'a> {
                 peers,
                 tcp: Arc::new(plan.tcp.clone()),
                 dscp: plan.dscp,
+                user_priority: plan.user_priority,
                 ecn: plan.ecn,
                 tunnel: plan.tunnel,
                 port: plan.port,

@@ -16,7 +16,8 @@ use crate::scenario::attachment::{Attachment, PortPlan};
 use crate::scenario::distance::RttFrom;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::host::{
-    self, Host, HostPlan, IPV6_SERVERS, UNNAMED_CUSTOMERS, UNNAMED_SERVERS, find_host,
+    self, Host, HostPlan, IPV6_SERVERS, UNNAMED_CUSTOMERS, UNNAMED_SERVERS, check_user_priority,
+    find_host,
 };
 use crate::scenario::names::unknown;
 use crate::scenario::times::StartRange;
@@ -33,6 +34,8 @@ pub(in crate::scenario) struct GroupPlan {
     pub(in crate::scenario) direction: Direction,
     pub(in crate::scenario) tcp: tcp::Config,
     pub(in crate::scenario) dscp: u8,
+    /// User priority in the tag of its frames, if they are tagged.
+    pub(in crate::scenario) user_priority: Option<u8>,
     /// ECN field of its datagrams.
     pub(in crate::scenario) ecn: Ecn,
     pub(in crate::scenario) tunnel: Option<TunnelId>,
@@ -208,6 +211,7 @@ impl Planner {
                     direction,
                     tcp: tcp.clone(),
                     dscp: flow.dscp,
+                    user_priority: (flow.user_priority).or_else(|| customer.frame_priority()),
                     ecn: flow.ecn.map_or(Ecn::NotEct, |ect| match ect {
                         Ect::Ect0 => Ecn::Ect0,
                         Ect::Ect1 => Ecn::Ect1,
@@ -263,7 +267,9 @@ impl Planner {
             return Ok(HostPlan {
                 address: UNNAMED_CUSTOMERS,
                 ipv6: None,
+                mac: None,
                 vlan: None,
+                user_priority: None,
                 count: only.count,
                 via: vec![*only],
                 rtt: None,
@@ -459,6 +465,7 @@ fn check_header(at: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let why = format!("expected a DSCP from 0 to 63, found {}", flow.dscp);
         return Err(ScenarioError::invalid(format!("{at}.dscp"), why));
     }
+    check_user_priority(at, flow.user_priority)?;
     if flow.port == 0 {
         let why = "expected a port from 1 to 65535, found 0";
         return Err(ScenarioError::invalid(format!("{at}.port"), why));

@@ -42,7 +42,12 @@ pub(in crate::scenario) fn ways(peer: &PeerPlan, link: u16) -> BTreeSet<(usize, 
 
 /// What classifiers may see of the packets that one side of a flow sends: one packet for each ECN
 /// field that they may have.
-pub(in crate::scenario) fn packets(group: &GroupPlan, peer: &PeerPlan, from: Side) -> Vec<Seen> {
+pub(in crate::scenario) fn packets(
+    group: &GroupPlan,
+    peer: &PeerPlan,
+    from: Side,
+    is_upstream: bool,
+) -> Vec<Seen> {
     let protocol = group.application.protocol();
     let local = EPHEMERAL.from..=EPHEMERAL.to;
     let (addresses, ports) = match from {
@@ -56,11 +61,13 @@ pub(in crate::scenario) fn packets(group: &GroupPlan, peer: &PeerPlan, from: Sid
         ),
     };
     let of_field = |&ecn: &Ecn| Seen {
+        is_upstream,
         addresses,
         ports: (protocol != Protocol::Icmp).then(|| ports.clone()),
         protocol: classifier::number(protocol, is_ipv6(addresses[0])),
         dscp: group.dscp,
         ecn,
+        user_priority: group.user_priority,
     };
     ecn_fields(group).iter().map(of_field).collect()
 }

@@ -71,6 +71,10 @@ pub struct Flow {
     /// DSCP of its packets, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
+    /// User priority (IEEE 802.1p) in the tag of its frames, both ways, 0 to 7, for classifiers.
+    /// Default: that of its host (`host.NAME.user_priority`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_priority: Option<u8>,
     /// ECN field of its datagrams, both ways: with it queues that mark congestion mark them in
     /// place of dropping them. The marks are counted; no application that sends datagrams here
     /// slows down for them. Default: not ECN-capable. Not for applications that use TCP, where
@@ -114,6 +118,7 @@ impl Flow {
             tcp: None,
             port: https(),
             dscp: 0,
+            user_priority: None,
             ecn: None,
             tunnel: None,
         }

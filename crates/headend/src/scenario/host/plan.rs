@@ -9,7 +9,7 @@ use super::written::Host;
 use crate::scenario::attachment::{Attachment, find_attachment};
 use crate::scenario::distance::check_rtt;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::header_fields::Address;
+use crate::scenario::header_fields::{Address, MacAddress};
 use crate::scenario::names::unknown;
 use crate::scenario::times::check_delay;
 
@@ -34,13 +34,17 @@ pub(in crate::scenario) fn plan(
         }
         check_real(name, host, &via)?;
         check_vlan(name, host)?;
+        let count = via.iter().find_map(|place| place.count);
+        check_frames(name, host, count.unwrap_or(1))?;
         check_rtt(&format!("host.{name}.rtt"), host.rtt.as_ref())?;
         check_delay(&format!("host.{name}.processing"), host.processing)?;
         let plan = HostPlan {
             address: 0,
             ipv6: None,
+            mac: host.mac,
             vlan: host.vlan,
-            count: via.iter().find_map(|place| place.count),
+            user_priority: host.user_priority,
+            count,
             via,
             rtt: host.rtt.clone(),
             processing: host.processing,
@@ -114,6 +118,45 @@ fn check_vlan(name: &str, host: &Host) -> Result<(), ScenarioError> {
             "VLANs are those of customers' networks: a host in the network has none".to_owned(),
         ),
         _ => Ok(()),
+    }
+}
+
+/// The Ethernet address and the user priority of a host, or of `count` of them.
+fn check_frames(name: &str, host: &Host, count: u32) -> Result<(), ScenarioError> {
+    let path = |key: &str| format!("host.{name}.{key}");
+    let of_network = |key: &str, what: &str| {
+        let why = format!("{what} those of customers' networks: a host in the network has none");
+        Err(ScenarioError::invalid(path(key), why))
+    };
+    check_user_priority(&format!("host.{name}"), host.user_priority)?;
+    if host.user_priority.is_some() && host.via.is_empty() {
+        return of_network("user_priority", "tags are");
+    }
+    let Some(MacAddress(first)) = host.mac else {
+        return Ok(());
+    };
+    if host.via.is_empty() {
+        return of_network("mac", "Ethernet addresses are");
+    }
+    let last = first + u64::from(count - 1);
+    if [first, last].iter().all(|&mac| MacAddress(mac).is_of_one()) && last <= MacAddress::MAX {
+        return Ok(());
+    }
+    let why = "expected the Ethernet address of one host, whose first byte is even, not that of a group or of none";
+    Err(ScenarioError::invalid(path("mac"), why))
+}
+
+/// A user priority has three bits (IEEE 802.1Q).
+pub(in crate::scenario) fn check_user_priority(
+    at: &str,
+    priority: Option<u8>,
+) -> Result<(), ScenarioError> {
+    match priority.filter(|priority| *priority > 7) {
+        None => Ok(()),
+        Some(priority) => {
+            let why = format!("expected a user priority from 0 to 7, found {priority}");
+            Err(ScenarioError::invalid(format!("{at}.user_priority"), why))
+        }
     }
 }
 

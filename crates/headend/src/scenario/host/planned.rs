@@ -8,6 +8,7 @@ use crate::flow::Ipv6Block;
 use crate::named::OrTable;
 use crate::scenario::attachment::{Attachment, PortPlan};
 use crate::scenario::distance::RttFrom;
+use crate::scenario::header_fields::MacAddress;
 use crate::time::Duration;
 
 /// A named host, resolved: one, or one behind each of several modems.
@@ -17,8 +18,12 @@ pub(in crate::scenario) struct HostPlan {
     pub(in crate::scenario) address: u32,
     /// The IPv6 address of the first, if it has one.
     pub(in crate::scenario) ipv6: Option<u128>,
+    /// The Ethernet address of the first; the others have the following ones.
+    pub(in crate::scenario) mac: Option<MacAddress>,
     /// The VLAN its packets are tagged with.
     pub(in crate::scenario) vlan: Option<u16>,
+    /// The user priority its packets are tagged with.
+    pub(in crate::scenario) user_priority: Option<u8>,
     /// How many there are, where there is one behind each modem.
     pub(in crate::scenario) count: Option<u32>,
     pub(in crate::scenario) via: Vec<Attachment>,
@@ -53,6 +58,39 @@ impl HostPlan {
             return vec![first..=last];
         };
         vec![real.ipv4..=real.ipv4, real.ipv6.first..=real.ipv6.last]
+    }
+
+    /// Where the addresses of those lie whose Ethernet address meets a condition.
+    pub(in crate::scenario) fn ranges_with_mac(
+        &self,
+        is_meant: impl Fn(MacAddress) -> bool,
+    ) -> Vec<RangeInclusive<u32>> {
+        let Some(MacAddress(first)) = self.mac else {
+            return Vec::new();
+        };
+        if self.real.is_some() {
+            return if is_meant(MacAddress(first)) {
+                self.ranges()
+            } else {
+                Vec::new()
+            };
+        }
+        let mut found: Vec<RangeInclusive<u32>> = Vec::new();
+        let meant = (0..self.count.unwrap_or(1))
+            .filter(|place| is_meant(MacAddress(first + u64::from(*place))));
+        for address in meant.map(|place| self.address + place) {
+            match found.last_mut() {
+                Some(last) if *last.end() + 1 == address => *last = *last.start()..=address,
+                _ => found.push(address..=address),
+            }
+        }
+        found
+    }
+
+    /// The user priority in the tag of its frames: a frame that is tagged for its VLAN alone has
+    /// priority 0 (IEEE 802.1Q).
+    pub(in crate::scenario) fn frame_priority(&self) -> Option<u8> {
+        self.user_priority.or(self.vlan.map(|_| 0))
     }
 
     /// The IPv6 addresses of all of them, if they have any.
@@ -99,7 +137,9 @@ pub(in crate::scenario) fn find_host(
     Some(HostPlan {
         address: group.address + number - 1,
         ipv6: group.ipv6.map(|first| first + u128::from(number - 1)),
+        mac: (group.mac).map(|MacAddress(first)| MacAddress(first + u64::from(number - 1))),
         vlan: group.vlan,
+        user_priority: group.user_priority,
         count: None,
         via: group.via.iter().map(single).collect(),
         rtt: group.rtt.clone(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::named::OrTable;
 use crate::scenario::distance::RttFrom;
-use crate::scenario::header_fields::Address;
+use crate::scenario::header_fields::{Address, MacAddress};
 use crate::time::Duration;
 
 /// A host: a customer's, behind links, or one in the network.
@@ -47,6 +47,16 @@ pub struct Host {
     /// A customer's host: the tunnel that carries its flows, where a flow names none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
+    /// A customer's host: the Ethernet address that its frames have at the modem, such as
+    /// `"02:00:5e:00:00:01"`, for classifiers; of several hosts the first one's, the others have the
+    /// following ones. Hosts behind one router have that router's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mac: Option<MacAddress>,
+    /// A customer's host: the user priority (IEEE 802.1p) that its frames are tagged with at the
+    /// modem, 0 to 7, for classifiers, where a flow gives none of its own. Default: untagged, or 0
+    /// in a VLAN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_priority: Option<u8>,
     /// A customer's host: the VLAN (IEEE 802.1Q) that its packets are tagged with at the modem, 1
     /// to 4094, for classifiers. The tag's 4 B are not counted. Default: untagged.
     #[serde(skip_serializing_if = "Option::is_none")]

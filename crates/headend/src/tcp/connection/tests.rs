@@ -181,6 +181,7 @@ impl Setup {
                 }],
                 tcp: self.tcp.into(),
                 dscp: 0,
+                user_priority: None,
                 ecn: Ecn::NotEct,
                 tunnel: None,
                 port: 443,

@@ -3,7 +3,7 @@
 use super::written::{Classifier, TypeOfService};
 use crate::link::docsis::classifier::{IPV4, IPV6};
 use crate::scenario::error::ScenarioError;
-use crate::scenario::header_fields::{EtherType, IpProtocol, Network};
+use crate::scenario::header_fields::{EtherType, IpProtocol, MacAddress, Network};
 use crate::scenario::span::Several;
 
 /// A classifier, and where it is written.
@@ -63,6 +63,21 @@ pub(in crate::scenario::cable) fn rule_plan(
     }
     if let Some(tos) = &classifier.tos {
         check_tos(&format!("{path}.tos"), tos)?;
+    }
+    if let Some(range) =
+        (classifier.destination_mac).filter(|range| range.address & !range.mask != 0)
+    {
+        let why = format!(
+            "matches nothing: expected an address without the bits that its mask leaves out, {}",
+            MacAddress(range.address & range.mask)
+        );
+        return refuse("destination_mac", why);
+    }
+    if let Some(priority) = classifier.user_priority.filter(|range| range.to > 7) {
+        return refuse(
+            "user_priority",
+            format!("expected a user priority from 0 to 7, found {priority}"),
+        );
     }
     if let Some(vlan) = classifier.vlan.filter(|vlan| !(1..=4094).contains(vlan)) {
         return refuse(

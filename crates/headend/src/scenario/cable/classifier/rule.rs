@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::written::{Classifier, EcnField};
 use crate::link::docsis::classifier::{self, Addresses, Rule, Tos};
 use crate::packet::Ecn;
-use crate::scenario::header_fields::{EtherType, IpProtocol, Network};
+use crate::scenario::header_fields::{EtherType, IpProtocol, MacAddress, MacRange, Network};
 use crate::scenario::host::{HostPlan, find_host, in_network};
 use crate::scenario::span::Span;
 
@@ -28,6 +28,9 @@ pub(in crate::scenario::cable) fn rule(
     Rule {
         addresses: classifier.host.as_ref().map(of_host),
         destination: classifier.destination.as_ref().map(addresses),
+        destination_mac: (classifier.destination_mac)
+            .filter(|range| range.mask != 0)
+            .map(|range| with_mac(range, hosts)),
         destination_ports: ports(classifier.destination_port),
         dscp: classifier.dscp.map(|dscp| dscp.from..=dscp.to),
         ecn: classifier.ecn.map(ecn),
@@ -35,12 +38,17 @@ pub(in crate::scenario::cable) fn rule(
         ports: ports(classifier.port),
         protocols: classifier.protocol.and_then(protocols),
         source: classifier.source.as_ref().map(addresses),
+        source_mac: (classifier.source_mac).map(|MacAddress(address)| {
+            let mask = MacAddress::MAX;
+            with_mac(MacRange { address, mask }, hosts)
+        }),
         source_ports: ports(classifier.source_port),
         tos: classifier.tos.as_ref().map(|tos| Tos {
             low: tos.low,
             high: tos.high,
             mask: tos.mask,
         }),
+        user_priority: classifier.user_priority.map(|range| range.from..=range.to),
         vlan: classifier.vlan.map(|vlan| in_vlan(vlan, hosts)),
     }
 }
@@ -64,6 +72,12 @@ fn protocols(protocol: IpProtocol) -> Option<Vec<u8>> {
         IpProtocol::Number(257) => vec![classifier::TCP, classifier::UDP],
         IpProtocol::Number(number) => vec![number as u8],
     })
+}
+
+/// The hosts with an Ethernet address of a range.
+fn with_mac(range: MacRange, hosts: &BTreeMap<String, HostPlan>) -> Vec<RangeInclusive<u32>> {
+    let of_host = |host: &HostPlan| host.ranges_with_mac(|mac| range.contains(mac));
+    hosts.values().flat_map(of_host).collect()
 }
 
 fn in_vlan(vlan: u16, hosts: &BTreeMap<String, HostPlan>) -> Vec<RangeInclusive<u32>> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::header_fields::{EtherType, IpProtocol, Network};
+use crate::scenario::header_fields::{EtherType, IpProtocol, MacAddress, MacRange, Network};
 use crate::scenario::span::Span;
 
 /// Which packets a service flow or a drop rule claims: all conditions must hold. Source and
@@ -15,6 +15,10 @@ pub struct Classifier {
     /// `"2001:db8::/32"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination: Option<Network>,
+    /// Ethernet address it goes to: that of a customer's host (`host.NAME.mac`), downstream. With a
+    /// mask, whose bits count: `"02:00:5e:00:00:00/ff:ff:ff:00:00:00"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination_mac: Option<MacRange>,
     /// Port it goes to: a number, or a range such as `"5000-5999"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination_port: Option<Span<u16>>,
@@ -41,6 +45,9 @@ pub struct Classifier {
     /// Where it comes from, as `destination`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Network>,
+    /// Ethernet address it comes from: that of a customer's host (`host.NAME.mac`), upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_mac: Option<MacAddress>,
     /// Port it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_port: Option<Span<u16>>,
@@ -48,6 +55,10 @@ pub struct Classifier {
     /// the lower two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tos: Option<TypeOfService>,
+    /// User priority (IEEE 802.1p) in the tag of its frame, `flow.NAME.user_priority`: a number
+    /// from 0 to 7, or a range such as `"4-7"`. Frames without a tag have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_priority: Option<Span<u8>>,
     /// VLAN of the customer's host (`host.NAME.vlan`), from 1 to 4094.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,

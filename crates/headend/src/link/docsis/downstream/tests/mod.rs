@@ -79,6 +79,7 @@ impl Plain {
             addresses: [1, 2],
             ports: [3, 4],
             dscp: 0,
+            user_priority: None,
             tunnel: None,
             routes: [route; 2],
         };

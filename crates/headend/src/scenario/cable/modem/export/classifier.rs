@@ -11,7 +11,7 @@ use super::{ModemOf, u16_tlv};
 use crate::link::docsis::classifier::{ICMP, ICMPV6, IPV4, IPV6, TCP, UDP};
 use crate::scenario::cable::classifier::{Classifier, EcnField, RulePlan, TypeOfService};
 use crate::scenario::cable::service_flow::OneWay;
-use crate::scenario::header_fields::{EtherType, IpProtocol, Network};
+use crate::scenario::header_fields::{EtherType, IpProtocol, MacAddress, MacRange, Network};
 use crate::scenario::host::{HostPlan, find_host};
 use crate::scenario::span::Span;
 
@@ -42,7 +42,10 @@ struct Fields {
     destination_port: Option<Span<u16>>,
     tos: Option<TypeOfService>,
     protocol: Option<IpProtocol>,
+    source_mac: Option<MacAddress>,
+    destination_mac: Option<MacRange>,
     ethertype: Option<u16>,
+    user_priority: Option<Span<u8>>,
     vlan: Option<u16>,
     /// The IP version, as an Ethernet type.
     version: Option<u16>,
@@ -99,6 +102,9 @@ impl<'a> Rules<'a> {
             destination_port: rule.destination_port,
             protocol: rule.protocol,
             ethertype: rule.ethertype.map(|EtherType(number)| number),
+            source_mac: rule.source_mac,
+            destination_mac: rule.destination_mac,
+            user_priority: rule.user_priority,
             vlan: rule.vlan,
             version: (rule.ethertype)
                 .and_then(|EtherType(number)| [IPV4, IPV6].contains(&number).then_some(number)),
@@ -351,12 +357,27 @@ impl Fields {
             let [high, low] = ethertype.to_be_bytes();
             Tlv::new(3, [OF_ETHERNET, high, low])
         });
+        let destination = self.destination_mac.map(|MacRange { address, mask }| {
+            let both = [MacAddress(address).bytes(), MacAddress(mask).bytes()];
+            Tlv::new(1, both.concat())
+        });
+        let source = self.source_mac.map(|mac| Tlv::new(2, mac.bytes()));
+        let priority = (self.user_priority).map(|Span { from, to }| Tlv::new(1, [from, to]));
         // The identifier has the upper twelve bits.
         let vlan = self.vlan.map(|vlan| u16_tlv(2, vlan << 4));
         let groups = [
             (IPV4_FIELDS, ipv4),
-            (ETHERNET_FIELDS, ethertype.into_iter().collect()),
-            (VLAN_FIELDS, vlan.into_iter().collect()),
+            (
+                ETHERNET_FIELDS,
+                [destination, source, ethertype]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+            ),
+            (
+                VLAN_FIELDS,
+                [priority, vlan].into_iter().flatten().collect(),
+            ),
             (IPV6_FIELDS, ipv6),
         ];
         let given = groups.into_iter().filter(|(_, tlvs)| !tlvs.is_empty());

@@ -8,7 +8,7 @@ use super::{DOWNSTREAM_FLOW, ModemFile, UPSTREAM_FLOW};
 use crate::link::docsis::classifier::{IPV4, IPV6};
 use crate::scenario::cable::classifier::{Classifier, TypeOfService};
 use crate::scenario::cable::service_flow::OneWay;
-use crate::scenario::header_fields::{EtherType, IpProtocol, Network};
+use crate::scenario::header_fields::{EtherType, IpProtocol, MacAddress, MacRange, Network};
 use crate::scenario::span::Span;
 
 const UPSTREAM: u8 = 22;
@@ -273,6 +273,16 @@ fn of_version(is_named: bool, version: u16, found: &mut Classifier) {
 fn ethernet(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileError> {
     for part in node.nested()? {
         match (part.number(), part.all_bytes()) {
+            (1, _) => {
+                let (address, mask) = part.bytes(12)?.split_at(6);
+                let number = |bytes: &[u8]| {
+                    let MacAddress(number) = MacAddress::of(bytes.try_into().expect("six"));
+                    number
+                };
+                let (address, mask) = (number(address), number(mask));
+                found.destination_mac = Some(MacRange { address, mask });
+            }
+            (2, _) => found.source_mac = Some(MacAddress(part.uint(6)?)),
             // Type 0 is no condition, type 1 an Ethernet type.
             (3, [0, ..]) => {}
             (3, &[1, high, low]) => {
@@ -287,6 +297,16 @@ fn ethernet(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, F
 fn vlan(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileError> {
     for part in node.nested()? {
         match part.number() {
+            1 => {
+                let bytes = part.bytes(2)?;
+                let (from, to) = (bytes[0], bytes[1]);
+                if from > to || to > 7 {
+                    return Err(part.refuse(format!(
+                        "expected user priorities from 0 to 7, the lowest first, found {from} and {to}"
+                    )));
+                }
+                found.user_priority = Some(Span { from, to });
+            }
             2 => found.vlan = Some((part.uint(2)? >> 4) as u16),
             _ => return Ok(Some(call(&part))),
         }
