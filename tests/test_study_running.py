@@ -132,7 +132,9 @@ def test_a_reading_is_told_by_run_and_show(document: Path) -> None:
     for options in ((), ("--quick",)):
         assert "Reading: Ping. One a second." in run(*options, name="document/two").stdout
     shown = CliRunner().invoke(app, ["study", "show", "document/two"]).stdout
-    assert "Reading: Ping. One a second." in shown
+    assert "Reading: Ping. One a second." in shown.splitlines()
+    whole = CliRunner().invoke(app, ["study", "show", "document/two", "--full"]).stdout
+    assert "Reading: Ping. One a second. Source: §1. Beside it: none." in whole.splitlines()
     described = CliRunner().invoke(app, ["study", "show", "document/two", "--json"]).stdout
     expected = {"name": "ping", "title": "Ping", "reading": "One a second.", "source": "§1", "beside": "none"}  # fmt: skip
     assert json.loads(described)["readings"] == [expected]
