@@ -198,6 +198,8 @@ def _show_claims(study: Study, *, full: bool) -> None:
             )
             console.print(write_line(f"  {claim.statement}"))
             console.print(write_line(f"  expected: {claim.expected}"))
+            if claim.weak:
+                console.print(write_line(f"  weak: {claim.weak}"))
             continue
         room = max(console.width - widest - 2, LEAST_ROOM)
         statement = textwrap.shorten(claim.statement, room, placeholder=" …")
@@ -455,6 +457,10 @@ def _print_claims(outcome: StudyOutcome) -> None:
         if judgement.finding.why:
             why = " ".join(judgement.finding.why.split())
             console.print(write_line((judgement.claim.id, "bold"), f": {why}"))
+        if judgement.claim.weak:
+            console.print(
+                write_line((judgement.claim.id, "bold"), f": weak: {judgement.claim.weak}")
+            )
     console.print()
 
 
@@ -591,6 +597,7 @@ def _describe(study: Study) -> dict[str, object]:
                 "source": claim.source,
                 "statement": claim.statement,
                 "expected": claim.expected,
+                "weak": claim.weak,
             }
             for claim in study.claims
         ],
