@@ -132,12 +132,26 @@ def test_a_reading_is_told_by_run_and_show(document: Path) -> None:
     for options in ((), ("--quick",)):
         assert "Reading: Ping. One a second." in run(*options, name="document/two").stdout
     shown = CliRunner().invoke(app, ["study", "show", "document/two"]).stdout
-    assert "Reading: Ping. One a second." in shown
+    assert "Reading: Ping. One a second." in shown.splitlines()
+    whole = CliRunner().invoke(app, ["study", "show", "document/two", "--full"]).stdout
+    assert "Reading: Ping. One a second. Source: §1. Beside it: none." in whole.splitlines()
     described = CliRunner().invoke(app, ["study", "show", "document/two", "--json"]).stdout
     expected = {"name": "ping", "title": "Ping", "reading": "One a second.", "source": "§1", "beside": "none"}  # fmt: skip
     assert json.loads(described)["readings"] == [expected]
     left = json.loads(run("--json", name="document/two").stdout)
     assert left["readings"] == [expected]
+
+
+def test_a_weak_claim_is_told_with_its_reason(document: Path) -> None:
+    file = document / "two" / "study.toml"
+    file.write_text(file.read_text().replace('check = "count"', 'check = "count"\nweak = "any."'))
+    answer = run("--full", name="document/two")
+    assert answer.exit_code == 0
+    lines = answer.stdout.splitlines()
+    assert "The claim is weak (A)." in lines
+    assert "A: weak: any." in lines
+    shown = CliRunner().invoke(app, ["study", "show", "document/two", "--full"]).stdout
+    assert "  weak: any." in shown.splitlines()
 
 
 def test_a_quick_run_measures_and_gives_no_verdict(document: Path) -> None:

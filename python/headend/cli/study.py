@@ -133,7 +133,7 @@ def show(name: str, full: bool, as_json: bool) -> None:
         for line in study.description.splitlines():
             console.print(write_line(line))
     console.print()
-    _print_readings(study)
+    _print_readings(study, full=full)
     for axis in study.axes:
         values = list(map(str, axis.values))
         told = ", ".join(values) if full else list_names(values, MOST_VALUES)
@@ -173,11 +173,17 @@ def _find(name: str) -> list[Path]:
     return [one.study.folder for one in located] or find_studies(name)
 
 
-def _print_readings(study: Study) -> None:
-    """Print what is run where the document leaves it open: a sentence for each reading."""
+def _print_readings(study: Study, *, full: bool) -> None:
+    """Print what is run where the document leaves it open: the first line of each reading, or in full with its source."""
     console = make_output()
     for reading in study.readings:
-        print_sentence(console, reading.tell())
+        if full:
+            print_sentence(console, f"{reading.tell()} {reading.tell_source()}")
+        else:
+            told = textwrap.shorten(
+                reading.tell(), max(console.width, LEAST_ROOM), placeholder=" …"
+            )
+            console.print(write_line(told))
 
 
 def _show_claims(study: Study, *, full: bool) -> None:
@@ -192,6 +198,8 @@ def _show_claims(study: Study, *, full: bool) -> None:
             )
             console.print(write_line(f"  {claim.statement}"))
             console.print(write_line(f"  expected: {claim.expected}"))
+            if claim.weak:
+                console.print(write_line(f"  weak: {claim.weak}"))
             continue
         room = max(console.width - widest - 2, LEAST_ROOM)
         statement = textwrap.shorten(claim.statement, room, placeholder=" …")
@@ -424,7 +432,7 @@ def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, f
     print_answer(answer if alone else replace(answer, matrix=None), outcome.study.title)
     console = make_output()
     if alone:
-        _print_readings(outcome.study)
+        _print_readings(outcome.study, full=full)
     if outcome.study.quick:
         console.print(write_line((outcome.study.quick, "yellow")))
     if full:
@@ -449,6 +457,10 @@ def _print_claims(outcome: StudyOutcome) -> None:
         if judgement.finding.why:
             why = " ".join(judgement.finding.why.split())
             console.print(write_line((judgement.claim.id, "bold"), f": {why}"))
+        if judgement.claim.weak:
+            console.print(
+                write_line((judgement.claim.id, "bold"), f": weak: {judgement.claim.weak}")
+            )
     console.print()
 
 
@@ -585,6 +597,7 @@ def _describe(study: Study) -> dict[str, object]:
                 "source": claim.source,
                 "statement": claim.statement,
                 "expected": claim.expected,
+                "weak": claim.weak,
             }
             for claim in study.claims
         ],

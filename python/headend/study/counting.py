@@ -40,7 +40,7 @@ def split_studies(studies: Judged) -> dict[str, list[Pair]]:
     known = list(studies)
     return {
         "published results of": [pair for pair in known if is_of_five(pair[0])],
-        "of other documents": [pair for pair in known if not is_of_five(pair[0])],
+        "published results of other documents": [pair for pair in known if not is_of_five(pair[0])],
     }
 
 

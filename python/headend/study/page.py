@@ -20,7 +20,7 @@ from headend.study.counting import (
 )
 from headend.study.documents import is_of_five
 from headend.study.exhibits import Exhibit, list_exhibits
-from headend.study.gathering import Gathered, tell_seeds
+from headend.study.gathering import Gathered, Picture, tell_seeds
 from headend.study.readings import Reading
 from headend.text.reveal import reveal
 
@@ -183,12 +183,8 @@ def _write_lines(
         if exhibits or document.readings:
             yield from ("", f"## {_escape(document.title)}")
         yield from _write_readings(document.readings)
-        if exhibits:
-            yield ""
-            yield "| | as published | measured here | verdict |"
-            yield "|---|---|---|---|"
-            for exhibit in exhibits:
-                yield from _write_exhibit(exhibit, pictures)
+        for exhibit in exhibits:
+            yield from _write_exhibit(exhibit, pictures)
     for kind in Kind:
         if not any(document.select(kind) for document in documents):
             continue
@@ -217,27 +213,29 @@ def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
 
 
 def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
-    name = _name_exhibit(exhibit, pictures)
+    """Write a figure or table with our picture of it, which a column of a table would make small, and its claims."""
+    caption = f": {_escape(exhibit.entry.caption)}" if exhibit.entry.caption else ""
+    by = f" (`{exhibit.study}`)" if exhibit.picture else ""
+    yield from ("", f"**{_escape(exhibit.name)}**{caption}{by}", "")
+    if exhibit.picture:
+        yield from (_link_picture(exhibit.picture, exhibit.name, pictures), "")
+    if not exhibit.judgements:
+        yield exhibit.tell_nothing()
+        return
+    yield from ("| as published | measured here | verdict |", "|---|---|---|")
     for judgement in exhibit.judgements:
         claim, finding = judgement.claim, judgement.finding
         kind = "" if claim.kind is Kind.RESULT else f" ({claim.kind})"
         cells = (claim.published or claim.expected, finding.measured, judgement.standing + kind)
-        yield f"| {name} | {' | '.join(map(_escape, cells))} |"
-        name = ""
-    if name:
-        yield f"| {name} | {exhibit.tell_nothing()} | | |"
+        yield f"| {' | '.join(map(_escape, cells))} |"
 
 
-def _name_exhibit(exhibit: Exhibit, pictures: str) -> str:
-    """Name a figure or table in a cell, with our picture of it, which leads to the whole one."""
-    caption = f": {_escape(exhibit.entry.caption)}" if exhibit.entry.caption else ""
-    name = f"{_escape(exhibit.name)}{caption}"
-    if not exhibit.picture:
-        return name
-    file = f"{pictures}/{exhibit.picture.id}"
-    alt = html.escape(f"{exhibit.name} as headend draws it")
-    image = f'<a href="{file}.svg"><img src="{file}.png" alt="{alt}" width="{_SMALL}"></a>'
-    return f"{name}<br>{image}<br>`{exhibit.study}`"
+def _link_picture(picture: Picture, name: str, pictures: str) -> str:
+    """Show a small picture, which leads to the whole one."""
+    file, alt = f"{pictures}/{picture.id}", html.escape(f"{name} as headend draws it")
+    # Of a link in Markdown's own way the site's builder copies the file, and of this class it leaves the picture's link alone.
+    small = f'<img src="{file}.png" class="no-scaled-link" alt="{alt}" width="{_SMALL}">'
+    return f"[{small}]({file}.svg)"
 
 
 def _write_claims(title: str, claims: Sequence[tuple[Gathered, Judgement]]) -> Iterator[str]:
