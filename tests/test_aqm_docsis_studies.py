@@ -352,7 +352,7 @@ def test_a_managed_queue_at_the_cmts_helps_and_one_that_does_not_is_found() -> N
 def test_figures_are_drawn_from_points() -> None:
     from headend.study.outcome import draw_study_figures
 
-    drawn = {
+    drawn: dict[str, Callable[[Row], Row]] = {
         "departure-rate": estimate,
         "overload": flood,
         "dequeue-at": draw,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -489,7 +490,7 @@ def test_targets_as_recommended_agree_and_larger_ones_differ() -> None:
     study = "buffer-control/target-buffers"
     assert not find_differing(judge_all(study, lambda row: recommend(row, factor=1.0)))
     for factor in (2.0, 4.0):
-        large = find_differing(judge_all(study, lambda row, by=factor: recommend(row, factor=by)))
+        large = find_differing(judge_all(study, partial(recommend, factor=factor)))
         assert large == {"BUF-11.target"}
 
 
