@@ -134,6 +134,25 @@ def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> Fin
     return join_decisions(decisions, text, best.why)
 
 
+def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Find the best buffers for each round trip, and compare the best one's lead over the next with that at another rate."""
+    best = check_best(points, limits)
+    leads = []
+    for rate in (limits["rate_mbps"], limits["beside_mbps"]):
+        rows = points.filter(pl.col("rate_mbps") == rate)
+        if rows.is_empty():
+            return Finding("not run at both rates", Verdict.UNTESTABLE)
+        leads.append(_measure_peak(rows))
+    decision = decide_over_seeds((leads[0] - leads[1]).to_list(), low=MORE)
+    text = (
+        f"best {best.measured}; leads by {leads[0].mean():.3f} at {limits['rate_mbps']} Mb/s, by {leads[1].mean():.3f} at"
+        f" {limits['beside_mbps']} Mb/s"
+    )
+    if best.verdict is Verdict.DIFFERS:
+        return Finding(text, Verdict.DIFFERS, why=best.why)
+    return decision.tell(text, best.why)
+
+
 @at_its_rate
 def check_drop(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare the fall from the worse of two buffers to a larger one with the difference between both."""
@@ -317,6 +336,15 @@ def _by_rate(points: pl.DataFrame) -> pl.DataFrame:
         series=pl.format("{} Mb/s", "rate_mbps"),
         slot=pl.col("rate_mbps").rank("dense").cast(pl.Int64) - 1,
     )
+
+
+def _measure_peak(points: pl.DataFrame) -> pl.Series:
+    """Say for each seed how far the best buffer's score is above that of the next one (mean of both round trips)."""
+    scores = _pivot(points, "mos").sort("seed")
+    first, second = sorted(
+        scores.drop("seed").columns, key=lambda name: fmean(scores[name]), reverse=True
+    )[:2]
+    return scores[first] - scores[second]
 
 
 def _pivot(points: pl.DataFrame, value: str) -> pl.DataFrame:
