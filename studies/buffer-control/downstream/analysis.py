@@ -46,8 +46,9 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 #: Why one download does not fill the line through a large buffer.
 OVERSHOOT = (
-    "CUBIC overshoots the buffer: at 20 Mb/s with 512 KiB it loses 0.07 % of its packets, several at a time. With a window that fits"
-    " (flow.download.tcp.receive_window = 512 KiB) nothing is lost and the line is used to 100.0 %, as it is by Reno, which loses 0.004 %"
+    "CUBIC overshoots the buffer: at 20 Mb/s with 512 KiB it loses 0.07 % of its packets, several"
+    " at a time. With a window that fits (flow.download.tcp.receive_window = 512 KiB) nothing is"
+    " lost and the line is used to 100.0 %, as it is by Reno, which loses 0.004 %"
 )
 
 

@@ -20,21 +20,24 @@ INTERCEPT_MS = 17.0
 
 #: Why ten uploads do not fill the smallest buffers.
 FEW_PACKETS = (
-    "The fewer packets a buffer holds, the less full uploads keep it. More uploads help the middle ones and not the smallest: with"
-    " forty (flow.upload.count = 40, over 57 ms at 5 Mb/s) a ping takes 23.8 ms with 8 KiB and 62.4 ms with 32 KiB"
+    "The fewer packets a buffer holds, the less full uploads keep it. More uploads help the"
+    " middle ones and not the smallest: with forty (flow.upload.count = 40, over 57 ms at 5 Mb/s)"
+    " a ping takes 23.8 ms with 8 KiB and 62.4 ms with 32 KiB"
 )
 
 #: What the slope is with other units.
 OTHER_UNITS = (
-    "The unit decides: over the same 48 points it is 0.8522 in blocks of 256 B and 0.8474 in packets. Three larger buffers give 0.6320 in"
-    " blocks of 1024 B, and 0.74 to 0.75 with Reno in the other units (buffer-control/ping-choices)"
+    "The unit decides: over the same 48 points it is 0.8522 in blocks of 256 B and 0.8474 in"
+    " packets. Three larger buffers give 0.6320 in blocks of 1024 B, and 0.74 to 0.75 with Reno in"
+    " the other units (buffer-control/ping-choices)"
 )
 
 #: Why pings over both round trips are apart.
 UNFILLED = (
-    "All are buffers that drain sooner than 117 ms pass: one upload does not fill them over the longer round trip. With 64 KiB at 10 Mb/s"
-    " and 32 KiB at 5 Mb/s, which drain in 52 ms, it is 5 to 6 % between 27 and 47 ms (flow.upload.rtt), and 22 and 19 % between 57 and"
-    " 117 ms. Packets give 19 of 24, blocks of 256 B 18; with Reno all six stay apart"
+    "All are buffers that drain sooner than 117 ms pass: one upload does not fill them over the"
+    " longer round trip. With 64 KiB at 10 Mb/s and 32 KiB at 5 Mb/s, which drain in 52 ms, it is"
+    " 5 to 6 % between 27 and 47 ms (flow.upload.rtt), and 22 and 19 % between 57 and 117 ms."
+    " Packets give 19 of 24, blocks of 256 B 18; with Reno all six stay apart"
 )
 
 #: The rate in Mb/s and the round trip in ms at which forty uploads were tried, and the buffers in KiB.

@@ -66,7 +66,7 @@ def derive(points: pl.DataFrame, full: float) -> dict[int, int | None]:
 
 
 def find_tops(points: pl.DataFrame) -> dict[int, int | None]:
-    """Give the buffer, KiB, with which calls score best at each rate, whether uploads fill the line through it or not."""
+    """Give the buffer, KiB, with which calls score best at each rate, whatever uploads get."""
     calls = points.filter(pl.col("uploads") == "one")
     means = calls.group_by("rate_mbps", "buffer_kib").agg(pl.col("mos").mean())
     tops = find_top(means, ["rate_mbps"], "mos")
@@ -86,7 +86,8 @@ def check_targets(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     if tested.height < points.height:
         targets, tops = derive(tested, limits["full"]), find_tops(tested)
         why += (
-            f". Without buffers below {LEAST_TESTED_KIB} KiB, which the guideline did not try: {_list(targets)};"
+            f". Without buffers below {LEAST_TESTED_KIB} KiB, which the guideline did not try:"
+            f" {_list(targets)};"
             f" with the best score alone in place of those near it: {_list(tops)}"
         )
     return Finding(text, decide(agrees), why=why)

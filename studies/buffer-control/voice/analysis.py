@@ -135,7 +135,7 @@ def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> Fin
 
 
 def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Find the best buffers for each round trip, and compare the best one's lead over the next with that at another rate."""
+    """Find the best buffers, and compare the best's lead over the next with that at another rate."""
     best = check_best(points, limits)
     leads = []
     for rate in (limits["rate_mbps"], limits["beside_mbps"]):
@@ -145,8 +145,8 @@ def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding
         leads.append(_measure_peak(rows))
     decision = decide_over_seeds((leads[0] - leads[1]).to_list(), low=MORE)
     text = (
-        f"best {best.measured}; leads by {leads[0].mean():.3f} at {limits['rate_mbps']} Mb/s, by {leads[1].mean():.3f} at"
-        f" {limits['beside_mbps']} Mb/s"
+        f"best {best.measured}; leads by {fmean(leads[0]):.3f} at {limits['rate_mbps']} Mb/s,"
+        f" by {fmean(leads[1]):.3f} at {limits['beside_mbps']} Mb/s"
     )
     if best.verdict is Verdict.DIFFERS:
         return Finding(text, Verdict.DIFFERS, why=best.why)
@@ -339,7 +339,7 @@ def _by_rate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _measure_peak(points: pl.DataFrame) -> pl.Series:
-    """Say for each seed how far the best buffer's score is above that of the next one (mean of both round trips)."""
+    """Say for each seed how far the best buffer is above the next one (mean of both round trips)."""
     scores = _pivot(points, "mos").sort("seed")
     first, second = sorted(
         scores.drop("seed").columns, key=lambda name: fmean(scores[name]), reverse=True

@@ -50,16 +50,17 @@ def find_idle(points: pl.DataFrame) -> dict[str, float]:
 
 #: Why the page is faster here without uploads.
 OWN_TIME = (
-    "these are the network's times. With 150 ms for each resource at the server all three are within the range:"
-    " --set flow.page.application.web.think=150ms gives 2.7, 5.4 and 4.2 s"
+    "these are the network's times. With 150 ms for each resource at the server all three are"
+    " within the range: --set flow.page.application.web.think=150ms gives 2.7, 5.4 and 4.2 s"
 )
 
 
 #: Why a page is faster beside one upload than beside ten by more than a little.
 LESS_FULL = (
-    "one upload keeps the buffer less full than ten do. In buffer-control/ping-latency, over the same 117 ms, a ping waits 6 to 66 % less"
-    " beside one, 20 % at the median of 24 cases: most in small buffers, which §7.2.2.3 finds significantly less full too. At 5 Mb/s Reno"
-    " (17 %) and blocks of 256 B (19 %) do not change it (15 % there in bytes)"
+    "one upload keeps the buffer less full than ten do. In buffer-control/ping-latency, over the"
+    " same 117 ms, a ping waits 6 to 66 % less beside one, 20 % at the median of 24 cases: most in"
+    " small buffers, which §7.2.2.3 finds significantly less full too. At 5 Mb/s Reno (17 %) and"
+    " blocks of 256 B (19 %) do not change it (15 % there in bytes)"
 )
 
 
@@ -122,8 +123,9 @@ def check_tracks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 #: Why the smallest buffer is not best for Firefox at 10 Mb/s.
 DROPPED = (
-    "The smallest buffer drops the page's own packets, which wait for the retransmission timer. For Firefox 6 at 10 Mb/s 8 KiB take 0.18 s"
-    " longer than 16 KiB, and 0.07 s with acknowledgements queued apart, where 0.7% are dropped, or with a timer of at least 50 ms"
+    "The smallest buffer drops the page's own packets, which wait for the retransmission timer."
+    " For Firefox 6 at 10 Mb/s 8 KiB take 0.18 s longer than 16 KiB, and 0.07 s with"
+    " acknowledgements queued apart, where 0.7% are dropped, or with a timer of at least 50 ms"
     " (flow.page.tcp.min_rto)"
 )
 
