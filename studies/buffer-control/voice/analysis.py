@@ -135,7 +135,7 @@ def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> Fin
 
 
 def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Find the best buffers, and compare the best's lead over the next with that at another rate."""
+    """Find the best buffers, and compare the best's lead over the next with another rate's."""
     best = check_best(points, limits)
     leads = []
     for rate in (limits["rate_mbps"], limits["beside_mbps"]):
@@ -339,7 +339,7 @@ def _by_rate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _measure_peak(points: pl.DataFrame) -> pl.Series:
-    """Say for each seed how far the best buffer is above the next one (mean of both round trips)."""
+    """Say for each seed how far the best buffer is above the next one, mean of both round trips."""
     scores = _pivot(points, "mos").sort("seed")
     first, second = sorted(
         scores.drop("seed").columns, key=lambda name: fmean(scores[name]), reverse=True
