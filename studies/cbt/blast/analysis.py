@@ -136,12 +136,21 @@ def check_throughput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     if len(found) < 3:
         return Finding("not all three were run", Verdict.UNTESTABLE)
     queue = limits["queue"]
-    text, beside = _list(found, form), _tell_beside(points, list(found), column, form)
     # As run, and with each thing that is varied: FRED, and the flows.
     choices = [(fred, "blast") for fred in ("FRED", FOUR, TWO, LIN)]
     choices += [("FRED", part) for part in VARIED]
     orders = {choice: _outdo(points, queue, column, *choice) for choice in choices}
-    return join_decisions(orders["FRED", "blast"], text, f"{_tell_order(orders)}. {beside}")
+    finding = join_decisions(orders["FRED", "blast"], _list(found, form))
+    losses, only = _gather(points, (queue, OTHER), "loss"), values(points, OTHER, column)
+    parts = [_tell_order(orders)]
+    if finding.verdict is Verdict.DIFFERS and only.size and only.mean() > found["FRED"].mean():
+        lost, spared = (own.mean() for own in losses.values())
+        cause = (
+            f"RED's test takes {lost:.0%} of the conferences' packets under CBT: without it for them,"
+            f" RED only for TCP, they lose {spared:.1%} and have {form.format(only.mean())}"
+        )
+        parts.insert(0, cause)
+    return replace(finding, why=". ".join(parts))
 
 
 def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -159,7 +168,9 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     arrivals = values(points, ARRIVALS, column)
     is_cause = bool(arrivals.size and own.mean() < arrivals.mean())
     parts = [cause] if is_cause and finding.verdict is Verdict.DIFFERS else []
-    parts.append(_tell_beside(points, list(found), column, form))
+    beside = (OTHER, ARRIVALS, FOUR, TWO, LIN)
+    parts += [text] if (text := _list(_gather(points, beside, column), form)) else []
+    parts.append(_tell_same(points, limits["queue"], column, finding.verdict))
     return replace(finding, why=". ".join(part for part in parts if part))
 
 
@@ -336,10 +347,16 @@ def _tell_order(orders: dict[tuple[str, str], list[Decision]]) -> str:
     return f"CBT over FRED, kbit/s, by what the paper leaves open: {', '.join(texts)}"
 
 
-def _tell_beside(points: pl.DataFrame, queues: Sequence[str], column: str, form: str) -> str:
-    """Say what a measure comes to with CBT's other variant, and with RED, FRED and all that is open chosen otherwise."""
-    others = _list(_gather(points, (OTHER, ARRIVALS, FOUR, TWO, LIN), column), form)
-    return "; ".join(text for text in (others, _tell_varied(points, queues, column, form)) if text)
+def _tell_same(points: pl.DataFrame, queue: str, column: str, verdict: Verdict) -> str:
+    """Say with which flows a discipline's measure is smaller than RED's and FRED's, or not, as it is with those that are judged."""
+    same = []
+    for part, words in VARIED.items():
+        found = _gather(points, (queue, "RED", "FRED"), column, part)
+        if len(found) == 3:
+            own, *others = found.values()
+            judged = join_decisions([_exceed(other, own) for other in others], "").verdict
+            same += [words] if judged is verdict else []
+    return f"The same with {', '.join(same)}" if same else ""
 
 
 def _tell_varied(points: pl.DataFrame, queues: Sequence[str], column: str, form: str) -> str:

@@ -56,7 +56,8 @@ def check_fred(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         return Finding(text, decide(agrees=True))
     why = (
         "at an average queue of its upper threshold and above FRED drops every arrival, whosever it"
-        " is: all packets that the small flow loses are dropped so"
+        " is: all packets that the small flow loses are dropped so. With Lin and Morris's extension"
+        " (`many_flows`), which then lets a flow with less than two packets in, it loses none"
     )
     if LIN in points["queue"].unique():
         why += f". By Lin and Morris's rules {tell_losses(points, LIN)[0]}"

@@ -107,7 +107,7 @@ def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             )
     if not decisions:
         return Finding("no such run", Verdict.UNTESTABLE)
-    return join_decisions(decisions, ", ".join(texts), limits["why"])
+    return join_decisions(decisions, ", ".join(texts), limits.get("why", ""))
 
 
 def draw_loaded(points: pl.DataFrame) -> list[Panel]:
