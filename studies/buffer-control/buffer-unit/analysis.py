@@ -91,7 +91,7 @@ def check_unit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         apart = " and ".join(
             f"{format_quantity(vary(rows, unit), 'ratio')} ({unit})" for unit in (first, second)
         )
-        found.append(f"{counts}: {first} told, deviations {apart}")
+        found.append(f"{counts}: {first} chosen, which vary by {apart}")
     return Finding("; ".join(found), decide(agrees))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -46,19 +47,20 @@ def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare the rates over both round trips."""
-    pairs = (
-        points.filter(pl.col("flows") == 10)
-        .pivot("rtt_ms", index=["buffer_kib", "seed"], values="goodput")
-        .with_columns(apart=(pl.col("57") - pl.col("117")) / 1e6)
+    pairs = points.filter(pl.col("flows") == 10).pivot(
+        "rtt_ms", index=["buffer_kib", "seed"], values="goodput"
     )
-    within, found, decisions = limits["within_mbps"], [], []
+    most, found, decisions = 1 + limits["within"], [], []
     for (size,), rows in pairs.sort("buffer_kib").group_by("buffer_kib", maintain_order=True):
-        decision = decide_over_seeds(rows["apart"].to_list(), low=-within, high=within)
+        ratios = (rows["57"] / rows["117"]).to_list()
+        decision = decide_over_seeds(ratios, low=1 / most, high=most)
         decisions.append(decision)
-        ratio = float(rows.select(pl.col("117").sum() / pl.col("57").sum()).item())
-        found.append(f"{decision.mean:.1f} Mb/s with {size} KiB ({ratio:.2f} times)")
+        apart = fmean(rows["57"] - rows["117"]) / 1e6
+        found.append(f"{decision.mean - 1:.0%} with {size} KiB ({apart:.1f} Mb/s)")
     text = f"faster over 57 ms by {', '.join(found)}"
-    return join_decisions(decisions, text, f"the rule of thumb has {57 / 117:.2f} times. {TOO_FEW}")
+    return join_decisions(
+        decisions, text, f"by the rule of thumb it is {117 / 57 - 1:.0%}. {TOO_FEW}"
+    )
 
 
 def check_channel(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

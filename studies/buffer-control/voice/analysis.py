@@ -106,6 +106,15 @@ def check_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 @at_its_rate
+def check_best_within(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Find the best buffers for each round trip: some of the named ones, and no other."""
+    finding = check_best(points, limits)
+    best = [set(find_best(rows)) for _, rows in _split(points, "added_ms")]
+    agrees = all(sizes <= set(limits["best_kib"]) for sizes in best)
+    return replace(finding, verdict=decide(agrees))
+
+
+@at_its_rate
 def check_best_in_turn(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Find the best buffers for each round trip: some of the named ones alone, and each of them at one round trip."""
     finding = check_best(points, limits)
@@ -135,22 +144,22 @@ def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> Fin
 
 
 def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Find the best buffers, and compare the best's lead over the next with another rate's."""
-    best = check_best(points, limits)
-    leads = []
-    for rate in (limits["rate_mbps"], limits["beside_mbps"]):
-        rows = points.filter(pl.col("rate_mbps") == rate)
-        if rows.is_empty():
-            return Finding("not run at both rates", Verdict.UNTESTABLE)
-        leads.append(_measure_peak(rows))
+    """Find the best buffers in the mean of both round trips, and compare the lead over the next with another rate's."""
+    rates = [limits["rate_mbps"], limits["beside_mbps"]]
+    parts = [points.filter(pl.col("rate_mbps") == rate) for rate in rates]
+    if any(rows.is_empty() for rows in parts):
+        return Finding("not run at both rates", Verdict.UNTESTABLE)
+    best = find_best(parts[0])
+    leads = [_measure_peak(rows) for rows in parts]
     decision = decide_over_seeds((leads[0] - leads[1]).to_list(), low=MORE)
-    text = (
-        f"best {best.measured}; leads by {fmean(leads[0]):.3f} at {limits['rate_mbps']} Mb/s,"
-        f" by {fmean(leads[1]):.3f} at {limits['beside_mbps']} Mb/s"
+    told = " and ".join(
+        f"{fmean(lead):.3f} at {rate} Mb/s" for lead, rate in zip(leads, rates, strict=True)
     )
-    if best.verdict is Verdict.DIFFERS:
-        return Finding(text, Verdict.DIFFERS, why=best.why)
-    return decision.tell(text, best.why)
+    text = f"best {_list(best)} in the mean; it leads by {told}"
+    why = check_best(parts[0], limits).why
+    if best != limits["best_kib"]:
+        return Finding(text, Verdict.DIFFERS, why=why)
+    return decision.tell(text, why)
 
 
 @at_its_rate
