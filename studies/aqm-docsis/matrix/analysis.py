@@ -66,6 +66,9 @@ TORRENTS = 9
 #: The least loss that Figure 2's axis shows.
 LEAST_LOSS = 1e-5
 
+#: What a difference is more than, of ms, s, a share or a score: equal is not above.
+LEAST = 1e-12
+
 #: What the axes of Figures 1 and 5 show, ms and s.
 MOST_MS, MOST_S = 350.0, 10.0
 
@@ -217,7 +220,7 @@ def judge_order(
 def exceed(values: Sequence[float], base: Sequence[float]) -> Decision:
     """Decide whether one queue's numbers are above another's, seed by seed."""
     return decide_over_seeds(
-        [own - other for own, other in zip(values, base, strict=True)], low=0.0
+        [own - other for own, other in zip(values, base, strict=True)], low=LEAST
     )
 
 
@@ -243,9 +246,11 @@ def tell_other(
     rest = points.filter(~pl.col("queue").is_in([OFFSET, "codel-dt"]))
     found = check(pl.concat([rest, other.with_columns(queue=pl.lit("codel-dt"))]))
     told = found.measured.replace(DISCIPLINES["codel-dt"], DISCIPLINES[OFFSET])
+    # What is measured of the other queues stands there already.
+    names = [part for part in told.split(", ") if DISCIPLINES[OFFSET] in part] or [told]
     return replace(
         finding,
-        measured=f"{finding.measured}; with the published code's offset ({found.verdict}): {told}",
+        measured=f"{finding.measured}; with the published code's offset ({found.verdict}): {', '.join(names)}",
     )
 
 
@@ -335,53 +340,61 @@ def find_cells(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_none_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Count the comparisons, a cell with uploads and a measure each, in which one of some queues is ahead of the others, or behind them."""
+    """Count the comparisons, a cell with uploads and a measure each, in which one of some queues is ahead of the others, or behind them, beyond the interval over the seeds."""
     queues = limits["queues"]
     if len(list_present(points, queues)) < len(queues):
         return Finding("not run", Verdict.UNTESTABLE)
     rows = points.filter(pl.col("queue").is_in(queues), pl.col("load") > 1)
-    cells = compare_cells(rows)
     counts = {
         name: {queue: dict.fromkeys(COMPARED, 0) for queue in queues}
         for name in ("ahead", "behind")
     }
-    for cell in cells.partition_by("load", "rf", maintain_order=True):
+    number = 0
+    for cell in take_compared(rows).partition_by("load", "rf", maintain_order=True):
         for measure in COMPARED:
-            ranked = cell.select("queue", measure).drop_nulls().drop_nans().sort(measure).rows()
-            if len(ranked) < len(queues):
+            found = {queue: cell.filter(queue=queue)[measure].to_list() for queue in queues}
+            known = {queue: own for queue, own in found.items() if all_known(own)}
+            if len(known) < len(queues):
                 continue
-            for name, (first, second) in (
-                ("ahead", ranked[:2]),
-                ("behind", ranked[:-3:-1]),
-            ):
-                if first[1] != second[1]:
-                    counts[name][first[0]][measure] += 1
-    agrees, found = True, []
-    for name, own in counts.items():
-        totals = {queue: sum(of.values()) for queue, of in own.items()}
-        number = sum(totals.values())
-        if not number:
-            return Finding("no comparison without a tie", Verdict.UNTESTABLE)
-        agrees &= max(totals.values()) <= limits["most"] * number
+            number += 1
+            for queue, own in known.items():
+                others = [other for name, other in known.items() if name != queue]
+                if all(exceed(other, own).verdict is Verdict.REPRODUCED for other in others):
+                    counts["ahead"][queue][measure] += 1
+                if all(exceed(own, other).verdict is Verdict.REPRODUCED for other in others):
+                    counts["behind"][queue][measure] += 1
+    agrees, found_texts = True, []
+    for name, by_queue in counts.items():
+        totals = {queue: sum(of.values()) for queue, of in by_queue.items()}
+        clear = sum(totals.values())
+        if not clear:
+            return Finding(f"none clearly {name} of both others", Verdict.UNTESTABLE)
+        agrees &= max(totals.values()) <= limits["most"] * clear
         told = ", ".join(
             f"{DISCIPLINES[queue]} {totals[queue]} (" + " + ".join(map(str, of.values())) + ")"
-            for queue, of in own.items()
+            for queue, of in by_queue.items()
         )
-        found.append(f"{name} in {told} of {number} comparisons")
-    return Finding("; ".join(found) + f", by {', '.join(COMPARED.values())}", decide(agrees))
+        found_texts.append(f"{name} of both others in {told} of {clear}")
+    text = f"{'; '.join(found_texts)}, by {', '.join(COMPARED.values())}, of {number} comparisons"
+    return Finding(text, decide(agrees))
 
 
-def compare_cells(points: pl.DataFrame) -> pl.DataFrame:
-    """Give what §5 compares of each cell, mean of the seeds, in the order of `COMPARED`: less is better."""
-    return (
-        points.with_columns(
-            latency=pl.col("delays").list.get(round(PERCENTILE)),
-            loss=pl.col("lost") / pl.col("sent"),
-            badness=-pl.col("mos"),
-            pages=pl.col("page_p90"),
-        )
-        .group_by("queue", "load", "rf", maintain_order=True)
-        .agg(pl.col(measure).drop_nulls().mean() for measure in COMPARED)
+def all_known(values: Sequence[float | None]) -> bool:
+    """Tell whether every seed has a number."""
+    return bool(values) and all(value is not None and not math.isnan(value) for value in values)
+
+
+def take_compared(points: pl.DataFrame) -> pl.DataFrame:
+    """Give what §5 compares of each cell and seed, in the order of `COMPARED`: less is better."""
+    return points.sort("seed").select(
+        "queue",
+        "load",
+        "rf",
+        "seed",
+        latency=pl.col("delays").list.get(round(PERCENTILE)) / 1e6,
+        loss=pl.col("lost") / pl.col("sent"),
+        badness=-pl.col("mos"),
+        pages=pl.col("page_p90") / 1e9,
     )
 
 
