@@ -32,7 +32,10 @@ PLACES = {"random": "grants anywhere in a MAP", "first": "grants at the beginnin
 PLACE = "random"
 
 #: Why the offset does not tell on both loads together.
-WHY_OFFSET = "with long uploads alone (load 3) the ns-2 code waits the least, with ten short ones (load 8) it does not. No cause of the latter was found"
+WHY_OFFSET = (
+    "with long uploads alone (load 3) CoDel-DT with the offset waits the least, with ten short ones"
+    " (load 8) it does not. No cause of the latter was found"
+)
 
 #: What a difference is more than, ms or a share: equal is not above.
 LEAST = 1e-12
