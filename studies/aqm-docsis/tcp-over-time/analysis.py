@@ -80,6 +80,9 @@ def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     text = ", ".join(f"{QUEUES[queue]} {np.mean(own) / 1e6:.1f}" for queue, own in found.items())
     spreads = find_spreads(found)
     text += f" Mb/s: {tell(spreads)} apart in a seed"
+    for rtt_ms in limits.get("told", ()):
+        if others := read_speeds(points, {**limits, "rtt_ms": rtt_ms}):
+            text += f"; over {rtt_ms} ms: {tell(find_spreads(others))}"
     draft = read_speeds(points, replace_pie(limits))
     if DRAFT in draft:
         rate = np.mean(draft[DRAFT]) / 1e6
@@ -87,9 +90,6 @@ def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     for sender in list(SENDERS)[1:]:
         if others := read_speeds(points, limits, sender):
             text += f"; {SENDERS[sender]}: {tell(find_spreads(others))}"
-    for rtt_ms in limits.get("told", ()):
-        if others := read_speeds(points, {**limits, "rtt_ms": rtt_ms}):
-            text += f"; over {rtt_ms} ms: {tell(find_spreads(others))}"
     decision = decide_over_seeds(spreads, high=limits["within"])
     return decision.tell(
         text, "" if decision.verdict is Verdict.REPRODUCED else tell_window(points, limits)
