@@ -124,6 +124,16 @@ def test_an_aqm_that_is_ahead_in_most_comparisons_is_consistently_ahead() -> Non
     assert missed(found) == {"AQM-6.single-queue", "AQM-F1.codel-dt", "AQM-F1.single-queue"}
 
 
+def test_an_aqm_that_is_ahead_within_the_spread_of_the_seeds_is_not_ahead() -> None:
+    def vary(row: Row) -> Row:
+        return fare(row, latency={"pie": 19.4 + 10 * (row["seed"] % 3 - 1)})
+
+    points = fill_points("aqm-docsis/matrix", vary)
+    _, told = judge("aqm-docsis/matrix", points)["AQM-6.single-queue"]
+    assert "PIE 28 (0 + 28 + 0 + 0) of" in told
+    assert told.endswith("of 128 comparisons")
+
+
 @pytest.mark.parametrize(
     "name",
     ["matrix", "tcp-over-time", "choices", "prediction", "collisions", "flow-queues", "shaping"],
@@ -145,7 +155,7 @@ def test_sums_and_shipped_scenarios_are_the_paper_s() -> None:
     assert found["AQM-4.4.majority"][1].endswith("load 8 27.2%, load 9 96.5%")
     study = load("aqm-docsis/conditions")
     figures = draw_study_figures(study, study.load_analysis(), pl.DataFrame())
-    assert [len(figure.panels) for figure in figures] == [1, 1]
+    assert [len(figure.panels) for figure in figures] == [1, 1, 1]
 
 
 # The speed test.
@@ -217,6 +227,11 @@ def test_choices_that_move_what_they_should_are_reproduced_and_others_not() -> N
         "AQM-open.de-jitter",
         "AQM-open.servers",
     }
+
+
+def test_losses_of_readings_cannot_be_compared_where_none_loses() -> None:
+    found = verdicts("choices", lambda row: {**choose(row), "lost": 0})
+    assert found["AQM-open.pie"] is Verdict.UNTESTABLE
 
 
 def predict(row: Row, *, bias: float = 1.02, later: float = 2.0, **latency: float) -> Row:

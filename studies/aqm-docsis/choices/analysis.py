@@ -54,46 +54,51 @@ def list_pages(points: pl.DataFrame, choice: str, queue: str) -> list[float]:
     return [fmean(own["page"].to_list()) / 1e9 for own in split(points, choice, queue)]
 
 
-def list_losses(points: pl.DataFrame, queue: str) -> list[float]:
-    """Give the share of the call's packets that was lost with the matrix's choices: a value for each seed."""
+def list_losses(points: pl.DataFrame, choice: str, queue: str) -> list[float]:
+    """Give the share of the call's packets that was lost: a value for each seed."""
     return [
-        float(own["lost"].sum()) / float(own["sent"].sum()) for own in split(points, BASE, queue)
+        float(own["lost"].sum()) / float(own["sent"].sum()) for own in split(points, choice, queue)
     ]
 
 
-def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate | None:
-    """Estimate the 90th percentile latency, ms, all loads together: a value for each seed."""
+def list_latencies(points: pl.DataFrame, choice: str, queue: str) -> list[float]:
+    """Give the 90th percentile latency, ms, all loads together: a value for each seed."""
     found = []
     for own in split(points, choice, queue):
         parts = [np.asarray(delays, dtype=float)[1:] / 1e6 for delays in own["delays"].to_list()]
         found.append(find_percentile(*pool(parts, own["sent"].to_list()), 90))
+    return found
+
+
+def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate | None:
+    """Estimate the 90th percentile latency, ms, all loads together."""
+    found = list_latencies(points, choice, queue)
     return estimate_mean(found) if found else None
 
 
 def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look whether a choice makes the latency with every queue longer than the matrix's; tell another one's beside it."""
-    found, shorter = [], []
+    decisions, found, shorter = [], [], []
     for queue in list_queues(points):
         base, other, told = (
-            estimate_latency(points, choice, queue)
+            list_latencies(points, choice, queue)
             for choice in (BASE, limits["choice"], limits["told"])
         )
-        if base is None or other is None:
+        if not base or not other:
             return Finding("not run", Verdict.UNTESTABLE)
-        if other.mean <= base.mean:
-            scores = (
-                points.filter(choice=choice, queue=queue)["mos"].drop_nulls().to_list()
-                for choice in (limits["choice"], BASE)
-            )
-            own, before = (fmean(values) if values else float("nan") for values in scores)
-            shorter.append(
-                f"{DISCIPLINES[queue]} (though its mean MOS is {own:.2f} instead of {before:.2f})"
-            )
-        beside = "" if told is None else f" ({told.mean:.1f})"
-        found.append(f"{DISCIPLINES[queue]} {other.mean:.1f} instead of {base.mean:.1f} ms{beside}")
-    text = ", ".join(found)
-    why = f"not longer behind {', '.join(shorter)}; no cause was found" if shorter else ""
-    return Finding(f"{text}; in brackets {CHOICES[limits['told']]}", decide(not shorter), why=why)
+        pairs = zip(other, base, strict=True)
+        decisions.append(decide_over_seeds([own - before for own, before in pairs], low=LEAST))
+        if decisions[-1].verdict is not Verdict.REPRODUCED:
+            low, high = decisions[-1].interval or (float("nan"), float("nan"))
+            shorter.append(f"{DISCIPLINES[queue]} ({low:+.1f} to {high:+.1f} ms)")
+        beside = f" ({fmean(told):.1f})" if told else ""
+        found.append(
+            f"{DISCIPLINES[queue]} {fmean(other):.1f} instead of {fmean(base):.1f} ms{beside}"
+        )
+    text = f"{', '.join(found)}; in brackets {CHOICES[limits['told']]}"
+    if shorter:
+        text += f". Not clearly longer behind {', '.join(shorter)}"
+    return join_decisions(decisions, text, "no cause was found")
 
 
 def check_windows(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -110,21 +115,35 @@ def check_windows(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_draft(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the loss behind one reading of a queue against another's; tell the latencies of all."""
-    if not {limits["queue"], limits["other"]} <= set(list_queues(points)):
+    """Hold the loss behind one reading of a queue against another's; tell the matrix's choices and the latencies of all."""
+    queues = [limits["queue"], limits["other"]]
+    own, other = (list_losses(points, limits["choice"], queue) for queue in queues)
+    if not own or not other:
         return Finding("not run", Verdict.UNTESTABLE)
-    own, other = (list_losses(points, limits[key]) for key in ("queue", "other"))
+    told = [
+        f"{CHOICES[choice]}: lost "
+        + ", ".join(
+            f"{DISCIPLINES[queue]} {fmean(list_losses(points, choice, queue)):.1e}"
+            for queue in queues
+        )
+        for choice in (limits["choice"], BASE)
+        if list_losses(points, choice, queues[0])
+    ]
+    latencies = {queue: estimate_latency(points, BASE, queue) for queue in limits["told"]}
+    told.append(
+        "latency "
+        + ", ".join(
+            f"{DISCIPLINES[queue]} {found.mean:.1f} ms"
+            for queue, found in latencies.items()
+            if found
+        )
+    )
+    text = "; ".join(told)
+    if not any([*own, *other]):
+        return Finding(f"no packet lost: {text}", Verdict.UNTESTABLE)
     pairs = zip(other, own, strict=True)
     decision = decide_over_seeds([more - less for more, less in pairs], low=LEAST)
-    text = ", ".join(
-        f"{DISCIPLINES[queue]} {fmean(values):.1e}"
-        for queue, values in ((limits["queue"], own), (limits["other"], other))
-    )
-    latencies = {queue: estimate_latency(points, BASE, queue) for queue in limits["told"]}
-    told = ", ".join(
-        f"{DISCIPLINES[queue]} {found.mean:.1f} ms" for queue, found in latencies.items() if found
-    )
-    return join_decisions([decision], f"lost: {text}; latency: {told}")
+    return join_decisions([decision], text)
 
 
 def check_scores(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
