@@ -80,13 +80,10 @@ def check_peak(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     people = replace(REQUEST.people, conditions=())
     expect = tuple(limits.get("expect", ()))
     request = replace(REQUEST, people=people, expect=expect, prefer="most call.mos.mean")
-    why = (
-        "scores within 0.1 tie, and the call loses less than that in the smallest buffers, in which"
-        " the upload has a fifth of the rate: a condition on the upload gives Table 2"
-        " (REC-T2.peak-upload)"
-    )
+    decisions = decide_case(points, limits["case"], request)
+    why = f"scores within 0.1 tie, and the smallest of these is recommended: {tell_ties(decisions)}"
     return hold_sizes(
-        decide_case(points, limits["case"], request),
+        decisions,
         lambda size, rate: is_within(size, TABLE_2[rate], limits["factor"]),
         why,
     )
