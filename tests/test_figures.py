@@ -17,7 +17,7 @@ import headend
 from headend.cli.main import app
 from headend.figures import draw_figures
 from headend.figures import vegalite as vl
-from headend.figures.export import fix_size, write_figures
+from headend.figures.export import draw_picture, fix_size, write_figures
 from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_keys, lay_out
 from headend.figures.fitting import fit_specification
 from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
@@ -517,3 +517,12 @@ def test_the_meaning_of_a_mark_stands_where_no_curve_runs() -> None:
     assert place([1.5, 1.5]) == ("right", False)
     assert place([4.2, 4.2]) == ("right", True)
     assert place([1.0, 4.3]) == ("left", False)
+
+
+def test_a_picture_is_the_same_whatever_was_drawn_before_it() -> None:
+    points = pl.DataFrame({"x": [1, 2], "y": [3.0, 4.0]})
+    line = vl.Chart(points).mark_line(clip=True).encode(x="x:Q", y="y:Q")
+    panel = Panel("", line)
+    first = draw_picture(panel, "a title")
+    assert b"clip" in first
+    assert draw_picture(panel, "a title") == first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import InputError, find_near, suggest, tell_system
 from headend.extras import PAPER
 from headend.figures.fitting import fit_specification
+from headend.figures.svg import draw_svg
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, name_folders, write_file
-from headend.text.reveal import picture_in_json
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure, Panel
@@ -96,11 +95,7 @@ def draw_picture(
 def draw_specification(specification: Mapping[str, Any]) -> str:
     """Draw a whole Vega-Lite specification as SVG, as it stands."""
     PAPER.require(DRAWING)
-    import vl_convert
-
-    # A picture is XML, which cannot hold control characters at all.
-    text = picture_in_json(json.dumps(specification, ensure_ascii=False))
-    return str(vl_convert.vegalite_to_svg(text))
+    return draw_svg(specification)
 
 
 def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[str]) -> list[Path]:
@@ -243,12 +238,7 @@ def _draw(panel: Panel, title: str, note: str, paper: Paper | None) -> str:
     """Draw a panel as SVG, not yet scaled to its paper."""
     if paper:
         return paper.draw(panel.specify(), title, note)
-    import vl_convert
-
-    specification = fix_size(panel, title, note)
-    # A picture is XML, which cannot hold control characters at all.
-    text = picture_in_json(json.dumps(specification, ensure_ascii=False))
-    return str(vl_convert.vegalite_to_svg(text))
+    return draw_svg(fix_size(panel, title, note))
 
 
 def _convert(svg: str, name: str, paper: Paper | None = None) -> bytes:

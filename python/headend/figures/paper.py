@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import json
 import re
 import textwrap
 from collections.abc import Mapping
@@ -18,8 +17,8 @@ from typing import Any
 from headend.errors import InputError
 from headend.figures.fitting import fit_specification
 from headend.figures.fonts import check_font
+from headend.figures.svg import draw_svg
 from headend.figures.theme import FONT, HEIGHT, configure
-from headend.text.reveal import picture_in_json
 
 #: How many points a unit has.
 UNITS = {"mm": 72 / 25.4, "cm": 720 / 25.4, "in": 72.0, "pt": 1.0, "px": 0.75}
@@ -131,14 +130,11 @@ class Paper:
         note
             A sentence on data that the chart leaves out.
         """
-        import vl_convert
-
         width = self.width / self.scale
         left, right = float(LEFT), float(RIGHT)
         for _ in range(MOST_DRAWINGS):
             laid = self._lay_out(specification, title, note, width - left - right)
-            # A picture is XML, which cannot hold control characters at all.
-            svg = str(vl_convert.vegalite_to_svg(picture_in_json(json.dumps(laid))))
+            svg = draw_svg(laid)
             taken = _find_begin(svg)
             over = float(_find_root(svg)[1]) - taken - laid["width"]
             if taken <= left + 0.5 and over <= right + 0.5:
