@@ -105,7 +105,7 @@ def test_an_order_that_seeds_do_not_agree_on_is_undecided() -> None:
     assert verdicts(measure)["CBT-1.throughput"] is Verdict.UNDECIDED
 
 
-def test_an_order_that_an_open_choice_turns_is_judged_by_the_studys_own_and_told() -> None:
+def test_an_order_that_an_open_choice_turns_is_judged_by_the_studys_own() -> None:
     table = {**AS_PAPER, "CBT": (880.0, 0.28, 8.0, 0.95), "FRED, 2 %": (860.0, 0.2, 26.0, 0.9)}
     found = judge(STUDY, fill_points(STUDY, lambda row: blast(row, table=table)))
     verdict, _ = found["CBT-1.throughput"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from headend.study import Kind, Verdict, decide_over_seeds, join_decisions, read
 from headend.study.catalogue import choose_study, find_names, rank_study, read_catalogue
 from headend.study.documents import FIVE, is_of_five
 
+DOCS = Path(__file__).parents[1] / "docs"
 STUDIES = sorted(list_studies().items())
 
 
@@ -33,6 +35,22 @@ def test_the_five_documents_have_77_published_results() -> None:
     }
     assert sum(count for name, count in results.items() if is_of_five(name)) == 77
     assert sum(count for name, count in results.items() if name.startswith("recommend/")) == 0
+
+
+def test_prose_counts_the_receipts_as_they_are() -> None:
+    texts = {
+        name: (DOCS.parent / name).read_text(encoding="utf-8")
+        for name in ("docs/receipts.md", "docs/explanation/what-to-believe.md", "CHANGELOG.md")
+    }
+    counts = {}
+    for name, text in texts.items():
+        found = re.search(
+            r"[Oo]f (?:the )?77 published results .*?cannot be tested", text, re.DOTALL
+        )
+        assert found, name
+        counts[name] = [int(number) for number in re.findall(r"\d+", found[0])]
+    assert [sum(numbers[1:]) for numbers in counts.values()] == [77, 77, 77]
+    assert len(set(map(tuple, counts.values()))) == 1
 
 
 def test_what_a_figure_shows_is_in_the_list_of_its_document_or_the_source_of_a_claim() -> None:

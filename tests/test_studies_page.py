@@ -154,9 +154,8 @@ def count_results(documents: Sequence[str]) -> int:
     return sum(claim.kind is Kind.RESULT for study in own for claim in study.claims)
 
 
-def test_results_of_other_documents_are_counted_apart(
-    finished: list[Study], tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("finished")
+def test_results_of_other_documents_are_counted_apart() -> None:
     name = "validation/random-loss"
     study = read_study(name, find_study(name))
     make_outcome(study, [Verdict.DIFFERS]).write_into(choose_study_folder(study))
