@@ -463,14 +463,14 @@ mod tests {
         }
     }
 
-    /// By hand: nine packets of three flows are three for each. The fast flow may have six; the
-    /// arrival that would be its seventh makes it unresponsive.
+    /// By hand: with four packets of three flows in the queue a share is 4 ÷ 3. A flow that has two
+    /// would have more than twice that with a third.
     #[test]
     fn a_flow_beyond_its_multiple_is_held_to_its_share_of_the_current_queue() {
         let mut scene = Scene::new(&with_multiplier(), 3).hold(0.0);
         assert_eq!(scene.arrive(1, 1), [TAKEN]);
         assert_eq!(scene.arrive(2, 1), [TAKEN]);
-        // 2 of 2 packets, 3 of 3 and so on: its multiple is 2 ÷ 3 of the queue.
+        // Its first packet finds a share of 1, its second one of 1, its third one of 4 ÷ 3.
         let dropped = scene.arrive(0, 4).iter().position(Option::is_some);
         assert_eq!((dropped, scene.state(0)), (Some(2), (2, 1)));
         // Its share is 4 ÷ 3 packets now, and it has two.

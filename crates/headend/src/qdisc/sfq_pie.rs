@@ -28,7 +28,7 @@ use super::drr::{Drr, check_quantum};
 use super::flows::{Flows, IN_TURN, Setup};
 use super::{Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
 use crate::aqm::delay_estimate::DelayEstimate;
-use crate::aqm::{Aqm as _, DocsisPie, Pie, docsis_pie, pie};
+use crate::aqm::{Aqm, DocsisPie, Pie, docsis_pie, pie};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
@@ -400,37 +400,34 @@ mod tests {
         }
     }
 
-    /// By hand: 0.25 × 0.015 s ÷ 2048 at the first update of 60 ms, where the drafts' gains give half.
+    /// By hand, at the first update with 60 ms: (0.125 × 15 ms + 1.25 × 60 ms) ÷ 2048 per second of
+    /// each, and twice as much with the gains of RFC 8034.
     #[test]
     fn docsis_pie_brings_its_own_gains() {
         let step = |config: Config| {
             let mut law = config
                 .law(Rng::for_path(1, "queue"))
                 .expect("it makes sense");
-            let internals =
-                |law: &ControlLaw| law.internals().drop_probability.expect("it has one");
             let mut bench = Bench::new();
             let waiting = RATE.bytes_in(Duration::from_millis(60));
             law.enqueued();
             bench.now += config.update_interval;
-            // The departure rate is not known yet: the state of the line tells the delay.
             law.catch_up(waiting, &LINE, bench.now);
-            internals(&law)
+            law.internals().drop_probability.expect("it has one")
         };
         let of = |law| Config {
             law,
+            // It needs no packets that have left.
             delay_estimate: DelayEstimate::TokenBuckets,
             ..Config::default()
         };
         let (pie, docsis_pie) = (step(of(PieLaw::Pie)), step(of(PieLaw::DocsisPie)));
-        assert!(pie > 0.0);
-        assert!(
-            (docsis_pie / pie - 2.0).abs() < 1e-9,
-            "{docsis_pie} is not twice {pie}"
-        );
+        let expected = (0.125 * 0.015 + 1.25 * 0.06) / 2048.0;
+        assert!((pie / expected - 1.0).abs() < 1e-9, "{pie}");
+        assert!((docsis_pie / expected - 2.0).abs() < 1e-9, "{docsis_pie}");
     }
 
-    /// A third of the limit is where DOCSIS-PIE begins; a small packet is dropped less often.
+    /// A third of the limit is where DOCSIS-PIE begins.
     #[test]
     fn docsis_pie_drops_nothing_below_a_third_of_the_limit_of_all_queues() {
         let mut bench = Bench::new();
@@ -496,11 +493,31 @@ mod tests {
     #[test]
     fn one_flow_is_dropped_as_under_plain_pie() {
         let config = apart();
+        let plain = Pie::new(config.pie(), stream_of_law());
+        check_one_flow(&config, plain);
+    }
+
+    #[test]
+    fn one_flow_is_dropped_as_under_plain_docsis_pie() {
+        let config = Config {
+            law: PieLaw::DocsisPie,
+            ..apart()
+        };
+        let plain = DocsisPie::new(&config.docsis_pie(), stream_of_law());
+        check_one_flow(&config, plain);
+    }
+
+    /// The random stream that a queue's law draws from, after that of the hash.
+    fn stream_of_law() -> Rng {
         let mut stream = Rng::for_path(1, "queue");
         stream.below(u64::MAX);
-        let mut plain = Pie::new(config.pie(), stream);
+        stream
+    }
+
+    /// Gives the same packets to one flow's queue and to a law alone.
+    fn check_one_flow(config: &Config, mut plain: impl Aqm) {
         let mut backlog = Backlog::new(BacklogLimit::at_rate(config.limit, RATE));
-        let mut queue = build(&config);
+        let mut queue = build(config);
         let (mut bench, mut other) = (Bench::new(), Bench::new());
         let (flow, alone) = (bench.flow(0), other.flow(0));
         let mut sizes = Rng::for_path(1, "sizes");
