@@ -24,7 +24,6 @@ from headend.scenario.lookup import (
     TERM,
     Entry,
     describe,
-    find,
     find_kind,
     lead_to_key,
     read_entries,
@@ -36,6 +35,7 @@ from headend.scenario.lookup import (
 )
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
+from headend.study.finding import find
 from headend.sweeps import read_sweep
 
 LINE: dict[str, Any] = {

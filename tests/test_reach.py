@@ -276,6 +276,7 @@ def test_a_name_that_no_file_can_have_is_refused(folder: Path, name: str) -> Non
 def copy_study(folder: Path) -> Path:
     study = folder / "study"
     shutil.copytree(find_study("cbt/equal-loss"), study)
+    shutil.copy(find_study("cbt/equal-loss").parent / "readings.toml", folder)
     return study
 
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from headend.running.comparison import Comparison
     from headend.running.experiment import compare, run
     from headend.running.result import Result
-    from headend.scenario.lookup import Finding, find
+    from headend.scenario.lookup import Finding
+    from headend.study.finding import find
     from headend.sweeps.experiment import sweep
     from headend.sweeps.result import SweepResult
 
@@ -69,7 +70,7 @@ _HOMES = {
     "SweepResult": "headend.sweeps.result",
     "compare": "headend.running.experiment",
     "export_tables": "headend.reading.tables",
-    "find": "headend.scenario.lookup",
+    "find": "headend.study.finding",
     "load": "headend.reading.loading",
     "recommend": "headend.recommending.experiment",
     "replay": "headend.emulating.replaying",

@@ -413,7 +413,6 @@ def _read_query(query: str) -> list[str]:
 def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
     """Give all that fits, each with how well: the smallest number is the best."""
     query = " ".join(words)
-    yield from ((0, finding) for finding in _find_figures(query))
     entries = _index_foreign()
     is_foreign = query in entries
     own = [(kind, name, what) for kind in list_kinds() for name, what in _list_kind(kind).items()]
@@ -443,19 +442,6 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
             yield 4, finding
         elif count and not is_foreign:
             yield 5 + len(told) - count, finding
-
-
-def _find_figures(query: str) -> Iterator[Finding]:
-    """Give the studies that draw a numbered figure or table of a document."""
-    if not any(letter.isdigit() for letter in query):
-        return
-    from headend.study.catalogue import NUMBERED
-    from headend.study.locating import locate
-
-    for found in locate(query):
-        if NUMBERED.fullmatch(found.entry.name):
-            name = found.study.name
-            yield Finding(name, "study", f"{found.tell()}.", _tell_how("study", name))
 
 
 def _search_tlvs(query: str) -> Iterator[tuple[int, Finding]]:
