@@ -140,15 +140,20 @@ def show(name: str, full: bool, as_json: bool) -> None:
         console.print(write_line(f"{axis.name}: ", (told, "dim")))
     console.print(f"{_count_runs(study)}, {write_count(len(study.claims), 'claim')}")
     console.print()
-    _show_claims(study, full=full)
+    _show_claims(study, [one.entry.name for one in located], full=full)
     console.print(write_line("Run it with ", (f"headend study run {quote_path(own)}", "bold"), "."))
 
 
 def _locate(name: str) -> list[Located]:
     """Find the figures and tables of documents that a name stands for; none where it is the path of something."""
-    from headend.study.locating import locate
+    from headend.study.locating import explain_nothing, locate
 
-    return [] if Path(name).exists() else locate(name)
+    if Path(name).exists():
+        return []
+    located = locate(name)
+    if not located and (why := explain_nothing(name)):
+        raise InputError(why)
+    return located
 
 
 def _print_located(located: Sequence[Located], *, as_json: bool) -> None:
@@ -186,10 +191,18 @@ def _print_readings(study: Study, *, full: bool) -> None:
             console.print(write_line(told))
 
 
-def _show_claims(study: Study, *, full: bool) -> None:
-    """Print a line for each claim, or in full its statement, its source and what it expects."""
+def _show_claims(study: Study, first: Sequence[str], *, full: bool) -> None:
+    """Print a line for each claim, or in full its statement, its source and what it expects.
+
+    Those of the figures or tables that were asked for come first.
+    """
+    from headend.study.catalogue import find_all
+
     console = make_output()
-    shown = study.claims if full else study.claims[:MOST_CLAIMS]
+    claims = sorted(
+        study.claims, key=lambda claim: set(first).isdisjoint(find_all(claim.source, first))
+    )
+    shown = claims if full else claims[:MOST_CLAIMS]
     widest = max((len(claim.id) for claim in shown), default=0)
     for claim in shown:
         if full:

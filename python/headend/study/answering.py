@@ -56,7 +56,7 @@ def answer_study(
     ordered.sort(key=lambda one: one.finding.verdict is not Verdict.DIFFERS)
     shown = ordered[:MOST_CLAIMS]
     more = len(judgements) - len(shown)
-    note = f"{len(shown)} of {len(judgements)} claims; all are below." if more else ""
+    note = f"{len(shown)} of {len(judgements)} claims." if more else ""
     rows = tuple(_draw_claim(judgement) for judgement in shown)
     return Answer(
         study.question or study.title,

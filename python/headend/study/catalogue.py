@@ -81,9 +81,15 @@ def rank_study(name: str, study: Study) -> tuple[int, int]:
 
 
 def find_all(source: str, known: Iterable[str]) -> list[str]:
-    """Find the figures and tables that a source names: by their numbers, or where a document numbers none, as it calls them."""
+    """Find the figures and tables that a source names: by their numbers, or where a document numbers none, as it calls them.
+
+    Examples
+    --------
+    >>> find_all("slides One CM and Two CMs", ["One CM", "Two CMs", "One CM", "Three CMs"])
+    ['One CM', 'Two CMs']
+    """
     unnumbered = [name for name in known if not NUMBERED.fullmatch(name) and name in source]
-    return find_names(source) + unnumbered
+    return list(dict.fromkeys(find_names(source) + unnumbered))
 
 
 def find_names(source: str) -> list[str]:

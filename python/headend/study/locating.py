@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from headend.scenario.shipped import list_studies
 from headend.study.catalogue import Entry, choose_study, read_catalogue
 from headend.study.definition import Study, read_study
 from headend.study.documents import DOCUMENTS, name_document, place_study
+from headend.text.reveal import reveal_line
 
 #: Words that say nothing of which document is meant.
 _FILLERS = frozenset(("a", "from", "in", "of", "paper", "s", "study", "the"))
@@ -27,9 +29,10 @@ class Located:
     study: Study
 
     def tell(self) -> str:
-        """Name it with its document and its caption."""
+        """Name it with its document, its caption, and where no study draws it, the reason."""
         of = name_document(self.study.name)
-        return f'{self.entry.name} of {of}: "{self.entry.caption}"'
+        told = f'{self.entry.name} of {of}: "{self.entry.caption}"'
+        return f"{told}. {self.entry.note.rstrip('.')}" if self.entry.note else told
 
 
 def locate(query: str) -> list[Located]:
@@ -61,6 +64,55 @@ def locate(query: str) -> list[Located]:
             if study := choose_study(entry, studies):
                 found.append(Located(entry, study))
     return found
+
+
+def explain_nothing(query: str) -> str:
+    """Say what there is of a document's figures or tables, where a query seems to mean one that it has not got.
+
+    Nothing where it seems to mean something else.
+
+    Examples
+    --------
+    >>> explain_nothing("aqm figure 44")
+    'no document has "aqm figure 44"; aqm-docsis has Figures 1 to 16 and Table 1'
+    >>> explain_nothing("figur 4")
+    'no document has "figur 4"; did you mean "figure 4"?'
+    >>> explain_nothing("codel"), explain_nothing("figure of merit 4")
+    ('', '')
+    """
+    words = [_mend(word) for word in _split(re.sub(r"(?<=[a-z])(?=\d)", " ", query.casefold()))]
+    place = next((at for at, word in enumerate(words) if word in ("figure", "table")), None)
+    if place is None or not all(word.isdigit() for word in words[place + 1 : place + 2]):
+        return ""
+    said = f'no document has "{reveal_line(query)}"'
+    if (mended := " ".join(words)) != query.casefold() and locate(mended):
+        return f'{said}; did you mean "{mended}"?'
+    documents = _list_documents()
+    meant = [name for name in documents if {*_split(name)}.intersection(words)] or list(documents)
+    told = [f"{name} has {_tell_numbers(read_catalogue(documents[name]))}" for name in meant]
+    return f"{said}; {', '.join(one for one in told if not one.endswith(' has '))}"
+
+
+def _mend(word: str) -> str:
+    """Give the word for what documents number that a word is nearly."""
+    near = get_close_matches(word, ("figure", "table"), 1, 0.75)
+    return near[0] if near else word
+
+
+def _tell_numbers(catalogue: Iterable[str]) -> str:
+    """Name the numbered figures and tables of a document by the first and the last."""
+    told = []
+    for word in ("Figure", "Table"):
+        numbers = sorted(int(name.split()[1]) for name in catalogue if _is_numbered(name, word))
+        if len(numbers) > 1:
+            told.append(f"{word}s {numbers[0]} to {numbers[-1]}")
+        elif numbers:
+            told.append(f"{word} {numbers[0]}")
+    return " and ".join(told)
+
+
+def _is_numbered(name: str, word: str) -> bool:
+    return bool(re.fullmatch(rf"{word} \d+", name))
 
 
 def _split(text: str) -> list[str]:

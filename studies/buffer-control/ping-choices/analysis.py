@@ -44,12 +44,8 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{fit(part, limits['counts'], limits['congestion']).value:.3f} at {rate} Mb/s"
         for (rate,), part in points.group_by("rate_mbps", maintain_order=True)
     )
-    return Finding(
-        f"{slope.value:.4f}",
-        decide(agrees),
-        (slope.low, slope.high),
-        f"by rate {by_rate}; Reno: {reno.value:.4f}",
-    )
+    why = f"by rate {by_rate}; Reno: {reno.value:.4f}"
+    return Finding(f"{slope.value:.4f}", decide(agrees), why=why)
 
 
 def draw_slopes(points: pl.DataFrame) -> list[Panel]:

@@ -74,7 +74,9 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{part_slope.value:.4f} at {rate} Mb/s" for rate, part_slope in _fit_rates(points)
     )
     why = f"by rate {by_rate}; ten uploads: {ten.value:.4f}. {OTHER_UNITS}"
-    return Finding(f"{slope.value:.4f} over {count} points", verdict, (slope.low, slope.high), why)
+    # The interval is over points, which are all that the figure has, and not over seeds: it decides nothing.
+    drawn = f"{slope.low:.3f} to {slope.high:.3f} where points are drawn from these at random"
+    return Finding(f"{slope.value:.4f} over {count} points ({drawn})", verdict, why=why)
 
 
 def check_small_buffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
