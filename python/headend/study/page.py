@@ -28,6 +28,12 @@ TITLE = "Receipts: what five documents say, and what headend measures"
 
 QUESTION = "Does headend measure what the documents published?"
 
+#: What the columns of counts mean that do not say it themselves.
+COLUMNS = (
+    "A result is weak where it holds and nearly any model would have it: it is not counted as reproduced. It is undecided"
+    " where the interval over the seeds, or what a test can tell apart, reaches from what is accepted to what is not."
+)
+
 #: What each kind of claim is, in words for readers.
 KINDS = {
     Kind.RESULT: "The document measured or simulated it. These alone are evidence that headend reproduces the document.",
@@ -116,6 +122,7 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
         documents=_group(gathered),
         kinds=count_by_kind(judged),
         about=KINDS,
+        columns=COLUMNS,
         standings=COUNTED,
         describe=describe_run,
         versions=sorted({item.outcome.version for item in gathered if item.outcome}),
@@ -168,6 +175,7 @@ def _write_lines(
     yield f"# {TITLE}"
     yield ""
     yield " ".join(tell_headline(gathered))
+    yield COLUMNS
     yield "Expectations, arithmetic, settings and our own questions are counted apart, below."
     yield "`headend study run all` measures it anew with each study's own seeds, and `headend study report` makes a page of it. A picture leads to the whole figure."
     if missing := tell_missing(gathered):
@@ -206,10 +214,19 @@ def _write_counts(of: str, counts: Mapping[str, Counts] | Mapping[Kind, Counts])
 
 
 def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
-    for number, one in enumerate(readings):
-        if not number:
-            yield ""
+    """Write what is run where the document leaves it open, folded: it is long."""
+    if not readings:
+        return
+    titles = "; ".join(html.escape(one.title) for one in readings)
+    yield from (
+        "",
+        "<details>",
+        f"<summary>What is run where the document leaves it open: {titles}</summary>",
+        "",
+    )
+    for one in readings:
         yield f"- Reading: **{_escape(one.title)}**. {_escape(f'{one.reading} {one.tell_source()}')}"
+    yield from ("", "</details>")
 
 
 def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
