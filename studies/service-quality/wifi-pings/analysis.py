@@ -158,8 +158,8 @@ def draw_sum(points: pl.DataFrame) -> list[Panel]:
         left = row["goodput"]
         for name, value in (
             ("left", left),
-            ("and stolen, by this cell's times", left + find_stolen(row)),
-            ("and stolen, by the document's times", left + find_published(row)),
+            ("plus stolen, by the cell", left + find_stolen(row)),
+            ("plus stolen, by the text", left + find_published(row)),
         ):
             rows.append({"per_second": row["per_second"], "what": name, "mbps": value / 1e6})
     frame = pl.DataFrame(rows)
