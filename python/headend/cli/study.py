@@ -111,8 +111,7 @@ def show(name: str, full: bool, as_json: bool) -> None:
     if len(located) > 1:
         _print_located(located, as_json=as_json)
         return
-    found = [one.study.folder for one in located] or find_studies(name)
-    studies = [_read(folder) for folder in found]
+    studies = [one.study for one in located] or [_read(folder) for folder in find_studies(name)]
     if len(studies) > 1:
         _print_list(studies, as_json=as_json)
         return

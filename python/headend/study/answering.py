@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headend.judging.answer import Answer, Cell, Matrix, Row
 from headend.judging.grading import Grade
-from headend.study.claims import COUNTED, Judgement, Kind, Standing, Verdict
+from headend.study.claims import COUNTED, Judgement, Kind, Standing
 from headend.study.counting import Counts, tell_verb
 from headend.text.wording import list_names, write_count
 
@@ -53,7 +53,7 @@ def answer_study(
     """Answer a study's question by the verdicts on its claims."""
     # Sentences name the claims that differ, so the matrix shows them first.
     ordered = order_claims(judgements)
-    ordered.sort(key=lambda one: one.finding.verdict is not Verdict.DIFFERS)
+    ordered.sort(key=lambda one: not one.is_missed)
     shown = ordered[:MOST_CLAIMS]
     more = len(judgements) - len(shown)
     note = f"{len(shown)} of {len(judgements)} claims." if more else ""
@@ -134,9 +134,9 @@ def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
     parts = [
         f"{reproduced} of {write_count(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
     ]
-    for standing in _FIRST[:-2]:
+    for standing in _FIRST:
         own = [one.claim.id for one in judgements if one.standing is standing]
-        if own:
+        if own and standing not in (Standing.REPRODUCED, Standing.OPEN):
             verb = tell_verb(standing, len(own))
             parts.append(f"{len(own)} {verb} ({list_names(own, MOST_NAMED)})")
     return f"{'; '.join(parts)}."

@@ -89,8 +89,8 @@ def explain_nothing(query: str) -> str:
         return f'{said}; did you mean "{mended}"?'
     documents = _list_documents()
     meant = [name for name in documents if {*_split(name)}.intersection(words)] or list(documents)
-    told = [f"{name} has {_tell_numbers(read_catalogue(documents[name]))}" for name in meant]
-    return f"{said}; {', '.join(one for one in told if not one.endswith(' has '))}"
+    numbers = {name: _tell_numbers(read_catalogue(documents[name])) for name in meant}
+    return f"{said}; {', '.join(f'{name} has {told}' for name, told in numbers.items() if told)}"
 
 
 def _mend(word: str) -> str:
@@ -103,16 +103,13 @@ def _tell_numbers(catalogue: Iterable[str]) -> str:
     """Name the numbered figures and tables of a document by the first and the last."""
     told = []
     for word in ("Figure", "Table"):
-        numbers = sorted(int(name.split()[1]) for name in catalogue if _is_numbered(name, word))
+        found = (re.fullmatch(rf"{word} (\d+)", name) for name in catalogue)
+        numbers = sorted(int(one[1]) for one in found if one)
         if len(numbers) > 1:
             told.append(f"{word}s {numbers[0]} to {numbers[-1]}")
         elif numbers:
             told.append(f"{word} {numbers[0]}")
     return " and ".join(told)
-
-
-def _is_numbered(name: str, word: str) -> bool:
-    return bool(re.fullmatch(rf"{word} \d+", name))
 
 
 def _split(text: str) -> list[str]:
