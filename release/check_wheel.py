@@ -37,7 +37,7 @@ WHEEL_HOLDS = (
     r"headend/_engine\.abi3\.so",
     r"headend/_engine\.pyi",
     r"headend/py\.typed",
-    r"headend/report/templates/.+",
+    r"headend/pages/templates/.+",
     rf"headend/shipped/scenarios/{SCENARIO}\.toml",
     r"headend/shipped/scenarios/aqm/.+\.toml",
     r"headend/shipped/studies/.+/study\.toml",

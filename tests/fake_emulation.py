@@ -192,7 +192,7 @@ def _real_flows() -> dict[str, Any]:
 def main() -> None:
     """Let the real process find this engine."""
     import headend
-    from headend.emulating import process
+    from headend.emulation import process
 
     vars(fake_engine).update(Emulation=Emulation, EmulationError=EmulationError)
     sys.modules["headend._engine"] = fake_engine

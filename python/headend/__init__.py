@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headend._engine import ScenarioError
-    from headend.emulating.replaying import replay
+    from headend.emulation.replaying import replay
     from headend.errors import InputError
-    from headend.reading.loading import load
-    from headend.reading.tables import export_tables
-    from headend.recommending.experiment import recommend
-    from headend.recommending.result import Recommendation
+    from headend.loading.loading import load
+    from headend.loading.tables import export_tables
+    from headend.recommendation.experiment import recommend
+    from headend.recommendation.result import Recommendation
     from headend.results.verification import verify
     from headend.running.comparison import Comparison
     from headend.running.experiment import compare, run
@@ -64,16 +64,16 @@ _HOMES = {
     "Comparison": "headend.running.comparison",
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
-    "Recommendation": "headend.recommending.result",
+    "Recommendation": "headend.recommendation.result",
     "Result": "headend.running.result",
     "ScenarioError": "headend._engine",
     "SweepResult": "headend.sweeps.result",
     "compare": "headend.running.experiment",
-    "export_tables": "headend.reading.tables",
+    "export_tables": "headend.loading.tables",
     "find": "headend.study.finding",
-    "load": "headend.reading.loading",
-    "recommend": "headend.recommending.experiment",
-    "replay": "headend.emulating.replaying",
+    "load": "headend.loading.loading",
+    "recommend": "headend.recommendation.experiment",
+    "replay": "headend.emulation.replaying",
     "run": "headend.running.experiment",
     "sweep": "headend.sweeps.experiment",
     "verify": "headend.results.verification",

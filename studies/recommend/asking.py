@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from headend.recommending.candidate import Candidate
-from headend.recommending.conditions import read_wish_of
-from headend.recommending.deciding import Decision, decide
-from headend.recommending.feature import Feature
-from headend.recommending.request import Request
-from headend.recommending.tier import DOWNSTREAM_FACTOR, Tier
+from headend.recommendation.candidate import Candidate
+from headend.recommendation.conditions import read_wish_of
+from headend.recommendation.deciding import Decision, decide
+from headend.recommendation.feature import Feature
+from headend.recommendation.request import Request
+from headend.recommendation.tier import DOWNSTREAM_FACTOR, Tier
 from headend.scenario.reach import Reach
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary

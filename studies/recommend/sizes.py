@@ -8,9 +8,9 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, make_chart, make_legend
-from headend.recommending.candidate import Candidate
-from headend.recommending.deciding import Decision
-from headend.recommending.feature import Feature
+from headend.recommendation.candidate import Candidate
+from headend.recommendation.deciding import Decision
+from headend.recommendation.feature import Feature
 from headend.study.claims import Finding, Verdict, decide
 from headend.sweeps.conclusion import Standing
 

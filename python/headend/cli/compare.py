@@ -54,8 +54,8 @@ from headend.text.quantity import MOST_SHOWN, read_digits
 from headend.text.wording import shorten
 
 if TYPE_CHECKING:
-    from headend.comparing.comparison import Variant
-    from headend.comparing.grid import Tier
+    from headend.comparison.comparison import Variant
+    from headend.comparison.grid import Tier
     from headend.running.comparison import Comparison
     from headend.running.experiment import Plan, Run
     from headend.running.result import Result
@@ -181,7 +181,7 @@ def compare(
         stopped = False
     interrupted = stopped or any(one.is_interruption for one in lacking)
     if as_json:
-        from headend.comparing.board import describe_figures
+        from headend.comparison.board import describe_figures
 
         print_json(
             {
@@ -319,8 +319,8 @@ def _load_finished(
     wanted: Wanted,
 ) -> tuple[Comparison, list[Unwritten]]:
     """Write finished runs side by side into one folder, and report the files that could not be written."""
-    from headend.comparing.comparison import check_labels, gather_variants
-    from headend.comparing.grid import find_grid, name_choices
+    from headend.comparison.comparison import check_labels, gather_variants
+    from headend.comparison.grid import find_grid, name_choices
     from headend.results.folder import MANIFEST, choose_folder
     from headend.running.comparison import (
         Comparison,
@@ -366,7 +366,7 @@ def _load_finished(
 
 def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
     """Say why runs of one choice cannot be compared, and what to do instead."""
-    from headend.comparing.caveats import write_seeds
+    from headend.comparison.caveats import write_seeds
 
     folders = shlex.join(sources)
     if len(variant.seeds) < 2:
@@ -428,8 +428,8 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     """Print the answer, missed expectations, warnings, and where the full results are."""
     from headend.cli.first_lines import print_answer
-    from headend.comparing.caveats import tell_unfinished
-    from headend.comparing.missed import list_missed
+    from headend.comparison.caveats import tell_unfinished
+    from headend.comparison.missed import list_missed
     from headend.scenario.modems import tell_shared
     from headend.text.wording import join_names
 
@@ -453,9 +453,9 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
 
 def _print_tier(tier: Tier) -> None:
     """Print how each flow fared under each setting of a tier, in words and in figures, over all seeds."""
+    from headend.analysis.verdict import judge, note_comparison
     from headend.cli.tables import draw_board, draw_comparison, fit
-    from headend.comparing.comparison import compare_figures, explain_board
-    from headend.judging.verdict import judge, note_comparison
+    from headend.comparison.comparison import compare_figures, explain_board
 
     console = make_output()
     variants = tier.present
@@ -475,7 +475,7 @@ def _print_tier(tier: Tier) -> None:
 
 def _print_interrupted(comparison: Comparison) -> None:
     """Say on standard error, in one line, what an interruption left, and what it cost."""
-    from headend.comparing.caveats import tell_unfinished
+    from headend.comparison.caveats import tell_unfinished
 
     lacks = tell_unfinished(comparison.unfinished)
     told = f"interrupted: kept in {comparison.folder}. {lacks}".rstrip()
@@ -484,7 +484,7 @@ def _print_interrupted(comparison: Comparison) -> None:
 
 def _print_missed(comparison: Comparison) -> None:
     """Print on standard error only the expectations that were missed, a line each."""
-    from headend.comparing.missed import list_missed
+    from headend.comparison.missed import list_missed
 
     for name, line in list_missed(comparison.variants):
         print_miss(f"{name}: {line}")

@@ -59,14 +59,14 @@ def complete_presets(_: click.Context, __: click.Parameter, typed: str) -> list[
 
 def complete_features(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete what a recommendation may set; in a list, its last word."""
-    from headend.recommending.feature import CHOOSABLE
+    from headend.recommendation.feature import CHOOSABLE
 
     return _complete_list(map(str, CHOOSABLE), typed)
 
 
 def complete_traffic(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the names of people, and those of scenarios; in a list, its last word."""
-    from headend.recommending.people import KNOWN
+    from headend.recommendation.people import KNOWN
 
     scenarios = [] if "," in typed else complete_scenarios(_, __, typed)
     return [*_complete_list(KNOWN, typed), *scenarios]

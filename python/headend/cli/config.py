@@ -36,7 +36,7 @@ from headend.text.reveal import escape_in_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headend.configuration.reading import ModemFile
+    from headend.modem_file.reading import ModemFile
 
 #: Letters of JSON that are read again to be indented; an operator's file has a tenth of them. That takes many times their memory.
 MOST_INDENTED = 2**20
@@ -124,7 +124,7 @@ def show(
         headend config show *.cm --json
     """
     from headend.cli.modem_file import print_overview
-    from headend.configuration.show import describe
+    from headend.modem_file.show import describe
 
     key = _read_secret(secret, secret_file, files)
     found = [(one.shown_as, describe(one.content, key)) for one in _read_all(files)]
@@ -152,7 +152,7 @@ def decode(file: str, output: Path | None, as_json: bool, force: bool) -> None:
         headend config decode modem.cm | headend config encode - | cmp - modem.cm
     """
     from headend import _engine
-    from headend.configuration.reading import read_modem_file
+    from headend.modem_file.reading import read_modem_file
 
     target = Target(output, force=force, sources=(file,))
     content = read_modem_file(file).content
@@ -196,14 +196,14 @@ def encode(
         headend config encode modem.toml -o modem.cm --secret-file secret.txt
         headend config encode - < modem.toml > modem.cm
     """
-    from headend.configuration.integrity import is_unsigned, sign
-    from headend.configuration.reading import (
+    from headend.modem_file.integrity import is_unsigned, sign
+    from headend.modem_file.reading import (
         read_text,
         read_text_form,
         show_source,
         wants_signing,
     )
-    from headend.configuration.secret import VARIABLE
+    from headend.modem_file.secret import VARIABLE
 
     target = _take_target(output, force=force, as_json=as_json, sources=(file,))
     key = _read_secret(secret, secret_file, (file,))
@@ -259,7 +259,7 @@ def check(
         headend config check *.cm --strict --secret-file secret.txt
     """
     from headend.cli.modem_file import print_findings, print_sum
-    from headend.configuration.check import check as find_faults
+    from headend.modem_file.check import check as find_faults
 
     key = _read_secret(secret, secret_file, files)
     found = [
@@ -297,7 +297,7 @@ def diff(old: str, new: str, as_json: bool) -> None:
         headend config diff old.cm new.cm
     """
     from headend.cli.modem_file import print_changes
-    from headend.configuration.diff import diff as find_changes
+    from headend.modem_file.diff import diff as find_changes
 
     before, after = _read_all((old, new))
     changes = find_changes(before.content, after.content)
@@ -349,7 +349,7 @@ def write_from(
         headend config from upload-and-call -o modem.cm
         headend config from upload-and-call --set queue=docsis_pie -o pie.cm
     """
-    from headend.configuration.export import write_for
+    from headend.modem_file.export import write_for
     from headend.scenario.reach import Reach, read_allowed
     from headend.scenario.source import parse_override, read_scenario
 
@@ -367,7 +367,7 @@ def write_from(
 
 def _tell_misfits(content: bytes) -> list[str]:
     """Say which values were written as bytes whose length is not that of the table."""
-    from headend.configuration.document import read_document
+    from headend.modem_file.document import read_document
 
     found = [tlv for tlv in read_document(content).walk() if tlv.problem and tlv.value is None]
     notes = []
@@ -409,7 +409,7 @@ def _tell_stale(content: bytes, secret: bytes | None) -> list[str]:
 def _find_states(content: bytes, secret: bytes | None) -> dict[str, str]:
     """Give the states of the message integrity checks of a file by name; an MTA's file has none."""
     from headend import _engine
-    from headend.configuration.integrity import verify
+    from headend.modem_file.integrity import verify
 
     try:
         return {mic.key: mic.state for mic in verify(content, secret)}
@@ -451,7 +451,7 @@ def _write_binary(
 
 def _read_all(files: Sequence[str]) -> list[ModemFile]:
     """Read files, binary or as text; standard input at most once."""
-    from headend.configuration.reading import read_any_form
+    from headend.modem_file.reading import read_any_form
 
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("-: given twice; standard input can be read once")
@@ -460,7 +460,7 @@ def _read_all(files: Sequence[str]) -> list[ModemFile]:
 
 def _read_secret(text: str | None, file: str | None, sources: Sequence[str]) -> bytes | None:
     """Read the secret; None where none is given."""
-    from headend.configuration.secret import read_secret
+    from headend.modem_file.secret import read_secret
 
     if file == STANDARD_INPUT in sources:
         raise InputError("--secret-file -: standard input holds the file already; name a file")

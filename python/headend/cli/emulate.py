@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click.exceptions import Exit
 
+from headend.analysis.lateness import is_trustworthy
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_any_file
 from headend.cli.options import (
@@ -42,16 +43,15 @@ from headend.cli.terminal import (
 from headend.cli.unwritten import Unwritten, tell_in_json
 from headend.cli.wanted import Wanted
 from headend.errors import InputError
-from headend.judging.lateness import is_trustworthy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
-    from headend.emulating.experiment import Emulated, Emulation, Options
-    from headend.emulating.programs import Programs
-    from headend.emulating.session import Update
+    from headend.emulation.experiment import Emulated, Emulation, Options
+    from headend.emulation.programs import Programs
+    from headend.emulation.session import Update
 
 #: The file among the results with what the commands wrote, where a live view has the terminal.
 OUTPUT = "output.txt"
@@ -224,8 +224,8 @@ def emulate(
     missed or, with --strict, if the run is not trustworthy. 2: the input is wrong. 126, 127: a command cannot be run, or is not
     there. headend itself writes to standard error. Ctrl-C ends the program, and the results are kept.
     """
-    from headend.emulating.experiment import Options, check_machine, plan_emulation
-    from headend.emulating.programs import MissingProgramError, choose_programs
+    from headend.emulation.experiment import Options, check_machine, plan_emulation
+    from headend.emulation.programs import MissingProgramError, choose_programs
     from headend.results.folder import choose_folder
     from headend.scenario.modems import parse_modem
     from headend.scenario.source import parse_override
@@ -270,7 +270,7 @@ def emulate(
 
 def _choose_command(command: Sequence[str], *, shell: bool, live: bool) -> Sequence[str]:
     """Give the command of the customer's host."""
-    from headend.emulating.programs import choose_shell
+    from headend.emulation.programs import choose_shell
 
     if shell and command:
         raise InputError(
@@ -315,7 +315,7 @@ def _carry_out(
     to_messages: bool,
 ) -> Emulated:
     """Emulate, and put the results in their folder."""
-    from headend.emulating.programs import tell_hosts
+    from headend.emulation.programs import tell_hosts
     from headend.results.folder import create_folder
 
     loaded = emulation.plan.loaded
@@ -388,8 +388,8 @@ def _print(
 
 def _choose_exit_code(emulated: Emulated, lacking: Sequence[Unwritten], *, is_strict: bool) -> int:
     """Give the exit code: the program's own, and where that is 0, what is to be said of the run."""
+    from headend.analysis.lateness import write_lateness
     from headend.cli.run import conclude
-    from headend.judging.lateness import write_lateness
 
     result = emulated.result
     own = conclude([result], lacking)

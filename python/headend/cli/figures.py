@@ -139,8 +139,8 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
 
         drawn = draw_sweep_figures(load_sweep(first))
     elif kind == "recommendation":
-        from headend.recommending.figure import draw_recommendation
-        from headend.recommending.folder import load_recommendation
+        from headend.recommendation.figure import draw_recommendation
+        from headend.recommendation.folder import load_recommendation
 
         drawn = draw_recommendation(load_recommendation(first))
     else:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-    from headend.judging.answer import Answer, Matrix
+    from headend.analysis.answer import Answer, Matrix
 
 #: The most lines of a matrix with its cells' notes; a longer one leaves the notes out.
 MOST_LINES = 14

@@ -16,9 +16,9 @@ from headend.text.wording import join_names, write_count
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from headend.configuration.diff import Change
-    from headend.configuration.finding import Finding
-    from headend.configuration.show import FlowRow, Overview
+    from headend.modem_file.diff import Change
+    from headend.modem_file.finding import Finding
+    from headend.modem_file.show import FlowRow, Overview
 
 #: How severities are drawn, from grave to light: the sign and its style.
 _SEVERITIES: Mapping[str, tuple[str, str]] = MappingProxyType(

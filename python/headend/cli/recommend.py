@@ -46,9 +46,9 @@ from headend.cli.wanted import refuse_own_folder
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.recommending import Recommendation
-    from headend.recommending.request import Request
-    from headend.recommending.writing import Written
+    from headend.recommendation import Recommendation
+    from headend.recommendation.request import Request
+    from headend.recommendation.writing import Written
 
 #: A command for one tier, for errors.
 EXAMPLE = 'headend recommend --upstream "10 Mbit/s"'
@@ -224,7 +224,7 @@ def recommend(
         print_recommendation,
         print_troubles,
     )
-    from headend.recommending.folder import choose_recommendation_folder, write_outcome
+    from headend.recommendation.folder import choose_recommendation_folder, write_outcome
 
     opened = _find_results(sources)
     if opened:
@@ -273,7 +273,7 @@ def recommend(
 
 def _find_results(sources: tuple[str, ...]) -> Path | None:
     """Give the results folder that is to be judged again; None where the sources are files."""
-    from headend.recommending.folder import KIND
+    from headend.recommendation.folder import KIND
     from headend.results.folder import read_kind
 
     folders = [source for source in sources if Path(source).is_dir()]
@@ -304,7 +304,7 @@ def _refuse_new_points(folder: Path) -> None:
 
 def _read_key(path: Path | None, secret: str | None, secret_file: str | None) -> bytes | None:
     """Read the secret that signs modems' files; None where there is none, or no file to sign."""
-    from headend.configuration.secret import read_secret
+    from headend.modem_file.secret import read_secret
 
     if path is None:
         option = "--secret" if secret is not None else "--secret-file" if secret_file else ""
@@ -319,7 +319,7 @@ def _check_targets(
 ) -> None:
     """Refuse modems' files and tables that cannot be written, before anything is run."""
     if write:
-        from headend.recommending.writing import list_paths
+        from headend.recommendation.writing import list_paths
         from headend.results.output import check_output
 
         sources = [tier.file for tier in request.tiers if tier.file]
@@ -341,7 +341,7 @@ def _read_request(
 ) -> Request:
     """Understand what is asked."""
     from headend.cli.compare import read_seeds
-    from headend.recommending.reading import read_request
+    from headend.recommendation.reading import read_request
     from headend.scenario.source import parse_override
 
     for source in sources:
@@ -382,7 +382,7 @@ def _run(
     hidden: bool,
 ) -> Recommendation:
     """Run what is missing, with a bar over the points."""
-    from headend.recommending import run_request
+    from headend.recommendation import run_request
     from headend.running.execution import stop_on_interrupt
 
     with (
@@ -403,7 +403,7 @@ def _run(
 
 def _judge_again(folder: Path, expect: tuple[str, ...], prefer: str | None) -> Recommendation:
     """Read a recommendation back, and judge it by other conditions where there are any."""
-    from headend.recommending.folder import load_recommendation
+    from headend.recommendation.folder import load_recommendation
 
     result = load_recommendation(folder)
     return result.judge_again(expect=expect, prefer=prefer or "") if expect or prefer else result
@@ -412,7 +412,7 @@ def _judge_again(folder: Path, expect: tuple[str, ...], prefer: str | None) -> R
 def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[Unwritten]:
     if csv is None:
         return []
-    from headend.reading.tables import export_tables
+    from headend.loading.tables import export_tables
 
     later = f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables"
     lacking = attempt(lambda: export_tables(folder, csv, force=force), csv, later)
@@ -420,7 +420,7 @@ def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[Unwrit
 
 
 def _write_page(result: Recommendation, folder: Path) -> list[Unwritten]:
-    from headend.recommending.folder import write_own_page
+    from headend.recommendation.folder import write_own_page
 
     lacking = make_report(lambda path: write_own_page(result, folder, path), folder)
     return [lacking] if lacking else []
@@ -436,7 +436,7 @@ def _write_files(
     force: bool,
 ) -> list[Unwritten]:
     """Write the modems' files of the tiers that have a recommendation, and add them to ``written``."""
-    from headend.recommending.writing import write_files
+    from headend.recommendation.writing import write_files
 
     if not any(decision.recommended for decision in result.decisions):
         print_note(f"{path} is not written: no setting meets every condition")

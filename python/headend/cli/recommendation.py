@@ -18,18 +18,18 @@ from headend.cli.terminal import (
     print_sentence,
     write_line,
 )
-from headend.recommending.telling import tell_tier
-from headend.recommending.writing import list_tlvs, tell_default
+from headend.recommendation.telling import tell_tier
+from headend.recommendation.writing import list_tlvs, tell_default
 from headend.sweeps.conclusion import Standing, find_miss
 from headend.sweeps.measuring import BASE_UNITS
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
     from headend.cli.unwritten import Unwritten
-    from headend.recommending.deciding import Decision
-    from headend.recommending.request import Request
-    from headend.recommending.result import Recommendation
-    from headend.recommending.writing import Written
+    from headend.recommendation.deciding import Decision
+    from headend.recommendation.request import Request
+    from headend.recommendation.result import Recommendation
+    from headend.recommendation.writing import Written
     from headend.sweeps.wish import Condition
 
 #: TLVs that a terminal shows without --full.

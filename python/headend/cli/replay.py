@@ -69,7 +69,7 @@ def replay(
     Exit code 1: an expectation is missed, or the replay is not equal to what was recorded. 2: the input is wrong. 130: interrupted.
     """
     from headend.cli.run import conclude, describe_result, print_missed, print_result
-    from headend.emulating.replaying import plan_replay, tell_replay
+    from headend.emulation.replaying import plan_replay, tell_replay
     from headend.results.folder import choose_folder, create_folder
     from headend.running.execution import stop_on_interrupt
     from headend.scenario.source import parse_override

@@ -47,7 +47,7 @@ folders_argument = argument(
 @reads_results("folders")
 def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
     """Write the page of a run, a comparison, a sweep or a recommendation again from its folder, or one page of several runs."""
-    from headend.report.page import write_report
+    from headend.pages.page import write_report
     from headend.results.record import read_manifest
     from headend.running.comparison import load_missing_seeds, load_results, load_unfinished
 
@@ -71,7 +71,7 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         _tell_report(rewrite_sweep_report(Path(folders[0]), out), as_json=as_json)
         return
     if kind == "recommendation":
-        from headend.recommending.folder import rewrite_page
+        from headend.recommendation.folder import rewrite_page
 
         _tell_report(rewrite_page(Path(folders[0]), out), as_json=as_json)
         return

@@ -43,7 +43,7 @@ from headend.cli.terminal import (
 )
 from headend.cli.unwritten import Unwritten, attempt, tell_in_json
 from headend.cli.wanted import Wanted
-from headend.comparing.missed import tell_measured, tell_so_far
+from headend.comparison.missed import tell_measured, tell_so_far
 from headend.errors import InputError
 from headend.results.folder import REPORT
 from headend.text.quantity import format_quantity
@@ -51,7 +51,7 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from headend.judging.verdict import Verdict
+    from headend.analysis.verdict import Verdict
     from headend.running.result import Result
 
 #: Rows of people on the terminal; more are in the report, and with --full.
@@ -223,10 +223,10 @@ def conclude(
 
 def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: answer, verdict, tables with a row per flow, queue and measure, expectations."""
-    from headend.judging.fairness import measure_fairness
-    from headend.judging.lateness import find_emulation
-    from headend.judging.run_answer import answer_run
-    from headend.judging.verdict import judge
+    from headend.analysis.fairness import measure_fairness
+    from headend.analysis.lateness import find_emulation
+    from headend.analysis.run_answer import answer_run
+    from headend.analysis.verdict import judge
     from headend.scenario.modems import list_configured
 
     verdict = judge(result)
@@ -269,12 +269,12 @@ def print_result(result: Result, *, full: bool = False) -> None:
     full
         Whether to print the tables of people and queues and the notes on them too.
     """
+    from headend.analysis.emulation import tell_kind
+    from headend.analysis.lateness import find_emulation
+    from headend.analysis.run_answer import answer_run
+    from headend.analysis.verdict import judge
     from headend.cli.emulation import print_emulation
     from headend.cli.first_lines import print_answer
-    from headend.judging.emulation import tell_kind
-    from headend.judging.lateness import find_emulation
-    from headend.judging.run_answer import answer_run
-    from headend.judging.verdict import judge
     from headend.results.capture import FOLDER
     from headend.scenario.modems import tell_configured
 

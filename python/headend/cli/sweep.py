@@ -180,7 +180,7 @@ def _make(
 
     lacking = []
     if csv:
-        from headend.reading.tables import export_tables
+        from headend.loading.tables import export_tables
 
         later = f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables"
         lacking.append(attempt(lambda: export_tables(folder, csv, force=force), csv, later))

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from headend.cli.terminal import write_line
-from headend.judging import real_flows
-from headend.judging.bottleneck import gather_queues
-from headend.judging.channels import gather_channels
-from headend.judging.emulation import is_open_loop
-from headend.judging.lateness import NOT_TRUSTWORTHY, is_trustworthy
-from headend.judging.limits import LIMITS_COLUMN, LIMITS_NOTE
-from headend.judging.low_latency import (
+from headend.analysis import real_flows
+from headend.analysis.bottleneck import gather_queues
+from headend.analysis.channels import gather_channels
+from headend.analysis.emulation import is_open_loop
+from headend.analysis.lateness import NOT_TRUSTWORTHY, is_trustworthy
+from headend.analysis.limits import LIMITS_COLUMN, LIMITS_NOTE
+from headend.analysis.low_latency import (
     COLUMNS,
     MOST_AGGREGATES,
     choose_aggregates,
     explain_columns,
     write_flow,
 )
-from headend.judging.run_answer import WAYS, WAYS_NOTE
-from headend.judging.units import choose_member_units, choose_people_units, choose_queue_units
-from headend.judging.verdict import describe_shared_queue, pair_parties
+from headend.analysis.run_answer import WAYS, WAYS_NOTE
+from headend.analysis.units import choose_member_units, choose_people_units, choose_queue_units
+from headend.analysis.verdict import describe_shared_queue, pair_parties
+from headend.cli.terminal import write_line
 from headend.scenario.groups import MOST_LISTED
 from headend.text.quantity import choose_unit, format_number, format_quantity, name_column
 from headend.text.reveal import reveal
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.table import Column
 
-    from headend.comparing.comparison import Cell, Row, Variant
+    from headend.analysis.answer import Cell as AnswerCell
+    from headend.analysis.answer import Matrix
+    from headend.analysis.channels import ChannelState
+    from headend.analysis.emulation import Line
+    from headend.analysis.grading import Finding
+    from headend.analysis.units import TableUnits
+    from headend.analysis.verdict import Party, Verdict
+    from headend.comparison.comparison import Cell, Row, Variant
     from headend.engine.vocabulary import Choice
-    from headend.judging.answer import Cell as AnswerCell
-    from headend.judging.answer import Matrix
-    from headend.judging.channels import ChannelState
-    from headend.judging.emulation import Line
-    from headend.judging.grading import Finding
-    from headend.judging.units import TableUnits
-    from headend.judging.verdict import Party, Verdict
-    from headend.recommending.deciding import Decision
+    from headend.recommendation.deciding import Decision
     from headend.results.record import Record
     from headend.study import Judgement, Standing
     from headend.sweeps import Sweep
@@ -376,7 +376,7 @@ def draw_candidates(decision: Decision, *, narrow: bool = False) -> Table:
     Each quantity that was asked for, or that the people's own demands are about, has a column, with the interval of its mean; in a
     narrow table, the name has several lines, and the interval is below the mean.
     """
-    from headend.comparing.estimate import format_cell
+    from headend.comparison.estimate import format_cell
 
     terms = [decision.conclusion.terms[name] for name in decision.shown]
     units = [

@@ -49,12 +49,12 @@ class Wanted:
 
             names = list(TABLES)
             if self.is_comparison:
-                from headend.comparing.board import NAME
+                from headend.comparison.board import NAME
 
                 names.append(NAME)
             check_target(self.csv, names, force=self.force)
         if self.junit:
-            from headend.judging.junit import check_junit
+            from headend.analysis.junit import check_junit
 
             check_junit(self.junit)
 
@@ -110,7 +110,7 @@ class Wanted:
         junit, csv, force = self.junit, self.csv, self.force
         lacking = []
         if junit:
-            from headend.judging.junit import write_junit
+            from headend.analysis.junit import write_junit
 
             lacking.append(
                 attempt(
@@ -139,8 +139,8 @@ class Wanted:
         """Give the tables that are of all runs together."""
         if not self.is_comparison:
             return {}
-        from headend.comparing.board import NAME, tabulate_figures
-        from headend.comparing.comparison import gather_variants
+        from headend.comparison.board import NAME, tabulate_figures
+        from headend.comparison.comparison import gather_variants
 
         return {NAME: tabulate_figures(gather_variants(results))}
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headend.comparing.caveats import tell_caveats_of
-from headend.comparing.comparison import Variant, compare_figures, gather_variants
-from headend.comparing.fates import judge_grid
-from headend.comparing.grid import find_grid
+from headend.comparison.caveats import tell_caveats_of
+from headend.comparison.comparison import Variant, compare_figures, gather_variants
+from headend.comparison.fates import judge_grid
+from headend.comparison.grid import find_grid
 from headend.figures import (
     air,
     delay,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import polars.selectors as cs
 
+from headend.analysis.bottleneck import find_shared_bottleneck
+from headend.analysis.mib import find_histograms
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, lay_out
 from headend.figures.selection import (
@@ -32,8 +34,6 @@ from headend.figures.theme import (
     mark_along,
 )
 from headend.figures.thinning import merge_distributions, thin_distributions
-from headend.judging.bottleneck import find_shared_bottleneck
-from headend.judging.mib import find_histograms
 from headend.scenario.groups import label_member
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.comparing.estimate import format_difference
+from headend.comparison.estimate import format_difference
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, make_chart
 
 if TYPE_CHECKING:
-    from headend.comparing.comparison import Row, Variant
+    from headend.comparison.comparison import Row, Variant
 
 #: A figure that becomes less than this of what it was, or more than its inverse, has no point; an interval may reach further.
 FURTHEST = 1000.0

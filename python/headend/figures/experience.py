@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.comparing.pooling import list_runs
+from headend.analysis.grading import describe_de_jitter
+from headend.comparison.pooling import list_runs
 from headend.engine.description import REAL, Chart, Measure, describe
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_labels
@@ -31,7 +32,6 @@ from headend.figures.theme import (
     shape,
     time_axis,
 )
-from headend.judging.grading import describe_de_jitter
 from headend.text.quantity import parse_quantity
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from headend.analysis.lateness import find_emulation
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, lay_out
 from headend.figures.spread import merge_runs, note_bands
@@ -22,7 +23,6 @@ from headend.figures.theme import (
     time_axis,
 )
 from headend.figures.thinning import thin_series
-from headend.judging.lateness import find_emulation
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:

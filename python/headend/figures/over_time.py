@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from headend.analysis.bottleneck import find_shared_bottleneck
+from headend.analysis.queues import name_pair
 from headend.engine.description import REAL, list_applications
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Order, Panel, lay_out
@@ -34,8 +36,6 @@ from headend.figures.theme import (
     time_axis,
 )
 from headend.figures.thinning import thin_series
-from headend.judging.bottleneck import find_shared_bottleneck
-from headend.judging.queues import name_pair
 from headend.scenario.groups import label_member, name_group
 from headend.text.wording import list_names
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from headend.analysis.bottleneck import find_bottleneck
 from headend.engine.description import describe, list_applications
 from headend.figures.figure import Order
 from headend.figures.theme import PALETTE, QUEUES
-from headend.judging.bottleneck import find_bottleneck
 from headend.scenario.groups import Group, find_groups, label_member, name_group, order_naturally
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from headend.comparing.pooling import list_runs
+from headend.comparison.pooling import list_runs
 from headend.figures import vegalite as vl
 from headend.figures.theme import colour, make_chart, time_axis
 from headend.figures.thinning import HIGH, LOW

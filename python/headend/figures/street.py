@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from headend.analysis.grading import Grade
+from headend.analysis.street import Home, gather_homes, name_homes
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import WIDTH, make_chart
-from headend.judging.grading import Grade
-from headend.judging.street import Home, gather_homes, name_homes
 from headend.text.wording import list_names
 
 if TYPE_CHECKING:

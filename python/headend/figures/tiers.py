@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from headend.comparing.choosing import find_main
-from headend.comparing.fates import Fate, TierFates
-from headend.comparing.grid import Grid
+from headend.comparison.choosing import find_main
+from headend.comparison.fates import Fate, TierFates
+from headend.comparison.grid import Grid
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, make_chart, shape

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.comparing.board import NAME as FIGURES
-from headend.comparing.board import tabulate_figures
-from headend.comparing.caveats import warn_of_variants
-from headend.comparing.comparison import Variant, gather_variants, label_distinctly
-from headend.comparing.contrast import answer_comparison
-from headend.comparing.grid import Grid, find_grid
+from headend.analysis.answer import Answer
+from headend.comparison.board import NAME as FIGURES
+from headend.comparison.board import tabulate_figures
+from headend.comparison.caveats import warn_of_variants
+from headend.comparison.comparison import Variant, gather_variants, label_distinctly
+from headend.comparison.contrast import answer_comparison
+from headend.comparison.grid import Grid, find_grid
 from headend.errors import InputError, refuse_unwritable, take_path
-from headend.judging.answer import Answer
-from headend.report.notebook import Presented
+from headend.pages.notebook import Presented
 from headend.results.export import export_results
 from headend.results.folder import MANIFEST, REPORT, create_folder, encode_json, name_folders
 from headend.results.record import RESULT_FORMAT, list_names_of, read_manifest
@@ -68,7 +68,7 @@ class Comparison(Presented):
     def present(self) -> tuple[Answer, list[Figure]]:
         """Give the answer and all figures of its page."""
         from headend.figures import draw_figures
-        from headend.report.comparison import INSTEAD
+        from headend.pages.comparison import INSTEAD
 
         figures = draw_figures(self.results)
         names = [figure.name for figure in figures]
@@ -123,7 +123,7 @@ class Comparison(Presented):
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained report over all runs."""
-        from headend.report.page import write_report
+        from headend.pages.page import write_report
 
         return write_report(
             self.results,

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.expect import Expectation, parse_expectation
+from headend.analysis.round_trips import leave_out_round_trips
 from headend.errors import InputError, refuse_argument, refuse_unwritable, show_found, take_path
 from headend.files import STANDARD_INPUT_SHOWN, parse_toml
-from headend.judging.expect import Expectation, parse_expectation
-from headend.judging.round_trips import leave_out_round_trips
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import RESULT_FORMAT
 from headend.running.execution import Execution, execute, execute_all
@@ -169,7 +169,7 @@ class Plan:
         if emulation is not None:
             manifest["emulation"] = dict(emulation)
         if self.choice:
-            from headend.comparing.grid import CALLED
+            from headend.comparison.grid import CALLED
 
             manifest[CALLED] = self.choice
         if self.follow:
@@ -541,7 +541,7 @@ def plan_comparison(
     memory
         What all of them together may take; each alone is checked against it.
     """
-    from headend.comparing.comparison import label_values, refuse_alike
+    from headend.comparison.comparison import label_values, refuse_alike
 
     allowance = read_allowance(memory)
     _check_varied(list(vary))
@@ -601,8 +601,8 @@ def _name_values(
         The path of the choice, and what each of its values is called; nothing of the kind where
         there is one label for each combination, or none.
     """
-    from headend.comparing.comparison import check_labels
-    from headend.comparing.grid import choose_axis
+    from headend.comparison.comparison import check_labels
+    from headend.comparison.grid import choose_axis
 
     several = [path for path, values in vary.items() if len(values) > 1]
     if len(several) < 2 or len(labels) == count:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from headend.judging.answer import Answer, Cell, Matrix, Row
-from headend.judging.grading import Grade
+from headend.analysis.answer import Answer, Cell, Matrix, Row
+from headend.analysis.grading import Grade
 from headend.study.claims import COUNTED, Judgement, Kind, Standing
 from headend.study.counting import Counts, tell_verb
 from headend.text.wording import list_names, write_count

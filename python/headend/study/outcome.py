@@ -37,7 +37,7 @@ from headend.study.definition import Study
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.judging.answer import Answer
+    from headend.analysis.answer import Answer
 
 CLAIMS = "claims.json"
 FIGURES = "figures"
@@ -84,7 +84,7 @@ class StudyOutcome:
         Figures and report are left as they are where they would be the same.
         """
         from headend.figures.export import name_panels
-        from headend.report.page import render_page, write_page
+        from headend.pages.page import render_page, write_page
         from headend.version import read_version
 
         page = render_page(
@@ -149,7 +149,7 @@ class StudyOutcome:
 
 def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:
     """Tell what a report and its figures show, and what draws them."""
-    from headend.report.page import fingerprint_drawing
+    from headend.pages.page import fingerprint_drawing
 
     parts = [fingerprint_drawing(), json.dumps(figures), page]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -107,7 +107,7 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
     path
         The HTML file.
     """
-    from headend.report.page import render_page, write_page
+    from headend.pages.page import render_page, write_page
 
     judged = list_judged(gathered)
     of_five, others = split_studies(judged).values()

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from headend.analysis.expect import Quantity, parse_quantity_name
 from headend.errors import InputError, suggest
-from headend.judging.expect import Quantity, parse_quantity_name
 from headend.results.store import PointStore
 from headend.running.memory import Allowance
 from headend.scenario.source import Text, read_scenario

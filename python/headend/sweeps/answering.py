@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from headend.judging.answer import Answer, ask
+from headend.analysis.answer import Answer, ask
 from headend.sweeps.conclusion import Best, Conclusion, Knee, Overall, Shape, Standing
 from headend.sweeps.matrix import draw_matrix
 from headend.sweeps.naming import (

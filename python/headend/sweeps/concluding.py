@@ -1,6 +1,6 @@
 """Computes the conclusion of a sweep: best settings, knees, the trade-off, and the variance that each axis explains.
 
-Two settings tie in a measure by the rule of `headend.comparing.ties.is_tie`: the difference between them, paired by seed, is
+Two settings tie in a measure by the rule of `headend.comparison.ties.is_tie`: the difference between them, paired by seed, is
 not beyond its 95 % interval, or is at most 5 % of the larger one (0.1 of a MOS). Everything here rests on that rule:
 
 - of the settings that meet the conditions, the one with the best objective and those that tie with it are equally good.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headend.judging.answer import Cell, Matrix, Row
-from headend.judging.grading import Grade, grade_measure
+from headend.analysis.answer import Cell, Matrix, Row
+from headend.analysis.grading import Grade, grade_measure
 from headend.sweeps.conclusion import Best, Conclusion, Measured, Standing
 from headend.sweeps.naming import join_conditions, list_others, write_operators
 from headend.text.quantity import Unit, choose_unit, format_number

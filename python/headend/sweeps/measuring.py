@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from headend.analysis.expect import Lists, Quantity, parse_quantity_name
 from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, list_measures
 from headend.errors import InputError
-from headend.judging.expect import Lists, Quantity, parse_quantity_name
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind

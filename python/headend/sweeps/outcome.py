@@ -29,7 +29,7 @@ from headend.sweeps.shown import Shown
 from headend.text.quantity import Kind, Unit, choose_unit, name_column
 
 if TYPE_CHECKING:
-    from headend.comparing.estimate import Estimate
+    from headend.comparison.estimate import Estimate
     from headend.figures.figure import Figure
 
 RESULTS = "results.parquet"
@@ -143,7 +143,7 @@ def write_sweep_report(result: SweepRecord, path: Path, fingerprint: str) -> Non
     """Write the self-contained report, unless the one that is there was made of the same."""
     if is_page_of(path, fingerprint):
         return
-    from headend.report.page import render_page, write_page
+    from headend.pages.page import render_page, write_page
 
     conclusion = result.conclusion
     shown = list_shown(result)
@@ -189,7 +189,7 @@ def list_shown(result: SweepRecord) -> list[Shown]:
 
 def _fingerprint(result: SweepRecord, folder: Path) -> str:
     """Tell what a report is made of: its numbers, its words, and how it is drawn; not what its axes write to scenarios."""
-    from headend.report.page import fingerprint_drawing
+    from headend.pages.page import fingerprint_drawing
 
     drawn = tuple(
         tuple(replace(axis, values=axis.labels, spaced=False) for axis in dimension)
@@ -300,7 +300,7 @@ def has_differences(rows: Iterable[Row]) -> bool:
 
 
 def _write_cell(row: dict[str, Any] | None, kind: Kind, unit: Unit) -> tuple[str, str]:
-    from headend.comparing.estimate import format_cell, format_difference, format_difference_cell
+    from headend.comparison.estimate import format_cell, format_difference, format_difference_cell
 
     if row is None or row["mean"] is None:
         return "–", ""
@@ -315,7 +315,7 @@ def _write_cell(row: dict[str, Any] | None, kind: Kind, unit: Unit) -> tuple[str
 
 
 def _read_estimate(row: dict[str, Any], mean: float, prefix: str) -> Estimate:
-    from headend.comparing.estimate import Estimate
+    from headend.comparison.estimate import Estimate
 
     ends = (row[f"{prefix}low"], row[f"{prefix}high"])
     low, high = (math.nan if end is None else end for end in ends)

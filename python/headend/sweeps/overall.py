@@ -1,7 +1,7 @@
 """One choice for all circumstances of a sweep: the one that holds the wish everywhere and gives up least of the objective.
 
 Axes that somebody chooses (a queue, a buffer) make the options; axes that are given (rates, round-trip times, numbers of
-flows) make the circumstances, by the rule of `headend.comparing.grid`.
+flows) make the circumstances, by the rule of `headend.comparison.grid`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from headend.comparing.grid import is_given
+from headend.comparison.grid import is_given
 from headend.sweeps.conclusion import Conclusion, Grid, Option, Overall
 from headend.sweeps.definition import Sweep
 

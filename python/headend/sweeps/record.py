@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.judging.answer import Answer
+from headend.analysis.answer import Answer
 from headend.sweeps.answering import answer_sweep
 from headend.sweeps.concluding import conclude
 from headend.sweeps.conclusion import Conclusion

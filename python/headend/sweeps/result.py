@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import take_path
-from headend.report.notebook import Presented
+from headend.pages.notebook import Presented
 from headend.results.export import write_tables
 from headend.sweeps.outcome import draw_sweep_figures
 from headend.sweeps.record import SweepRecord
 
 if TYPE_CHECKING:
+    from headend.analysis.answer import Answer
     from headend.figures import Figure
-    from headend.judging.answer import Answer
 
 
 @dataclass(frozen=True, repr=False)

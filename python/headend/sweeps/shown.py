@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.comparing.estimate import Bounds
-from headend.comparing.scores import Figure
+from headend.comparison.estimate import Bounds
+from headend.comparison.scores import Figure
 from headend.engine.metrics import (
     CHANNEL_METRICS,
     FLOW_METRICS,

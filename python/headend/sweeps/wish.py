@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from headend.analysis.expect import Quantity, check_bound, split_expectation
 from headend.errors import InputError, suggest
-from headend.judging.expect import Quantity, check_bound, split_expectation
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps.measuring import parse_sum
 from headend.text.quantity import Kind, parse_quantity

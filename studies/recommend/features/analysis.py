@@ -13,10 +13,10 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.recommending.candidate import Candidate
-from headend.recommending.deciding import Decision, find_best
-from headend.recommending.feature import Feature
-from headend.recommending.request import Request
+from headend.recommendation.candidate import Candidate
+from headend.recommendation.deciding import Decision, find_best
+from headend.recommendation.feature import Feature
+from headend.recommendation.request import Request
 from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict, decide
 from headend.sweeps.conclusion import Best, Standing

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.recommending.feature import Feature
-from headend.recommending.people import make_people
-from headend.recommending.request import Request
+from headend.recommendation.feature import Feature
+from headend.recommendation.people import make_people
+from headend.recommendation.request import Request
 from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict
 
