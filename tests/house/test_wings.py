@@ -136,11 +136,11 @@ def test_every_folder_is_a_wing() -> None:
 
 def test_an_import_inside_a_function_counts(tmp_path: Path) -> None:
     package = tmp_path / "headend"
-    for folder in ("text", "report"):
+    for folder in ("text", "pages"):
         (package / folder).mkdir(parents=True)
         (package / folder / "__init__.py").write_text("")
     (package / "__init__.py").write_text("")
-    (package / "report" / "page.py").write_text("from headend.text import words\n")
+    (package / "pages" / "page.py").write_text("from headend.text import words\n")
     words = package / "text" / "words.py"
     words.write_text("def show():\n    from headend.pages.page import draw\n")
     assert against_the_order(package) == [
@@ -148,7 +148,7 @@ def test_an_import_inside_a_function_counts(tmp_path: Path) -> None:
     ]
     assert set(circle(package)) == {"headend.text.words", "headend.pages.page"}
     words.write_text(
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..report import page\n"
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..pages import page\n"
     )
     assert against_the_order(package) == [
         f"{words}:3: headend.text.words imports headend.pages.page"
