@@ -1,4 +1,4 @@
-"""``headend replay`` with the real engine, of recordings that are written here: cut off, damaged, and of other hosts."""
+"""``headend replay`` with the real engine, of recordings cut off, damaged, or of others."""
 
 from __future__ import annotations
 
