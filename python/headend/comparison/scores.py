@@ -69,7 +69,7 @@ _OF_QUEUE: tuple[tuple[str, str, Kind, bool], ...] = (
 
 
 def score_runs(results: Sequence[Record]) -> list[dict[Figure, float]]:
-    """Give the figures of each run; what was not measured is NaN, what was not asked for is not there."""
+    """Give the figures of each run; unmeasured ones are NaN, others are not there."""
     groups = find_groups(*(result.flows["flow"].unique() for result in results))
     queue = find_shared_bottleneck(results)
     return [dict(_score(result, groups, queue)) for result in results]

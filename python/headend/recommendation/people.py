@@ -1,7 +1,7 @@
-"""The people behind a tier: their flows, and what must hold for each of them where nobody says otherwise.
+"""The people behind a tier: their flows, and what must hold for each by default.
 
-All bounds are marks of `headend.analysis.grading`: the 5th percentile of a call's MOS is good, a game and a page are good, and a
-video call is at least fair.
+All bounds are marks of `headend.analysis.grading`: the 5th percentile of a call's MOS is good, a
+game and a page are good, and a video call is at least fair.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from headend.errors import InputError, find_near
 from headend.recommendation.tier import copy_tables
 from headend.text.quantity import format_quantity, read_digits
 
-#: The round-trip time to the servers of uploads and pages: in the middle of the 45 means of CM-GL-Buffer, Appendix I.
+#: The round-trip time to the servers of uploads and pages: in the middle of the 45 means of
+#: CM-GL-Buffer, Appendix I.
 ROUND_TRIP = "46.9 ms"
 
 #: What there should be most of, where somebody uploads.
@@ -78,7 +79,8 @@ def _at_most(mark: float, kind: str) -> str:
 _PLAYED = ("missed.mean", _at_most(PLAY_MARKS[0], "ratio"))
 _SEEN = ("frames_late.mean", _at_most(FRAME_MARKS[1], "ratio"))
 
-#: What must hold for whoever uses an application: quantities of a flow, each with operator and bound. Transfers have none.
+#: What must hold for whoever uses an application: quantities of a flow, each with operator and
+#: bound. Transfers have none.
 DEMANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "voice": (("mos.p5", f">= {MOS_MARKS[0]:.1f}"),),
     **dict.fromkeys(("game", "half_life", "lld_game", "quake3"), (_PLAYED,)),
@@ -156,13 +158,13 @@ def make_people(
 
 
 def name_application(flow: Mapping[str, Any]) -> str:
-    """Give the application of a flow, which stands there as a name or as a table with its parameters."""
+    """Give the application of a flow, written as a name or as a table with its parameters."""
     application = flow.get("application", "")
     return next(iter(application), "") if isinstance(application, Mapping) else str(application)
 
 
 def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
-    """Read a list of names, such as ``call, game, 2 uploads``: how many there are of each, in the order of `KNOWN`.
+    """Read a list of names, such as ``call, game, 2 uploads``: counts of each, in `KNOWN`'s order.
 
     Parameters
     ----------
@@ -186,7 +188,8 @@ def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
         match = _ITEM.fullmatch(item.strip())
         if match is None or not match[2].strip():
             raise InputError(
-                f'expected people such as "call, game, 2 uploads" ({", ".join(KNOWN)}), found "{text}"'
+                f'expected people such as "call, game, 2 uploads" ({", ".join(KNOWN)}), found'
+                f' "{text}"'
             )
         name = find_person(match[2])
         if name is None:
@@ -213,7 +216,7 @@ def find_hint(word: str, known: Sequence[str]) -> str:
 
 
 def find_person(word: str) -> str | None:
-    """Give the name in `KNOWN` that a word stands for: in singular or plural, whatever its case; None where there is none.
+    """Give the name in `KNOWN` that a word stands for, singular or plural, in any case; or None.
 
     Examples
     --------
