@@ -216,7 +216,7 @@ def _write_lines(
 def _write_counts(of: str, counts: Mapping[str, Counts] | Mapping[Kind, Counts]) -> Iterator[str]:
     yield f"| {of} | {' | '.join(COUNTED)} |"
     yield f"|---|{'---|' * len(COUNTED)}"
-    for name, own in cells.items():
+    for name, own in counts.items():
         cells = " | ".join(str(own.get(standing, 0)) for standing in COUNTED)
         yield f"| {_escape(name)} | {cells} |"
 
