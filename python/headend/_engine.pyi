@@ -37,8 +37,7 @@ class ScenarioError(ValueError):
     line: int | None
     column: int | None
     message: str
-    # A name or key that means nothing, as it was written; what there is; and what was perhaps
-    # meant.
+    # A name or key that means nothing, as written; what there is; what was perhaps meant.
     unknown: str | None
     known: list[str]
     meant: str | None
@@ -51,8 +50,7 @@ class ConfigError(ValueError):
 
 class RunError(RuntimeError): ...
 
-# A scenario that cannot be emulated here: one sentence that says what is missing and how to allow
-# it.
+# A scenario that cannot be emulated here: one sentence on what is missing and how to allow it.
 class EmulationError(RuntimeError): ...
 
 @final
@@ -133,8 +131,7 @@ class Run:
     # Tables by name.
     def finish(self) -> dict[str, Columns]: ...
 
-# A scenario in real time, with real programs on its real hosts. Linux only; elsewhere `enter`
-# raises EmulationError.
+# A scenario in real time, with real programs. Linux only; elsewhere `enter` raises EmulationError.
 @final
 class Emulation:
     # Prepares this process, which has one thread: its next child may make an Emulation. Asks for
@@ -190,8 +187,7 @@ def config_table() -> str: ...
 # "shown", "meaning", "problem" and "nested".
 def config_to_json(data: bytes) -> str: ...
 
-# A modem's file as TOML, with names, units and comments. Both texts are read back to the same
-# bytes.
+# A modem's file as TOML, with names and comments. Both are read back to the same bytes.
 def config_to_toml(data: bytes) -> str: ...
 
 # What the engine says of queue disciplines, applications and their measures, as JSON, which

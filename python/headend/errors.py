@@ -128,8 +128,7 @@ def tell_system(error: Exception) -> str:
 def find_near(found: str, known: Iterable[str]) -> str | None:
     """Give the name that was perhaps meant, whatever its case; None where none is near.
 
-    The beginning of a name counts as well, and that of its last part; so do its words in another
-    order.
+    The beginning of a name counts as well, and that of its last part; so do reordered words.
 
     Examples
     --------

@@ -10,15 +10,13 @@ from headend.scenario.parameters import find_value
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: Keys of a plant that say how many request opportunities there are, with the factor that doubles
-#: them.
+#: Keys of a plant for its request opportunities, with the factor that doubles them.
 OPPORTUNITIES = {
     "upstream.sc_qam.opportunities": 2.0,
     "upstream.ofdma.frames_per_opportunity": 0.5,
 }
 
-#: From this share of collided requests on, modems send more requests than the opportunities have
-#: room for.
+#: From this share of collided requests on, there are too many for the opportunities.
 MOST_COLLIDE = 0.5
 
 

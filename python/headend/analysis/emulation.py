@@ -111,8 +111,7 @@ def tell_untrustworthy(lateness: Mapping[str, Any]) -> str:
     Parameters
     ----------
     lateness
-        That of the whole run, as the manifest has it: its ``why``, or else its numbers, give the
-        reason.
+        The whole run's, from the manifest: its ``why``, or else its numbers, give the reason.
 
     Examples
     --------

@@ -220,8 +220,7 @@ class Expectation:
         tables
             Those of the run.
         is_open_loop
-            Whether it was a replay under other settings, which leaves out the round trips of real
-            programs.
+            Whether it was a replay under other settings, without round trips of real programs.
         """
         values = self.quantity.read(tables)
         if self.divisor:

@@ -30,8 +30,7 @@ class GroupShare:
     mean_bps
         Goodput of a member on average, bit/s.
     jain_index
-        Jain's index over the members' goodputs, 1/n to 1; None of one alone, and where nobody got
-        anything.
+        Jain's index over the members' goodputs, 1/n to 1; None of one alone, and without data.
     ratio
         Their mean over that of the group of their direction whose members got most.
     """

@@ -145,16 +145,13 @@ class Finding:
     number: str = ""
     #: What that number is.
     about: str = ""
-    #: Share of a call's packets that came too late to be played, in the direction that the grade is
-    #: by.
+    #: Share of a call's packets that came too late to be played, in the graded direction.
     late_ratio: float | None = None
     #: All numbers that the grade could be by, that first which it is by.
     headlines: tuple[Headline, ...] = ()
-    #: The direction whose delay is given, ``up`` or ``down``; only of real programs, which are told
-    #: with it.
+    #: The direction whose delay is given, ``up`` or ``down``; only of real programs.
     delay_way: str = ""
-    #: What held its TCP senders back for most of the time, with the share; empty where that is not
-    #: known.
+    #: What held its TCP senders back for most of the time, with the share; empty if not known.
     limit: str = ""
 
     @property
@@ -178,8 +175,7 @@ class _Evidence:
     stats: dict[str, dict[str, Any]]
     samples: pl.DataFrame
     waited_ns: float
-    #: Whether a connection had data under way when the run ended, or still waited for its first
-    #: answer.
+    #: Whether a connection had data under way when the run ended, or waited for an answer.
     is_under_way: bool
     #: The receiver's de-jitter buffer, in words; empty of what is no call.
     de_jitter: str = ""
@@ -244,12 +240,10 @@ def _gather_evidence(result: Record) -> Iterator[_Evidence]:
     begun = dict(
         result.flow_series.filter(active).group_by("flow").agg(pl.col("time_ns").min()).iter_rows()
     )
-    # A connection is there from its first try, long before anything of it arrives where the way is
-    # long.
+    # A connection is there from its first try, before anything of it arrives where the way is long.
     connections = result.connection_series.group_by("flow", maintain_order=True)
     opened = dict(connections.agg(pl.col("time_ns").min()).iter_rows())
-    # One that is over has no row at the end: what it had in flight when it was last seen has long
-    # arrived.
+    # One that is over has no row at the end: what was in flight then has arrived.
     last = result.flow_series["time_ns"].max()
     under_way = dict(
         result.connection_series.filter(pl.col("time_ns") == pl.lit(last))

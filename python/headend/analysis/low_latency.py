@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from headend.analysis.grading import Finding
 
-#: Share of a flow's packets from which on queue protection redirects the flow, and not only its
-#: bursts.
+#: Share of a flow's packets from which on queue protection redirects more than bursts.
 MANY_SANCTIONED = 0.1
 
 #: Delay of the low-latency queue at the 99th percentile from which on packets wait in it, ns.
@@ -34,8 +33,7 @@ MOST_AGGREGATES = 2
 MOST_NAMED = 4
 MOST_SANCTIONED = 2
 
-#: Rate up to which advice takes a flow for one that builds no queue, in bit/s: a game sends less,
-#: and a video call more.
+#: Rate up to which advice takes a flow for one that builds no queue, in bit/s: a game sends less.
 LITTLE = 1e6
 
 #: The DSCP of traffic that builds no queue (RFC 9956).
@@ -108,8 +106,7 @@ class Aggregate:
     classic, low
         The names of the queues.
     flows
-        Those with packets in either queue, the ones with most packets in the low-latency queue
-        first.
+        Those with packets in either queue, most low-latency packets first.
     is_protected
         Whether queue protection is on.
     score_threshold_ns

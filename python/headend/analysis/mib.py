@@ -59,8 +59,7 @@ class ObjectRow:
     unit
         The unit of its values, or nothing.
     values
-        Its value for each service flow, written; empty where a service flow does not have the
-        object.
+        Its value for each service flow, written; empty where it has none.
     """
 
     table: str

@@ -28,12 +28,10 @@ LONG_WAIT = 50e6
 SHORT_WAIT = 20e6
 
 #: Share of its rate from which a line is full. A single sender that halves its window uses 75 %
-#: with no buffer at all and 100 % with one of a round trip; by that sawtooth 85 % take a seventh of
-#: it.
+#: with no buffer at all and 100 % with one of a round trip; by that sawtooth 85 % takes 1/7.
 FULL = 0.85
 
-#: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its
-#: rate.
+#: Share of a queue's packets from which its losses are the trouble, not a sender's search.
 LOSSY_SHARE = 0.05
 
 #: Share of its own rate from which a queue waits for nothing else.

@@ -146,8 +146,7 @@ def _find_continued(rows: Sequence[Row]) -> set[tuple[str, int]]:
     found = set()
     for row in sorted(rows, key=lambda row: int(row["opened_ns"])):
         own = tuple(row[name] for name in ends)
-        # A port may be used again, of which TCP would be a new connection; without ports nothing
-        # tells.
+        # A port may be used again, by TCP as a new connection; without ports nothing tells.
         if own in seen and row["protocol"] in WITH_PORTS:
             found.add((str(row["flow"]), int(row["number"])))
         seen.add(own)

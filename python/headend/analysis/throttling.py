@@ -32,8 +32,7 @@ class Throttled:
     by_limit
         Whether most of what slowed them was for want of room, rather than the law of the queue.
     rtt_ns
-        The shortest time a packet and its answer took, ns; of several senders the longest such
-        time.
+        The shortest time a packet and its answer took, ns; of several the longest.
     asks_for_grants
         Whether it is the queue of a cable upstream.
     idle_ratio

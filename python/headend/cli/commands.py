@@ -137,8 +137,7 @@ class LazyCommand(NamedTuple):
     module_and_name
         Its module and its name in it, such as ``"headend.cli.run:run"``.
     help
-        The first paragraph of its help, for the list of commands; an empty text hides the command
-        from the list.
+        The first paragraph of its help, for the list of commands; an empty text hides it.
     """
 
     module_and_name: str

@@ -531,8 +531,7 @@ def report(
 ) -> None:
     """Write one page of all studies that were run: each document's figures, each claim's verdict.
 
-    A study counts that was run in full and with its own seeds; one that was run with fewer is
-    refused.
+    Only a study that was run in full and with its own seeds counts; others are refused.
     """
     from headend.study.gathering import gather_studies
     from headend.study.page import (

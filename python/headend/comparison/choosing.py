@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from headend.comparison.fates import Fate, TierFates
 
-#: Sums of badness that differ by no more than this are equal: a group's badness is not a whole
-#: number.
+#: Sums of badness that differ by no more than this are equal: groups' are fractions.
 SAME_BADNESS = 0.15
 
 #: A transfer's loss or gain below this share of its rate does not count as a cost.
@@ -208,8 +207,7 @@ def find_costs(
     Parameters
     ----------
     tiers
-        Each tier with the choices that hurt, of which the first is the base, and with the best
-        choices.
+        Each tier with the choices that hurt, the first the base, and the best choices.
 
     Returns
     -------

@@ -91,8 +91,7 @@ class Row:
         return format_difference_cell(cell.difference, kind, self.unit, level)
 
 
-#: How runs of one seed get intervals: those that a comparison makes, and those that were finished
-#: before.
+#: How runs of one seed get intervals: newly made ones, and finished ones.
 ONE_SEED = (
     "One seed has no interval: with --vary, add --seeds 10; finished runs, run again with --seed 2,"
     " 3, … and compare all folders."

@@ -37,8 +37,7 @@ MOST_ASKED = 4
 #: Rows of a grid's matrix; where there are more, flows with good grades everywhere are left out.
 MOST_ROWS = 15
 
-#: From this difference between median queue delays on, the figure that shows why is the queue's
-#: delay over time, ns.
+#: From this difference between median queue delays on, the figure shows it, ns.
 QUEUE_SHOWS = 20e6
 
 #: The note of a matrix whose numbers have no interval.

@@ -216,8 +216,7 @@ class TierFates:
     tier
         The settings.
     people
-        The fates under each choice, by the label of the flow or group; None where a choice does not
-        have it.
+        The fates under each choice, by flow or group label; None where a choice lacks it.
     queue
         The queue that the runs are compared by; empty where there is none.
     queues

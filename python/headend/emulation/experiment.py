@@ -71,11 +71,9 @@ class Emulated:
     exit_code
         What the main command exited with, as a shell has it.
     is_cut
-        Whether the scenario's duration ended the command; its exit code then says nothing of what
-        it did.
+        Whether the scenario's duration ended the command; its exit code then says nothing.
     unrecorded
-        Why the recording is not whole, such as a disk that is full; empty where it is, or none was
-        wanted.
+        Why the recording is not whole, such as a disk that is full; empty if it is, or not wanted.
     """
 
     result: Result

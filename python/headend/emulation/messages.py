@@ -1,7 +1,6 @@
 """Messages between headend and the process that emulates: plain values, each after its length.
 
-Both ends are one version of Python, so its own `marshal` serves; it is there without an import that
-takes time.
+Both ends are one version of Python, so its own `marshal` serves; it needs no slow import.
 """
 
 from __future__ import annotations

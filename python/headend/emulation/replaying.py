@@ -49,8 +49,7 @@ class Replay:
     content
         Its bytes.
     about
-        What it says of itself: ``hosts``, and ``end`` with its frames, None where the run was
-        killed.
+        What it says of itself: ``hosts``, and ``end`` with its frames, None of a killed run.
     changed
         Paths of settings that differ from the recorded run's, and act on packets.
     """
@@ -182,8 +181,7 @@ def replay(
         Overrides by path, such as ``{"queue": "docsis_pie"}``. With them the replay is open loop:
         the recorded senders do not react, and the result says so.
     seed
-        In place of the recorded one; neighbours then do something else, so that the replay is open
-        loop too.
+        In place of the recorded one; neighbours then act otherwise, so the replay is open loop.
     out
         Folder to write results and report to; none by default.
     force
@@ -191,8 +189,7 @@ def replay(
     report
         Also write ``report.html`` to the folder.
     allow_files
-        Files and folders from which traces and captures may be read, besides the recording's own
-        folder.
+        Files and folders besides the recording's from which traces and captures may be read.
 
     Returns
     -------

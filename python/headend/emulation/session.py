@@ -22,8 +22,7 @@ from headend.errors import InputError
 if TYPE_CHECKING:
     from headend.emulation.rows import Column
 
-#: How the process is started; two file descriptors follow. `-P` keeps the working directory out of
-#: what is imported.
+#: How the process is started; two file descriptors follow. `-P` imports nothing from here.
 COMMAND = (sys.executable, "-P", str(Path(process.__file__)))
 
 #: How long the process may take to end when nobody listens to it any more, in seconds, and how long
@@ -200,8 +199,7 @@ class Signals:
 def hand_on_signals(session: Session) -> Iterator[Signals]:
     """Pass the first SIGINT, SIGTERM or SIGHUP on; the second kills commands, the third ends all.
 
-    Before the commands were started, as while their network is set up, the second one ends all at
-    once.
+    Before the commands were started, as while their network is set up, the second ends all.
 
     Yields
     ------

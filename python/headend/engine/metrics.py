@@ -40,13 +40,11 @@ class Metric:
     kind: Kind
     statistics: tuple[str, ...] = ()
     adds_up: bool = False
-    #: What becomes of the values of a flow's members, where they neither add up nor the worst
-    #: counts.
+    #: What becomes of the values of a flow's members, if neither sum nor worst.
     of_members: Callable[[Sequence[float]], float | None] | None = None
     #: Of what is measured in each direction, the value of the worse of two.
     worse: Callable[[float, float], float] | None = None
-    #: The least and the largest value there can be, where they are not those of all that is of its
-    #: kind.
+    #: The least and the largest value there can be, if not those of its kind.
     range: tuple[float, float] | None = None
     #: Whether more of it is better; None where that depends on what is asked.
     is_rising: bool | None = None

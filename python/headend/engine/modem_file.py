@@ -112,8 +112,7 @@ SOURCES: dict[str, tuple[str, str]] = {
     "RFC 4323": ("Q", "the QoS MIB of DOCSIS 1.1, RFC 4323"),
 }
 
-#: How values with units are written, by unit: the word for the definition in the schema, the units,
-#: an example.
+#: How values with units are written, by unit: the schema's word, the units, an example.
 _RATE = ("rate", "([kMG]?bit/s|[kMG]?bps|[kMG]?b/s)", "10 Mbit/s")
 _DURATION = ("duration", "(ns|us|µs|μs|ms|s|min|h)", "10 ms")
 QUANTITIES = {

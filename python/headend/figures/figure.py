@@ -42,8 +42,7 @@ class Panel:
         Parameters
         ----------
         packed
-            Whether data sets are to be columns by name instead of rows, for a page that makes rows
-            of them.
+            Whether data sets are to be columns by name instead of rows, for a page to unpack.
         """
         specification: dict[str, Any]
         chart: Any = self.chart
@@ -93,8 +92,7 @@ class Figure:
     explanation
         What to look at, and what good looks like; ends with the note.
     note
-        What is not drawn, though it belongs there: a picture without its explanation carries it
-        too.
+        What is not drawn, though it belongs there: pictures alone carry it too.
     stems
         What the files of its panels are called where only some of its panels are left; by default
         their names.

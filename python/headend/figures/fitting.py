@@ -9,8 +9,7 @@ import json
 import textwrap
 from typing import Any
 
-#: The width of one letter of a legend or title, and of a legend's symbol with its margin, in
-#: pixels.
+#: The width of one letter of a legend or title, and of a legend's symbol, in pixels.
 LETTER, SYMBOL = 6.5, 30
 
 #: Channels that have legends.

@@ -39,8 +39,7 @@ LEAST_WIDTH, LEAST_HEIGHT, MOST = 220, 130, 4000
 SMALLEST, LARGEST = 4.0, 72.0
 
 #: Room on the left of a plot for axis, labels and title, and on the right for the end of a label,
-#: in pixels. All pictures of one width have plots of one width, unless the labels on the left need
-#: more room.
+#: in pixels. All pictures of one width have plots of one width, unless labels need more.
 LEFT, RIGHT = 68, 14
 
 #: Room around the whole picture, in pixels.
@@ -256,8 +255,7 @@ def read_paper(
     Raises
     ------
     InputError
-        For a length that is none or for which there is no room, and for a font that is not
-        installed.
+        For no length, no room, and for a font that is not installed.
     """
     if has_title and not width and not height and font_size is None and not font:
         return None

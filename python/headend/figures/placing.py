@@ -19,8 +19,7 @@ LETTER, WIDEST, LINE = 1 / 50, 0.7, 0.09
 #: The distance between the examined points of a curve, as a share of the chart.
 STEP = 0.02
 
-#: Places of a text, the best first: whether at the left end of its line, and whether below the
-#: line.
+#: Places of a text, the best first: whether at its line's left end, and whether below it.
 PLACES = ((False, False), (True, False), (False, True), (True, True))
 
 

@@ -106,8 +106,7 @@ class Plot:
         Returns
         -------
         list of Path
-            The file; where the figure has several panels, one file for each, with the panel in its
-            name.
+            The file; where the figure has several panels, one file for each panel.
 
         Raises
         ------

@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 #: A line is full from the first share of its nominal rate on, and dips below the second.
 FULL, DIP = 0.95, 0.9
 
-#: The longest short dip, and the longest time from drops to their effect: seconds, or points of the
-#: chart.
+#: The longest short dip, and the longest time from drops to their effect: seconds, or points.
 SHORT_S, SHORT_POINTS = 2.0, 4
 
 #: A level of the rate is this many points in a row that differ by at most this share; and the ratio
 #: of two different levels.
 LEVEL_POINTS, SAME, APART = 4, 0.04, 1.25
 
-#: The backlog that certainly keeps a line busy, and the tokens below which a bucket is used up, in
-#: bytes.
+#: The backlog that certainly keeps a line busy, and tokens of an empty bucket, in bytes.
 BACKLOG, USED_UP = 3000, 4000
 
 #: The chart gets a sentence if the line is first full after this share of the run, or if the queue

@@ -158,8 +158,7 @@ def write_files(
     Raises
     ------
     InputError
-        When no tier has a recommendation, a file is there already, or a tier's file cannot be
-        changed.
+        When no tier has a recommendation, a file is there already, or one cannot be changed.
     """
     decisions = recommendation.decisions
     tiers = [decision.tier for decision in decisions]

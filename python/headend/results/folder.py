@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 REPORT = PAGE
 
-#: Bytes that a folder's name is cut to; file systems take 255, and a number or an ending comes
-#: after it.
+#: Bytes that a folder's name is cut to; file systems take 255, and an ending comes after.
 LONGEST_NAME = 160
 
 #: Kinds of results whose finished points are worth keeping: they are gone on with, never replaced.

@@ -237,8 +237,7 @@ def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
     Parameters
     ----------
     find
-        A function that always returns the same for one record. Callers must not change what it
-        returns.
+        A function that always returns the same for one record. Never change its result.
 
     Examples
     --------

@@ -22,8 +22,7 @@ _NAME = re.compile(rf"{re.escape(PREFIX)}[a-z0-9_]{{8}}")
 #: The file in a scratch folder that says what it is: nothing without it is ever removed.
 _MARK = "scratch-of-headend"
 
-#: The folder within a scratch folder for what is moved aside to make room; it goes back if the room
-#: stays empty.
+#: The folder within a scratch folder for what is moved aside to make room; it may go back.
 _ASIDE = "aside"
 
 
@@ -49,8 +48,7 @@ class Scratch:
     Parameters
     ----------
     parent
-        Where it is made; it must exist. What owners that were killed left there is swept up by
-        `sweep_up`.
+        Where it is made; it must exist. `sweep_up` removes what killed owners left.
     """
 
     def __init__(self, parent: Path) -> None:

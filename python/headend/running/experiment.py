@@ -446,8 +446,7 @@ def keep_run(
     Raises
     ------
     InputError
-        When the folder is not usable; or when the report cannot be written: then the results are
-        kept.
+        When the folder is not usable, or the report cannot be written: results are kept.
     """
     if out is None:
         return carry_out()

@@ -150,8 +150,7 @@ def _read_cgroups(root: Path) -> Iterator[int]:
             top, file = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
         else:
             continue
-        # In a container the group's own path may not be there, but its root's limit is that of the
-        # container.
+        # In a container the group's own path may not be there, but its root has the limit.
         own = Path(place.lstrip("/"))
         for folder in (top / own, *(top / above for above in own.parents)):
             limit = _read_limit(folder / file)

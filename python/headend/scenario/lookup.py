@@ -282,8 +282,7 @@ def suggest_own_name(
         return ""
     if kind == "command" and (typed := _index_typed().get(word.lower())):
         return f"; {typed}"
-    # A scenario's name is often longer than what it is about; what is spelled like it is rather
-    # meant.
+    # A scenario's name is often longer than what it is about; similar spelling counts.
     if (told := _tell_other_kind(word)) and not (meant and kind in _NAMED_BY_TITLE):
         return told
     entry = _index_foreign().get(_spell(word))

@@ -36,15 +36,13 @@ if TYPE_CHECKING:
 #: A scenario larger than this is somebody's disk image, not a scenario.
 LARGEST_SCENARIO_BYTES = 16 * 2**20
 
-#: The files that a scenario names, such as captures to replay, are held in memory, all of them
-#: together.
+#: The files that a scenario names, such as captures to replay, are held in memory.
 LARGEST_FILE_BYTES = 512 * 2**20
 
 #: The names that there are, in an error about an unknown one.
 _LIST = re.compile(r'; expected (one of (\d+ names: )?)?"[^()]*(?= \(|$)')
 
-#: What the engine's errors say where a quantity was expected, and the units that the engine reads
-#: for each kind.
+#: What the engine's errors say where a quantity was expected, and the units by kind.
 _QUANTITY = re.compile(
     r'expected an? (?P<kind>duration|rate|size)(?: or "\w+",)? such as "[^"]*"(?=, found "[\d.])'
 )

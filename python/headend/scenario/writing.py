@@ -12,8 +12,7 @@ from headend.scenario.source import write_value
 #: Keys that TOML takes without quotes.
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-#: How many keys the header of a table has at most, by the first of them; deeper tables are written
-#: in one line.
+#: How many keys the header of a table has at most, by the first of them; deeper ones take one line.
 _DEPTHS = {"link": 4}
 _DEPTH = 2
 

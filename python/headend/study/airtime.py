@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-#: Bytes of control frames (802.11-1999 §7.2.1), and of the headers that the document's 42 B are
-#: made of.
+#: Bytes of control frames (802.11-1999 §7.2.1), and of the document's 42 B of headers.
 RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
 MAC_HEADER_BYTES, LLC_SNAP_BYTES, FCS_BYTES = 30, 8, 4
 

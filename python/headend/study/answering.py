@@ -98,8 +98,7 @@ def order_claims(judgements: Sequence[Judgement]) -> list[Judgement]:
 def tell_claims(judgements: Sequence[Judgement]) -> list[str]:
     """Say how many claims are reproduced, and name the others.
 
-    Where there are published results and other claims, a second sentence counts the published
-    results.
+    Where there are published results and other claims, a second one counts the results.
 
     Parameters
     ----------

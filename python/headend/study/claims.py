@@ -83,8 +83,7 @@ class Claim:
         The document's own value or order, in its own precision and as short as it can be shown
         beside a picture; nothing where the document has none.
     gap
-        What the document leaves open, or contradicts itself about, and how far the verdict depends
-        on it.
+        What the document leaves open, or contradicts itself about, and the verdict's dependence.
     fitted
         What was chosen after a first run had been seen.
     weak
@@ -136,11 +135,9 @@ class Finding:
     interval
         The 95 % interval of the measured number, where there is one.
     why
-        Where it differs, the cause and the experiment that tested it; elsewhere, what is worth
-        knowing.
+        Where it differs, the cause and the experiment that tested it; elsewhere, remarks.
     deciding_seeds
-        Where it is undecided, with about how many seeds it would not be; None where that is not
-        known.
+        Where it is undecided, with about how many seeds it would not be; None if not known.
     """
 
     measured: str

@@ -57,8 +57,7 @@ class Axis:
     scenario
         Which scenario each value runs, in the same way; None where the axis leaves that alone.
     each
-        What single values write besides: paths and texts by value. One that is not named here
-        writes nothing more.
+        What single values write besides: paths and texts by value. Others write nothing more.
     """
 
     name: str
@@ -136,8 +135,7 @@ class Point:
 class Study:
     """A study as its file states it.
 
-    A study without a scenario only calculates: it has no points, and its ``analysis.py`` needs
-    none.
+    A study without a scenario only calculates: it has no points.
     """
 
     name: str

@@ -16,8 +16,7 @@ DOCUMENTS = {
     "validation": "Models beside their closed forms and beside each other",
 }
 
-#: Those whose published results the headline counts; what headend takes from others stands below
-#: it.
+#: Those whose published results the headline counts; others stand below it.
 FIVE = ("buffer-control", "aqm-docsis", "fast-docsis", "service-quality", "cbt")
 
 

@@ -22,13 +22,11 @@ class Exhibit:
     entry
         What the document calls it.
     study
-        The study that draws it anew, or runs what a diagram shows, or else the first that has a
-        claim of it.
+        The study that draws it anew, or runs what a diagram shows, else the first with a claim.
     picture
         Our picture of it; None where no study draws it, or its study was not run.
     judgements
-        The published results that have it as their source, or where there is none, the claims of
-        other kinds.
+        The published results that have it as their source, or if none, other claims.
     is_run
         Whether the study was run.
     """

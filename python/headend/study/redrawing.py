@@ -22,8 +22,7 @@ def redraw_figures(folder: Path) -> list[Figure]:
     Raises
     ------
     InputError
-        When the study was not run to its end, is not one of those that are shipped, or a file is
-        damaged.
+        When the study was not run to its end, is not shipped, or a file is damaged.
     """
     find_pictures(folder)
     name = read_manifest(folder)["study"]

@@ -140,8 +140,7 @@ def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
     share, measure = format_quantity(overall.losses[number], "ratio"), objective.about.measure
     what, wish = _name_choice(conclusion, overall), conclusion.sweep.wish
     holds = f"{_tell_conditions(conclusion)} everywhere, but " if wish.hold else ""
-    # A loss is a share of the larger value: the best one's under ``most``, the option's own under
-    # ``least``.
+    # A loss is a share of the larger value: the best's under ``most``, else the option's.
     costs = (
         f"it has up to {share} less {measure} than the best of a row"
         if wish.is_rising

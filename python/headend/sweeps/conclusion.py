@@ -302,8 +302,7 @@ class Conclusion:
     grid
         Its settings.
     main
-        The dimension of most interest: that of the compared axis, else one whose values are a
-        choice.
+        The dimension of most interest: that of the compared axis, else of a choice.
     measures
         The measures that are shown, by name.
     terms

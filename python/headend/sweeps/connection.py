@@ -172,8 +172,7 @@ class Connection:
         finally:
             self._ready.set()
         loop = self._loop
-        # What goes wrong is told by what is asked; tasks of the library that end badly have nothing
-        # to add.
+        # What goes wrong is told by what is asked; failed tasks of the library add nothing.
         loop.set_exception_handler(lambda _loop, _context: None)
         try:
             if not self._is_left:

@@ -61,8 +61,7 @@ class Axis:
     labels
         What the column holds for each.
     spaced
-        Whether the values are so many (``count``) between two ends, and so may be ones that nobody
-        wrote.
+        Whether the values are so many (``count``) between two ends, maybe written by nobody.
     """
 
     path: str

@@ -82,8 +82,7 @@ def sweep(
     force
         Let the results take the place of another sweep's that are there.
     scheduler
-        Address of a Dask scheduler whose workers run the points; by default, the cores of this
-        machine do.
+        Address of a Dask scheduler whose workers run the points; by default, local cores do.
     stop
         Setting it ends the sweep; what was finished is kept, and given.
     on_progress
@@ -158,8 +157,7 @@ def adapt(
     Raises
     ------
     InputError
-        For an override that an axis would take the place of at every point, and for a wish that
-        cannot be understood.
+        For an override that an axis would take the place of at every point, and for a bad wish.
     """
     adapted = replace(
         chosen,

@@ -27,8 +27,7 @@ BASE_UNITS: dict[Kind, str] = {
     "number": "1",
 }
 
-#: Counts over a run, which add up over the members of a group; of all else the members' mean is
-#: taken.
+#: Counts over a run, which add up over the members of a group; of all else the mean is taken.
 _ADD_UP = {
     *(name for name, metric in FLOW_METRICS.items() if metric.adds_up),
     *(name for name, metric in QUEUE_METRICS.items() if metric.adds_up),
@@ -159,8 +158,7 @@ class Everything:
         rows = rows.with_columns(measure=measure).pipe(_order)
         if not self.besides:
             return rows
-        # A condition's call.mos.p5 is that of the worse direction; the row of that name is
-        # upstream's.
+        # A condition's call.mos.p5 is that of the worse direction; that row is upstream's.
         rows = rows.filter(~pl.col("measure").is_in(list(self.besides)))
         return pl.concat([rows, Named(self.besides).take(tables, vocabulary)])
 

@@ -77,8 +77,7 @@ class Wish:
     hold
         The conditions, all of which must hold.
     objective
-        The term to maximise or minimise; None where all settings that meet the conditions are
-        equal.
+        The term to maximise or minimise; None where all that meet the conditions are equal.
     is_rising
         Whether to maximise it.
     """

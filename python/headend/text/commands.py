@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-#: By name, in one sentence. `headend.cli.main` says in which section each stands and where its code
-#: is.
+#: By name, in one sentence. `headend.cli.main` says each one's section and module.
 COMMANDS = MappingProxyType(
     {
         "run": "Run a scenario: say who suffers, how badly, why, and what to change.",

@@ -13,8 +13,7 @@ from headend.text.wording import shorten
 
 Kind = Literal["time", "rate", "size", "ratio", "number"]
 
-#: Units by what they measure; the value is what one unit is in ns, bit/s, bytes or as a plain
-#: number.
+#: Units by what they measure; the value is one unit in ns, bit/s, bytes or 1.
 UNITS: dict[Kind, dict[str, float]] = {
     "time": {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9},
     "rate": {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
@@ -72,8 +71,7 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
     Raises
     ------
     ValueError
-        When the text is no number, its unit measures something else, or it is too large for a
-        number.
+        When the text is no number, its unit measures something else, or it is too large.
 
     Examples
     --------
