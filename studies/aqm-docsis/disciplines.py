@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-#: What the studies call a queue, and what the paper's legends do; the order is that of the paper's
-#: §4.
+#: What the studies call a queue, and what the paper's legends do; in the order of its §4.
 DISCIPLINES = {
     "bufferbloat": "Buffer Bloat",
     "buffer-control": "Buffer Control",

@@ -52,8 +52,7 @@ class RunLengths:
     def count_drops(self, packets: int) -> npt.NDArray[np.float64]:
         """Give the probability of 0, 1, 2, … drops among packets that begin anywhere in a run.
 
-        The distance to the first drop has the law of the rest of a run; from there runs follow each
-        other.
+        The distance to the first drop has the law of the rest of a run; then runs follow.
         """
         survival = self.pmf[::-1].cumsum()[::-1]
         place = np.zeros(packets + 1)

@@ -17,8 +17,7 @@ from headend.sweeps.conclusion import Standing
 #: What is recommended by the upstream rate in Mbit/s.
 Decisions = Mapping[int, Decision]
 
-#: Table 2 of the Buffer Control guideline: the recommended target in KiB by the upstream rate in
-#: Mbit/s.
+#: Table 2 of the Buffer Control guideline: the target in KiB by the upstream rate in Mbit/s.
 TABLE_2 = {1: 8, 2: 16, 5: 32, 10: 50}
 
 

@@ -21,8 +21,7 @@ from headend.study.airtime import RTS_BYTES, Airtime
 #: Slots of the smallest window (CWmin + 1), and how often it doubles.
 WINDOW, DOUBLINGS = 32, 5
 
-#: SIFS, the slowest acknowledgement and DIFS: what all wait after a frame that nobody could read,
-#: µs.
+#: SIFS, the slowest acknowledgement and DIFS: the wait after an unreadable frame, µs.
 EIFS_US = 364.0
 
 #: Tries of a frame, by the standard.
@@ -69,8 +68,7 @@ def find_saturation_bps(
     airtime
         What frames take; its mean backoff does not count, as the model has slots of its own.
     is_standard
-        Whether a frame has seven tries and all wait for EIFS after a collision; Bianchi has
-        neither.
+        Whether a frame has seven tries and all wait for EIFS after collisions, unlike Bianchi.
     """
     sends = solve_attempt_rate(stations, TRIES if is_standard else None)
     success = airtime.exchange_us(packet_bytes) - airtime.backoff_us

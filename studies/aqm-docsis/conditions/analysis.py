@@ -21,8 +21,7 @@ from headend.study.definition import read_study
 
 Resolved = dict[str, Any]
 
-#: Table 1: near and far uploads, file size, web users, calls, datagrams in Mb/s, torrent
-#: connections.
+#: Table 1: near and far uploads, file size, web users, calls, datagrams in Mb/s, torrents.
 TABLE_1 = {
     1: (0, 0, "", 1, 1, 0, 0),
     2: (1, 1, "infinite", 1, 1, 0, 0),

@@ -20,8 +20,7 @@ from ..drops import RunLengths, find_run_lengths
 #: Packets in which drops are counted.
 WINDOW = 1000
 
-#: Edges of the bins of the figure of runs: one of them lies just before the shortest de-randomised
-#: run.
+#: Edges of the bins of the figure of runs: one is just before the shortest de-randomised run.
 EDGES = np.array([0, *range(16, 900, 17)])
 
 #: How many drops the figure of counts shows.

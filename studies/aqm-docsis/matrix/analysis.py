@@ -75,8 +75,7 @@ MOST_MS, MOST_S = 350.0, 10.0
 #: How far the detail of Figure 1 goes, ms, and how high the distributions are drawn, pixels.
 DETAIL_MS, HEIGHT = 80.0, 340
 
-#: Why latencies, losses, scores and page load times differ, where they do, by the experiment that
-#: tells.
+#: Why latencies, losses, scores and page load times differ, by the experiment that tells.
 WHY_LATENCY = {
     "codel": (
         "where the grants stand in a MAP moves all three: at its beginning calls beside six uploads"

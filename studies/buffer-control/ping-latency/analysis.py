@@ -40,8 +40,7 @@ UNFILLED = (
     " Packets give 19 of 24, blocks of 256 B 18; with Reno all six stay apart"
 )
 
-#: The rate in Mb/s and the round trip in ms at which forty uploads were tried, and the buffers in
-#: KiB.
+#: The rate in Mb/s and the round trip in ms of forty uploads, and the buffers in KiB.
 FORTY_AT, FORTY_KIB = (5, 57), (8, 32)
 
 #: One upload, and ten at once.
