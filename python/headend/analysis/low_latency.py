@@ -161,7 +161,7 @@ def gather_aggregates(result: Record) -> list[Aggregate]:
     sent = _split_by_queue(result.low_latency)
     judged = _split_by_queue(result.queue_protection)
     limits = _read_limits(result)
-    groups = find_groups(result.flows["flow"].unique().to_list())
+    groups = find_groups(result.flows["flow"].unique(maintain_order=True).to_list())
     found = []
     for low in low_queues:
         row, classic = queues[low], queues.get(name_classic(low), {})

@@ -432,7 +432,10 @@ def _gather_seeds(
 
 def _date_pings(result: Record) -> Record:
     """Put each ping at the time it was sent: a lost one is recorded when it is given up."""
-    waits = {flow: _find_timeout(result, flow) for flow in result.samples["flow"].unique()}
+    waits = {
+        flow: _find_timeout(result, flow)
+        for flow in result.samples["flow"].unique(maintain_order=True)
+    }
     waited = (
         pl.col("value")
         .fill_nan(None)

@@ -91,7 +91,10 @@ def draw_class_rates(results: Sequence[Record]) -> Figure | None:
     """Draw what the members of each flow take together over time, where flows have several."""
     frames = {}
     for result in results:
-        kinds = {flow: name_group(flow) or flow for flow in result.flows["flow"].unique()}
+        kinds = {
+            flow: name_group(flow) or flow
+            for flow in result.flows["flow"].unique(maintain_order=True)
+        }
         if not 1 < len(set(kinds.values())) < len(kinds):
             continue
         kind = pl.col("flow").replace_strict(kinds, return_dtype=pl.String)
@@ -312,7 +315,9 @@ def draw_windows(results: Sequence[Record]) -> Figure | None:
             brief[name] = max(brief.get(name, 0), short.count(flow))
         thin = thin_series(rows, ["flow", "connection"], ["cwnd_bytes"])
         several = set(thin.filter(pl.col("connection") > 0)["flow"]) - set(groups)
-        labels = {flow: label_member(flow, groups) for flow in thin["flow"].unique()}
+        labels = {
+            flow: label_member(flow, groups) for flow in thin["flow"].unique(maintain_order=True)
+        }
         label = pl.col("flow").replace_strict(labels, return_dtype=pl.String)
         key = (
             pl.when(pl.col("flow").is_in(list(several)))

@@ -27,12 +27,12 @@ REQUESTS = 0.1
 
 def find_flow_groups(results: Sequence[Record]) -> dict[str, Group]:
     """Find the flows that are drawn together because there are many of their kind."""
-    return find_groups(*(result.flows["flow"].unique() for result in results))
+    return find_groups(*(result.flows["flow"].unique(maintain_order=True) for result in results))
 
 
 def find_queue_groups(results: Sequence[Record]) -> dict[str, Group]:
     """Find the queues that are drawn together because there are many of their kind."""
-    return find_groups(*(result.queues["queue"].unique() for result in results))
+    return find_groups(*(result.queues["queue"].unique(maintain_order=True) for result in results))
 
 
 def name_flow_keys(result: Record, groups: Mapping[str, Group]) -> dict[tuple[str, str], str]:
@@ -181,7 +181,9 @@ def join_keys(
         },
         orient="row",
     )
-    joined = rows.join(named, on=["flow", "direction"]).sort("place", maintain_order=True)
+    joined = rows.join(named, on=["flow", "direction"], maintain_order="left").sort(
+        "place", maintain_order=True
+    )
     return joined, {key for (flow, _), key in keys.items() if flow in groups}
 
 
