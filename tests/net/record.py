@@ -1,9 +1,9 @@
 """The net under refactorings: what some 90 commands print, write and draw.
 
-``python tests/net/record.py`` writes it anew, ``--check`` says which commands differ and exits 1; both
-leave every text in ``target/net``, where ``diff -r`` shows what moved (``--keep NAME`` for another
-folder there). What is printed stands in ``outputs``, if it is short; of all texts, JSON, pages and tables ``hashes.json``
-has hashes.
+``python tests/net/record.py`` writes it anew, ``--check`` says which commands differ and exits 1;
+both leave every text in ``target/net``, where ``diff -r`` shows what moved (``--keep NAME`` for
+another folder there). What is printed stands in ``outputs``, if it is short; of all texts, JSON,
+pages and tables ``hashes.json`` has hashes.
 """
 
 from __future__ import annotations
@@ -76,11 +76,13 @@ host = "laptop"
 application = "real"
 """
 
-# A name and a command; later commands read the folders of earlier ones. `--out` of the name is added to what runs.
+# A name and a command; later commands read the folders of earlier ones. `--out` of the name is
+# added to what runs.
 COMMANDS = """
 grid              compare upload-and-call --vary queue=drop_tail,docsis_pie,codel --set duration=15s
 grid-seeds        compare ten-uploads --vary queue=drop_tail,fq_codel --seeds 3 --set duration=10s
-grid-tiers        compare upload-and-call --vary queue=drop_tail,docsis_pie --vary link.cable.docsis.upstream.rate=2Mbit/s,10Mbit/s --set duration=10s
+grid-tiers        compare upload-and-call --vary queue=drop_tail,docsis_pie \
+                  --vary link.cable.docsis.upstream.rate=2Mbit/s,10Mbit/s --set duration=10s
 seeds             compare wifi-home --seeds 3 --set duration=10s
 loose             compare upload-and-call-json voice-adapter-json
 sweep             sweep sweep.toml
@@ -88,7 +90,8 @@ sweep-2           sweep sweep.toml --seeds 2 --prefer 'least page'
 sweep-3           sweep buffer-sizes --seeds 1 --set duration=8s
 tier              recommend --upstream 10Mbit/s --seeds 2 --set duration=20s --may-set aqm
 tiers             recommend tiers.toml --set duration=15s --traffic 'call, 2 uploads, page'
-tiers-again       recommend tiers --expect 'call.mos.p5 >= 4.2' --prefer 'least page.page_load_time.p50'
+tiers-again       recommend tiers --expect 'call.mos.p5 >= 4.2' \
+                  --prefer 'least page.page_load_time.p50'
 study             study run cable-plant/request-grant --quick
 study-2           study run buffer-control/sawtooth --quick
 study-show        study show buffer-control/ping-latency
@@ -193,7 +196,7 @@ def write_inputs() -> None:
 
 
 def clean(text: str, folder: Path) -> str:
-    """Take out of a text what differs between two runs of the same: times, versions and the folder."""
+    """Take out of a text what differs between two equal runs: times, versions, the folder."""
     text = text.replace(str(folder), "FOLDER")
     for pattern, instead in _VOLATILE:
         text = pattern.sub(instead, text)
