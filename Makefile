@@ -113,12 +113,12 @@ generate: build vega ## Write the schema and the reference pages from the engine
 
 .PHONY: vega
 vega: build ## Put the script together that draws figures in pages, from the libraries that are installed
-	$(BIN)/python -m headend.report.vega
+	$(BIN)/python -m headend.pages.vega
 
 .PHONY: generate-check
 generate-check: build ## Fail when a generated file is stale
 	$(BIN)/python -m headend.engine.reference --check
-	$(BIN)/python -m headend.report.vega --check
+	$(BIN)/python -m headend.pages.vega --check
 
 .PHONY: validate
 validate: build ## Queues beside their targets and fair shares, senders beside a real Linux, congestion controls beside each other and their closed forms (15 minutes); differences are reported

@@ -1,6 +1,7 @@
-"""A stand-in for the process that emulates: the real one, with an engine that only starts the commands.
+"""A stand-in for the process that emulates: real, with an engine that only starts commands.
 
-It has no namespaces and no line. Words of the environment variable FAKE_EMULATION make it refuse, stall or fall over.
+It has no namespaces and no line. Words of the environment variable FAKE_EMULATION make it refuse,
+stall or fall over.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ def _real_flows() -> dict[str, Any]:
 def main() -> None:
     """Let the real process find this engine."""
     import headend
-    from headend.emulating import process
+    from headend.emulation import process
 
     vars(fake_engine).update(Emulation=Emulation, EmulationError=EmulationError)
     sys.modules["headend._engine"] = fake_engine

@@ -1,22 +1,25 @@
 """headend: a laboratory for access networks.
 
 - ``run("scenario.toml")`` runs a scenario and gives a ``Result``, whose tables are Polars frames.
-- ``compare("scenario.toml", {"queue": ["drop_tail", "codel"]})`` runs it once with each value and the same traffic, and
-  gives a ``Comparison``.
-- ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds, and gives a ``SweepResult``.
-- ``recommend(upstream="10 Mbit/s")`` says which buffer, AQM or low latency a service tier shall have, and gives a
-  ``Recommendation``.
-- ``replay("laptop.pcapng")`` replays in virtual time what ``headend emulate`` recorded, and gives a ``Result``.
+- ``compare("scenario.toml", {"queue": ["drop_tail", "codel"]})`` runs it once with each value and
+  the same traffic, and gives a ``Comparison``.
+- ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds, and gives a
+  ``SweepResult``.
+- ``recommend(upstream="10 Mbit/s")`` says which buffer, AQM or low latency a service tier shall
+  have, and gives a ``Recommendation``.
+- ``replay("laptop.pcapng")`` replays in virtual time what ``headend emulate`` recorded, and gives a
+  ``Result``.
 - ``load("results/NAME")`` reads any of these back.
 - ``find("webrtc")`` looks up what headend calls something, and how to write it.
 - ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV.
 - ``verify("results/NAME")`` says which files of results are not what was written.
 
-A notebook shows a ``Result``, a ``Comparison``, a ``SweepResult`` and a ``Recommendation`` with question, answer, matrix and chart. Each has
-``answer``, ``figures``, ``figure(name)`` and ``to_csv(folder)``.
+A notebook shows a ``Result``, a ``Comparison``, a ``SweepResult`` and a ``Recommendation`` with
+question, answer, matrix and chart. Each has ``answer``, ``figures``, ``figure(name)`` and
+``to_csv(folder)``.
 
-What cannot be done is an ``InputError``, in one line; ``ScenarioError`` is the engine's own.
-Names are imported when first used, so that ``import headend`` and the command line's help stay quick.
+What cannot be done is an ``InputError``, in one line; ``ScenarioError`` is the engine's own. Names
+are imported when first used, so that ``import headend`` and the command line's help stay quick.
 """
 
 from __future__ import annotations
@@ -25,12 +28,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headend._engine import ScenarioError
-    from headend.emulating.replaying import replay
+    from headend.emulation.replaying import replay
     from headend.errors import InputError
-    from headend.reading.loading import load
-    from headend.reading.tables import export_tables
-    from headend.recommending.experiment import recommend
-    from headend.recommending.result import Recommendation
+    from headend.loading.loading import load
+    from headend.loading.tables import export_tables
+    from headend.recommendation.experiment import recommend
+    from headend.recommendation.result import Recommendation
     from headend.results.verification import verify
     from headend.running.comparison import Comparison
     from headend.running.experiment import compare, run
@@ -64,16 +67,16 @@ _HOMES = {
     "Comparison": "headend.running.comparison",
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
-    "Recommendation": "headend.recommending.result",
+    "Recommendation": "headend.recommendation.result",
     "Result": "headend.running.result",
     "ScenarioError": "headend._engine",
     "SweepResult": "headend.sweeps.result",
     "compare": "headend.running.experiment",
-    "export_tables": "headend.reading.tables",
+    "export_tables": "headend.loading.tables",
     "find": "headend.study.finding",
-    "load": "headend.reading.loading",
-    "recommend": "headend.recommending.experiment",
-    "replay": "headend.emulating.replaying",
+    "load": "headend.loading.loading",
+    "recommend": "headend.recommendation.experiment",
+    "replay": "headend.emulation.replaying",
     "run": "headend.running.experiment",
     "sweep": "headend.sweeps.experiment",
     "verify": "headend.results.verification",

@@ -1,4 +1,4 @@
-"""What is asked of `headend recommend` in these studies, and its recommendations from their points."""
+"""What is asked of `headend recommend` here, and its recommendations from points."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from headend.recommending.candidate import Candidate
-from headend.recommending.conditions import read_wish_of
-from headend.recommending.deciding import Decision, decide
-from headend.recommending.feature import Feature
-from headend.recommending.request import Request
-from headend.recommending.tier import DOWNSTREAM_FACTOR, Tier
+from headend.recommendation.candidate import Candidate
+from headend.recommendation.conditions import read_wish_of
+from headend.recommendation.deciding import Decision, decide
+from headend.recommendation.feature import Feature
+from headend.recommendation.request import Request
+from headend.recommendation.tier import DOWNSTREAM_FACTOR, Tier
 from headend.scenario.reach import Reach
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
@@ -79,7 +79,8 @@ def recommend(points: pl.DataFrame, request: Request) -> dict[int, Decision]:
     Parameters
     ----------
     points
-        Points of one case of a study: a row for each setting and seed, with a column for each quantity under its own name.
+        Points of one case of a study: a row for each setting and seed, with a column for each
+        quantity under its own name.
     request
         What is asked.
 

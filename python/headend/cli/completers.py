@@ -59,14 +59,14 @@ def complete_presets(_: click.Context, __: click.Parameter, typed: str) -> list[
 
 def complete_features(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete what a recommendation may set; in a list, its last word."""
-    from headend.recommending.feature import CHOOSABLE
+    from headend.recommendation.feature import CHOOSABLE
 
     return _complete_list(map(str, CHOOSABLE), typed)
 
 
 def complete_traffic(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the names of people, and those of scenarios; in a list, its last word."""
-    from headend.recommending.people import KNOWN
+    from headend.recommendation.people import KNOWN
 
     scenarios = [] if "," in typed else complete_scenarios(_, __, typed)
     return [*_complete_list(KNOWN, typed), *scenarios]
@@ -93,7 +93,7 @@ def complete_choices(kind: str) -> Callable[..., list[CompletionItem]]:
 
 
 def _complete_paths(typed: str, names: Iterable[str]) -> list[CompletionItem]:
-    """Complete names and paths of TOML files; where only folders match, leave the completion to the shell."""
+    """Complete names and paths of TOML files; where only folders match, the shell completes."""
     folder, slash, begun = typed.rpartition("/")
     files, folders = [], []
     for entry in _list_folder(folder + slash or "."):

@@ -1,11 +1,11 @@
-"""What the terminal says of real programs, beside the answer of a run: what they got, their flows, and lateness."""
+"""What the terminal says of real programs: what they got, their flows, and lateness."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headend.analysis.lateness import find_emulation, is_trustworthy, write_lateness
 from headend.cli.terminal import make_output, print_sentence, write_line
-from headend.judging.lateness import find_emulation, is_trustworthy, write_lateness
 from headend.text.wording import capitalise
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ MOST_FLOWS = 5
 
 
 def print_emulation(result: Record, *, full: bool = False) -> None:
-    """Print what real programs got, their largest flows, whether the run kept time, and whether a replay equals its recording.
+    """Print what real programs got, their largest flows, lateness, and a replay's comparison.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def print_emulation(result: Record, *, full: bool = False) -> None:
     emulation = find_emulation(result)
     if emulation is None:
         return
-    from headend.emulating.replaying import tell_replay
+    from headend.emulation.replaying import tell_replay
 
     console = make_output()
     if not full:
@@ -42,9 +42,9 @@ def print_emulation(result: Record, *, full: bool = False) -> None:
 
 
 def print_real_in_full(result: Record) -> None:
-    """Print what real programs ran where, their flows, and how late their frames were; nothing of a simulated run."""
+    """Print what real programs ran where, their flows, and how late frames were, if any ran."""
+    from headend.analysis.emulation import list_timing, tell_real, tell_source
     from headend.cli.tables import draw_lines, draw_real_flows, fit
-    from headend.judging.emulation import list_timing, tell_real, tell_source
 
     source = tell_source(result)
     if not source:
@@ -63,8 +63,8 @@ def print_real_in_full(result: Record) -> None:
 
 def _print_programs(result: Record) -> None:
     """Print a line for each real host, and its largest flows."""
+    from headend.analysis.emulation import tell_real
     from headend.cli.tables import draw_real_flows, fit
-    from headend.judging.emulation import tell_real
 
     console = make_output()
     console.print()

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from headend.analysis.lateness import NOT_TRUSTWORTHY, TRUSTWORTHY
 from headend.cli.terminal import write_line
-from headend.emulating.state import Flow, Queue, State
-from headend.judging.lateness import NOT_TRUSTWORTHY, TRUSTWORTHY
+from headend.emulation.state import Flow, Queue, State
 from headend.text.quantity import format_quantity
 from headend.text.wording import write_count
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from headend.emulating.experiment import Emulation
-    from headend.emulating.session import Update
+    from headend.emulation.experiment import Emulation
+    from headend.emulation.session import Update
 
 #: How often it is drawn, each second.
 DRAWN_EACH_SECOND = 5

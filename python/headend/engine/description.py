@@ -1,4 +1,4 @@
-"""What the engine says of the names it knows: queues, applications, and what applications measure."""
+"""What the engine says of its names: queues, applications, and what those measure."""
 
 from __future__ import annotations
 

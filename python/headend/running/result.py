@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headend.analysis.emulation import tell_kind
+from headend.analysis.lateness import NOT_TRUSTWORTHY, is_trustworthy
 from headend.errors import take_path
-from headend.judging.emulation import tell_kind
-from headend.judging.lateness import NOT_TRUSTWORTHY, is_trustworthy
-from headend.report.notebook import Presented
+from headend.pages.notebook import Presented
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import Record, once
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
+    from headend.analysis.answer import Answer
+    from headend.analysis.grading import Finding
+    from headend.analysis.verdict import Verdict
     from headend.figures import Figure
-    from headend.judging.answer import Answer
-    from headend.judging.grading import Finding
-    from headend.judging.verdict import Verdict
 
 
 @dataclass(repr=False)
@@ -47,20 +47,20 @@ class Result(Record, Presented):
 
     @property
     def answer(self) -> Answer:
-        """The beginning of its page: question, at most two sentences, a matrix, and the name of the figure that shows why."""
+        """The beginning of its page: question, two sentences at most, a matrix, a figure's name."""
         return self.present()[0]
 
     @property
     def findings(self) -> list[Finding]:
         """How each flow fared, in the order of the tables."""
-        from headend.judging.grading import judge_flows
+        from headend.analysis.grading import judge_flows
 
         return judge_flows(self)
 
     @property
     def verdict(self) -> Verdict:
-        """How each flow fared and where the queue stood: ``notes`` are sentences, ``to_dict()`` gives it as ``run --json`` does."""
-        from headend.judging.verdict import judge
+        """How flows fared and where the queue stood, as sentences and as ``run --json`` has it."""
+        from headend.analysis.verdict import judge
 
         return judge(self)
 
@@ -86,7 +86,7 @@ class Result(Record, Presented):
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained report of this run."""
-        from headend.report.page import write_report
+        from headend.pages.page import write_report
 
         return write_report([self], take_path(path, "path"))
 
@@ -131,9 +131,9 @@ class Result(Record, Presented):
 
 @once
 def _present(record: Record) -> tuple[Answer, list[Figure]]:
+    from headend.analysis.run_answer import answer_run
+    from headend.analysis.verdict import judge
     from headend.figures import draw_figures
-    from headend.judging.run_answer import answer_run
-    from headend.judging.verdict import judge
 
     figures = draw_figures([record])
     answer = answer_run(record, judge(record))

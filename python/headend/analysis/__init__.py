@@ -1,0 +1,1 @@
+"""What the results of a run mean: how each flow fared, which queue did the harm, and why."""

@@ -1,0 +1,213 @@
+"""Which queue a run is about: the one that did the harm; and the others."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headend.analysis.grading import judge_flows
+from headend.analysis.origins import find_origins, pick_rows
+from headend.analysis.queues import (
+    LONG_WAIT,
+    LOSSY_SHARE,
+    SHORT_WAIT,
+    STANDING_TIME,
+    STOOD_AT_TIMES,
+    find_key,
+    weigh_queues,
+)
+from headend.results.record import Record, once
+from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
+from headend.scenario.parameters import find_value
+from headend.text.quantity import format_quantity
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Of so many rates in a group, each has rows of its own; of more, the group is one.
+MOST_TIERS = 6
+
+
+@dataclass(frozen=True)
+class QueueParty:
+    """A queue, or all queues of a group as one.
+
+    Parameters
+    ----------
+    label
+        What to call it: ``cable.up``, or ``cable.home.*.up ×100``.
+    rows
+        What the table of queues has on each, the one where packets wait longest first.
+    """
+
+    label: str
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it stands for several queues."""
+        return len(self.rows) > 1
+
+    @property
+    def worst(self) -> dict[str, Any]:
+        """The queue where packets wait longest."""
+        return self.rows[0]
+
+    @property
+    def middle(self) -> dict[str, Any]:
+        """The queue in the middle of all by median delay; of two, the one with the longer wait."""
+        return self.rows[(len(self.rows) - 1) // 2]
+
+    @property
+    def discipline(self) -> str:
+        """The discipline, or how many there are."""
+        names = {row["discipline"] for row in self.rows}
+        return names.pop() if len(names) == 1 else f"{len(names)} kinds"
+
+
+def gather_queues(result: Record) -> list[QueueParty]:
+    """Give the queues that had packets; those that differ in a number only are put together."""
+    rows = weigh_queues(result).to_dicts()
+    groups = find_groups([row["queue"] for row in rows])
+    pooled: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
+        pooled.setdefault(label_member(row["queue"], groups), []).append(row)
+    gathered = {
+        tier: own for label, rows in pooled.items() for tier, own in _split_tiers(label, rows)
+    }
+    return [
+        QueueParty(label, tuple(sorted(own, key=_rank, reverse=True)))
+        for label, own in gathered.items()
+    ]
+
+
+def _split_tiers(
+    label: str, rows: list[dict[str, Any]]
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Give the rows of each rate apart, where there are a few rates."""
+    tiers: dict[float, list[dict[str, Any]]] = {}
+    for row in rows:
+        tiers.setdefault(row["rate_bps"], []).append(row)
+    if not 1 < len(tiers) <= MOST_TIERS:
+        yield label, rows
+        return
+    for rate, own in sorted(tiers.items()):
+        name = name_group(own[0]["queue"]) if len(own) > 1 else own[0]["queue"]
+        size = f" ×{len(own)}" if len(own) > 1 else ""
+        yield f"{name}{size} at {format_quantity(rate, 'rate')}", own
+
+
+def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Order queues by how long packets wait: for ever, where none came through."""
+    is_blocked = row["lost"] and not row["packets_dequeued"]
+    return math.inf if is_blocked else row["median"], row["lost_ratio"]
+
+
+@once
+def find_bottleneck(result: Record) -> str | None:
+    """Find the queue that did the harm, else the scenario's own, or the one with the longest waits.
+
+    Harm does a queue that stands, then one that loses much, then one that stands at times, then one
+    that is long now and then. Whose packets are late are not harmed by what is lost, and whose are
+    lost first of all by that; the queues in which most of those who suffer wait come before any
+    other, and those of a direction in which one of them suffers before the rest.
+    """
+    import polars as pl
+
+    queues = weigh_queues(result)
+    kinds = [
+        (queues.filter(pl.col("standing_ratio") > STANDING_TIME), "median"),
+        (queues.filter(pl.col("lost_ratio") > LOSSY_SHARE), "lost"),
+        (
+            queues.filter(
+                (pl.col("standing_ratio") > STOOD_AT_TIMES) | (pl.col("median") > LONG_WAIT)
+            ),
+            "standing_ratio",
+        ),
+    ]
+    standing, lossy, at_times = kinds
+    slow = (queues.filter(pl.col("delay_p99_ns").fill_nan(0) > LONG_WAIT), "delay_p99_ns")
+    ways: set[str] = set()
+    felt = queues.clear()
+    if not _is_clear(kinds, slow):
+        hurt = [own for own in judge_flows(result) if own.suffers and own.harm]
+        harms = {own.harm for own in hurt}
+        felt = pick_rows(queues, find_origins(result).main)
+        ways = {way for own in hurt for way in ([own.way] if own.way else ["up", "down"])}
+        if harms == {"late"}:
+            kinds = [standing, at_times, slow, lossy]
+        elif harms == {"lost"}:
+            kinds = [lossy, standing, at_times]
+    for chosen, by in [
+        *((chosen.join(felt, on="queue", how="semi"), by) for chosen, by in kinds),
+        (felt, "waited"),
+        *((chosen.filter(pl.col("direction").is_in(ways)), by) for chosen, by in kinds),
+        *kinds,
+    ]:
+        if not chosen.is_empty():
+            return str(chosen.sort(by)["queue"][-1])
+    names: list[str] = queues.sort("waited")["queue"].to_list()
+    if result.bottleneck in names:
+        return result.bottleneck
+    return names[-1] if names else None
+
+
+def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFrame, str]) -> bool:
+    """Say whether the same queue is to blame whoever suffers; looking at all flows takes long."""
+    import polars as pl
+
+    standing, lossy, _ = (frame for frame, _ in kinds)
+    long = slow[0]
+    if not standing.is_empty():
+        long = pl.concat([standing, long])
+        return lossy.is_empty() and long["direction"].n_unique() == 1
+    return lossy.is_empty() and long.is_empty()
+
+
+def find_shared_bottleneck(results: Sequence[Record]) -> str | None:
+    """Find the one queue to compare several runs by: the worst of those that differ or did harm."""
+    changed = _find_changed(results)
+    named, chosen = results[0].bottleneck, [find_bottleneck(result) for result in results]
+    for is_meant in (lambda _, row: row["queue"] in changed and _is_long(row), _is_blamed(chosen)):
+        worst: dict[str, tuple[bool, float]] = {}
+        for number, result in enumerate(results):
+            for row in weigh_queues(result).iter_rows(named=True):
+                if is_meant(number, row):
+                    harm = (
+                        row["standing_ratio"] > STANDING_TIME,
+                        row["lost_ratio"] + row["median"],
+                    )
+                    worst[row["queue"]] = max(worst.get(row["queue"], harm), harm)
+        if named in worst and not any(stands for stands, _ in worst.values()):
+            return named
+        if worst:
+            return max(worst, key=lambda name: worst[name])
+    return None
+
+
+def _is_blamed(chosen: Sequence[str | None]) -> Callable[[int, Mapping[str, Any]], bool]:
+    """Give what says whether a queue is the one that is blamed in a run."""
+    return lambda number, row: row["queue"] == chosen[number]
+
+
+def _is_long(row: Mapping[str, Any]) -> bool:
+    """Say whether a queue was one to speak of; one that nothing waits in tells nothing."""
+    return (row["delay_p99_ns"] or 0.0) > SHORT_WAIT or row["lost_ratio"] > LOSSY_SHARE
+
+
+def _find_changed(results: Sequence[Record]) -> set[str]:
+    """Find the queues that differ between runs, in the tables or by their keys in the scenario."""
+    seen: dict[str, set[str]] = {}
+    for result in results if len(results) > 1 else ():
+        scenario = result.manifest["scenario"]
+        columns = ("queue", "discipline", "rate_bps", "limit_bytes")
+        for queue, *own in result.queues.select(columns).iter_rows():
+            key = find_key(scenario.get("link", {}), queue)
+            # A classic queue with a low-latency queue beside it is another one than a queue alone.
+            keys = [key, f"{key.removesuffix('.queue')}.low_latency"] if key else []
+            parameters = [find_value(scenario, key) for key in keys]
+            seen.setdefault(queue, set()).add(json.dumps([own, parameters], sort_keys=True))
+    return {queue for queue, settings in seen.items() if len(settings) > 1}

@@ -1,0 +1,122 @@
+"""The channels that the queues of a cable line or of a cell share: their use, and whether full."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.text.quantity import format_quantity
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+#: A channel is full from these shares on: of the time in which a modem waited for it, and of its
+#: capacity that was used. The time alone is not enough: on any busy channel, modems request more
+#: than single MAPs have.
+FULL_TIME = 0.5
+FULL_USE = 0.95
+
+#: A cell is full from this share on of the time in which a station had a frame to send; gaps
+#: between frames take much of its capacity.
+FULL_CELL = 0.95
+
+
+@dataclass(frozen=True)
+class ChannelState:
+    """The use of a channel. Rates in bit/s.
+
+    Parameters
+    ----------
+    queues
+        How many queues share it.
+    full_ratio
+        Share of the time in which modems requested more than the channel had; in a cell, in which a
+        station had a frame to send.
+    granted_maps_ratio
+        Of a cable upstream: share of MAPs that carried a grant; NaN elsewhere.
+    collision_ratio, broken_ratio, idle_ratio
+        Of a cell: shares of the time in which frames collided, in which frames arrived broken, and
+        in which nobody sent; NaN elsewhere.
+    is_cell
+        Whether it is the channel of a cell, which all queues share in both directions.
+    """
+
+    channel: str
+    link: str
+    direction: str
+    queues: int
+    capacity_bps: float
+    used_bps: float
+    neighbours_bps: float
+    utilisation: float
+    full_ratio: float
+    granted_maps_ratio: float = math.nan
+    collision_ratio: float = math.nan
+    broken_ratio: float = math.nan
+    idle_ratio: float = math.nan
+    is_cell: bool = False
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        if self.is_cell:
+            return f"channel of {self.channel}"
+        return f"{self.direction}stream channel {self.channel}"
+
+    def serves(self, link: str, direction: str) -> bool:
+        """Whether a queue of this link and direction waits for it."""
+        return self.link == link and (self.is_cell or self.direction == direction)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is what those wait for whose queues share it."""
+        if self.is_cell:
+            return self.full_ratio > FULL_CELL
+        return self.full_ratio > FULL_TIME and self.utilisation > FULL_USE
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several queues, or neighbours, share it."""
+        return self.queues > 1 or self.neighbours_bps > 0
+
+    @property
+    def sharing(self) -> str:
+        """Who shares it, in words."""
+        queues = f"{self.queues} queue{'s' if self.queues > 1 else ''}"
+        return f"{queues} and neighbours" if self.neighbours_bps > 0 else queues
+
+
+def gather_channels(result: Record) -> list[ChannelState]:
+    """Give the channels that are shared or full."""
+    links = result.manifest.get("scenario", {}).get("link", {})
+    states = []
+    for row in result.channels.filter(result.channels["utilisation"].is_not_nan()).to_dicts():
+        queues = result.queues.filter(link=row["link"])
+        if "dot11b" in links.get(row["link"], {}):
+            row |= {"channel": row["link"], "is_cell": True}
+        else:
+            queues = queues.filter(direction=row["direction"])
+        states.append(ChannelState(queues=queues.height, **row))
+    return [state for state in states if state.is_shared or state.is_full]
+
+
+def tell_channel(state: ChannelState) -> str:
+    """Say that a channel is full, and by how much."""
+    asked = format_quantity(state.full_ratio, "ratio")
+    if state.is_cell:
+        air = format_quantity(state.utilisation, "ratio")
+        return (
+            f"The {state.title} ({state.sharing}) is full: {asked} of the time somebody has a frame"
+            f" to send. Frames are on the air {air} of the time,"
+            f" {format_quantity(state.collision_ratio, 'ratio')} of it in collisions; backoff and"
+            " the gaps between frames take the rest."
+        )
+    used = format_quantity(state.used_bps, "rate")
+    if state.neighbours_bps > 0:
+        used += f" used and {format_quantity(state.neighbours_bps, 'rate')} taken by neighbours"
+    return (
+        f"The {state.title} ({state.sharing}) is full: {used} of"
+        f" {format_quantity(state.capacity_bps, 'rate')}, and {asked} of the time more"
+        " was asked for than it has."
+    )

@@ -1,0 +1,480 @@
+"""The language of ``[expect]``: what a scenario asks of its own results.
+
+::
+
+    expectation = quantity [ "/" quantity ] operator bound quantity = subject "." metric [ "."
+    statistic ] subject = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | LINK ".up.channel" | LINK
+    ".down.channel" | "run" operator = ">=" | ">" | "<=" | "<" bound = a number with a unit of what
+    the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
+
+Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic),
+``sent``, ``delivered``, ``discarded``, ``marked``, ``retransmitted``; of TCP the shares of time in
+which something held the sender back (``cwnd_limited``, ``rwnd_limited``, ``sndbuf_limited``,
+``app_limited``, ``recovery_limited``, ``pacing_limited``); and the counts of queue protection
+``sanctioned`` and ``reordered``, which are 0 where there is none; and the measures its application
+reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
+Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
+Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``,
+``marked``, of a cell ``air``, and the MAC counters of a cable upstream: ``requests_contention``,
+``requests_piggyback``, ``collisions``, ``request_retries``, ``requests_exceeded``, ``grants``,
+``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``; of a low-latency queue
+``sanctioned`` and ``reordered``. Metrics of a channel that queues share: ``utilisation``, ``full``,
+``capacity``, ``used``, ``neighbours``, of a cable upstream ``granted_maps_ratio``, of a cell
+``collisions``, ``broken`` and ``idle``. Metric of the run: ``jain_index``.
+
+A flow without a direction means the directions that carry its data. Where there are several, by
+direction or because the flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …),
+the worst counts; rates and numbers of the members add up. What an application measures in each
+direction is that of the worse one too (the lower score, the longer delay), a direction in which
+nothing succeeded being the worst; ``FLOW.up.mos`` and ``FLOW.down.mos`` name one, and
+``FLOW.mos_down`` is another name of the latter. Of two quantities of one kind the ratio is taken.
+The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the
+delay of nothing) misses every expectation.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.analysis.round_trips import ROUND_TRIPS, explain_round_trips, list_real
+from headend.engine.columns import OPTIONAL_TABLES
+from headend.engine.description import describe, name_measure
+from headend.engine.metrics import (
+    ANY,
+    CHANNEL_METRICS,
+    FLOW_METRICS,
+    QUEUE_METRICS,
+    RUN_METRICS,
+    Metric,
+    list_measures,
+)
+from headend.errors import InputError, suggest
+from headend.results.outcome import NOTHING_MEASURED, Outcome
+from headend.scenario.subjects import Vocabulary, call_channel
+from headend.text.quantity import Kind, format_quantity, parse_quantity
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Lists:
+    """The columns of a table as lists, each made once, which are read faster than by queries.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    """
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+        self._texts: dict[str, list[str]] = {}
+        self._numbers: dict[str, list[float]] = {}
+
+    @classmethod
+    def of(cls, table: pl.DataFrame | Lists) -> Lists:
+        """Give the lists of a table."""
+        return table if isinstance(table, Lists) else cls(table)
+
+    def list_texts(self, name: str) -> list[str]:
+        """Give a column of text."""
+        if name not in self._texts:
+            self._texts[name] = self._frame[name].to_list()
+        return self._texts[name]
+
+    def list_numbers(self, name: str) -> list[float]:
+        """Give a column of numbers; ``discarded`` is the sum over the reasons."""
+        if name not in self._numbers:
+            self._numbers[name] = self._read(name)
+        return self._numbers[name]
+
+    def find_rows(self, **wanted: Collection[str]) -> list[int]:
+        """Find the rows that hold one of the wanted texts in each column."""
+        places: Iterable[int] = range(self._frame.height)
+        for name, texts in wanted.items():
+            column, known = self.list_texts(name), set(texts)
+            places = [place for place in places if column[place] in known]
+        return list(places)
+
+    def _read(self, name: str) -> list[float]:
+        if name == "discarded":
+            import polars.selectors as cs
+
+            return self._frame.select(cs.starts_with("discarded_")).sum_horizontal().to_list()
+        return self._frame[name].cast(float).to_list()
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something measured that an expression names, such as ``ping.rtt.p95``."""
+
+    text: str
+    table: str
+    subject: str
+    members: tuple[str, ...]
+    direction: str | None
+    metric: str
+    statistic: str | None
+    kind: Kind
+    #: The least and the largest value there can be.
+    limits: tuple[float, float] = ANY
+    #: The column of the table that names the subject.
+    key: str = "flow"
+
+    def read(self, tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]) -> list[float]:
+        """Give the values in base units: one, or one per direction and member; none if unknown."""
+        if self.table in OPTIONAL_TABLES:
+            table = tables.get(self.table)
+            return [0.0 if table is None else self._count(Lists.of(table))]
+        rows = Lists.of(tables[self.table])
+        if self.table == "summary":
+            return _finite(rows.list_numbers(self.metric))
+        if self.table == "queues":
+            of_queues = _finite(self._take(rows, queue=self.members))
+            adds_up = QUEUE_METRICS[self.metric].adds_up and len(of_queues) > 1
+            return [sum(of_queues)] if adds_up else of_queues
+        if self.table == "channels":
+            return _finite(self._take(rows, channel=self.members))
+        if self.table == "measures":
+            return self._read_measures(rows)
+        wanted = {"flow": self.members}
+        if not self.direction:
+            wanted["carries"] = ("data",)
+        directions = [self.direction] if self.direction else ["up", "down"]
+        values = [
+            _finite(self._take(rows, **wanted, direction=[direction])) for direction in directions
+        ]
+        metric = FLOW_METRICS[self.metric]
+        if metric.adds_up:
+            return [sum(own) for own in values if own]
+        if metric.of_members:
+            return _finite(metric.of_members(own) for own in values if own)
+        return [value for own in values for value in own]
+
+    def _count(self, rows: Lists) -> float:
+        """Add up what a table counted that only some runs have."""
+        wanted: dict[str, Collection[str]] = {self.key: self.members}
+        if self.direction:
+            wanted["direction"] = (self.direction,)
+        return sum(self._take(rows, **wanted))
+
+    def _read_measures(self, rows: Lists) -> list[float]:
+        """Give a value for each member; of both directions the worse, none if one had no result."""
+        worse = list_measures()[self.metric].worse
+        if worse is None:
+            return _finite(self._take(rows, flow=self.members, measure=[self.metric]))
+        ways = (self.direction,) if self.direction else ("up", "down")
+        names = [name_measure(self.metric, way) for way in ways]
+        places = rows.find_rows(flow=self.members, measure=names)
+        if self.statistic == "count":
+            worse = min
+        flows, column = rows.list_texts("flow"), self._column(rows)
+        found: dict[str, float] = {}
+        for place in places:
+            flow, value = flows[place], column[place]
+            found[flow] = _take_worse(worse, found.get(flow, value), value)
+        return _finite(found.values())
+
+    def _take(self, rows: Lists, **wanted: Collection[str]) -> list[float]:
+        """Give the values of the rows that hold one of the wanted texts in each of the columns."""
+        column = self._column(rows)
+        return [column[place] for place in rows.find_rows(**wanted)]
+
+    def _column(self, rows: Lists) -> list[float]:
+        metrics = list_measures() if self.table == "measures" else _METRICS[self.table]
+        return rows.list_numbers(metrics[self.metric].column.format(self.statistic))
+
+
+_METRICS: dict[str, dict[str, Metric]] = {
+    "queues": QUEUE_METRICS,
+    "channels": CHANNEL_METRICS,
+    "flows": FLOW_METRICS,
+    "queue_protection": FLOW_METRICS,
+}
+
+
+def _take_worse(worse: Callable[[float, float], float], first: float, second: float) -> float:
+    return math.nan if math.isnan(first) or math.isnan(second) else worse(first, second)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One line of ``[expect]``, understood."""
+
+    name: str
+    text: str
+    quantity: Quantity
+    operator: str
+    bound: float
+    divisor: Quantity | None = None
+
+    def check(self, tables: Mapping[str, pl.DataFrame], *, is_open_loop: bool = False) -> Outcome:
+        """Compare with what was measured; where that is nothing, say why if it is known.
+
+        Parameters
+        ----------
+        tables
+            Those of the run.
+        is_open_loop
+            Whether it was a replay under other settings, without round trips of real programs.
+        """
+        values = self.quantity.read(tables)
+        if self.divisor:
+            others = self.divisor.read(tables)
+            values = [value / other for value in values for other in others if other]
+        if not values:
+            why = self._explain_missing(tables, is_open_loop=is_open_loop)
+            told = f"{NOTHING_MEASURED}: {why}" if why else NOTHING_MEASURED
+            return Outcome(self.name, self.text, None, told, met=False)
+        measured = min(values) if self.operator.startswith(">") else max(values)
+        met = {
+            ">=": measured >= self.bound,
+            ">": measured > self.bound,
+            "<=": measured <= self.bound,
+            "<": measured < self.bound,
+        }[self.operator]
+        kind: Kind = "number" if self.divisor else self.quantity.kind
+        return Outcome(self.name, self.text, measured, format_quantity(measured, kind), met=met)
+
+    def _explain_missing(self, tables: Mapping[str, pl.DataFrame], *, is_open_loop: bool) -> str:
+        """Say why the round trips of a real program were not measured; empty of all else."""
+        for quantity in filter(None, (self.quantity, self.divisor)):
+            is_trip = quantity.table == "measures" and quantity.metric == ROUND_TRIPS
+            if is_trip and not quantity.read(tables):
+                for flow in list_real(tables["flows"], quantity.members):
+                    return explain_round_trips(flow, tables, is_open_loop=is_open_loop)
+        return ""
+
+
+_OPERATOR = re.compile(r"(>=|<=|==|!=|=|>|<)")
+
+
+def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectation:
+    """Understand one expectation.
+
+    Raises
+    ------
+    InputError
+        Naming the expectation, what was found and what is known.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary({"call": "voice"}, ["cable.up"])
+    >>> parse_expectation("call", "call.mos.p5 >= 4.0", vocabulary).bound
+    4.0
+    """
+    try:
+        written, operator, limit = split_expectation(text)
+        left, slash, right = written.partition("/")
+        quantity = parse_quantity_name(left.strip(), vocabulary)
+        divisor = parse_quantity_name(right.strip(), vocabulary) if slash else None
+        if divisor and divisor.kind != quantity.kind:
+            raise InputError(
+                f'"{written}": expected two quantities of one kind, found a {quantity.kind} and a'
+                f" {divisor.kind}"
+            )
+        bound = parse_quantity(limit, "ratio" if divisor else quantity.kind).value
+        if not divisor:
+            check_bound(quantity, operator, bound, limit)
+    except ValueError as error:
+        raise InputError(f"expect.{name}: {error}") from error
+    return Expectation(name, text, quantity, operator, bound, divisor)
+
+
+def split_expectation(text: str, example: str = "call.mos.p5 >= 4.0") -> tuple[str, str, str]:
+    """Give the quantity, the operator and the bound of an expectation, as they are written.
+
+    Raises
+    ------
+    InputError
+        When the text is no expectation; the example is shown.
+
+    Examples
+    --------
+    >>> split_expectation("call.mos.p5 >= 4.0")
+    ('call.mos.p5', '>=', '4.0')
+    """
+    parts = [part.strip() for part in _OPERATOR.split(text)]
+    if len(parts) != 3 or parts[1] in ("==", "!=", "=") or not all(parts):
+        raise InputError(
+            f'expected QUANTITY, one of >= > <= <, and a bound, such as "{example}", found "{text}"'
+        )
+    return parts[0], parts[1], parts[2]
+
+
+def check_bound(quantity: Quantity, operator: str, bound: float, text: str) -> None:
+    """Refuse a share in whole numbers meant as percent, and a bound that all or no values meet."""
+    if quantity.kind == "ratio" and bound >= 1 and not text.endswith("%"):
+        raise InputError(
+            f'expected a share below 1 or one with %, such as "{text} %", found "{text}"'
+        )
+    low, high = quantity.limits
+    if quantity.metric == "utilisation" and operator == "<=" and bound == high:
+        return  # every correct run meets it; it is useful as a check of headend
+    rising = operator.startswith(">")
+    if bound < low or (bound == low and operator in ("<", ">=")):
+        met_by = "every" if rising else "no"
+    elif bound > high or (bound == high and operator in (">", "<=")):
+        met_by = "no" if rising else "every"
+    else:
+        return
+    least = format_quantity(low, quantity.kind)
+    span = (
+        f"{least} or more"
+        if math.isinf(high)
+        else f"from {least} to {format_quantity(high, quantity.kind)}"
+    )
+    name = f"a {quantity.statistic}" if quantity.statistic == "count" else quantity.metric
+    raise InputError(f'{met_by} value meets "{operator} {text}": {name} is {span}')
+
+
+def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
+    """Understand what to measure, such as ``call.mos.p5`` or ``cable.up.delay.p99``."""
+    subject, rest = _split_subject(text, vocabulary)
+    if subject is None:
+        found = ".".join(text.split(".")[:1])
+        if found == "queue" and vocabulary.bottleneck:  # as --set and --vary have it
+            raise InputError(
+                f'no flow or queue is called "queue"; the bottleneck is {vocabulary.bottleneck}'
+            )
+        raise InputError(
+            f'no flow or queue is called "{found}"{suggest(found, vocabulary.subjects)}'
+        )
+    direction = None
+    members = tuple(vocabulary.members.get(subject, (subject,)))
+    if subject in vocabulary.queues:
+        table, metrics = "queues", QUEUE_METRICS
+    elif subject in vocabulary.flows:
+        if rest and rest[0] in ("up", "down"):
+            direction, rest = rest[0], rest[1:]
+        table = "flows"
+        metrics = FLOW_METRICS | _list_measures(vocabulary.flows[subject], direction)
+    elif subject == "run":
+        table, metrics = "summary", RUN_METRICS
+    else:
+        table, metrics = "channels", CHANNEL_METRICS
+        members = (subject.removesuffix(".channel"),)
+    metric = rest[0] if rest else ""
+    if metric not in metrics:
+        known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
+        if "limit" not in metric:
+            # A list of all that there is would be too long with all that can limit a sender.
+            known = [name for name in known if not name.endswith("_limited")]
+        from headend.scenario.lookup import suggest_name
+
+        hint = suggest_name(metric, "measure", known)
+        raise InputError(
+            f'"{text}": {subject} has no metric "{metric}"{hint}'
+            if metric
+            else f'"{text}": expected a metric of {subject} ({", ".join(metrics)})'
+        )
+    definition = metrics[metric]
+    if table == "flows" and metric not in FLOW_METRICS:
+        table = "measures"
+        if metric not in list_measures():
+            metric, direction = metric.removesuffix("_down"), "down"
+    key = "queue" if table == "queues" else "flow"
+    table = definition.table or table
+    statistic = rest[1] if len(rest) > 1 else None
+    if definition.statistics and statistic not in definition.statistics:
+        hint = suggest(statistic or "", definition.statistics)
+        found_text = (
+            f'found "{statistic}"{hint}' if statistic else f"such as {subject}.{metric}.p50"
+        )
+        raise InputError(
+            f'"{text}": expected a statistic of {metric} ({", ".join(definition.statistics)}),'
+            f" {found_text}"
+        )
+    surplus = rest[2 if definition.statistics else 1 :]
+    if surplus:
+        raise InputError(f'"{text}": {metric} has no statistic called "{".".join(surplus)}"')
+    is_count = statistic == "count"
+    kind: Kind = "number" if is_count else definition.kind
+    limits = ANY if is_count else definition.limits
+    if definition.of_members and len(members) < 2:
+        raise InputError(
+            f'"{text}": {metric} is of the members of a flow with a count, and {subject} has no'
+            " members"
+        )
+    return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits, key)
+
+
+def list_quantities(vocabulary: Vocabulary) -> list[str]:
+    """List all that can be asked: of flows, of each direction, of queues, of channels, of the run.
+
+    Members of groups are left out.
+
+    Examples
+    --------
+    >>> found = list_quantities(Vocabulary({"call": "voice"}, ["cable.up"]))
+    >>> {"call.mos.p5", "call.up.delay.p99", "cable.up.utilisation", "run.jain_index"} <= set(found)
+    True
+    """
+    members = {name for own in vocabulary.members.values() for name in own}
+    found: list[str] = []
+    for flow, application in vocabulary.flows.items():
+        if flow in members:
+            continue
+        is_group = len(vocabulary.members.get(flow, ())) > 1
+        for direction in (None, "up", "down"):
+            metrics = FLOW_METRICS | _list_measures(application, direction)
+            asked = {own: one for own, one in metrics.items() if not one.of_members or is_group}
+            found += _write_names(f"{flow}.{direction}" if direction else flow, asked)
+    for queue in vocabulary.queues:
+        if queue not in members:
+            found += _write_names(queue, QUEUE_METRICS)
+    for channel in vocabulary.channels:
+        found += _write_names(call_channel(channel), CHANNEL_METRICS)
+    return [*found, *_write_names("run", RUN_METRICS)]
+
+
+def _write_names(subject: str, metrics: Mapping[str, Metric]) -> list[str]:
+    """Write the names of metrics of a subject, with each of their statistics."""
+    return [
+        ".".join(filter(None, (subject, name, own)))
+        for name, metric in metrics.items()
+        for own in metric.statistics or ("",)
+    ]
+
+
+def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:
+    """Give what an application measures in a direction; without one, all of it."""
+    about = describe().applications.get(application)
+    measures = list_measures()
+    if about is None:
+        # What another engine's application reports is not known: anything.
+        reported = [(name, way) for name in measures for way in ("up", "down")]
+    else:
+        reported = [(kind.name, way or "up") for kind, way in about.measures]
+    found = {}
+    for name in dict.fromkeys(name for name, _ in reported):
+        metric = measures[name]
+        if metric.worse is None:
+            if direction is None:
+                found[name] = metric
+            continue
+        ways = {way for own, way in reported if own == name}
+        if direction is None or direction in ways:
+            found[name] = metric
+        if direction is None and "down" in ways:
+            found[name_measure(name, "down")] = metric
+    return found
+
+
+def _split_subject(text: str, vocabulary: Vocabulary) -> tuple[str | None, list[str]]:
+    """Find the longest known name that the text begins with; queue names hold dots themselves."""
+    parts = text.split(".")
+    known = set(vocabulary.subjects)
+    for length in range(len(parts), 0, -1):
+        subject = ".".join(parts[:length])
+        if subject in known:
+            return subject, parts[length:]
+    return None, parts
+
+
+def _finite(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None and not math.isnan(value)]

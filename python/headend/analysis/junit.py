@@ -1,0 +1,223 @@
+"""What ``[expect]`` asked of runs and what was found, as JUnit XML for continuous integration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headend.errors import InputError, take_path, tell_system
+from headend.results.folder import refuse_below_file, write_file
+from headend.text.quantity import format_quantity
+from headend.text.reveal import reveal_line
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from headend.results.outcome import Outcome
+    from headend.results.record import Record
+
+#: Characters that XML 1.0 has no way to write, besides the control characters and surrogates of
+#: :mod:`headend.text.reveal`.
+_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
+
+#: How every file of ours begins.
+_HEAD = re.compile(rb"<\?xml[^>]*\?>\s*<testsuites name=\"headend\"")
+
+#: How much of a file that is looked at, in bytes.
+_HEAD_SIZE = 256
+
+
+def check_junit(path: str | Path) -> Path:
+    """Prepare for `write_junit` before a run: refuse to write over files, remove an earlier result.
+
+    A run that then fails leaves no result that is not its own.
+
+    Parameters
+    ----------
+    path
+        The file that is to be written.
+
+    Raises
+    ------
+    InputError
+        When something is there that headend did not write as JUnit XML, such as a scenario, or the
+        path leads through a file; an empty file is no harm.
+    """
+    path = take_path(path, "path")
+    try:
+        refuse_below_file(path)
+        _refuse_foreign(path)
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+    return path
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse to write over anything but an empty file or one of ours."""
+    if path.is_dir():
+        raise InputError(f"{path}: expected a file to write JUnit XML to, found a folder")
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise InputError(f"{path}: expected a file to write JUnit XML to, found a pipe or a device")
+    with path.open("rb") as file:
+        head = file.read(_HEAD_SIZE)
+    if head and not _HEAD.match(head):
+        raise InputError(
+            f"{path}: exists, and is no JUnit XML of headend; give --junit another name"
+        )
+
+
+def write_junit(
+    path: str | Path, results: Sequence[Record], *, unfinished: Sequence[str] = ()
+) -> Path:
+    """Write expectations of runs as JUnit XML, which GitLab, GitHub's reporters and Jenkins read.
+
+    Each run is a ``testsuite`` and each expectation a ``testcase``, failed where it was missed. A
+    run without expectations is a suite without test cases. A run that was stopped before its end
+    has the property ``interrupted``, and its expectations are errors that say what was found so
+    far; without any, and for a run that was not begun, one test case ``interrupted`` is the error.
+    The file is written whole or not at all, and only over one that headend wrote. A scenario that
+    cannot be run has no results, and so nothing to write: `check_junit` removes an earlier file
+    before.
+
+    Parameters
+    ----------
+    path
+        The file; folders above it are made.
+    results
+        One run, or all of a comparison.
+    unfinished
+        Runs of a comparison that were not begun or not kept, by their names.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be written, or would take the place of one that is not of headend's.
+    """
+    path = take_path(path, "path")
+    content = write_suites(results, unfinished)
+    try:
+        _refuse_foreign(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+    write_file(content, path)
+    return path
+
+
+def write_suites(results: Sequence[Record], unfinished: Sequence[str] = ()) -> bytes:
+    """Give the XML document of `write_junit`."""
+    from xml.etree import ElementTree
+
+    root = ElementTree.Element("testsuites", name="headend")
+    names = _name_suites(results)
+    for name, result in zip(names, results, strict=True):
+        root.append(_make_suite(name, result))
+    for name in unfinished:
+        suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
+        _add_properties(suite, {"interrupted": "not run"})
+        _add_error(suite, _clean(name), "the run was interrupted before its end, and not kept")
+        _count(suite)
+    _count(root)
+    times = [result.wall_seconds for result in results if result.wall_seconds is not None]
+    if times:
+        root.set("time", f"{sum(times):.3f}")
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _name_suites(results: Sequence[Record]) -> list[str]:
+    """Name each run by its label, and by its seed where runs are called the same."""
+    labels = [result.label or result.title for result in results]
+    return [
+        f"{label}, seed {result.manifest.get('seed')}" if labels.count(label) > 1 else label
+        for label, result in zip(labels, results, strict=True)
+    ]
+
+
+def _make_suite(name: str, result: Record) -> Element:
+    from xml.etree import ElementTree
+
+    name = _clean(name)
+    suite = ElementTree.Element("testsuite", name=name)
+    if result.wall_seconds is not None:
+        suite.set("time", f"{result.wall_seconds:.3f}")
+    manifest = result.manifest
+    properties = {
+        "scenario": str(manifest.get("name", "")),
+        "title": result.title,
+        "label": result.label,
+        "seed": str(manifest.get("seed", "")),
+        "version": str(manifest.get("headend", "")),
+        "simulated": format_quantity(manifest.get("simulated_ns"), "time"),
+    }
+    stopped = ""
+    if result.is_partial:
+        wanted = format_quantity(manifest.get("duration_ns"), "time")
+        properties["interrupted"] = f"at {properties['simulated']} of {wanted}"
+        stopped = f"the run was interrupted {properties['interrupted']}"
+    _add_properties(suite, properties)
+    if stopped and not result.expectations:
+        _add_error(suite, name, stopped)
+    for outcome in result.expectations:
+        if stopped:
+            told = f"{stopped}; expected {outcome.expected}, so far {_tell_found(outcome)}"
+            _add_error(suite, name, told, outcome.name)
+            continue
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(outcome.name))
+        if not outcome.met:
+            message = _clean(f"expected {outcome.expected}, {_tell_found(outcome)}")
+            failure = ElementTree.SubElement(case, "failure", type="missed", message=message)
+            failure.text = message
+    if result.warnings:
+        output = ElementTree.SubElement(suite, "system-out")
+        output.text = "\n".join(_clean(f"Warning: {text}.") for text in result.warnings)
+    _count(suite)
+    return suite
+
+
+def _add_error(suite: Element, name: str, message: str, case: str = "interrupted") -> None:
+    """Add a test case that neither passed nor failed, since its run did not come to its end."""
+    from xml.etree import ElementTree
+
+    added = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(case))
+    message = _clean(message)
+    error = ElementTree.SubElement(added, "error", type="interrupted", message=message)
+    error.text = message
+
+
+def _tell_found(outcome: Outcome) -> str:
+    return (
+        outcome.measured_text if outcome.measured is None else f"measured {outcome.measured_text}"
+    )
+
+
+def _count(element: Element) -> None:
+    """Write how many test cases an element has in it, once they are there."""
+    for key, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+        element.set(key, str(sum(1 for _ in element.iter(tag))))
+    element.set("skipped", "0")
+
+
+def _add_properties(suite: Element, values: dict[str, str]) -> None:
+    from xml.etree import ElementTree
+
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in values.items():
+        ElementTree.SubElement(properties, "property", name=name, value=_clean(value))
+
+
+def _clean(text: str) -> str:
+    r"""Replace characters that XML cannot hold by escapes.
+
+    Examples
+    --------
+    >>> print(_clean("bell \x07, half \ud800, nothing \uffff"))
+    bell \x07, half \ud800, nothing \uffff
+    """
+    return _NO_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", reveal_line(text))

@@ -1,0 +1,54 @@
+"""The TLVs of a modem's file that change a queue, for the advice of a run that has such a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.scenario.groups import name_group
+from headend.scenario.modems import is_configured
+from headend.scenario.parameters import find_value
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+
+@dataclass(frozen=True)
+class Tlvs:
+    """The TLVs that change a queue, as in a sentence: a space and brackets; or empty.
+
+    Parameters
+    ----------
+    buffer
+        That of the target buffer, such as `` (TLV 24.35.2)``.
+    aqm
+        That which turns an AQM on, with its value, such as `` (TLV 24.40.3 = 1)``.
+    """
+
+    buffer: str = ""
+    aqm: str = ""
+
+
+def find_tlvs(result: Record, where: str, direction: str) -> Tlvs:
+    """Find the TLVs that change a queue of a modem that has a file.
+
+    Parameters
+    ----------
+    where
+        The link of the queue, and with a dot behind it the modem: ``cable.home``.
+    direction
+        ``up`` or ``down``.
+    """
+    scenario = result.manifest["scenario"]
+    link, _, modem = where.partition(".")
+    place = f"link.{link}.docsis"
+    stem = name_group(modem) or modem
+    if not find_value(scenario, place) or not is_configured(scenario, link, stem):
+        return Tlvs()
+    if direction == "down":
+        return Tlvs(" (TLV 25.35.2)", " (TLV 25.40.3 = 1)")
+    tables = [place, f"{place}.modem.{stem}"] if stem else [place]
+    for key, tlv in (("upstream_aqm_disabled", "76"), ("upstream.aqm_disabled", "24.40.1")):
+        if any(find_value(scenario, f"{table}.{key}") for table in tables):
+            return Tlvs(" (TLV 24.35.2)", f" (TLV {tlv} = 0)")
+    return Tlvs(" (TLV 24.35.2)", " (TLV 24.40.3 = 1)")

@@ -1,0 +1,231 @@
+"""Which choices of a tier hurt which flows, which choices are best, and what they cost.
+
+The best choices have the lowest sum of grades over all flows and groups. Of equal sums, a choice is
+best if no other choice gives a transfer more, and of these, if under no other the round trips of a
+real program are shorter. Choices that are still equal are a tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headend.comparison.fates import Fate, TierFates
+
+#: Sums of badness that differ by no more than this are equal: groups' are fractions.
+SAME_BADNESS = 0.15
+
+#: A transfer's loss or gain below this share of its rate does not count as a cost.
+NO_COST = 0.005
+
+#: How one flow or group fared under each choice; None where a choice does not have it.
+Fates = Sequence[Fate | None]
+
+
+def pick(fates: Fates, places: Sequence[int]) -> list[Fate]:
+    """Give the fates under some choices, without the missing ones."""
+    return [fate for at in places if (fate := fates[at])]
+
+
+def pick_all(fates: Fates) -> list[Fate]:
+    """Give the fates under all choices, without the missing ones."""
+    return [fate for fate in fates if fate]
+
+
+def changes(fates: Fates) -> bool:
+    """Say whether somebody fares better under some choice than under another."""
+    known = pick_all(fates)
+    if len(known) < 2:
+        return False
+    if any(fate.is_count for fate in known):
+        ordered = sorted(known, key=lambda fate: fate.badness)
+        return ordered[-1].differs(ordered[0])
+    return len({fate.grade for fate in known}) > 1
+
+
+def suffers_always(fates: Fates) -> bool:
+    """Say whether somebody suffers under every choice."""
+    return all(fate.suffers for fate in pick_all(fates))
+
+
+def find_main(tiers: Sequence[TierFates]) -> str | None:
+    """Find the flow or group that the choice changes most, over some tiers; None if none.
+
+    A flow that suffers under some choices and not under others comes first.
+    """
+    ranks: dict[str, tuple[int, float]] = {}
+    for tier in tiers:
+        for name, fates in tier.people.items():
+            if changes(fates):
+                known = pick_all(fates)
+                costs = [fate.badness for fate in known]
+                is_helped = any(fate.suffers for fate in known) and not suffers_always(fates)
+                times, span = ranks.get(name, (0, 0.0))
+                ranks[name] = times + is_helped, span + max(costs) - min(costs)
+    return max(ranks, key=lambda name: ranks[name]) if ranks else None
+
+
+def find_hurt(fates: Fates) -> list[int]:
+    """Find the choices under which a flow suffers; if all or none, those with its worst grade."""
+    suffering = [at for at, fate in enumerate(fates) if fate and fate.suffers]
+    if suffering and not suffers_always(fates):
+        return suffering
+    most = max((fate.badness for fate in pick_all(fates)), default=0.0)
+    least = most - SAME_BADNESS / 3
+    return [at for at, fate in enumerate(fates) if fate and fate.badness >= least]
+
+
+def _add_grades(tier: TierFates) -> dict[int, float]:
+    """Add the grades of all people under each choice that was run."""
+    return {
+        at: sum(fate.badness for fates in tier.people.values() if (fate := fates[at]))
+        for at, result in enumerate(tier.results)
+        if result
+    }
+
+
+def has_even_grades(tier: TierFates) -> bool:
+    """Say whether all choices have equal sums of grades, so that only transfers decide."""
+    totals = _add_grades(tier).values()
+    return max(totals) <= min(totals) + SAME_BADNESS
+
+
+def find_best(tier: TierFates) -> list[int]:
+    """Find the choices with the lowest sum of grades; of equals, high rates, short round trips."""
+    totals = _add_grades(tier)
+    least = min(totals.values())
+    best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
+    for is_counted in (_is_transfer, _is_round_trip):
+        for fates in tier.people.values():
+            best = _keep_best(best, {at: fate for at in best if is_counted(fate := fates[at])})
+    return best
+
+
+def _is_transfer(fate: Fate | None) -> bool:
+    return fate is not None and fate.is_transfer
+
+
+def _is_round_trip(fate: Fate | None) -> bool:
+    return fate is not None and fate.is_round_trip
+
+
+def _keep_best(best: Sequence[int], fates: Mapping[int, Fate | None]) -> list[int]:
+    """Leave out the choices under which a number is worse than under the best of them."""
+    known = {at: (fate, fate.estimate.mean) for at, fate in fates.items() if fate and fate.estimate}
+    if len(known) < 2:
+        return list(best)
+    pick_end = max if next(iter(known.values()))[0].is_rising else min
+    most, _ = pick_end(known.values(), key=lambda one: one[1])
+    return [at for at in best if at not in known or not known[at][0].differs(most)]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The difference of a flow's or group's number between two choices that do not tie.
+
+    Parameters
+    ----------
+    name
+        The flow or group.
+    better, worse
+        The choices.
+    ratio
+        The difference as a share of the larger number.
+    """
+
+    name: str
+    better: int
+    worse: int
+    ratio: float
+
+
+def find_gaps(tier: TierFates) -> list[Gap]:
+    """Find the gap between best and worst number of each flow and group, widest first."""
+    found = []
+    for name, fates in tier.people.items():
+        known = [
+            (fate.estimate.mean, at, fate)
+            for at, fate in enumerate(fates)
+            if fate and fate.estimate
+        ]
+        if len(known) < 2:
+            continue
+        low = min(known, key=lambda one: one[0])
+        high = max(known, key=lambda one: one[0])
+        if not high[2].differs(low[2]):
+            continue
+        better, worse = (high, low) if high[2].is_rising else (low, high)
+        ratio = (high[0] - low[0]) / max(abs(high[0]), abs(low[0]))
+        found.append(Gap(name, better[1], worse[1], ratio))
+    return sorted(found, key=lambda gap: -gap.ratio)
+
+
+def find_losers(tier: TierFates, choice: int) -> list[Gap]:
+    """Find the flows and groups for which another choice is better, the widest gap first."""
+    found = []
+    for gap in find_gaps(tier):
+        fate, best = tier.people[gap.name][choice], tier.people[gap.name][gap.better]
+        if fate is None or best is None or not fate.estimate or not best.estimate:
+            continue
+        if fate.differs(best):
+            ends = fate.estimate.mean, best.estimate.mean
+            ratio = abs(ends[0] - ends[1]) / max(map(abs, ends))
+            found.append(Gap(gap.name, gap.better, choice, ratio))
+    return sorted(found, key=lambda gap: -gap.ratio)
+
+
+def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, list[Fate]]:
+    """Find graded flows and groups worse off under some of the best choices than under a base.
+
+    Returns
+    -------
+    dict
+        The fate under the base, and those under the choices with a worse number, by name.
+    """
+    found: dict[str, list[Fate]] = {}
+    for name, fates in tier.people.items():
+        before = fates[base]
+        if before is None or before.is_transfer or not before.estimate:
+            continue
+        worse = [
+            fate
+            for fate in pick(fates, best)
+            if fate.estimate
+            and fate.differs(before)
+            and (fate.estimate.mean < before.estimate.mean) == fate.is_rising
+        ]
+        if worse:
+            found[name] = [before, *worse]
+    return found
+
+
+def find_costs(
+    tiers: Sequence[tuple[TierFates, Sequence[int], Sequence[int]]],
+) -> dict[str, list[float]] | None:
+    """Find the change of each transfer's rate under the best choices, as a share of the rate.
+
+    Parameters
+    ----------
+    tiers
+        Each tier with the choices that hurt, the first the base, and the best choices.
+
+    Returns
+    -------
+    dict
+        The changes by the transfer's name, without those within their interval; None where there is
+        no transfer.
+    """
+    found: dict[str, list[float]] = {}
+    has_transfers = False
+    for tier, hurt, best in tiers:
+        for name, fates in tier.people.items():
+            base = fates[hurt[0]] if hurt else None
+            level = base.estimate if base and base.is_transfer else None
+            if base is None or level is None or not level.mean:
+                continue
+            has_transfers = True
+            for fate in pick(fates, best):
+                difference = fate.compare(base)
+                if difference and (difference.count < 2 or difference.is_clear):
+                    found.setdefault(name, []).append(difference.mean / level.mean)
+    return found if has_transfers else None

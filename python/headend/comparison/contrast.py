@@ -1,0 +1,301 @@
+"""The answer of a comparison: its question, sentences, matrix and figure.
+
+The question names the varied axes, even where the scenario's title is a question: the title is
+about the scenario, and a comparison is about the choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headend.analysis.answer import Answer, Cell, Matrix, Row
+from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.grading import Grade
+from headend.analysis.lateness import find_emulation
+from headend.analysis.run_answer import answer_run, explain_meanings
+from headend.comparison.caveats import tell_caveats_of
+from headend.comparison.choosing import find_main
+from headend.comparison.comparison import UNEVEN
+from headend.comparison.estimate import Estimate, format_difference, format_estimate
+from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
+from headend.comparison.grid import Grid, name_axes
+from headend.comparison.telling import count_seeds, tell_grid, tell_tier
+from headend.engine.description import find_application
+from headend.scenario.groups import name_group
+from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
+from headend.text.wording import join_names
+
+if TYPE_CHECKING:
+    from headend.comparison.comparison import Variant
+
+#: Flows and groups that a question names at most.
+MOST_ASKED = 4
+
+#: Rows of a grid's matrix; where there are more, flows with good grades everywhere are left out.
+MOST_ROWS = 15
+
+#: From this difference between median queue delays on, the figure shows it, ns.
+QUEUE_SHOWS = 20e6
+
+#: The note of a matrix whose numbers have no interval.
+ONE_SEED_HAS = "One seed has no interval; --seeds 10 gives one."
+
+#: That note where runs are in real time, or replayed: there is no option for many seeds.
+ONE_RUN_HAS = "One run has no interval; run each again with --seed 2, 3, … and compare all folders."
+
+#: The note that says which choice is the best of its tier.
+BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of transfers."
+
+#: That note where there are round trips of real programs.
+BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
+
+#: Figures of applications whose own measures name no chart.
+_FIGURES = {"voice": "mos", "ping": "ping"}
+
+
+def answer_comparison(variants: Sequence[Variant]) -> Answer:
+    """Answer which of several settings suits the people on the line.
+
+    Parameters
+    ----------
+    variants
+        The settings, each with its runs. For a single setting, the answer is how each flow fares
+        over the seeds.
+    """
+    grid, tiers = judge_grid(variants)
+    sentences: tuple[str, ...]
+    caveats = tell_caveats_of(variants) if len(variants) > 1 else ()
+    if any(tier.is_uneven for tier in tiers):
+        sentences = (UNEVEN,)
+    elif len(variants) < 2:
+        sentences = answer_run(variants[0].pool()).sentences
+    else:
+        sentences = tell_grid(grid, tiers) if grid.is_several else tell_tier(grid, tiers[0])
+    matrix = _tabulate_grid(grid, tiers) if grid.is_several else _tabulate_tier(grid, tiers[0])
+    return Answer(_ask(grid, tiers), (*caveats, *sentences), matrix, _explain(grid, tiers))
+
+
+def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
+    """Write the question with the choice, the flows, and the line or the tiers."""
+    people = list(
+        dict.fromkeys(
+            name
+            for tier in tiers
+            for name, fates in tier.people.items()
+            if not any(fate and fate.is_round_trip for fate in fates)
+        )
+    )
+    whom = join_names(people) if len(people) <= MOST_ASKED else f"{len(people)} kinds of traffic"
+    if sum(len(tier.tier.present) for tier in tiers) < 2:
+        return f"How {'does' if len(people) == 1 else 'do'} {whom} fare{_tell_rate(tiers[0])}?"
+    if grid.is_several:
+        where = f" at each {join_names([axis.name for axis in grid.given])}"
+    else:
+        where = _tell_rate(tiers[0])
+    if grid.is_several and not any(_gather_judged(tiers)):
+        return f"How much do {whom} get under each {name_axes([*grid.given, grid.choice])}?"
+    which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
+    return f"{which} suits {whom}{where}?"
+
+
+def _tell_rate(tier: TierFates) -> str:
+    """Say the line's rate; empty where choices differ in it, or where the queue is one of many."""
+    is_one_of_many = bool(name_group(tier.queue))
+    rates = {queue.rate_bps for queue in tier.queues if queue and not is_one_of_many}
+    return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
+
+
+def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
+    rows = [
+        Row(
+            name,
+            tuple(
+                _fill(
+                    fate,
+                    fates[0] if at and not tier.is_uneven else None,
+                    _choose_row_unit(fates),
+                )
+                for at, fate in enumerate(fates)
+            ),
+        )
+        for name, fates in tier.people.items()
+    ]
+    if any(tier.queues):
+        delays = [queue.delay.mean for queue in tier.queues if queue and queue.delay]
+        unit = choose_unit(delays, "time")
+        cells = tuple(_fill_queue(queue, unit) if queue else None for queue in tier.queues)
+        shared = _tabulate_channels(tier)
+        # A home's share of its own rate says nothing of how full the shared channel is.
+        rows += (
+            [Row("queue", tuple(cell and replace(cell, note="") for cell in cells)), *shared]
+            if shared
+            else [Row("queue", cells)]
+        )
+    return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
+
+
+def _tabulate_channels(tier: TierFates) -> list[Row]:
+    """Lay out the utilisation of each shared channel, where the queue is one of many."""
+    if not name_group(tier.queue):
+        return []
+    gathered = [
+        {state.channel: state for state in gather_channels(result)} if result else {}
+        for result in tier.results
+    ]
+    shared = {name: state for own in gathered for name, state in own.items() if state.is_shared}
+    several = len({state.link for state in shared.values()}) > 1
+    return [
+        Row(
+            f"channel {name if several or state.is_cell else state.direction}",
+            tuple(_fill_channel(own.get(name)) for own in gathered),
+        )
+        for name, state in shared.items()
+    ]
+
+
+def _fill_channel(state: ChannelState | None) -> Cell | None:
+    if state is None:
+        return None
+    used = f"{format_quantity(state.utilisation, 'ratio')} used"
+    return Cell(Grade.NONE, "", used, "full" if state.is_full else "")
+
+
+def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
+    left_out = _find_well(tiers)
+    # The axis that all tiers share is named once, in the corner, beside the choice.
+    axis = grid.given[0].name if len(grid.given) == 1 else ""
+    corner = f"{axis}\u00a0↓ {grid.choice.name}" if axis else grid.choice.name
+    rows = []
+    for tier in tiers:
+        cells = tuple(_fill_queue_briefly(queue) if queue else None for queue in tier.queues)
+        rows.append(Row(tier.tier.label.removeprefix(f"{axis} "), cells))
+        rows += [
+            Row(
+                name,
+                tuple(_fill(fate, None, _choose_row_unit(fates)) for fate in fates),
+                inner=True,
+            )
+            for name, fates in tier.people.items()
+            if name not in left_out
+        ]
+    well = f" Good everywhere, and so left out: {join_names(left_out)}." if left_out else ""
+    return Matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
+
+
+def _find_well(tiers: Sequence[TierFates]) -> list[str]:
+    """Find the flows to leave out, good everywhere, where there is no room for all rows."""
+    names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
+    well = [
+        name
+        for name in names
+        if all(
+            fate is None or fate.grade is Grade.GOOD
+            for tier in tiers
+            for fate in tier.people.get(name, ())
+        )
+    ]
+    has_room = (len(names) + 1) * len(tiers) <= MOST_ROWS
+    return [] if has_room or len(well) == len(names) else well
+
+
+def _choose_row_unit(fates: Sequence[Fate | None]) -> Unit | None:
+    """Choose the one unit of a row; None where its numbers measure different things."""
+    found = [(fate.kind, fate.estimate.mean) for fate in fates if fate and fate.estimate]
+    kinds = {kind for kind, _ in found}
+    return choose_unit([mean for _, mean in found], kinds.pop()) if len(kinds) == 1 else None
+
+
+def _fill(fate: Fate | None, base: Fate | None, unit: Unit | None) -> Cell | None:
+    if fate is None:
+        return None
+    note = _write_difference(fate, base, unit) if base else ""
+    return Cell(fate.grade, fate.word, fate.write_number(unit), note)
+
+
+def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
+    """Write the difference to the first choice, in per cent for rates; empty where the two tie."""
+    difference = fate.compare(base)
+    level = base.estimate
+    if difference is None or level is None or not fate.differs(base):
+        return ""
+    if fate.kind == "rate" and level.mean:
+        return f"Δ {format_change(difference.mean / level.mean)}"
+    change = Estimate(difference.mean, math.nan, math.nan, 1)
+    return f"Δ {format_difference(change, fate.kind, unit)}"
+
+
+def _fill_queue(queue: QueueFate, unit: Unit) -> Cell:
+    delay = format_estimate(queue.delay, "time", unit) if queue.delay else "no packet"
+    used = f"line {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
+    return Cell(Grade.NONE, "", delay, used)
+
+
+def _fill_queue_briefly(queue: QueueFate) -> Cell:
+    delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
+    used = f", {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
+    return Cell(Grade.NONE, "", f"queue {delay}{used}")
+
+
+def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
+    """Give each graded flow or group with the meaning of its number; one pair for each meaning."""
+    return list(
+        dict.fromkeys(
+            (name, fate.headline.about)
+            for tier in tiers
+            for name, fates in tier.people.items()
+            for fate in fates
+            if fate and not fate.is_transfer
+        )
+    )
+
+
+def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
+    count = max(map(count_seeds, tiers))
+    results = [result for tier in tiers for result in tier.results if result]
+    one_has = ONE_RUN_HAS if any(map(find_emulation, results)) else ONE_SEED_HAS
+    told = [f"Means over {count} seeds ± 95 % interval." if count > 1 else one_has]
+    if not grid.is_several and not tiers[0].is_uneven and len(tiers[0].tier.present) > 1:
+        beyond = "its interval and 5 %" if count > 1 else "5 %"
+        told.append(f"Δ: against {grid.choice.values[0]}, beyond {beyond}.")
+    counted = {
+        name
+        for tier in tiers
+        for name, fates in tier.people.items()
+        if any(fate and fate.is_count for fate in fates)
+    }
+    meanings = explain_meanings(pair for pair in _gather_judged(tiers) if pair[0] not in counted)
+    told += [meanings] if meanings else []
+    if grid.is_several and find_main(tiers):
+        fates = [one for tier in tiers for own in tier.people.values() for one in own if one]
+        told.append(BEST_OF_REAL if any(one.is_round_trip for one in fates) else BEST)
+    if any(tier.queue for tier in tiers):
+        told.append(
+            f"Beside each {join_names([axis.name for axis in grid.given])}: the queue's median"
+            " delay, and how much of the line was used, as means."
+            if grid.is_several
+            else f"Queue: the median delay in {tiers[0].queue}."
+        )
+    return " ".join(told)
+
+
+def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
+    """Choose the figure that shows why: a grid's own, else the queue's delay, else a flow's."""
+    if grid.is_several:
+        return "grid"
+    tier = tiers[0]
+    delays = [queue.delay.mean for queue in tier.queues if queue and queue.delay]
+    if delays and max(delays) - min(delays) > QUEUE_SHOWS:
+        return "queue"
+    fate = next((own for own in tier.people.get(find_main(tiers) or "", ()) if own), None)
+    if fate is None:
+        return "queue-delay"
+    if fate.is_transfer:
+        return "rates"
+    application = fate.party.worst.application
+    if application in _FIGURES:
+        return _FIGURES[application]
+    measures = find_application(application).measures
+    return next((kind.chart.name for kind, _ in measures if kind.chart), "delay")

@@ -1,0 +1,81 @@
+"""Reads results of any kind back as the objects that Python functions return for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headend.errors import InputError, refuse_unfit, take_path
+from headend.recommendation.folder import load_recommendation
+from headend.recommendation.result import Recommendation
+from headend.results.record import read_manifest
+from headend.running.comparison import (
+    Comparison,
+    load_missing_seeds,
+    load_results,
+    load_unfinished,
+)
+from headend.running.result import Result
+from headend.sweeps.loading import load_sweep
+from headend.sweeps.result import SweepResult
+
+
+def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendation:
+    """Read a results folder back, whichever command or function wrote it.
+
+    Parameters
+    ----------
+    folder
+        Of a run, a comparison, a sweep or a recommendation.
+
+    Returns
+    -------
+    Result, Comparison, SweepResult or Recommendation
+        What ``headend.run``, ``headend.compare``, ``headend.sweep`` or ``headend.recommend`` gave.
+
+    Raises
+    ------
+    InputError
+        When the folder is not one of results, is damaged, or holds a study.
+
+    Examples
+    --------
+    >>> import headend, tempfile
+    >>> line = {"line": {"point_to_point": {"up": {"rate": "1 Mbit/s"}}}}
+    >>> scenario = {"duration": "1 s", "link": line, "flow": {"ping": {"application": "ping"}}}
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     _ = headend.run(scenario, out=f"{place}/ping", report=False)
+    ...     headend.load(f"{place}/ping")
+    <Result 'scenario', seed 1, 1 s, 1 flow, 2 queues>
+    """
+    folder = take_path(folder, "folder")
+    try:
+        return _load(folder)
+    except (InputError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise refuse_unfit([folder], error) from error
+
+
+def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation:
+    manifest = read_manifest(folder)
+    kind = manifest.get("kind", "run")
+    if kind == "run":
+        return Result.load(folder)
+    if kind == "sweep":
+        return load_sweep(folder)
+    if kind == "recommendation":
+        return load_recommendation(folder)
+    if kind != "comparison":
+        raise InputError(
+            f"{folder}: expected the results of a run, a comparison, a sweep or a recommendation,"
+            f" found a {kind}; headend.export_tables writes its tables"
+        )
+    results = load_results([folder])
+    return Comparison(
+        results,
+        str(manifest.get("name", folder.name)),
+        str(manifest.get("title", "")),
+        folder,
+        load_unfinished([folder]),
+        load_missing_seeds([folder], results),
+    )

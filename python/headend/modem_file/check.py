@@ -1,0 +1,101 @@
+"""Checks a modem's file with every rule; the gravest findings come first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from headend.modem_file.document import read_document
+from headend.modem_file.finding import SEVERITIES, Finding, Rule
+from headend.modem_file.integrity import verify
+from headend.modem_file.rules import (
+    aqm,
+    buffer,
+    classifiers,
+    low_latency,
+    rates,
+    scheduling,
+    structure,
+)
+from headend.modem_file.rules.integrity import check_mics
+from headend.modem_file.settings import Settings, read_settings
+
+#: The rules for the files of modems, in the order of equally grave findings.
+RULES = (
+    *structure.RULES,
+    *buffer.RULES,
+    *aqm.RULES,
+    *rates.RULES,
+    *scheduling.RULES,
+    *classifiers.RULES,
+    *low_latency.RULES,
+)
+
+
+#: Rules that find absent TLVs. In a file that is cut short, these TLVs may have stood behind the
+#: cut.
+OF_WHOLE_FILES = (
+    structure.mandatory_is_absent,
+    structure.mic_is_absent,
+    classifiers.flow_is_absent,
+    classifiers.flow_gets_nothing,
+    low_latency.aggregate_is_absent,
+    low_latency.low_latency_flow_is_absent,
+    low_latency.aggregate_has_no_flow,
+    low_latency.cmts_does_not_hear,
+    low_latency.nothing_is_classified,
+)
+
+#: The most findings that are given of one rule; a file with more is broken throughout.
+MOST_TOLD = 100
+
+
+def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False) -> list[Finding]:
+    """Check a file.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file. Any bytes can be checked.
+    secret
+        The secret of the CMTS; without it the CMTS MIC is not verified.
+    is_unsigned
+        Whether the file is signed later, so that absent MICs are no fault.
+
+    Returns
+    -------
+    list of Finding
+        The gravest first; of equally grave ones those on the file itself, then buffers, AQM, rates,
+        scheduling, classifiers and low latency.
+    """
+    document = read_document(data)
+    settings = read_settings(document)
+    found = [finding for rule in structure.ANY_FILE for finding in _apply(rule, settings)]
+    if document.is_modem:
+        found += check_mics(verify(data, secret))
+        possible = RULES if is_unsigned else (*structure.SIGNED, *RULES)
+        rules = [rule for rule in possible if not (document.is_cut and rule in OF_WHOLE_FILES)]
+        found += [finding for rule in rules for finding in _apply(rule, settings)]
+    named = [
+        replace(finding, name=document.name(finding.path)) if finding.path else finding
+        for finding in found
+    ]
+    return sorted(named, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _apply(rule: Rule, settings: Settings) -> Iterator[Finding]:
+    """Give the first findings of a rule, and one that says so if there are more."""
+    findings = rule(settings)
+    last = None
+    for last in islice(findings, MOST_TOLD):
+        yield last
+    if last and next(findings, None):
+        yield Finding(
+            last.severity,
+            last.rule,
+            None,
+            f"The rule {last.rule} has further findings: only the first {MOST_TOLD} are shown.",
+            "Correct these, and check the file again.",
+            "headend",
+        )

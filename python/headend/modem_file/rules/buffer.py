@@ -1,0 +1,294 @@
+"""Rules on buffers: their limits against each other, and their delay at the flow's rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headend.modem_file.delay import Aqm, Buffer, find_aqm, find_buffer, find_delay, find_size
+from headend.modem_file.finding import Finding, Rule, Severity
+from headend.modem_file.settings import ServiceFlow, Settings
+from headend.modem_file.words import write_rate, write_size, write_time
+
+#: A full buffer that delays by more is an error with any AQM: DOCSIS-PIE acts from a third of the
+#: buffer on (RFC 8034 §4). 250 ms is the largest default buffer of the sources (the AQM paper, §9).
+TOO_LONG = 250e6
+#: Without an AQM the full buffer is the delay of every upload. 100 ms is the specification's
+#: default buffer; a call is good up to 150 ms from mouth to ear (ITU-T G.114), of which 100 ms
+#: leave 50 ms to the rest of the way.
+LONG = 100e6
+
+#: The delay of the buffer that findings advise. The targets of the Buffer Control guideline (Table
+#: 2) are 41 to 66 ms.
+ADVISED = 50e6
+#: The smallest size that findings advise, B (Table 2, at 1 Mbit/s).
+LEAST_ADVISED = 8192
+
+#: One connection keeps the line busy up to a round-trip time of the full buffer's delay. Below 20
+#: ms few servers are so near: the guideline's calls and uploads suffer from loss at 13 ms (§7.2, 5
+#: Mbit/s) (headend's bound).
+TOO_SHORT = 20e6
+#: The round-trip time at which findings say how much of the bandwidth-delay product a buffer is.
+ROUND_TRIP = 100e6
+
+#: The buffer that every modem offers, B (Buffer Control guideline §6.2).
+OFFERED = 24_576
+
+#: Two full frames with their Ethernet header and checksum, B.
+TWO_FRAMES = 2 * 1522
+
+_GUIDELINE = "Buffer Control guideline CM-GL-Buffer"
+
+
+def limits_contradict(settings: Settings) -> Iterator[Finding]:
+    """Find sizes that violate minimum ≤ target ≤ maximum."""
+    for flow in settings.flows:
+        least, target, most = flow.minimum_buffer, flow.target_buffer, flow.maximum_buffer
+        source = f"{_GUIDELINE} §6.1"
+        if least and most and least.value > most.value:
+            yield Finding(
+                "error",
+                "buffer_limits",
+                least.path,
+                f"The minimum buffer of the {flow.name} is {write_size(least.value)}, and its"
+                f" maximum {write_size(most.value)}: no size is both, and the modem refuses the"
+                " flow.",
+                f"Set {least.path} to at most {write_size(most.value)}, or leave it out.",
+                source,
+            )
+        if not target or not target.value:
+            continue
+        if least and least.value > target.value:
+            yield Finding(
+                "error",
+                "buffer_limits",
+                target.path,
+                f"The target buffer of the {flow.name} is {write_size(target.value)}, below its"
+                f" minimum of {write_size(least.value)}: the modem takes the minimum, and the"
+                " target has no effect.",
+                f"Set {least.path} to at most {write_size(target.value)}, or leave it out.",
+                source,
+            )
+        if most and target.value > most.value:
+            yield Finding(
+                "error",
+                "buffer_limits",
+                target.path,
+                f"The target buffer of the {flow.name} is {write_size(target.value)}, above its"
+                f" maximum of {write_size(most.value)}: the modem takes the maximum, and the target"
+                " has no effect.",
+                f"Set {target.path} to at most {write_size(most.value)}.",
+                source,
+            )
+
+
+def minimum_is_not_offered(settings: Settings) -> Iterator[Finding]:
+    """Find a minimum above the buffer that every modem offers; a modem may refuse it."""
+    for flow in settings.list_flows("up"):
+        least = flow.minimum_buffer
+        if least and least.value > OFFERED:
+            yield Finding(
+                "warning",
+                "buffer_minimum",
+                least.path,
+                f"The minimum buffer of the {flow.name} is {write_size(least.value)}. Every modem"
+                f" offers 24 KiB ({write_size(OFFERED)}); one that offers less than the minimum"
+                " refuses the flow.",
+                f"Set {least.path} to at most {write_size(OFFERED)}, or leave it out and set the"
+                " target alone.",
+                f"{_GUIDELINE} §6.2",
+            )
+
+
+def buffer_is_long(settings: Settings) -> Iterator[Finding]:
+    """Find a buffer that delays packets for long when full: its size over the rate."""
+    for flow in settings.flows:
+        buffer = find_buffer(flow, settings)
+        if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
+            continue
+        aqm = find_aqm(flow, settings)
+        severity = _weigh(buffer.delay, buffer, aqm)
+        if severity is None:
+            continue
+        path = buffer.path or f"{flow.path}.35.2"
+        yield Finding(
+            severity,
+            "buffer_long",
+            path,
+            " ".join(
+                (
+                    _tell_size(flow, buffer, is_low_latency=settings.is_low_latency(flow)),
+                    _tell_delay(buffer),
+                    _tell_cost(flow, aqm),
+                )
+            ),
+            _advise(flow, buffer),
+            f"{_GUIDELINE} §5.2 and Table 2; ITU-T G.114; bounds of 100 and 250 ms: headend",
+        )
+
+
+def buffer_is_short(settings: Settings) -> Iterator[Finding]:
+    """Find a buffer far below the bandwidth-delay product, which ordinary bursts overflow."""
+    for flow in settings.flows:
+        target = flow.target_buffer
+        buffer = find_buffer(flow, settings)
+        if not target or buffer is None or buffer.path is None or flow.is_unsolicited:
+            continue
+        if settings.is_low_latency(flow):
+            continue
+        source = f"{_GUIDELINE} Table 2; bound of 20 ms: headend"
+        if buffer.size < TWO_FRAMES:
+            yield Finding(
+                "error",
+                "buffer_short",
+                buffer.path,
+                f"The buffer of the {flow.name} is {write_size(buffer.size)}. Two full packets with"
+                f" their Ethernet header have {write_size(TWO_FRAMES)}: almost every upload loses"
+                " packets.",
+                _advise_size(flow, buffer),
+                source,
+            )
+        elif buffer.rate and buffer.delay and buffer.delay < TOO_SHORT:
+            product = find_size(ROUND_TRIP, buffer.rate)
+            yield Finding(
+                "warning",
+                "buffer_short",
+                buffer.path,
+                f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
+                f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}. One connection fills"
+                " the line only if its round-trip time is no longer than about that; the"
+                f" bandwidth-delay product at 100 ms is {write_size(product)}. Bursts are dropped"
+                " at the tail.",
+                _advise_size(flow, buffer),
+                source,
+            )
+
+
+def buffer_is_short_at_the_peak(settings: Settings) -> Iterator[Finding]:
+    """Find a buffer that suits the sustained rate and is short while the burst lasts."""
+    for flow in settings.flows:
+        buffer = find_buffer(flow, settings)
+        if buffer is None or buffer.path is None or flow.is_unsolicited or not buffer.peak:
+            continue
+        if (buffer.delay or 0) < TOO_SHORT or (buffer.peak_delay or 0) >= TOO_SHORT:
+            continue
+        size = find_size(TOO_SHORT, buffer.peak)
+        at_rate = write_time(find_delay(size, buffer.rate or buffer.peak))
+        yield Finding(
+            "note",
+            "buffer_short_at_peak",
+            buffer.path,
+            f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
+            f" {write_time(buffer.peak_delay or 0)} at the peak rate of {write_rate(buffer.peak)}:"
+            " while the burst lasts, one connection reaches that rate only if its round-trip time"
+            " is no longer than about that.",
+            f"Nothing has to change if calls matter more than bursts; {write_size(size)} is 20 ms"
+            f" at the peak rate, and {at_rate} at the sustained rate.",
+            f"{_GUIDELINE} Table 2; bound of 20 ms: headend",
+        )
+
+
+def default_has_no_use(settings: Settings) -> Iterator[Finding]:
+    """Find a TLV 68 without effect, because each upstream flow has a target of its own."""
+    default = settings.default_buffer
+    flows = settings.list_flows("up")
+    if default and flows and all(flow.target_buffer and flow.target_buffer.value for flow in flows):
+        yield Finding(
+            "note",
+            "default_buffer_unused",
+            default.path,
+            f"The default upstream target buffer of {default.value} ms has no effect: every"
+            " upstream service flow has a target buffer of its own (24.35.2).",
+            "Nothing has to change; the TLV may be left out.",
+            "MULPI C.1.2.17 as restated by docsis-ns3",
+        )
+
+
+def _weigh(delay: float, buffer: Buffer, aqm: Aqm) -> Severity | None:
+    """Give the severity of a delay; None where it is no finding."""
+    if aqm.state == "off":
+        return "error" if delay > LONG else None
+    if delay > TOO_LONG:
+        return "error" if buffer.path else "note"
+    return "note" if aqm.state == "unsaid" and delay > LONG and buffer.path else None
+
+
+def _tell_size(flow: ServiceFlow, buffer: Buffer, *, is_low_latency: bool) -> str:
+    size = write_size(buffer.size)
+    if buffer.path is None:
+        how = (
+            "10 ms at the rate of its aggregate, and 40000 B at least"
+            if is_low_latency
+            else "100 ms at the larger of its sustained and its peak rate"
+        )
+        return (
+            f"The file sets no target buffer for the {flow.name}; the specification's default is"
+            f" {size} ({how})."
+        )
+    if buffer.path.startswith("68"):
+        return f"The default target buffer (TLV 68) makes the buffer of the {flow.name} {size}."
+    what = {"1": "minimum", "2": "target", "3": "maximum"}[buffer.path.rpartition(".")[2][0]]
+    return f"The {what} buffer of the {flow.name} is {size}."
+
+
+def _tell_delay(buffer: Buffer) -> str:
+    rate = write_rate(buffer.rate or 0)
+    told = f"When it is full, a packet waits {write_time(buffer.delay or 0)} at {rate}"
+    if buffer.peak and buffer.peak_delay:
+        told += (
+            f" ({write_time(buffer.peak_delay)} at {write_rate(buffer.peak)} while the burst lasts)"
+        )
+    return f"{told}."
+
+
+def _tell_cost(flow: ServiceFlow, aqm: Aqm) -> str:
+    load = "upload" if flow.direction == "up" else "download"
+    kept = write_time(aqm.target)
+    if aqm.state == "off":
+        paths = " and ".join(aqm.paths)
+        return f"The AQM is off ({paths}): the packets of a call wait so long beside each {load}."
+    if aqm.is_immediate:
+        return (
+            "All packets of the flow wait so long beside senders that ignore the AQM's marks"
+            f" (above {kept})."
+        )
+    if flow.direction == "down":
+        return f"Unless the CMTS has an AQM, the packets of a call wait so long beside each {load}."
+    late = f"DOCSIS-PIE keeps {kept}, but acts only from a third of the buffer on"
+    if aqm.state == "unsaid":
+        return (
+            f"In a modem without AQM the packets of a call wait so long beside each {load}; {late}."
+        )
+    return f"{late}: a call suffers at the start of each {load}."
+
+
+def _advise(flow: ServiceFlow, buffer: Buffer) -> str:
+    own = _advise_size(flow, buffer)
+    if buffer.path and buffer.path.startswith("68"):
+        return f"Set {buffer.path} to {round(ADVISED / 1e6)}, or s{own[1:]}"
+    return own
+
+
+def _advise_size(flow: ServiceFlow, buffer: Buffer) -> str:
+    target = flow.target_buffer.path if flow.target_buffer else f"{flow.path}.35.2"
+    if not buffer.rate:
+        return f"Set {target} to the bytes that the flow sends in 50 ms."
+    size = max(find_size(ADVISED, buffer.rate), LEAST_ADVISED)
+    more = ""
+    if (most := flow.maximum_buffer) and most.value < size:
+        more = f" and {most.path} no lower"
+    if (least := flow.minimum_buffer) and least.value > size:
+        more = f" and {least.path} no higher"
+    return (
+        f"Set {target} to {write_size(size)}{more}, which is"
+        f" {write_time(find_delay(size, buffer.rate))}."
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    limits_contradict,
+    minimum_is_not_offered,
+    buffer_is_long,
+    buffer_is_short,
+    buffer_is_short_at_the_peak,
+    default_has_no_use,
+)

@@ -1,0 +1,175 @@
+"""The report: one HTML page that holds all it needs and opens without a network."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from headend.analysis.limits import LIMITS_COLUMN, LIMITS_NOTE
+from headend.analysis.units import choose_people_units, choose_queue_units
+from headend.comparison.caveats import MissingSeeds
+from headend.figures import draw_figures
+from headend.figures.theme import configure
+from headend.pages.charts import embed_charts, embed_json
+from headend.pages.comparison import describe_comparison
+from headend.pages.run import describe_run
+from headend.pages.vega import read_script
+from headend.results.folder import write_file
+from headend.results.seal import seal_page
+from headend.text.quantity import format_number, format_quantity, name_column
+from headend.text.reveal import reveal
+from headend.text.wording import keep_units
+
+if TYPE_CHECKING:
+    import jinja2
+    import markupsafe
+
+    from headend.figures import Figure
+    from headend.results.record import Record
+
+
+def write_report(
+    results: Sequence[Record],
+    path: Path,
+    *,
+    title: str = "",
+    unfinished: Sequence[str] = (),
+    missing_seeds: MissingSeeds = MappingProxyType({}),
+) -> Path:
+    """Write the report over one run, or over several side by side.
+
+    Parameters
+    ----------
+    results
+        The runs; their labels tell them apart. Runs of one label are of one setting, with different
+        seeds.
+    path
+        The HTML file.
+    title
+        The page's title; by default that of the first scenario.
+    unfinished
+        Requested runs that did not finish.
+    missing_seeds
+        The seeds of the unfinished runs, by the label of their setting.
+    """
+    figures = draw_figures(results)
+    if len(results) == 1 and not unfinished and not missing_seeds:
+        template, content = "report.html.j2", describe_run(results[0], figures)
+    else:
+        content = describe_comparison(results, figures, unfinished, missing_seeds)
+        template = "compare.html.j2"
+    page = render_page(template, figures, title=title or results[0].title, **content)
+    return write_page(page, path)
+
+
+def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str:
+    """Fill a template with figures and other content; libraries, styles and data are put inside."""
+    return (
+        _make_environment()
+        .get_template(template)
+        .render(
+            figures=figures,
+            data=embed_charts(figures),
+            themes=embed_json({"light": configure(), "dark": configure(dark=True)}),
+            libraries=bundle_libraries() if figures else "",
+            **content,
+        )
+    )
+
+
+def render_fragment(template: str, **content: Any) -> str:
+    """Fill a template that is a part of a page, such as a notebook's; it holds no library."""
+    return _make_environment().get_template(template).render(**content)
+
+
+def write_page(page: str, path: Path, made_of: str = "") -> Path:
+    """Write a page with its seal, whole or not at all.
+
+    Parameters
+    ----------
+    page
+        The HTML.
+    path
+        The file.
+    made_of
+        A fingerprint of the page's content; a page with the same one is not made again.
+    """
+    write_file(seal_page(page, made_of), path)
+    return path
+
+
+@functools.cache
+def fingerprint_drawing() -> str:
+    """Give a fingerprint of the code that draws pages and figures.
+
+    It covers headend's own code and templates, the engine's description of measures, and Jinja.
+    """
+    from headend import _engine
+    from headend.version import read_version
+
+    digest = hashlib.sha256(f"{read_version()}\njinja2 {version('jinja2')}".encode())
+    package = Path(__file__).parents[1]
+    for path in sorted([*package.rglob("*.py"), *package.glob("report/templates/*")]):
+        digest.update(path.read_bytes())
+    digest.update(_engine.describe().encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def bundle_libraries() -> str:
+    """Give Vega, Vega-Lite and vega-embed as one script that can be put into a page."""
+    return read_script()
+
+
+def mark_code(text: str) -> markupsafe.Markup:
+    """Show text between backticks as code, and escape everything.
+
+    Examples
+    --------
+    >>> mark_code("try `--set x=<1>`")
+    Markup('try <code>--set x=&lt;1&gt;</code>')
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reveal(text)))))
+
+
+def _reveal_text(value: Any) -> Any:
+    """Make control characters in plain texts visible; HTML comes from headend as it is."""
+    return reveal(value) if type(value) is str else value
+
+
+@functools.cache
+def _make_environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("headend.pages"),
+        autoescape=jinja2.select_autoescape(["html", "html.j2"]),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_reveal_text,
+    )
+    environment.filters["number"] = format_number
+    environment.filters["column"] = name_column
+    environment.filters["units"] = choose_people_units
+    environment.filters["units_of_queues"] = choose_queue_units
+    environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
+    environment.filters["groupby_subject"] = lambda rows: [
+        (subject, list(own)) for subject, own in itertools.groupby(rows, lambda r: r.figure.subject)
+    ]
+    environment.filters["code"] = mark_code
+    environment.filters["keep_units"] = keep_units
+    environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
+    environment.globals["limits_column"] = LIMITS_COLUMN
+    environment.globals["limits_note"] = LIMITS_NOTE
+    return environment

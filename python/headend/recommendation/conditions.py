@@ -1,0 +1,189 @@
+"""What must hold of a tier: conditions as in ``[expect]``, with shares of the line's rate.
+
+::
+
+    condition = quantity operator bound
+    bound     = as in [expect] | number "%" [ "of" ( "upstream" | "downstream" ) ]
+
+A share is of the sustained rate of the direction in which the flow sends its data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headend.analysis.expect import Quantity, split_expectation
+from headend.errors import InputError
+from headend.recommendation.people import name_application
+from headend.recommendation.tier import LINE, Tier
+from headend.scenario.groups import name_group
+from headend.scenario.subjects import Vocabulary
+from headend.sweeps.measuring import parse_sum
+from headend.sweeps.wish import Condition, Wish, read_preferences
+from headend.text.quantity import NAMES, format_quantity, parse_quantity
+
+_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%(?:\s*of\s+(\S+))?", re.IGNORECASE)
+
+#: The directions of which a share can be.
+_WAYS = ("upstream", "downstream")
+
+#: The direction in which applications send their data, if no key of the flow says so.
+_SENDS = {"bulk": "down", "web": "down", "streaming": "down"}
+
+
+def read_wish_of(
+    conditions: Sequence[str],
+    objective: str,
+    tier: Tier,
+    flows: Mapping[str, Mapping[str, Any]],
+    vocabulary: Vocabulary,
+) -> Wish:
+    """Understand what must hold of a tier, with bounds that are shares of its rate in bit/s.
+
+    Parameters
+    ----------
+    conditions, objective
+        As in `Request`.
+    tier
+        Whose rates count.
+    flows
+        The ``[flow]`` tables, which say in which direction a flow sends.
+    vocabulary
+        Of the scenario.
+
+    Raises
+    ------
+    InputError
+        Beginning with ``--expect`` or ``--prefer`` and what was written.
+    """
+    for text in conditions:
+        if is_objective(text):
+            raise InputError(
+                f'--expect "{text}": expected a condition such as "call.mos.p5 >= 4.0"; --prefer'
+                " takes most and least"
+            )
+        try:
+            split_expectation(text)
+        except InputError as error:
+            raise InputError(f'--expect "{text}": {error}') from error
+    wish = read_preferences([*conditions, *([read_objective(objective)] if objective else [])], {})
+    hold = []
+    for one in wish.hold:
+        where = one.where.replace("--prefer", "--expect")
+        try:
+            hold.append(replace(_resolve(one, tier, flows, vocabulary), where=where))
+        except ValueError as error:
+            raise InputError(f"{where}: {error}") from error
+    wish = replace(wish, hold=tuple(hold))
+    wish.check({}, vocabulary)
+    return wish
+
+
+def is_objective(text: str) -> bool:
+    """Say whether a text asks for most or least of something.
+
+    Examples
+    --------
+    >>> is_objective("most upload.goodput"), is_objective("call.mos.p5 >= 4.0")
+    (True, False)
+    """
+    return text.strip().partition(" ")[0] in ("most", "least")
+
+
+def read_objective(text: Any) -> str:
+    """Take what there should be most or least of.
+
+    Raises
+    ------
+    InputError
+        For anything else; without saying where it is written.
+    """
+    example = '"most upload.goodput" or "least cable.up.delay.p99"'
+    if not isinstance(text, str) or not is_objective(text) or not text.strip().partition(" ")[2]:
+        hint = "; conditions belong to --expect" if re.search("[<>=]", str(text)) else ""
+        raise InputError(f"expected {example}, found {_quote(text)}{hint}")
+    if re.search("[<>=]", text):
+        raise InputError(
+            f"expected {example} without a bound, found {_quote(text)}; conditions belong to"
+            " --expect"
+        )
+    return " ".join(text.split())
+
+
+def _quote(text: Any) -> str:
+    return f'"{text}"' if isinstance(text, str) else str(text)
+
+
+def _resolve(
+    condition: Condition,
+    tier: Tier,
+    flows: Mapping[str, Mapping[str, Any]],
+    vocabulary: Vocabulary,
+) -> Condition:
+    """Give a condition on a rate its bound in bit/s, if it is a share."""
+    match = _SHARE.fullmatch(condition.limit.strip())
+    if match is None or len(condition.term.measures) > 1:
+        return condition
+    quantities = parse_sum(condition.term.text, vocabulary)
+    if quantities[0].kind != "rate":
+        if match[2]:
+            raise InputError(
+                f"{condition.term.text} is a {NAMES.get(quantities[0].kind, quantities[0].kind)};"
+                f' expected a bound without "of {match[2]}"'
+            )
+        return condition
+    way = (match[2] or _find_way(quantities, flows)).lower()
+    if way not in _WAYS:
+        what = (
+            f'found "of {match[2]}"'
+            if match[2]
+            else f"{condition.term.text} is not of one direction"
+        )
+        raise InputError(
+            f'{what}; expected "{match[1]} % of upstream" or "{match[1]} % of downstream"'
+        )
+    share = parse_quantity(f"{match[1]} %", "ratio").value
+    rate = tier.upstream if way == "upstream" else tier.downstream
+    most = max(rate, _find_peak(tier, way))
+    if condition.is_rising and share * rate > most and condition.operator in (">", ">="):
+        raise InputError(
+            (
+                f'no value meets "{condition.operator} {condition.limit}": the rate {way} is'
+                f" {format_quantity(most, 'rate')}"
+            )
+            + (
+                f" at its peak, and {format_quantity(rate, 'rate')} sustained"
+                if most > rate
+                else ""
+            )
+        )
+    return replace(condition, limit=f"{share * rate:.0f} bit/s")
+
+
+def _find_way(quantities: Sequence[Quantity], flows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Find the direction that all quantities are of; nothing where there is no such."""
+    found = {_find_own_way(quantity, flows) for quantity in quantities}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _find_own_way(quantity: Quantity, flows: Mapping[str, Mapping[str, Any]]) -> str:
+    subject = quantity.subject
+    ways = dict(zip(("up", "down"), _WAYS, strict=True))
+    for way, words in ways.items():
+        if subject == f"{LINE}.{way}" or subject.startswith((f"{LINE}.{way}.", f"{LINE}.{way}_")):
+            return words
+    flow = flows.get(subject) or flows.get(name_group(subject), {})
+    sends = flow.get("direction") or _SENDS.get(name_application(flow), "")
+    return ways.get(quantity.direction or str(sends), "")
+
+
+def _find_peak(tier: Tier, way: str) -> float:
+    """Give the peak rate of a direction in bit/s, which is not exceeded for long; 0 if none."""
+    peak = tier.link.get(way, {}).get("peak")
+    try:
+        return parse_quantity(str(peak), "rate").value if peak else 0.0
+    except ValueError:  # "unlimited"
+        return float("inf")

@@ -1,0 +1,111 @@
+"""The scenario of a tier with its recommended setting, as a file for ``headend run``."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from headend.errors import InputError
+from headend.files import parse_toml
+from headend.recommendation.deciding import Decision
+from headend.recommendation.judging import read_text
+from headend.recommendation.request import Request
+from headend.scenario.reach import Reach
+from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario
+from headend.scenario.writing import write_toml
+from headend.sweeps.wish import Wish
+
+
+def write_scenario_file(request: Request, decision: Decision) -> str:
+    """Write the scenario of a tier's chosen setting, with what must hold as ``[expect]``.
+
+    Parameters
+    ----------
+    request
+        What was asked.
+    decision
+        Of the tier; it must have a setting.
+    """
+    setting = decision.chosen.setting
+    if setting is None:
+        raise ValueError(f"{decision.tier.name}: no setting was measured")
+    candidate = decision.find(setting)
+    text = read_text(request, decision.tier, candidate)
+    loaded = text.load(request.overrides)
+    content = _override(text.parse(), request.overrides, loaded.scenario.queue_path or "")
+    # What cannot be written into the tables by its path alone is in the engine's own words for the
+    # whole.
+    if not _is_same(request, content, loaded.resolved):
+        content = loaded.resolved
+    found = (
+        "Recommended: every condition holds."
+        if decision.recommended
+        else "The nearest setting: not every condition holds."
+    )
+    words = {
+        "title": f"{decision.tier.name}: {candidate.label}",
+        "description": found,
+        "seed": request.seeds[0],
+    }
+    rest = {key: value for key, value in content.items() if key not in (*words, "expect")}
+    expect = list_expectations(decision.wish)
+    return write_toml({**words, **rest, **({"expect": expect} if expect else {})})
+
+
+def list_expectations(wish: Wish) -> dict[str, str]:
+    """Give conditions as the lines of ``[expect]``, by name, without those on sums.
+
+    Examples
+    --------
+    >>> from headend.sweeps.wish import read_preferences
+    >>> wish = read_preferences(["call.mos.p5 >= 4.0", "cable.up.delay.p95 <= 20 ms"], {})
+    >>> list_expectations(wish)
+    {'call_mos_p5': 'call.mos.p5 >= 4.0', 'cable_up_delay_p95': 'cable.up.delay.p95 <= 20 ms'}
+    """
+    found: dict[str, str] = {}
+    for one in wish.hold:
+        if "+" in one.term.text:
+            continue
+        stem = name = re.sub(r"\W+", "_", one.term.text).strip("_")
+        number = 2
+        while name in found:
+            name, number = f"{stem}_{number}", number + 1
+        found[name] = f"{one.term.text} {one.operator} {one.limit}"
+    return found
+
+
+def _override(content: dict[str, Any], overrides: Overrides, queue_path: str) -> dict[str, Any]:
+    """Write overrides into the tables of a scenario."""
+    content = copy.deepcopy(content)
+    for path, value in overrides:
+        if path.split(".")[0] == QUEUE_ALIAS and queue_path:
+            path = path.replace(QUEUE_ALIAS, queue_path, 1)
+        *tables, last = path.split(".")
+        place = content
+        for name in tables:
+            inner = place.get(name)
+            place[name] = inner if isinstance(inner, dict) else {}
+            place = place[name]
+        place[last] = _read_value(value)
+    return content
+
+
+def _read_value(text: str) -> Any:
+    """Read a value as TOML; plain words are text without quotes."""
+    try:
+        return parse_toml(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _is_same(request: Request, content: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
+    """Say whether tables make the scenario that was run."""
+    try:
+        own = read_scenario(content, Reach(allowed=request.allowed)).load().resolved
+    except InputError:
+        return False
+    return json.dumps(own, sort_keys=True) == json.dumps(resolved, sort_keys=True)

@@ -1,0 +1,633 @@
+"""The figures of a recommendation: the trade-off that decides, and each person's gain."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from headend.analysis.marks import list_marks
+from headend.figures import vegalite as vl
+from headend.figures.figure import MOST_NAMED, Figure, Panel
+from headend.figures.placing import LETTER, LINE, find_share, mark_among
+from headend.figures.theme import (
+    QUEUES,
+    SHAPES,
+    choose_tone,
+    fade,
+    highlight,
+    log_axis,
+    make_chart,
+    make_legend,
+    mark_along,
+)
+from headend.recommendation.feature import Feature
+from headend.recommendation.listing import name_feature, order_candidates
+from headend.recommendation.naming import name_term
+from headend.recommendation.people import name_application
+from headend.recommendation.telling import TRADE_OFF
+from headend.sweeps.concluding import conclude
+from headend.sweeps.conclusion import Standing
+from headend.sweeps.figure import MOST_PANELS, Drawn, choose_axis, make_room
+from headend.sweeps.naming import write_mean
+from headend.sweeps.wish import Condition, Wish
+from headend.text.quantity import format_quantity
+from headend.text.wording import capitalise, join_names, list_names
+
+if TYPE_CHECKING:
+    from headend.comparison.estimate import Estimate
+    from headend.recommendation.deciding import Decision
+    from headend.recommendation.record import RecommendationRecord
+    from headend.sweeps.conclusion import Measured
+
+#: The colour and the shape of each feature; that of today is the grey of queues.
+_SLOTS = {
+    Feature.TODAY: QUEUES,
+    Feature.BUFFER_CONTROL: 0,
+    Feature.AQM: 1,
+    Feature.LOW_LATENCY: 2,
+}
+_SHAPES = dict(zip(_SLOTS, (SHAPES[3], *SHAPES[:3]), strict=True))
+
+#: Of the length of an axis, so much is left beyond the values at each end.
+ROOM = 0.04
+
+#: Steps along a line between two points, to find what crosses a label.
+STEPS = 20
+
+#: The height of a row of settings, in pixels.
+ROW = 16
+
+
+@dataclass(frozen=True)
+class _Tier:
+    """A tier as it is drawn.
+
+    Parameters
+    ----------
+    decision
+        What was decided.
+    order
+        Its settings, in the order in which they are listed.
+    measures
+        The terms of its conditions and objective, and what else is drawn, by name.
+    """
+
+    decision: Decision
+    order: tuple[int, ...]
+    measures: Mapping[str, Measured]
+
+    @property
+    def name(self) -> str:
+        """What the tier is called."""
+        return self.decision.tier.name
+
+    def find_bounds(self, measure: str) -> list[Condition]:
+        """Give the conditions on a measure."""
+        return [own for own in self.decision.wish.hold if own.term.text == measure]
+
+    def read_ends(self, name: str, measure: str, setting: int) -> dict[str, float] | None:
+        """Give mean and interval of a measure as columns; None where it has no value."""
+        own = self.measures[measure].estimates.get(setting) if measure in self.measures else None
+        return None if own is None else _list_ends(name, own)
+
+
+def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
+    """Draw the page's figures; ``trade-off`` comes first, where two measures are opposed."""
+    decisions = [
+        own
+        for own in recommendation.decisions
+        if set(own.conclusion.standings.values()) != {Standing.MISSING}
+    ]
+    if not decisions:
+        return []
+    left = list_names([own.tier.name for own in decisions[MOST_PANELS:]], MOST_NAMED)
+    note = f" Not drawn, as there is room for {MOST_PANELS} panels: {left}." if left else ""
+    people = _list_people(recommendation, decisions[0])
+    names = list(dict.fromkeys(name for own in people.values() for name in own))
+    tiers = [_measure(recommendation, own, names) for own in decisions[:MOST_PANELS]]
+    has_intervals = len(recommendation.request.seeds) > 1
+    figures = []
+    axes = _choose_axes(tiers, names)
+    if axes and (trade_off := _draw_trade_off(tiers, axes, note, has_intervals)):
+        figures.append(trade_off)
+    for subject, measures in people.items():
+        for number, measure in enumerate(measures):
+            name = f"{subject}-{number + 1}" if number else subject
+            drawn = _draw_measure(tiers, name, measure, note, has_intervals)
+            figures += [drawn] if drawn else []
+    return figures
+
+
+# What is drawn.
+
+
+def _list_people(recommendation: RecommendationRecord, decision: Decision) -> dict[str, list[str]]:
+    """List the measures of each person: the conditions' and the objective's, else the graded.
+
+    Terms that are of no person, such as a queue's delay, have their own names.
+    """
+    flows = recommendation.request.people.flows
+    known = set(recommendation.table["measure"].drop_nulls())
+    found: dict[str, list[str]] = {name: [] for name in flows}
+    others: dict[str, list[str]] = {}
+    for term in decision.wish.terms:
+        subject = term.measures[0].partition(".")[0]
+        if subject in found:
+            found[subject].append(term.text)
+        else:
+            others[f"condition-{len(others) + 1}"] = [term.text]
+    for name, flow in flows.items():
+        marks = [] if found[name] else list_marks(name_application(flow))
+        graded = [f"{name}.{mark.metric}" for mark in marks]
+        fitting = [own for own in (*graded, f"{name}.goodput") if own in known]
+        found[name] = found[name] or fitting[:1]
+    return {**found, **others}
+
+
+def _measure(
+    recommendation: RecommendationRecord, decision: Decision, names: Sequence[str]
+) -> _Tier:
+    """Give a tier with the measures that are drawn of it."""
+    measures = dict(decision.conclusion.terms)
+    missing = [name for name in names if name not in measures]
+    if missing:
+        table = recommendation.table.filter(pl.col("tier") == decision.tier.name)
+        for name in missing:
+            sweep = replace(decision.conclusion.sweep, measures={name: name}, wish=Wish())
+            measures |= conclude(sweep, table).measures
+    return _Tier(decision, tuple(order_candidates(decision.candidates)), measures)
+
+
+def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str] | None:
+    """Choose what goes along the bottom and up the side of the trade-off.
+
+    That is the objective, and the condition that most settings of all tiers miss. Without an
+    objective it is the two conditions that most miss. None where no two measures have values.
+    """
+    missed: dict[str, int] = {}
+    for tier in tiers:
+        conclusion = tier.decision.conclusion
+        for condition in tier.decision.wish.hold:
+            count = sum(
+                conclusion.judge(condition, own) is not Standing.HOLDS for own in tier.order
+            )
+            missed[condition.term.text] = missed.get(condition.term.text, 0) + count
+    order = sorted(missed, key=lambda name: -missed[name])
+    objective = tiers[0].decision.wish.objective
+    valued = {name for tier in tiers for name, own in tier.measures.items() if own.estimates}
+    along = [objective.text] if objective and objective.text in valued else []
+    # What nobody asks for still shows who pays.
+    found = [own for own in dict.fromkeys([*along, *order, *names]) if own in valued]
+    if len(found) < 2:
+        return None
+    return (found[0], found[1]) if along else (found[1], found[0])
+
+
+def _list_ends(name: str, estimate: Estimate) -> dict[str, float]:
+    known = not math.isnan(estimate.low)
+    ends = (estimate.low, estimate.high) if known else (estimate.mean, estimate.mean)
+    return {name: estimate.mean, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+
+
+def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
+    """Give a row for each setting that has a value of all measures, which are columns."""
+    decision, rows = tier.decision, []
+    for place, setting in enumerate(tier.order):
+        ends = [tier.read_ends(name, own, setting) for name, own in measures.items()]
+        if None in ends:
+            continue
+        candidate = decision.find(setting)
+        rows.append(
+            {
+                "setting": candidate.label,
+                "number": setting,
+                "place": place,
+                "feature": str(candidate.feature),
+                "series": name_feature(candidate),
+                "is_buffer": candidate.feature is Feature.BUFFER_CONTROL,
+                "best": setting == decision.chosen.setting,
+                "holds": all(
+                    decision.conclusion.judge(condition, setting) is Standing.HOLDS
+                    for own in measures.values()
+                    for condition in tier.find_bounds(own)
+                ),
+                **{key: value for one in ends for key, value in (one or {}).items()},
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def _choose_scale(
+    frames: Sequence[pl.DataFrame], tiers: Sequence[_Tier], measure: str, *, from_zero: bool
+) -> list[tuple[Drawn, list[tuple[float, str]], str]]:
+    """Choose a measure's axis for each tier, with bounds: one scale for all, except for rates."""
+    about = next(own.measures[measure].about for own in tiers if measure in own.measures)
+    alone = about.kind == "rate"
+    found = []
+    for frame, tier in zip(frames, tiers, strict=True):
+        is_own = alone and not frame.is_empty()
+        rows = frame if is_own else pl.concat([own for own in frames if not own.is_empty()])
+        drawn = _title_axis(choose_axis(rows, about, from_zero=from_zero), measure, about.measure)
+        bounds = []
+        for one in tier.find_bounds(measure):
+            bound = one.read_bound(about.kind)
+            sign = one.operator.replace(">=", "≥").replace("<=", "≤")
+            limit = format_quantity(bound, about.kind) if about.kind == "rate" else one.limit
+            bounds.append((bound / drawn.base, f"{sign} {limit}"))
+        found.append(make_room(drawn, bounds))
+    return found
+
+
+def _title_axis(drawn: Drawn, term: str, known: str) -> Drawn:
+    """Title an axis with the quantity in words, and its unit."""
+    unit = drawn.title.removeprefix(known).strip(" ()")
+    name = name_term(term)
+    return replace(drawn, title=f"{name} ({unit})" if unit and unit not in name else name)
+
+
+def _pick(frames: Sequence[pl.DataFrame], name: str) -> list[pl.DataFrame]:
+    """Give the columns of one measure as `choose_axis` reads them."""
+    return [
+        own.select(mean=name, low=f"{name}_low", high=f"{name}_high") if not own.is_empty() else own
+        for own in frames
+    ]
+
+
+def _make_colour(rows: pl.DataFrame) -> dict[str, Any]:
+    """Tell features apart by colour and shape."""
+    shown = dict(rows.select("feature", "series").rows())
+    found = [own for own in Feature if own in shown]
+    names = [shown[own] for own in found]
+    forms = vl.Scale(domain=names, range=[_SHAPES[own] for own in found])
+    tones = vl.Scale(domain=names, range=[choose_tone(_SLOTS[own]) for own in found])
+    return {
+        "color": vl.Color("series:N", scale=tones, legend=make_legend(names), sort=names),
+        "shape": vl.Shape("series:N", scale=forms, legend=make_legend(names), sort=names),
+    }
+
+
+def _encode(channel: type[vl.X | vl.Y], field: str, drawn: Drawn) -> vl.Channel:
+    options: dict[str, Any] = {"title": drawn.title, "scale": drawn.scale}
+    if drawn.scale.get("type") == "log":
+        low, high = drawn.scale["domain"]
+        options["axis"] = log_axis((low, high))
+    return channel(f"{field}:Q", **options)
+
+
+def _scale(rows: pl.DataFrame, name: str, drawn: Drawn) -> pl.DataFrame:
+    """Give the columns of a measure in the unit in which it is drawn."""
+    return rows.with_columns(
+        (pl.col(f"{name}{end}") / drawn.base).clip(lower_bound=drawn.least)
+        for end in ("", "_low", "_high")
+    )
+
+
+def _tell_ring(tiers: Sequence[_Tier]) -> str:
+    """Say which setting has a ring, with a space before it."""
+    found = {own.decision.recommended is not None for own in tiers if own.decision.chosen.setting}
+    if not found:
+        return ""
+    if found == {True}:
+        return " A ring marks the recommended setting."
+    if found == {False}:
+        return " A ring marks the setting that comes nearest, as none meets all conditions."
+    return " A ring marks the recommended setting, or the nearest where none meets all conditions."
+
+
+# The trade-off.
+
+
+def _draw_trade_off(
+    tiers: Sequence[_Tier], axes: tuple[str, str], note: str, has_intervals: bool
+) -> Figure | None:
+    first, second = axes
+    frames = [_list_rows(own, {"x": first, "y": second}) for own in tiers]
+    if all(frame.is_empty() for frame in frames):
+        return None
+    along, up = (
+        [
+            (_widen(drawn), marks, beyond)
+            for drawn, marks, beyond in _choose_scale(
+                _pick(frames, name), tiers, measure, from_zero=False
+            )
+        ]
+        for name, measure in (("x", first), ("y", second))
+    )
+    panels = []
+    for tier, frame, x, y in zip(tiers, frames, along, up, strict=True):
+        if not frame.is_empty():
+            chart = _draw_against(tier, frame, axes, x[:2], y[:2])
+            panels.append(Panel(tier.name, chart, f"{TRADE_OFF} {tier.name}"))
+    beyond = {
+        own.replace(" The bound", f" The bound of {name_term(name)}")
+        for name, found in ((first, along), (second, up))
+        for *_, own in found
+        if own
+    }
+    note = "".join(sorted(beyond)) + note
+    buffers = (
+        " The line joins the buffers by size."
+        if any(frame["is_buffer"].sum() > 1 for frame in frames if not frame.is_empty())
+        else ""
+    )
+    bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
+    return Figure(
+        TRADE_OFF,
+        f"Who gains and who pays: {name_term(second)} against {name_term(first)}",
+        "Each point is a setting;"
+        f" {_tell_corner(tiers, axes)}.{_tell_ring(tiers)}{buffers}{bars}{note}",
+        panels,
+        note,
+    )
+
+
+def _widen(drawn: Drawn) -> Drawn:
+    """Leave some room at both ends of a linear axis, so that labels have places."""
+    if drawn.scale.get("type") == "log" or not drawn.scale.get("nice", True):
+        return drawn
+    low, high = drawn.scale["domain"]
+    room = ROOM * (high - low)
+    return replace(drawn, scale=vl.Scale(domain=[low - room, high + room], nice=False))
+
+
+def _tell_corner(tiers: Sequence[_Tier], axes: tuple[str, str]) -> str:
+    """Say where the best settings are."""
+    across, upward = (_is_rising(tiers, name) for name in axes)
+    return f"the best are at the {'top' if upward else 'bottom'} {'right' if across else 'left'}"
+
+
+def _is_rising(tiers: Sequence[_Tier], measure: str) -> bool:
+    """Say whether more of a measure is better: by the objective or condition, else as known."""
+    wish = tiers[0].decision.wish
+    if wish.objective and wish.objective.text == measure:
+        return wish.is_rising
+    for condition in tiers[0].find_bounds(measure):
+        return condition.is_rising
+    return (
+        next(own.measures[measure] for own in tiers if measure in own.measures).about.is_rising
+        is not False
+    )
+
+
+def _draw_against(
+    tier: _Tier,
+    rows: pl.DataFrame,
+    axes: tuple[str, str],
+    along: tuple[Drawn, list[tuple[float, str]]],
+    up: tuple[Drawn, list[tuple[float, str]]],
+) -> vl.Chart:
+    """Draw one measure against another."""
+    (x, x_marks), (y, y_marks) = along, up
+    points = _label(tier, _scale(_scale(rows, "x", x), "y", y), x, y)
+    chosen = highlight()
+    base = make_chart(points).encode(
+        x=_encode(vl.X, "x", x),
+        y=_encode(vl.Y, "y", y),
+        **_make_colour(points),
+        opacity=fade(chosen),
+        tooltip=[
+            vl.Tooltip("setting:N", title=" "),
+            vl.Tooltip("x:Q", title=x.title, format=".4~g"),
+            vl.Tooltip("y:Q", title=y.title, format=".4~g"),
+        ],
+    )
+    bare = base.properties(
+        encoding={key: own for key, own in base.parts["encoding"].items() if key != "shape"}
+    )
+    line = bare.mark_line(strokeWidth=1.5).encode(order=vl.Order("place:Q"))
+    layers = [
+        line.transform_filter("datum.is_buffer"),
+        bare.mark_rule().encode(x=_encode(vl.X, "x_low", x), x2="x_high:Q"),
+        bare.mark_rule().encode(y=_encode(vl.Y, "y_low", y), y2="y_high:Q"),
+        base.mark_point(filled=True, size=50).add_params(chosen),
+    ]
+    ring = bare.mark_point(filled=False, size=220, strokeWidth=2)
+    layers.append(ring.transform_filter("datum.best"))
+    told = [(value, words) for value, words in y_marks]
+    layers += mark_among(points, told, y.scale, x="x", y="y") if told else []
+    layers += [mark_along(value, words, "x", above=True) for value, words in x_marks]
+    for left, below in sorted(
+        set(points.filter(pl.col("label") != "").select("left", "below").rows())
+    ):
+        text = bare.mark_text(
+            align="right" if left else "left",
+            baseline="top" if below else "bottom",
+            dx=-8 if left else 8,
+            dy=5 if below else -5,
+            style="halo",
+        ).encode(text="label:N")
+        own = text.transform_filter(
+            f"datum.label != '' && datum.left == {str(left).lower()} && datum.below =="
+            f" {str(below).lower()}"
+        )
+        layers += [own, own.properties(mark={**own.parts["mark"], "style": "text"})]
+    return vl.layer(*layers).properties(
+        description=f"{tier.name}: {y.title} against {x.title}, a point for each of {rows.height}"
+        f" settings.{_tell_best(tier, axes)}"
+    )
+
+
+def _tell_best(tier: _Tier, measures: Sequence[str]) -> str:
+    """Name the point with a ring, with its values, for those who cannot see it."""
+    decision = tier.decision
+    if decision.chosen.setting is None:
+        return ""
+    values = join_names(
+        [
+            f"{name_term(own)} {write_mean(tier.measures[own], decision.chosen.setting)}"
+            for own in measures
+        ]
+    )
+    word = "Recommended" if decision.recommended else "Nearest"
+    return f" {word}: {decision.find(decision.chosen.setting).label}, with {values}."
+
+
+def _label(tier: _Tier, points: pl.DataFrame, x: Drawn, y: Drawn) -> pl.DataFrame:
+    """Name the points that the text speaks of, each beside its point, and no two over each other.
+
+    They are the one with a ring, the setting of today, the ends of the buffers, and the best of
+    each feature, in this order.
+    """
+    decision = tier.decision
+    shown = points["number"].to_list()
+    buffers = points.filter("is_buffer")["number"].to_list()
+    wanted = [
+        decision.chosen.setting,
+        *(own for own in shown if decision.find(own).feature is Feature.TODAY),
+        *buffers[:1],
+        *buffers[-1:],
+        *(best.setting for best in decision.bests.values()),
+    ]
+    places = {
+        number: (find_share(one, x.scale), find_share(other, y.scale))
+        for number, one, other in points.select("number", "x", "y").rows()
+    }
+    curve = [places[number] for number in buffers]
+    crossed = [*places.values(), *_walk(curve)]
+    taken: list[_Box] = []
+    labels: dict[int, tuple[str, bool, bool]] = {}
+    for number in dict.fromkeys(wanted):
+        if number is None or number not in places:
+            continue
+        text = decision.find(number).label
+        if number == decision.chosen.setting:
+            text = f"{'recommended' if decision.recommended else 'nearest'}: {text}"
+        boxes = {
+            (left, below): _Box.of(places[number], text, left=left, below=below)
+            for left, below in ((False, False), (True, False), (False, True), (True, True))
+        }
+        free = {
+            key: box
+            for key, box in boxes.items()
+            if box.is_inside and not any(box.overlaps(own) for own in taken)
+        }
+        if not free and taken:
+            continue
+        key = min(free or boxes, key=lambda own: boxes[own].count(crossed))
+        taken.append(boxes[key])
+        labels[number] = text, *key
+    told = [labels.get(number, ("", False, False)) for number in shown]
+    return points.with_columns(
+        label=pl.Series([text for text, *_ in told], dtype=pl.String),
+        left=pl.Series([left for _, left, _ in told], dtype=pl.Boolean),
+        below=pl.Series([below for *_, below in told], dtype=pl.Boolean),
+    )
+
+
+def _walk(curve: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Give points in small steps along a line, without the ends of its parts."""
+    for (x, y), (next_x, next_y) in itertools.pairwise(curve):
+        for step in range(1, STEPS):
+            share = step / STEPS
+            yield x + share * (next_x - x), y + share * (next_y - y)
+
+
+@dataclass(frozen=True)
+class _Box:
+    """The place of a text in a chart, in shares of its width and height."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+    @classmethod
+    def of(cls, point: tuple[float, float], text: str, *, left: bool, below: bool) -> _Box:
+        """Place a text beside a point."""
+        (x, y), width, gap = point, LETTER * (len(text) + 2), LINE / 4
+        begin = x - gap - width if left else x + gap
+        bottom = y - gap - LINE if below else y + gap
+        return cls(begin, begin + width, bottom, bottom + LINE)
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it is within the chart."""
+        return min(self.left, self.bottom) >= 0 and max(self.right, self.top) <= 1
+
+    def overlaps(self, other: _Box) -> bool:
+        """Say whether another box covers a part of it."""
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.bottom < other.top
+            and other.bottom < self.top
+        )
+
+    def count(self, points: Sequence[tuple[float, float]]) -> tuple[float, int]:
+        """Count the points below it, after how far it reaches beyond the chart."""
+        beyond = sum(
+            max(0.0, own) for own in (-self.left, self.right - 1, -self.bottom, self.top - 1)
+        )
+        return beyond, sum(
+            self.left <= x <= self.right and self.bottom <= y <= self.top for x, y in points
+        )
+
+
+# One measure.
+
+
+def _draw_measure(
+    tiers: Sequence[_Tier], name: str, measure: str, note: str, has_intervals: bool
+) -> Figure | None:
+    """Draw one measure of all settings, a row for each; None where no setting has a value."""
+    frames = [_list_rows(own, {"x": measure}) for own in tiers]
+    if all(frame.is_empty() for frame in frames):
+        return None
+    scales = _choose_scale(_pick(frames, "x"), tiers, measure, from_zero=True)
+    panels = [
+        Panel(tier.name, _draw_rows(tier, measure, frame, drawn, marks), f"{name} {tier.name}")
+        for tier, frame, (drawn, marks, _) in zip(tiers, frames, scales, strict=True)
+        if not frame.is_empty()
+    ]
+    rising = _is_rising(tiers, measure)
+    told = (
+        f"A row for each setting; the further to the {'right' if rising else 'left'}, the better."
+    )
+    if any(own.find_bounds(measure) for own in tiers):
+        told += (
+            " The dashed line is the bound; a filled point is within it over the whole interval, an"
+            " open one is not."
+        )
+    bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
+    note = "".join(dict.fromkeys(beyond for *_, beyond in scales)) + note
+    return Figure(
+        name,
+        f"{capitalise(name_term(measure))} of each setting",
+        f"{told}{_tell_ring(tiers)}{bars}{note}",
+        panels,
+        note,
+    )
+
+
+def _draw_rows(
+    tier: _Tier, measure: str, rows: pl.DataFrame, drawn: Drawn, marks: Sequence[tuple[float, str]]
+) -> vl.Chart:
+    points = _scale(rows, "x", drawn)
+    chosen = highlight()
+    labels = [tier.decision.find(own).label for own in tier.order]
+    best = points.filter("best")["setting"].to_list()
+    weight: Any = "normal"
+    if best:
+        weight = {
+            "condition": {"test": f"datum.value == {json.dumps(best[0])}", "value": "bold"},
+            "value": "normal",
+        }
+    base = make_chart(points).encode(
+        x=_encode(vl.X, "x", drawn),
+        y=vl.Y(
+            "setting:N",
+            title=None,
+            sort=labels,
+            axis=vl.Axis(labelFontWeight=weight, labelLimit=190, labelPadding=9, ticks=False),
+        ),
+        **_make_colour(points),
+        opacity=fade(chosen),
+        tooltip=[
+            vl.Tooltip("setting:N", title=" "),
+            vl.Tooltip("x:Q", title=drawn.title, format=".4~g"),
+            vl.Tooltip("x_low:Q", title="from", format=".4~g"),
+            vl.Tooltip("x_high:Q", title="to", format=".4~g"),
+        ],
+    )
+    bare = base.properties(
+        encoding={key: own for key, own in base.parts["encoding"].items() if key != "shape"}
+    )
+    layers = [
+        bare.mark_rule().encode(x=_encode(vl.X, "x_low", drawn), x2="x_high:Q"),
+        base.mark_point(filled=True, size=50).transform_filter("datum.holds").add_params(chosen),
+        base.mark_point(filled=False, size=40, strokeWidth=1.5).transform_filter("!datum.holds"),
+    ]
+    ring = bare.mark_point(filled=False, size=170, strokeWidth=2)
+    layers.append(ring.transform_filter("datum.best"))
+    layers += [mark_along(value, text, "x", above=True) for value, text in marks]
+    return vl.layer(*layers).properties(
+        height=ROW * len(labels),
+        description=f"{tier.name}: {drawn.title}, a row for each of {len(labels)}"
+        f" settings.{_tell_best(tier, [measure])}",
+    )

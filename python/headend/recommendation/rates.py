@@ -1,0 +1,220 @@
+"""The rates of tiers: how they are read, which are refused, and how tiers are named after them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from headend.errors import InputError, suggest
+from headend.recommendation.tier import DOWNSTREAM_FACTOR, LINE, Tier
+from headend.scenario.source import read_scenario
+from headend.text.quantity import UNITS, format_quantity, parse_quantity
+
+#: The generation of modems where nobody says.
+PRESET = "docsis31"
+
+#: The first generation whose modems have Buffer Control.
+_FIRST = "docsis30"
+
+#: No tier is slower, in bit/s.
+LEAST_RATE = 64e3
+
+#: The share of the channel's rate that a tier has downstream where ten times upstream are more.
+_OF_CHANNEL = 0.9
+
+#: Other spellings of rates.
+_SPELLED = re.compile(
+    r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kmg])(?:bps|bit|bits|b|bit/s|bits/s|b/s)?", re.IGNORECASE
+)
+
+#: The engine's warning of a rate that the channel has not got.
+_CARRIES = re.compile(rf"link\.{LINE}\.docsis\.(\w+)\.rate is .*, and the channel carries ([^:]+):")
+
+
+def read_preset(name: object) -> str:
+    """Give the generation of modems that a word names.
+
+    Raises
+    ------
+    InputError
+        For a word that names none, and for a generation without Buffer Control; without saying
+        where it is written.
+
+    Examples
+    --------
+    >>> read_preset("docsis20")
+    Traceback (most recent call last):
+    ...
+    headend.errors.InputError: modems of docsis20 have neither Buffer Control nor AQM; expected
+    docsis30 or docsis31
+    """
+    known = list_presets()
+    able = known[known.index(_FIRST) :]
+    expected = " or ".join(able)
+    if not isinstance(name, str) or name not in known:
+        found = json.dumps(name, default=str)
+        raise InputError(f"expected {expected}, found {found}{suggest(str(name), able)}")
+    if name not in able:
+        raise InputError(
+            f"modems of {name} have neither Buffer Control nor AQM; expected {expected}"
+        )
+    return name
+
+
+@functools.cache
+def list_presets() -> tuple[str, ...]:
+    """List the generations of modems that the engine knows, the oldest first."""
+    from headend import _engine
+
+    forms = json.loads(_engine.schema())["$defs"]["Preset"]["oneOf"]
+    return tuple(form["const"] for form in forms)
+
+
+@functools.cache
+def find_capacities(preset: str) -> dict[str, float]:
+    """Give what a generation's channels carry up and down, in bit/s with three digits."""
+    line = {"preset": preset, **{way: {"rate": "100 Gbit/s"} for way in ("upstream", "downstream")}}
+    scenario = {"link": {LINE: {"docsis": line}}, "flow": {"probe": {"application": "ping"}}}
+    warnings = read_scenario(scenario).load().scenario.warnings
+    found = [match for match in map(_CARRIES.match, warnings) if match]
+    return {match[1]: parse_quantity(match[2], "rate").value for match in found}
+
+
+def read_rate(text: object, way: str, preset: str) -> float:
+    """Give a sustained rate in bit/s.
+
+    Raises
+    ------
+    InputError
+        For what is no rate, or none of a tier; without saying where it is written.
+
+    Examples
+    --------
+    >>> read_rate("5 Mbit/s", "upstream", "docsis31")
+    5000000.0
+    """
+    if not isinstance(text, str):
+        raise InputError(
+            f'expected a rate such as "5 Mbit/s", found {json.dumps(text, default=str)}'
+        )
+    try:
+        rate = float(round(parse_quantity(text, "rate").value))
+    except ValueError as error:
+        raise InputError(f"{error}{_suggest_rate(text)}") from error
+    if rate < LEAST_RATE:
+        least = format_quantity(LEAST_RATE, "rate")
+        raise InputError(f'expected a rate of {least} or more, found "{text}"')
+    most = find_capacities(preset)[way]
+    if rate > most:
+        raise InputError(
+            f"expected a rate that the {way} channel of {preset} carries,"
+            f' {format_quantity(most, "rate")} at most, found "{text}"'
+        )
+    return rate
+
+
+def _suggest_rate(text: str) -> str:
+    """Give the end of an error about a rate in another spelling, such as ``5 Mbps`` or ``5M``."""
+    match = _SPELLED.fullmatch(text.strip())
+    if match is None:
+        return ""
+    unit = {"k": "kbit/s", "m": "Mbit/s", "g": "Gbit/s"}[match[2].lower()]
+    return f'; did you mean "{match[1]} {unit}"?'
+
+
+def suppose_downstream(upstream: float, preset: str) -> float:
+    """Give the downstream rate of a tier without one: ten times upstream, if it fits."""
+    most = find_capacities(preset)["downstream"] * _OF_CHANNEL
+    return min(upstream * DOWNSTREAM_FACTOR, float(f"{most:.2g}"))
+
+
+def write_rate(rate: float) -> str:
+    """Write a rate with all its digits, in the largest unit in which it is 1 or more.
+
+    Examples
+    --------
+    >>> write_rate(5e6), write_rate(512e3), write_rate(1_234_567_000)
+    ('5 Mbit/s', '512 kbit/s', '1.234567 Gbit/s')
+    """
+    name, size = max(
+        (unit for unit in UNITS["rate"].items() if rate >= unit[1]), key=lambda unit: unit[1]
+    )
+    return f"{rate / size:.12g} {name}"
+
+
+def make_tiers(upstream: Sequence[str], downstream: Sequence[str], preset: str) -> list[Tier]:
+    """Make a tier of each upstream rate.
+
+    Parameters
+    ----------
+    upstream, downstream
+        The values of the options; as many downstream as upstream, or one for all, or none.
+    preset
+        The generation of their modems.
+
+    Raises
+    ------
+    InputError
+        Beginning with the option.
+    """
+    if downstream and not upstream:
+        raise InputError(f"--downstream {downstream[0]}: expected --upstream beside it")
+    if len(downstream) not in (0, 1, len(upstream)):
+        raise InputError(
+            f"--downstream: expected as many as --upstream ({len(upstream)}), one for all tiers, or"
+            f" none, found {len(downstream)}"
+        )
+    ups = [_read_option("upstream", text, preset) for text in upstream]
+    downs = [_read_option("downstream", text, preset) for text in downstream]
+    downs = downs * len(ups) if len(downs) == 1 else downs
+    pairs = list(zip(ups, downs or [suppose_downstream(up, preset) for up in ups], strict=True))
+    if twice := next((pair for pair, count in Counter(pairs).items() if count > 1), None):
+        raise InputError(f"--upstream {write_rate(twice[0])}: this tier is there twice")
+    return [
+        Tier(name, up, down, _write_link(up, down, preset))
+        for name, (up, down) in zip(_name_tiers(pairs), pairs, strict=True)
+    ]
+
+
+def _read_option(way: str, text: str, preset: str) -> float:
+    try:
+        return read_rate(text, way, preset)
+    except InputError as error:
+        raise InputError(f"--{way}: {error}") from error
+
+
+def _write_link(up: float, down: float, preset: str) -> dict[str, object]:
+    return {
+        "preset": preset,
+        "upstream": {"rate": write_rate(up)},
+        "downstream": {"rate": write_rate(down)},
+    }
+
+
+def _name_tiers(pairs: Sequence[tuple[float, float]]) -> list[str]:
+    """Name tiers after their upstream rate, or both rates if several share it: ``5/50 Mbit/s``."""
+    shared = Counter(up for up, _ in pairs)
+    names = []
+    for pair in pairs:
+        up, down = map(write_rate, pair)
+        if shared[pair[0]] > 1:
+            number, _, unit = up.partition(" ")
+            names.append(f"{number}/{down}" if down.endswith(f" {unit}") else f"{up} / {down}")
+        else:
+            names.append(up)
+    return names
+
+
+def shorten_rate(rate: float) -> str:
+    """Write a rate as in the name of a file.
+
+    Examples
+    --------
+    >>> shorten_rate(5e6), shorten_rate(1.5e9), shorten_rate(512e3)
+    ('5M', '1.5G', '512k')
+    """
+    number, _, unit = write_rate(rate).partition(" ")
+    return f"{number}{unit.removesuffix('bit/s')}"

@@ -1,0 +1,384 @@
+"""Reads what a recommendation is asked: from options, a file of tiers, and modems' files."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from headend.errors import InputError, suggest, take_path
+from headend.files import read_bytes
+from headend.modem_file.reading import is_text
+from headend.recommendation.conditions import read_objective
+from headend.recommendation.feature import CHOOSABLE, Feature
+from headend.recommendation.judging import list_vocabularies, read_tier_wish
+from headend.recommendation.line import read_modem_tier
+from headend.recommendation.people import make_people
+from headend.recommendation.rates import PRESET, make_tiers, read_preset, shorten_rate
+from headend.recommendation.request import SEEDS, Request
+from headend.recommendation.round_trip import read_round_trip
+from headend.recommendation.tier import LINE, Tier
+from headend.recommendation.tiers_file import TiersFile, is_tiers, parse_toml, read_tiers_file, show
+from headend.recommendation.traffic import Traffic, read_tables, read_traffic
+from headend.scenario.library import refuse_standard_input
+from headend.scenario.reach import read_allowed
+from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
+from headend.sweeps.definition import list_seeds
+
+#: Other words for what may be set.
+_FEATURES: Mapping[str, Feature] = {
+    **{str(own): own for own in CHOOSABLE},
+    "lld": Feature.LOW_LATENCY,
+    "docsis-pie": Feature.AQM,
+}
+
+#: Paths of ``--set`` that a recommendation sets itself: whole tables, and keys of the line with all
+#: below them.
+_TAKEN = re.compile(
+    rf"link(\.{LINE}(\.docsis(\.(upstream|downstream))?)?)?|bottleneck"
+    rf"|(link\.{LINE}\.docsis\.(upstream|downstream)\.)?(queue|low_latency)(\..+)?"
+    rf"|link\.{LINE}\.docsis\.((upstream|downstream)\.rate|preset|config(\..+)?)|seed"
+)
+
+#: The longest name of results.
+_LONGEST = 60
+
+#: So many tiers are named in the name of results.
+_NAMED = 5
+
+_Value = TypeVar("_Value")
+
+
+def read_request(
+    sources: Sequence[str | Path] = (),
+    *,
+    upstream: Sequence[str] = (),
+    downstream: Sequence[str] = (),
+    preset: str | None = None,
+    traffic: str | None = None,
+    rtt: str | None = None,
+    may_set: Sequence[str] = (),
+    expect: Sequence[str] = (),
+    prefer: str | None = None,
+    seeds: int | Sequence[int] | None = None,
+    overrides: Overrides = (),
+    allow_files: Sequence[str | Path] = (),
+) -> Request:
+    """Understand what is asked. Every given option replaces what the file of tiers says.
+
+    Parameters
+    ----------
+    sources
+        A file of tiers (TOML), or modems' configuration files, a tier each.
+    upstream, downstream
+        Rates of tiers; as many downstream as upstream, or one for all, or none: ten times upstream,
+        but no more than nine tenths of what the channel carries.
+    preset
+        The generation of the modems: ``docsis30`` or ``docsis31``, which is the default.
+    traffic
+        The people: a list such as ``call, game, 2 uploads``, or the name or path of a scenario
+        whose flows they are.
+    rtt
+        How far the servers of transfers and pages are: a time, ``20 ms to 100 ms``, or a city of
+        Appendix I.
+    may_set
+        What may be set, each a name or several with commas between them.
+    expect
+        Conditions, in place of those of the people.
+    prefer
+        ``most`` or ``least`` of a quantity, in place of the people's own objective.
+    seeds
+        How many, or which.
+    overrides
+        What all points share besides.
+    allow_files
+        Files and folders from which traces may be read besides.
+
+    Raises
+    ------
+    InputError
+        In one line that begins with the option, or with the file and the key.
+    """
+    given = None if preset is None else _name("--preset", read_preset, preset)
+    allowed = read_allowed([take_path(path, "allow_files") for path in allow_files])
+    file, tiers, notes = _read_sources(sources, given, allowed)
+    if file and (upstream or downstream):
+        way = "upstream" if upstream else "downstream"
+        raise InputError(
+            f"--{way}: the tiers are those of {file.path}; expected either the file or rates"
+        )
+    tiers += make_tiers(upstream, downstream, given or PRESET)
+    if not tiers:
+        raise InputError(
+            'expected tiers: --upstream "5 Mbit/s" (can be given several times), a file of tiers,'
+            " or modems' configuration files"
+        )
+    _refuse_twins(tiers)
+    options = _Options(file)
+    features = options.read("may_set", "--may-set", list(may_set) or None, _read_features)
+    if features is not None:
+        options.locate("may_set", "--may-set", may_set, lambda: _check_features(features, tiers))
+    round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
+    _refuse_taken(overrides)
+    found = _read_people(options, traffic, round_trip, allowed)
+    request = Request(
+        name=_clean(file.path.stem) if file else name_tiers(tiers),
+        tiers=tuple(tiers),
+        people=found.people,
+        features=features or CHOOSABLE,
+        expect=tuple(expect) or tuple(file.expect.values() if file else ()),
+        prefer=options.read("prefer", "--prefer", prefer, read_objective) or "",
+        seeds=options.read("seeds", "--seeds", seeds, _read_seeds) or SEEDS,
+        title=file.title if file else "",
+        overrides=tuple(overrides),
+        allowed=(*allowed, *found.files),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+    instead = {"traffic": traffic, "expect": expect or None, "prefer": prefer}
+    _check(request, file, {key for key, value in instead.items() if value is not None})
+    return request
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of a file of tiers; an option that is given replaces that of the file."""
+
+    file: TiersFile | None
+
+    def read(
+        self, key: str, option: str, given: Any, read: Callable[[Any], _Value]
+    ) -> _Value | None:
+        """Read what is given, or else what the file says; None where neither does."""
+        written = self.file.options.get(key) if self.file else None
+        value = written if given is None else given
+        if value is None:
+            return None
+        return self.locate(key, option, given, lambda: read(value))
+
+    def locate(self, key: str, option: str, given: Any, act: Callable[[], _Value]) -> _Value:
+        """Begin errors with the option, or with the file and the key."""
+        try:
+            return act()
+        except InputError as error:
+            if self.file and not given:
+                raise self.file.refuse(InputError(f"{key}: {error}")) from error
+            raise InputError(f"{option}: {error}") from error
+
+
+def _name(where: str, read: Callable[[Any], _Value], value: Any) -> _Value:
+    try:
+        return read(value)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _read_sources(
+    sources: Sequence[str | Path], preset: str | None, allowed: tuple[Path, ...]
+) -> tuple[TiersFile | None, list[Tier], list[str]]:
+    """Read a file of tiers, or modems' files: the file of tiers, the tiers, and notes on them."""
+    tiers: list[Tier] = []
+    notes: list[str] = []
+    for source in sources:
+        path = take_path(source, "sources")
+        if not str(source).strip():
+            raise InputError("expected the path of a file of tiers or of a modem, found nothing")
+        refuse_standard_input(path, "a file of tiers or of a modem", "its path")
+        if _holds_tiers(path):
+            if len(sources) > 1:
+                raise InputError(
+                    f"{path}: a file of tiers, beside which no other file is read; expected it"
+                    " alone, or modems' files"
+                )
+            file = read_tiers_file(path, preset, allowed)
+            return file, list(file.tiers), list(file.notes)
+        read = read_modem_tier(path, preset or PRESET)
+        tiers.append(read.tier)
+        notes += read.notes
+    return None, tiers, notes
+
+
+def _holds_tiers(path: Path) -> bool:
+    """Say whether a file is one of tiers, not of a modem; a scenario is neither."""
+    if not path.is_file():
+        return False  # whoever reads it says what is wrong
+    content = read_bytes(path, LARGEST_SCENARIO_BYTES, "file of tiers")
+    if not is_text(content) or content.lstrip().startswith(b"{"):
+        return False
+    if path.suffix != ".toml" and not re.search(rb"^\s*\[?\s*tier\b", content, re.MULTILINE):
+        return False
+    table = parse_toml(path, content.decode("utf-8"))
+    if "link" in table:
+        raise InputError(
+            f"{path}: this is a scenario; expected a file of tiers or of a modem"
+            f" (the people of a scenario: --traffic {path})"
+        )
+    return is_tiers(table)
+
+
+def _refuse_taken(overrides: Overrides) -> None:
+    """Refuse overrides of what a recommendation sets itself: a tier's rates, compared settings."""
+    for path, value in overrides:
+        if _TAKEN.fullmatch(path):
+            raise InputError(
+                f"--set {path}={value}: the tiers and the settings that are tried set this;"
+                f" expected another key,"
+                f' such as link.{LINE}.docsis.plant.map_interval="1 ms", and --may-set for what is'
+                " tried"
+            )
+
+
+def _refuse_twins(tiers: Sequence[Tier]) -> None:
+    counts = Counter(tier.name for tier in tiers)
+    for name, count in counts.items():
+        if count > 1:
+            files = [str(tier.file) for tier in tiers if tier.name == name and tier.file]
+            told = f" ({', '.join(files)})" if files else ""
+            raise InputError(f'two tiers are called "{name}"{told}; expected each of them once')
+
+
+def _read_features(value: Any) -> tuple[Feature, ...]:
+    """Read names of features, in lists or with commas between them."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"expected names such as {_list_features()}, found {show(value)}")
+    words = [word.strip() for text in texts for word in text.split(",")]
+    found = set()
+    for word in words:
+        spelled = re.sub(r"[\s_]+", "-", word.lower())
+        if spelled == Feature.TODAY:
+            raise InputError(
+                f'"{word}" is what the tiers have, which is always compared; expected'
+                f" {_list_features()}"
+            )
+        if spelled not in _FEATURES:
+            told = f'nothing is called "{word}"{suggest(spelled, _FEATURES)}' if word else ""
+            raise InputError(told or f"expected names such as {_list_features()}, found nothing")
+        found.add(_FEATURES[spelled])
+    if not found:
+        raise InputError(f"expected names such as {_list_features()}, found nothing")
+    return tuple(own for own in CHOOSABLE if own in found)
+
+
+def _list_features() -> str:
+    return ", ".join(CHOOSABLE)
+
+
+def _check_features(features: Sequence[Feature], tiers: Sequence[Tier]) -> None:
+    """Refuse low latency where it is asked for and a tier's modems cannot have it."""
+    if Feature.LOW_LATENCY not in features:
+        return
+    for tier in tiers:
+        if not tier.is_docsis31:
+            raise InputError(
+                f"{Feature.LOW_LATENCY} needs modems of DOCSIS 3.1 (docsis31), and those of"
+                f" {tier.name} are {tier.link['preset']}"
+            )
+
+
+def _read_seeds(value: Any) -> tuple[int, ...]:
+    try:
+        return list_seeds(value)
+    except InputError as error:
+        raise InputError(str(error).removeprefix("seeds: ").removeprefix("seed: ")) from error
+
+
+def _read_people(
+    options: _Options,
+    traffic: str | None,
+    round_trip: str | Mapping[str, Any] | None,
+    allowed: tuple[Path, ...],
+) -> Traffic:
+    file = options.file
+    if file and file.people and traffic is None:
+        try:
+            return read_tables(file.people, round_trip, file.path.parent, allowed)
+        except InputError as error:
+            raise file.refuse(error) from error
+    folder = file.path.parent if file and traffic is None else None
+
+    def read(value: Any) -> Traffic:
+        if not isinstance(value, str):
+            raise InputError(
+                f'expected people such as "call, game, 2 uploads", found {show(value)}'
+            )
+        return read_traffic(value, round_trip, folder, allowed)
+
+    found = options.read("traffic", "--traffic", traffic, read)
+    if found:
+        return found
+    return Traffic(make_people() if round_trip is None else make_people(round_trip=round_trip))
+
+
+def _check(request: Request, file: TiersFile | None, given: Collection[str]) -> None:
+    """Refuse what cannot be asked of the tiers, before anything is run.
+
+    Parameters
+    ----------
+    request
+        The request.
+    file
+        The file of tiers that it is of.
+    given
+        The options that take the place of the file's.
+    """
+    for tier in request.tiers:
+        # Candidates of one feature have the same queues.
+        examples = {own.feature: own for own in request.list_candidates(tier)}
+        try:
+            vocabularies = list_vocabularies(request, tier, list(examples.values()))
+        except InputError as error:
+            told = str(error).removeprefix("scenario: ")
+            if not told.startswith("flow.") or "(from " in told:
+                raise
+            if file and "traffic" not in given:
+                raise file.refuse(InputError(told)) from error
+            raise InputError(f"--traffic: {told}") from error
+        try:
+            read_tier_wish(request, tier, vocabularies)
+        except InputError as error:
+            raise _place_wish(error, file, given) from error
+
+
+def _place_wish(error: InputError, file: TiersFile | None, given: Collection[str]) -> InputError:
+    """Name the key and the line of a condition, or of an objective, that the file of tiers has."""
+    if file is None:
+        return error
+    keys: dict[str, str] = {}
+    if "expect" not in given:
+        keys |= {f'--expect "{text}"': f"expect.{name}" for name, text in file.expect.items()}
+    if "prefer" not in given and "prefer" in file.options:
+        keys[f'--prefer "{read_objective(file.options["prefer"])}"'] = "prefer"
+    for where, key in keys.items():
+        if str(error).startswith(where):
+            return file.refuse(InputError(str(error).replace(where, key, 1)))
+    return error
+
+
+def name_tiers(tiers: Sequence[Tier]) -> str:
+    """Name the results of tiers: by their names, or by their rates where they have no other.
+
+    Examples
+    --------
+    >>> name_tiers([Tier("5 Mbit/s", 5e6, 50e6, {}), Tier("10 Mbit/s", 10e6, 100e6, {})])
+    '5M-10M'
+    """
+    shared = Counter(tier.upstream for tier in tiers)
+    words = [_shorten(tier, is_shared=shared[tier.upstream] > 1) for tier in tiers]
+    if len(words) > _NAMED:
+        words = [*words[: _NAMED - 1], f"and-{len(words) - _NAMED + 1}-more"]
+    return _clean("-".join(words))
+
+
+def _clean(name: str) -> str:
+    """Write a name as that of a file."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._-")[:_LONGEST].rstrip("._-") or "tiers"
+
+
+def _shorten(tier: Tier, *, is_shared: bool) -> str:
+    if tier.file:
+        return tier.name
+    up, down = shorten_rate(tier.upstream), shorten_rate(tier.downstream)
+    return f"{up}_{down}" if is_shared else up

@@ -1,0 +1,131 @@
+"""What a recommendation is asked: tiers, people, what may be set, and what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headend.recommendation.candidate import Candidate, list_candidates
+from headend.recommendation.feature import CHOOSABLE, Feature
+from headend.recommendation.people import People, make_people
+from headend.recommendation.tier import LINE, Tier
+from headend.scenario.source import Overrides
+from headend.sweeps.wish import Wish, read_preferences
+
+#: Seeds by default.
+SEEDS = (1, 2, 3, 4, 5)
+
+#: How long each point runs, and how much of that is not measured.
+DURATION, WARMUP = "70 s", "10 s"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked.
+
+    Parameters
+    ----------
+    name
+        What the results are called.
+    tiers
+        The tiers, in the order of the rows.
+    people
+        Those behind the line.
+    features
+        What may be set.
+    expect
+        What must hold in place of the people's own conditions, in the words of ``[expect]``; a
+        bound on a rate can be a share of the line's rate.
+    prefer
+        What there should be most or least of in place of the people's own objective, such as
+        ``most upload.goodput``.
+    seeds
+        Which.
+    title
+        A question, or empty.
+    overrides
+        What all points share besides, from outside.
+    allowed
+        Files and folders from which traces may be read besides.
+    notes
+        What is to be known of the tiers, such as settings of a modem's file that are not simulated.
+    """
+
+    name: str
+    tiers: tuple[Tier, ...]
+    people: People = field(default_factory=make_people)
+    features: tuple[Feature, ...] = CHOOSABLE
+    expect: tuple[str, ...] = ()
+    prefer: str = ""
+    seeds: tuple[int, ...] = SEEDS
+    title: str = ""
+    overrides: Overrides = ()
+    allowed: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must hold."""
+        return self.expect or self.people.conditions
+
+    @property
+    def objective(self) -> str:
+        """What there should be most or least of; empty for nothing."""
+        return self.prefer or self.people.objective
+
+    @property
+    def demands(self) -> Wish:
+        """The people's own conditions and objective, also where others are asked for."""
+        own = self.people
+        return read_preferences([*own.conditions, *filter(None, [own.objective])], {})
+
+    def list_candidates(self, tier: Tier) -> list[Candidate]:
+        """List what is tried for a tier."""
+        return list_candidates(tier, self.features)
+
+    def write_scenario(self, tier: Tier, candidate: Candidate) -> dict[str, Any]:
+        """Give the scenario of one setting, without what must hold."""
+        return {
+            "title": f"{tier.name}: {candidate.label}",
+            "duration": DURATION,
+            "warmup": WARMUP,
+            "bottleneck": f"{LINE}.up",
+            "link": {LINE: {"docsis": candidate.write_link(tier)}},
+            "flow": {name: dict(flow) for name, flow in self.people.flows.items()},
+            **self.people.others,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it; `from_dict` makes the same request of it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "tiers": [tier.to_dict() for tier in self.tiers],
+            "people": self.people.to_dict(),
+            "may_set": [str(feature) for feature in self.features],
+            "expect": list(self.expect),
+            "prefer": self.prefer,
+            "seeds": list(self.seeds),
+            "set": [[path, value] for path, value in self.overrides],
+            "allowed": [str(path) for path in self.allowed],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Request:
+        """Make a request of what `to_dict` gave."""
+        return cls(
+            name=content["name"],
+            title=content["title"],
+            tiers=tuple(Tier.from_dict(own) for own in content["tiers"]),
+            people=People.from_dict(content["people"]),
+            features=tuple(Feature(word) for word in content["may_set"]),
+            expect=tuple(content["expect"]),
+            prefer=content["prefer"],
+            seeds=tuple(content["seeds"]),
+            overrides=tuple((path, value) for path, value in content["set"]),
+            allowed=tuple(Path(path) for path in content["allowed"]),
+            notes=tuple(content["notes"]),
+        )

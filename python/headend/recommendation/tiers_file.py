@@ -1,0 +1,294 @@
+"""Reads a file of tiers: their rates or modems' files, and the options of ``headend recommend``.
+
+::
+
+    title = "What shall our tiers have?"
+    preset = "docsis31"
+    traffic = "call, game, 2 uploads"
+
+    [tier.bronze]
+    upstream = "5 Mbit/s"
+    downstream = "50 Mbit/s"
+
+    [tier.silver]
+    upstream = { rate = "10 Mbit/s", peak = "15 Mbit/s", burst = "1 MB" }
+
+    [tier.gold]
+    modem = "gold.cm"
+
+    [expect]
+    call = "call.mos.p5 >= 4.0"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headend.errors import InputError, find_near, suggest
+from headend.files import parse_toml as load_toml
+from headend.recommendation.line import load_line, read_modem_tier, split_line
+from headend.recommendation.rates import (
+    PRESET,
+    read_preset,
+    read_rate,
+    suppose_downstream,
+    write_rate,
+)
+from headend.recommendation.tier import LINE, Tier, copy_tables
+from headend.recommendation.traffic import TABLES
+from headend.scenario.reach import Reach
+from headend.scenario.source import read_text, write_value
+from headend.sweeps.place import add_line, find_second
+from headend.text.reveal import reveal_line
+
+#: The options that a file can have, each with the name of the command line's, and what belongs to
+#: the tiers and people.
+OPTIONS = ("preset", "traffic", "rtt", "may_set", "prefer", "seeds")
+
+_KEYS = ("format", "title", *OPTIONS, "tier", "expect", *TABLES)
+
+_TIER_KEYS = ("upstream", "downstream", "modem", "preset")
+
+#: What comes before a path of a tier's line in the engine's errors.
+_PLACE = f"scenario: link.{LINE}.docsis."
+
+
+@dataclass(frozen=True)
+class TiersFile:
+    """The content of a file of tiers.
+
+    Parameters
+    ----------
+    path
+        The file.
+    tiers
+        Its tiers.
+    title
+        A question, or empty.
+    options
+        The values of options, as they are written.
+    people
+        The tables ``flow``, ``host`` and ``tcp``.
+    expect
+        Conditions by their names.
+    notes
+        What is to be known of modems' files.
+    """
+
+    path: Path
+    tiers: tuple[Tier, ...]
+    title: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    people: Mapping[str, Any] = field(default_factory=dict)
+    expect: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def refuse(self, error: InputError) -> InputError:
+        """Give an error about a value of the file with the file and the line."""
+        return InputError(f"{self.path}: {add_line(str(error), self.path)}")
+
+
+def parse_toml(path: Path, text: str) -> dict[str, Any]:
+    """Read TOML.
+
+    Raises
+    ------
+    InputError
+        Beginning with the path.
+    """
+    try:
+        return load_toml(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {find_second(text, error) or error}") from error
+
+
+def is_tiers(content: Mapping[str, Any]) -> bool:
+    """Say whether the content of a TOML file is one of tiers, not of a modem or a scenario.
+
+    Examples
+    --------
+    >>> is_tiers({"teir": {}}), is_tiers({"upstream_service_flow": []}), is_tiers({"link": {}})
+    (True, False, False)
+    """
+    if "link" in content:
+        return False
+    return any(key in _KEYS or find_near(key, ("tier",)) for key in content)
+
+
+def read_tiers_file(
+    path: Path, preset: str | None = None, allowed: tuple[Path, ...] = ()
+) -> TiersFile:
+    """Read a file of tiers.
+
+    Parameters
+    ----------
+    path
+        The file.
+    preset
+        The generation of all modems, in place of what the file says.
+    allowed
+        Files and folders from which may be read besides that of the file.
+
+    Raises
+    ------
+    InputError
+        With the path, the key and the line.
+    """
+    content = parse_toml(path, read_text(path, "file of tiers"))
+    try:
+        return _read(path, content, preset, Reach(scenario=path.parent, allowed=allowed))
+    except InputError as error:
+        raise InputError(f"{path}: {add_line(str(error), path)}") from error
+
+
+def _read(path: Path, content: Mapping[str, Any], preset: str | None, reach: Reach) -> TiersFile:
+    for key in content:
+        if key not in _KEYS:
+            raise InputError(f'unknown key "{key}"{suggest(key, _KEYS)}')
+    if content.get("format", 1) != 1:
+        raise InputError(f"format: expected 1, found {show(content['format'])}")
+    tables = content.get("tier", {})
+    if not isinstance(tables, Mapping) or not tables:
+        raise InputError(
+            f"{'tier' if 'tier' in content else 'missing tiers'}: expected tables such as"
+            ' [tier.bronze] with upstream = "5 Mbit/s"'
+        )
+    options = {key: content[key] for key in OPTIONS if key in content}
+    if "traffic" in options and "flow" in content:
+        raise InputError("traffic: there is [flow] too; expected one of them")
+    general = preset or _read_preset(content, "preset", PRESET)
+    tiers: list[Tier] = []
+    notes: list[str] = []
+    for name, table in tables.items():
+        tier, own = _read_tier(reach, name, table, preset, general)
+        tiers.append(tier)
+        notes += own
+    title = content.get("title", "")
+    if not isinstance(title, str):
+        raise InputError(f"title: expected text, found {show(title)}")
+    return TiersFile(
+        path,
+        tuple(tiers),
+        title,
+        options,
+        _read_people(content),
+        _read_expect(content.get("expect", {})),
+        tuple(notes),
+    )
+
+
+def _read_preset(table: Mapping[str, Any], where: str, default: str) -> str:
+    if "preset" not in table:
+        return default
+    try:
+        return read_preset(table["preset"])
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _read_people(content: Mapping[str, Any]) -> dict[str, Any]:
+    tables = {key: content[key] for key in TABLES if key in content}
+    for key, table in tables.items():
+        if not isinstance(table, Mapping):
+            raise InputError(f"{key}: expected a table [{key}], found {show(table)}")
+        if "flow" not in tables:
+            raise InputError(f"{key}: expected [flow] beside it, whose people need it")
+    if "flow" in tables and not tables["flow"]:
+        raise InputError("flow: expected tables such as [flow.call], found none")
+    return tables
+
+
+def _read_expect(table: Any) -> dict[str, str]:
+    if not isinstance(table, Mapping):
+        raise InputError(f"expect: expected a table [expect] of conditions, found {show(table)}")
+    for name, text in table.items():
+        if not isinstance(text, str):
+            raise InputError(
+                f'expect.{name}: expected a condition such as "call.mos.p5 >= 4.0", found'
+                f" {show(text)}"
+            )
+    return dict(table)
+
+
+def _read_tier(
+    reach: Reach, name: str, table: Any, preset: str | None, general: str
+) -> tuple[Tier, tuple[str, ...]]:
+    """Read one tier, and the notes on its modem's file."""
+    where = f"tier.{name}"
+    if not name.strip() or reveal_line(name) != name:
+        raise InputError(f'tier: expected a name in one line, found "{reveal_line(name)}"')
+    if not isinstance(table, Mapping):
+        raise InputError(f"{where}: expected a table [{where}], found {show(table)}")
+    for key in table:
+        if key not in _TIER_KEYS:
+            raise InputError(f"{where}.{key}: unknown key{suggest(key, _TIER_KEYS)}")
+    own = preset or _read_preset(table, f"{where}.preset", general)
+    if "modem" in table:
+        if beside := next((key for key in ("upstream", "downstream") if key in table), None):
+            raise InputError(
+                f"{where}.{beside}: the rates are those of the modem's file; expected modem or"
+                f" {beside}"
+            )
+        file = table["modem"]
+        if not isinstance(file, str) or not file.strip():
+            raise InputError(f"{where}.modem: expected the path of a file, found {show(file)}")
+        try:
+            path = reach.locate(file)
+        except InputError as error:
+            raise InputError(f"{where}.modem: {file}: {error}") from error
+        try:
+            read = read_modem_tier(path, own, name)
+        except InputError as error:
+            raise InputError(f"{where}.modem: {error}") from error
+        return read.tier, read.notes
+    if "upstream" not in table:
+        raise InputError(
+            f'{where}: missing key "upstream" (or modem): its rate, such as "5 Mbit/s"'
+        )
+    return _make_tier(name, table, own), ()
+
+
+def _make_tier(name: str, table: Mapping[str, Any], preset: str) -> Tier:
+    """Make a tier of its rates, or of the keys of its service flows."""
+    where = f"tier.{name}"
+    line = {way: _read_way(table, way) for way in ("upstream", "downstream")}
+    up = _read_rate(line["upstream"], f"{where}.upstream", "upstream", preset)
+    line["upstream"]["rate"] = write_rate(up)
+    down = suppose_downstream(up, preset)
+    if "downstream" in table:
+        down = _read_rate(line["downstream"], f"{where}.downstream", "downstream", preset)
+    line["downstream"]["rate"] = write_rate(down)
+    whole = {"preset": preset, **line}
+    try:
+        load_line(whole)
+    except InputError as error:
+        raise InputError(str(error).replace(_PLACE, f"{where}.", 1)) from error
+    stays, today = split_line(whole)
+    has_today = any(today.values())
+    return Tier(name, up, down, stays, today if has_today else None)
+
+
+def _read_way(table: Mapping[str, Any], way: str) -> dict[str, Any]:
+    value = table.get(way, {})
+    return copy_tables(value) if isinstance(value, Mapping) else {"rate": value}
+
+
+def _read_rate(table: Mapping[str, Any], where: str, way: str, preset: str) -> float:
+    if "rate" not in table:
+        raise InputError(f'{where}: missing key "rate", such as rate = "5 Mbit/s"')
+    try:
+        return read_rate(table["rate"], way, preset)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def show(value: Any) -> str:
+    """Write what was found as a file has it."""
+    try:
+        return write_value(value, "")
+    except InputError:  # a date
+        return str(value)

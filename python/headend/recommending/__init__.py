@@ -1,6 +1,0 @@
-"""Recommendations: which buffer, AQM or low latency a service tier shall have, by a sweep over the settings of each tier."""
-
-from headend.recommending.experiment import recommend, run_request
-from headend.recommending.result import Recommendation
-
-__all__ = ["Recommendation", "recommend", "run_request"]

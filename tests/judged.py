@@ -1,0 +1,68 @@
+"""Studies in tests: made-up points, the claims judged on them, and quick forms."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+
+from headend.scenario.library import find_study
+from headend.scenario.shipped import SHIPPED
+from headend.study import PointStore, Study, Verdict, read_study, run_points
+from headend.study.claims import judge_claims
+
+LINE = """\
+duration = "2 s"
+link.line.point_to_point.up.rate = "1 Mbit/s"
+flow.ping.application = "ping"
+"""
+
+
+def load(name: str) -> Study:
+    return read_study(name, find_study(name))
+
+
+def import_shared(document: str, name: str) -> ModuleType:
+    """Import a module that the studies of a document share."""
+    path = SHIPPED / "studies" / document / f"{name}.py"
+    specification = importlib.util.spec_from_file_location(f"shared_{name}", path)
+    assert specification
+    assert specification.loader
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def fill_points(name: str, measure: Callable[[dict[str, Any]], dict[str, Any]]) -> pl.DataFrame:
+    """Give each point of a study what the test measures there."""
+    rows = [point.columns for point in load(name).list_points()]
+    return pl.DataFrame([{**row, **measure(row)} for row in rows], infer_schema_length=None)
+
+
+def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
+    study = load(name)
+    judgements = judge_claims(study.claims, study.load_analysis(), points)
+    judge_twice(study, points)
+    return {item.claim.id: (item.finding.verdict, item.finding.measured) for item in judgements}
+
+
+def judge_twice(study: Study, points: pl.DataFrame) -> None:
+    """Judge the same points as of twice as many seeds: no analysis fails for it."""
+    if "seed" not in points.columns:
+        return
+    more = points.with_columns(pl.col("seed") + 1000)
+    judge_claims(study.claims, study.load_analysis(), pl.concat([points, more]))
+
+
+def run_quick(name: str, folder: Path) -> dict[str, Verdict]:
+    study = load(name).make_quick()
+    points = run_points(study, PointStore(folder / "points.parquet"), threading.Event())
+    assert points is not None
+    return {claim: verdict for claim, (verdict, _) in judge(study.name, points).items()}

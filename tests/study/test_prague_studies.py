@@ -1,0 +1,134 @@
+"""The studies of Prague beside classic senders: claims on made-up points, quick forms."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headend.study import Verdict
+from judged import fill_points, judge, load, run_quick
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CAUSES = "low-latency/prague"
+PUBLIC = "low-latency/prague-measured"
+
+#: RFC 9332, appendix C.2: the mean classic round trip is 0.85 of base and target, and 0.85/1.22 is
+#: printed as 1/1.4.
+MEAN = 0.85
+
+#: The two Prague flows of each path: equal with the virtual round trip, and by the square of their
+#: paths without.
+BESIDE = {"beside-prague": 1.0, "beside-prague-own-rtt": 16.0}
+
+
+def couple(row: dict[str, Any], *, swing: float = 1.0, window: float = 2.0) -> dict[str, Any]:
+    """Give runs whose numbers are those of RFC 9332's derivation.
+
+    With a swing, √p of the losses is larger by it with one pair. At fixed probabilities, the
+    windows are the closed forms'.
+    """
+    case, base = row["case"], row["rtt"] / 1e3
+    own = 0.0 if case == "own-rtt" else 0.025
+    coupling = {"k-1": 1.0, "k-4": 4.0}.get(case, 2.0)
+    pairs = 5 if case == "five-pairs" else 1
+    marked = 0.06
+    root = marked / coupling * (1.0 if case in ("five-pairs", "slow-controller") else swing)
+    rtt = {"prague": base, "classic": MEAN * (base + 0.015)}
+    segments = {"prague": window / marked * base / max(base, own), "classic": 1.22 / root}
+    if case == "fixed":
+        analysis = load(CAUSES).load_analysis()
+        rtt["classic"] = base
+        segments = {
+            "prague": analysis.give_window(marked) / marked * base / max(base, own),
+            "classic": math.sqrt(1.5) / root,
+        }
+    rate = {name: pairs * segments[name] / rtt[name] for name in rtt}
+    if case in BESIDE:
+        rate["classic"] = rate["prague"] / BESIDE[case]
+    found: dict[str, Any] = {"prague_marked": marked * rate["prague"] * 40}
+    for name, own_rate in rate.items():
+        found |= {f"{name}_goodput": own_rate * 11_584, f"{name}_sent": own_rate * 40}
+        found |= {f"{name}_up": rtt[name] * 1e9 - 5e6, f"{name}_down": 5e6}
+    found["classic_lost"] = root**2 * found["classic_sent"]
+    return found
+
+
+def test_the_ratio_is_the_product_of_what_it_is_made_of() -> None:
+    analysis = load(CAUSES).load_analysis()
+    points = fill_points(CAUSES, lambda row: couple(row, swing=1.3, window=2.7))
+    rows = analysis.measure(points).filter(~analysis.pl.col("case").is_in(list(BESIDE)))
+    for row in rows.iter_rows(named=True):
+        product = 2 / 1.22 / row["coupling"] * math.prod(row[name] for name in analysis.FACTORS)
+        assert row["ratio"] == pytest.approx(product), row["case"]
+    one = rows.filter(case="reno", rtt=40).row(0, named=True)
+    assert one["prague"] == pytest.approx(2.7 / 2)
+    assert (one["classic"], one["coupled"]) == pytest.approx((1.0, 1.3))
+    # Below 25 ms Prague's round trip is the virtual one.
+    short = rows.filter(case="reno", rtt=5).row(0, named=True)
+    assert short["prague"] == pytest.approx(2.7 / 2)
+    assert short["round_trips"] == pytest.approx(MEAN * 20 / 25)
+
+
+def test_runs_as_the_rfc_derives_them_agree_and_a_swing_and_other_windows_differ() -> None:
+    agreeing = judge(CAUSES, fill_points(CAUSES, lambda row: couple(row, swing=1.001)))
+    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    verdicts = judge(CAUSES, fill_points(CAUSES, lambda row: couple(row, swing=0.8)))
+    assert verdicts["PRAGUE.swing"][0] is verdicts["PRAGUE.rfc"][0] is Verdict.DIFFERS
+
+    def depend(row: dict[str, Any]) -> dict[str, Any]:
+        """Give runs in which the virtual round trip does the opposite of what it should."""
+        found = couple(row)
+        if row["case"] in BESIDE:
+            found["classic_goodput"] = found["prague_goodput"] / (17 - BESIDE[row["case"]])
+        elif row["case"] in ("own-rtt", "ramp", "k-4"):
+            found["classic_goodput"] *= 1.5
+        elif row["case"] == "fixed":
+            found["prague_marked"] *= 1.2
+        return found
+
+    verdicts = judge(CAUSES, fill_points(CAUSES, depend))
+    same = {claim for claim, (verdict, _) in verdicts.items() if verdict is Verdict.REPRODUCED}
+    assert same == {"PRAGUE.rfc"}
+
+
+def test_a_window_at_random_marks_is_that_of_the_first_mark() -> None:
+    analysis = load(CAUSES).load_analysis()
+    assert analysis.give_window(0.0) == pytest.approx(1 + math.sqrt(3))
+    window = analysis.give_window(0.1)
+    # pW/2 = c (1 + 1/(pW)): what is lost in a reduction is grown until the next one.
+    assert window / 2 == pytest.approx(0.9 * (1 + 1 / window))
+
+
+def public(row: dict[str, Any], *, power: float = 1.0) -> dict[str, Any]:
+    """Give the published rates, with the ratio to some power."""
+    test = load(PUBLIC).load_analysis().TESTS[row["test"]]
+    return {
+        "one": test.ratio**power * 10e6,
+        "other": 10e6,
+        "one_delay": 15.7e6,
+        "other_delay": 19e6 if power == 1 else 29e6,
+    }
+
+
+def test_the_published_rates_agree_and_their_inverse_differs() -> None:
+    agreeing = judge(PUBLIC, fill_points(PUBLIC, public))
+    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    verdicts = judge(PUBLIC, fill_points(PUBLIC, lambda row: public(row, power=-1)))
+    same = {claim for claim, (verdict, _) in verdicts.items() if verdict is Verdict.REPRODUCED}
+    assert same == {"PRAGUE-PUBLIC.user-delay"}
+
+
+def test_prague_has_more_than_a_classic_flow_for_the_reasons_that_the_study_gives(
+    tmp_path: Path,
+) -> None:
+    verdicts = run_quick(CAUSES, tmp_path / "causes")
+    for claim in ("own-rtt", "coupling", "swing"):
+        assert verdicts[f"PRAGUE.{claim}"] in (Verdict.REPRODUCED, Verdict.UNTESTABLE), claim
+    assert verdicts["PRAGUE.rfc"] is Verdict.DIFFERS
+    verdicts = run_quick(PUBLIC, tmp_path / "public")
+    for claim in ("order", "one-queue", "user", "user-delay"):
+        assert verdicts[f"PRAGUE-PUBLIC.{claim}"] is Verdict.REPRODUCED, claim
