@@ -274,11 +274,10 @@ direction = "down"
     )
 }
 
-const UP: &str = r#"
-upstream.rate = "5 Mbit/s"
-upstream.peak = "8 Mbit/s"
-upstream.burst = "100 kB"
-upstream.queue.buffer_control = { minimum = "24 KiB", target = "60 kB", maximum = "90 kB" }"#;
+const UP: &str = concat!(
+    r#"upstream = { rate = "5 Mbit/s", peak = "8 Mbit/s", burst = "100 kB", "#,
+    r#"queue.buffer_control = { minimum = "24 KiB", target = "60 kB", maximum = "90 kB" } }"#,
+);
 const DOWN: &str = r#"downstream = { rate = "50 Mbit/s", queue.buffer_control.target = "300 kB" }"#;
 /// Keys of the line that its modems have where they set nothing themselves. The burst is the same,
 /// because a change keeps the tokens of the bucket.
