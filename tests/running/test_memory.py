@@ -19,12 +19,12 @@ from headend.cli.main import app
 from headend.errors import InputError
 from headend.running import memory
 from headend.running.experiment import carry_out_all, plan_comparison, plan_run
+from headend.running.job import Job
 from headend.running.memory import Room, list_parts, measure_machine, read_allowance
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario
 from headend.sweeps.definition import Axis, Sweep, make_sweep, read_sweep
 from headend.sweeps.experiment import prepare_all
-from headend.sweeps.job import Job
 
 PINGS: dict[str, Any] = {
     "duration": "1 s",

@@ -27,14 +27,14 @@ from headend.results.record import read_manifest
 from headend.results.scratch import write_whole
 from headend.results.seal import read_seals, seal, seal_page
 from headend.results.store import PointStore
+from headend.running.cluster import Cluster
+from headend.running.executor import Completed, Failure, Progress, Task, Threads
+from headend.running.job import Job
+from headend.running.measuring import parse_sum
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps import Sweep, SweepResult, read_sweep
-from headend.sweeps.cluster import Cluster
-from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
 from headend.sweeps.definition import Axis, Point, make_sweep
 from headend.sweeps.experiment import prepare_all
-from headend.sweeps.job import Job
-from headend.sweeps.measuring import parse_sum
 from headend.sweeps.notes import take_notes
 from headend.sweeps.place import MOST_LINES, find_line
 
@@ -376,13 +376,13 @@ def test_what_is_there_is_not_run_again_and_what_changed_is(
     table = (folder / "out" / "results.parquet").read_bytes()
     summary = (folder / "out" / "summary.parquet").read_bytes()
     ran: list[int] = []
-    carry_out = Job.carry_out
+    carry_out = Job.run
 
     def note(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         ran.append(job.seed)
         return carry_out(job, stop)
 
-    monkeypatch.setattr(Job, "carry_out", note)
+    monkeypatch.setattr(Job, "run", note)
     assert run_small("-q").exit_code == 0
     assert ran == []
     assert (folder / "out" / "results.parquet").read_bytes() == table
@@ -432,14 +432,14 @@ def test_a_failing_point_is_a_row_with_its_error(
 ) -> None:
     text = SWEEP.replace('"codel"]', '"codel", "codell"]')
     (folder / "typo.toml").write_text(text, encoding="utf-8")
-    carry_out = Job.carry_out
+    carry_out = Job.run
 
     def fail(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         if job.seed == 2 and dict(job.overrides)["queue"] == '"codel"':
             raise RuntimeError("packets were lost count of")
         return carry_out(job, stop)
 
-    monkeypatch.setattr(Job, "carry_out", fail)
+    monkeypatch.setattr(Job, "run", fail)
     answer = run_small("--full", file="typo.toml")
     assert answer.exit_code == 1
     assert "6 of 12 points, 6 failed" in answer.stdout
@@ -687,7 +687,7 @@ def test_an_interrupted_sweep_keeps_no_report_of_other_points(
 ) -> None:
     assert run_small("-q").exit_code == 0
     report, seen = folder / "out" / "report.html", []
-    carry_out = Job.carry_out
+    carry_out = Job.run
 
     def stop(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         assert stop is not None
@@ -695,7 +695,7 @@ def test_an_interrupted_sweep_keeps_no_report_of_other_points(
         return carry_out(job, stop)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Job, "carry_out", stop)
+        patch.setattr(Job, "run", stop)
         answer = run_small("--set", "flow.upload.count=1")
     assert answer.exit_code == 130
     assert not report.exists()
@@ -902,17 +902,17 @@ def test_results_that_die_with_their_worker_are_measured_again(folder: Path, clu
     store, jobs = PointStore(folder / "points"), list_jobs("long.toml")
     tasks = [Task(job, store, 0) for job in jobs]
     with (
-        Cluster(cluster.scheduler_address) as crew,
-        closing(crew.run(tasks, threading.Event())) as stream,
+        Cluster(cluster.scheduler_address) as executor,
+        closing(executor.run(tasks, threading.Event())) as stream,
     ):
         outcomes = [next(stream)]
-        states = crew.client.futures
+        states = executor.client.futures
 
         def all_are_done() -> bool:
             return all(state.status == "finished" for state in list(states.values()))
 
         wait_until(all_are_done, "all points are measured, and one is fetched")
-        held = crew.client.has_what()
+        held = executor.client.has_what()
         nanny = next(nanny for nanny in cluster.workers.values() if held.get(nanny.worker_address))
         os.kill(nanny.pid, signal.SIGKILL)
         wait_until(
@@ -921,7 +921,7 @@ def test_results_that_die_with_their_worker_are_measured_again(folder: Path, clu
         )
         outcomes += stream
     assert {task.job.key for task, _ in outcomes} == {job.key for job in jobs}
-    assert all(outcome == Kept() for _, outcome in outcomes)
+    assert all(outcome == Completed() for _, outcome in outcomes)
     assert store.find(job.key for job in jobs) == {job.key for job in jobs}
 
 
@@ -966,7 +966,7 @@ def test_a_point_that_kills_its_worker_takes_no_other_with_it(
 class Deadly:
     """What a point does that needs more memory than there is."""
 
-    def carry_out(self) -> None:
+    def run(self) -> None:
         # Dask gives a worker up that dies while it is being started.
         time.sleep(0.5)
         os._exit(9)
@@ -978,7 +978,7 @@ def test_a_scheduler_that_does_not_answer_is_said_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="needs headend[cluster]")
-    monkeypatch.setattr("headend.sweeps.connection.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("headend.running.connection.ANSWER_SECONDS", 0.5)
     answer = run_small("--scheduler", "tcp://127.0.0.1:1")
     assert answer.exit_code == 2
     assert (
@@ -1005,10 +1005,10 @@ def test_what_is_no_address_is_never_called(
 
 
 def test_a_failure_tells_its_kind_where_it_is_ours() -> None:
-    from headend.sweeps.crew import tell
+    from headend.running.executor import describe_error
 
-    assert tell(KeyError("x")) == "KeyError: 'x'"
-    assert Failure(tell(InputError("no such\nthing"))).reason == "no such thing"
+    assert describe_error(KeyError("x")) == "KeyError: 'x'"
+    assert Failure(describe_error(InputError("no such\nthing"))).reason == "no such thing"
 
 
 def test_a_wish_without_a_direction_asks_for_the_worse_one_as_an_expectation_does() -> None:

@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
     from headend.comparison.grid import Tier
     from headend.running.comparison import Comparison
+    from headend.running.executor import Progress
     from headend.running.experiment import Plan, Run
     from headend.running.result import Result
-    from headend.sweeps.crew import Progress
 
 
 @click.command("compare", cls=Command)
@@ -281,7 +281,7 @@ def _carry_out(
 
 def _count(done: int, total: int) -> Progress:
     from headend.running.execution import count_cores
-    from headend.sweeps.crew import Progress
+    from headend.running.executor import Progress
 
     return Progress(done, total, 0, min(count_cores(), total - done))
 

@@ -13,6 +13,18 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import InputError, take_path
 from headend.results.scratch import open_scratch, sweep_up
 from headend.results.store import POINT_FOLDER, PointStore, list_points
+from headend.running.cluster import open_executor
+from headend.running.executor import (
+    Batch,
+    Executor,
+    Failure,
+    OnProgress,
+    call_before_the_first,
+    read_stop,
+    run_missing,
+)
+from headend.running.job import Job, Selection, prepare
+from headend.running.measuring import Everything, Named, make_frame
 from headend.running.memory import Allowance, read_allowance
 from headend.scenario.conflicts import check_settings
 from headend.scenario.library import find_scenario, refuse_standard_input
@@ -21,20 +33,8 @@ from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Text, check_source, is_sweep, read_scenario, write_overrides
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.cluster import open_crew
 from headend.sweeps.conflicts import check_paths
-from headend.sweeps.crew import (
-    Batch,
-    Crew,
-    Failure,
-    OnProgress,
-    call_before_the_first,
-    read_stop,
-    run_missing,
-)
 from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
-from headend.sweeps.job import Job, Selection, prepare
-from headend.sweeps.measuring import Everything, Named, make_frame
 from headend.sweeps.notes import take_notes
 from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 from headend.sweeps.place import add_line, locate
@@ -123,14 +123,14 @@ def sweep(
         parent = Path(tempfile.gettempdir())
         sweep_up(parent)
         with (
-            open_crew(scheduler, allowance, stop) as crew,
+            open_executor(scheduler, allowance, stop) as executor,
             open_scratch(parent) as scratch,
         ):
-            return carry_out(chosen, jobs, scratch, stop, crew, on_progress)
-    with open_crew(scheduler, allowance, stop) as crew:
+            return carry_out(chosen, jobs, scratch, stop, executor, on_progress)
+    with open_executor(scheduler, allowance, stop) as executor:
         open_sweep_folder(folder, chosen, force=force)
         on_progress = call_before_the_first(functools.partial(remove_report, folder), on_progress)
-        result = carry_out(chosen, jobs, folder, stop, crew, on_progress)
+        result = carry_out(chosen, jobs, folder, stop, executor, on_progress)
     result = replace(result, folder=folder)
     write_outcome(result, folder, report=report)
     return result
@@ -279,7 +279,7 @@ def carry_out(
     prepared: Prepared,
     folder: Path,
     stop: threading.Event,
-    crew: Crew,
+    executor: Executor,
     on_progress: OnProgress | None,
 ) -> SweepResult:
     """Run what is missing and put the table together."""
@@ -287,7 +287,7 @@ def carry_out(
 
     store = PointStore(folder / POINT_FOLDER)
     jobs = [item for _, item in prepared if isinstance(item, Job)]
-    (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
+    (finished,) = run_missing([Batch(jobs, store)], stop, executor, on_progress)
     found: dict[tuple[Any, ...], str] = {}
     frames = []
     for point, item in prepared:

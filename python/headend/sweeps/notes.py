@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headend.running.job import Job
 from headend.scenario.conflicts import is_name, note_replaced
-from headend.sweeps.job import Job
 
 if TYPE_CHECKING:
-    from headend.sweeps.crew import Failure
+    from headend.running.executor import Failure
     from headend.sweeps.definition import Axis, Point
 
 #: The values of a point on all axes.
