@@ -21,6 +21,8 @@ from click.testing import CliRunner, Result
 
 import headend
 from headend.cli.main import app
+from headend.design.design import Point, Setting
+from headend.design.place import MOST_LINES, find_line
 from headend.errors import InputError
 from headend.results.folder import encode_json, write_file
 from headend.results.record import read_manifest
@@ -31,12 +33,11 @@ from headend.running.cluster import Cluster
 from headend.running.executor import Completed, Failure, Progress, Task, Threads
 from headend.running.job import Job
 from headend.running.measuring import parse_sum
+from headend.running.notes import take_notes
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps import Sweep, SweepResult, read_sweep
-from headend.sweeps.definition import Axis, Point, make_sweep
+from headend.sweeps.definition import make_sweep
 from headend.sweeps.experiment import prepare_all
-from headend.sweeps.notes import take_notes
-from headend.sweeps.place import MOST_LINES, find_line
 
 LINE = """\
 duration = "2 s"
@@ -88,8 +89,8 @@ def test_dimensions_are_combined_and_the_first_changes_slowest() -> None:
         zip=[{"flow.call.rtt": ["10 ms", "20 ms"], "flow.upload.rtt": [1, 2]}],
         seeds=[7, 3],
     )
-    points = sweep.list_points()
-    assert [axis.name for axis in sweep.axes] == ["queue", "flow.call.rtt", "flow.upload.rtt"]
+    points = sweep.design.list_points()
+    assert sweep.design.names == ["queue", "flow.call.rtt", "flow.upload.rtt"]
     assert [point.place for point in points[::2]] == [
         ("drop_tail", "10 ms", 1),
         ("drop_tail", "20 ms", 2),
@@ -97,7 +98,7 @@ def test_dimensions_are_combined_and_the_first_changes_slowest() -> None:
         ("codel target 5 ms", "20 ms", 2),
     ]
     assert [point.seed for point in points[:2]] == [7, 3]
-    assert dict(points[-1].overrides)["queue"] == '{codel = {target = "5 ms"}}'
+    assert dict(points[-1].setting.overrides)["queue"] == '{codel = {target = "5 ms"}}'
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_dimensions_are_combined_and_the_first_changes_slowest() -> None:
     ],
 )  # fmt: skip
 def test_a_range_has_the_unit_of_its_ends(written: dict[str, Any], values: tuple[Any, ...]) -> None:
-    assert make(grid={"flow.call.rtt": written}).axes[0].values == values
+    assert make(grid={"flow.call.rtt": written}).design.factors[0].values == values
 
 
 def test_paths_may_be_written_as_tables() -> None:
@@ -119,8 +120,8 @@ def test_paths_may_be_written_as_tables() -> None:
         grid={"flow": {"call": {"rtt": {"from": 1, "to": 2, "step": 1}}}},
         set={"queue": {"codel": {"target": "5 ms"}}, "flow": {"page": {}}},
     )
-    assert sweep.axes[0].path == "flow.call.rtt"
-    assert sweep.overrides == (("queue.codel.target", '"5 ms"'), ("flow.page", "{}"))
+    assert sweep.design.factors[0].path == "flow.call.rtt"
+    assert sweep.design.overrides == (("queue.codel.target", '"5 ms"'), ("flow.page", "{}"))
 
 
 @pytest.mark.parametrize(
@@ -218,13 +219,17 @@ def test_the_example_of_the_documentation_can_be_run(folder: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "reference" / "sweeps.md"
     example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     (folder / "example.toml").write_text(example, encoding="utf-8")
-    sweep = replace(read_sweep(folder / "example.toml"), seeds=(1,))
-    assert [axis.path for axis in sweep.dimensions[-1]] == ["flow.page.rtt", "flow.upload.rtt"]
-    assert len(sweep.list_points()) == 3 * 5 * 4 * 2 * 2
+    sweep = read_sweep(folder / "example.toml")
+    design = replace(sweep.design, seeds=(1,))
+    assert [axis.path for axis in design.dimensions[-1]] == [
+        "flow.page.rtt",
+        "flow.upload.rtt",
+    ]
+    assert len(design.list_points()) == 3 * 5 * 4 * 2 * 2
     # All values of each axis, without all their combinations.
     few = [tuple(replace(axis, values=axis.values[:2], labels=axis.labels[:2]) for axis in axes)
-           for axes in sweep.dimensions]  # fmt: skip
-    prepared = prepare_all(replace(sweep, dimensions=tuple(few)))
+           for axes in design.dimensions]  # fmt: skip
+    prepared = prepare_all(replace(sweep, design=replace(design, dimensions=tuple(few))))
     assert all(isinstance(item, Job) for _, item in prepared)
 
 
@@ -825,17 +830,16 @@ def test_what_the_engine_warns_of_is_told_once_with_where_it_applies(folder: Pat
 def test_a_warning_names_the_settings_that_it_is_of(
     folder: Path, warned: set[int], where: str
 ) -> None:
-    axes = [Axis("queue", "queue", (), ()), Axis("flow.ping.rtt", "rtt", (), ())]
     (job, *_) = list_jobs("small.toml")
     prepared = [
         (
-            Point(setting, place, "line.toml", (), seed),
+            Point(Setting(setting, place, "line.toml"), seed),
             replace(job, warnings=("beware",) if setting in warned else ()),
         )
         for setting, place in enumerate(itertools.product("abc", (1, 2)), start=1)
         for seed in (1, 2)
     ]
-    assert take_notes(axes, prepared) == (f"beware{where}",)
+    assert take_notes(["queue", "rtt"], prepared) == (f"beware{where}",)
 
 
 @pytest.fixture(scope="module")

@@ -273,20 +273,20 @@ def run(
     printed). 130: interrupted.
     """
     from headend.cli.compare import read_seeds
+    from headend.design.seeds import choose_seeds
     from headend.running.cluster import open_executor
     from headend.running.execution import interrupt_at_once
     from headend.running.memory import read_allowance
     from headend.scenario.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
-    from headend.sweeps.definition import list_seeds
 
     allowance = read_allowance(memory)
     allowed = read_allowed(allow_files)
     studies = [_read(folder, allowed) for folder in _find(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds is not None:
-        studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
+        studies = [replace(study, seeds=choose_seeds(read_seeds(seeds))) for study in studies]
     orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
     for order in orders:
         check_study_folder(order.folder, order.study)
