@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from headend.analysis.expect import Quantity, list_quantities, parse_quantity_name
 from headend.engine.columns import Lists, Tables
 from headend.engine.metrics import find_metric
+from headend.running.measuring import BASE_UNITS, make_frame
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.measuring import BASE_UNITS, make_frame
 from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
