@@ -22,8 +22,11 @@ from headend.cli.tables import draw_members, draw_people, draw_queues, fit
 from headend.comparison.comparison import Variant
 from headend.comparison.contrast import answer_comparison
 from headend.figures import draw_figures
-from headend.figures.spread import merge_members
-from headend.figures.thinning import merge_distributions, thin_distributions
+from headend.figures.thinning import (
+    merge_distributions,
+    merge_members,
+    thin_distributions,
+)
 from headend.pages.page import write_report
 from headend.scenario.groups import find_groups, label_member, order_naturally
 from street import make_street

@@ -29,7 +29,7 @@ from headend.comparison.scores import Figure, mark_values
 from headend.comparison.telling import tell_grid, tell_tier
 from headend.design.factor import choose_main
 from headend.figures import draw_figures
-from headend.figures.spread import merge_runs, merge_samples
+from headend.figures.thinning import merge_runs, merge_samples
 from headend.running.experiment import compare
 from headend.text.quantity import Kind
 from street import make_street
@@ -113,9 +113,10 @@ def test_lines_over_seeds_are_medians_with_a_band() -> None:
     def shape(run: Any) -> pl.DataFrame:
         return pl.DataFrame({"time_s": [1.0], "key": ["a"], "value": [values[id(run)]]})
 
-    (row,) = merge_runs(pool_runs(runs), shape).to_dicts()
+    (rows,) = merge_runs([pool_runs(runs)], shape).values()
+    (row,) = rows.to_dicts()
     assert (row["value"], row["low"], row["high"]) == (1.0, 0.0, 2.0)
-    assert merge_runs(runs[0], shape).columns == ["time_s", "key", "value"]
+    assert merge_runs(runs[:1], shape)[runs[0].label].columns == ["time_s", "key", "value"]
     samples = pl.DataFrame({"time_s": [1.0, 1.2, 50.0], "key": "a", "value": [1.0, 3.0, 8.0]})
     assert merge_samples(samples, 60.0)["value"].to_list() == [2.0, 8.0]
     assert merge_samples(samples, 6.0)["value"].to_list() == [1.0, 3.0, 8.0]

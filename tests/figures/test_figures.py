@@ -19,11 +19,11 @@ from headend.figures import draw_figures
 from headend.figures import vegalite as vl
 from headend.figures.export import draw_picture, fix_size, write_figures
 from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_keys, lay_out
-from headend.figures.fitting import fit_specification
 from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
 from headend.figures.placing import mark_among
 from headend.figures.selection import order_flows
 from headend.figures.street import COLOURS as HOMES
+from headend.figures.svg import fit_specification
 from headend.figures.theme import (
     FAINT,
     PALETTE,

@@ -119,12 +119,12 @@ def test_a_font_is_named_first(kept: Path, tmp_path: Path) -> None:
 def test_a_font_that_is_not_installed_is_refused(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.figures.fonts.list_fonts", lambda: ("DejaVu Serif", "Nimbus Sans"))
+    monkeypatch.setattr("headend.figures.paper.list_fonts", lambda: ("DejaVu Serif", "Nimbus Sans"))
     answer = call(kept, "--font", "DejaVu Serf", "--out", tmp_path)
     message = '--font: no font "DejaVu Serf" is installed; did you mean "DejaVu Serif"?'
     assert (answer.exit_code, answer.stderr) == (2, f"error: {message}\n")
     # Where nothing lists them, nothing is known of them.
-    monkeypatch.setattr("headend.figures.fonts.list_fonts", lambda: ())
+    monkeypatch.setattr("headend.figures.paper.list_fonts", lambda: ())
     assert write(kept, "--only", "ping", "--font", "DejaVu Serf", "--out", tmp_path)
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from headend.figures import vegalite as vl
-from headend.figures.figure import Figure, Panel
-from headend.figures.theme import make_chart
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
+from headend.figures.figure import Figure, Panel, make_figure
+from headend.figures.theme import list_numbers, make_chart
+from headend.results.record import Record
 
 #: The name of the figure.
 NAME = "air-time"
@@ -34,16 +31,13 @@ def draw_air(results: Sequence[Record]) -> Figure | None:
     """Draw what the channel of each cell was used for; None where there is no cell."""
     panels = []
     for result in results:
-        for link in result.air_time["link"].unique(maintain_order=True).to_list():
+        links = result.air_time["link"].unique(maintain_order=True).to_list()
+        for link in links:
             rows = result.air_time.filter(pl.col("link") == link)
-            named = result.label if len(results) > 1 else ""
-            title = ", ".join(
-                filter(None, (named, link if result.air_time["link"].n_unique() > 1 else ""))
-            )
+            run = [result.label] if len(results) > 1 else []
+            title = ", ".join([*run, link] if len(links) > 1 else run)
             panels.append(Panel(title, _draw(_shape(rows))))
-    if not panels:
-        return None
-    return Figure(
+    return make_figure(
         NAME,
         "What the channel's time went to",
         "The parts of the time measured, which sum to 100 %: each station's frames up and down with"
@@ -89,14 +83,16 @@ def _draw(rows: pl.DataFrame) -> vl.Chart:
             y=vl.Y("bar:N", title=None, sort=bars),
             color=vl.Color(
                 "use:N",
-                scale=vl.Scale(domain=[word for word, _ in uses], range=[own for _, own in uses]),
+                scale=vl.Scale(
+                    domain=[word for word, _ in uses], range=[colour for _, colour in uses]
+                ),
                 legend=vl.Legend(title=None, orient="top", symbolType="square"),
                 sort=[word for word, _ in uses],
             ),
             tooltip=[
                 vl.Tooltip("bar:N", title=" "),
                 vl.Tooltip("use:N", title="of it"),
-                vl.Tooltip("percent:Q", title="%", format=".4~g"),
+                *list_numbers(percent="%"),
             ],
         )
         .properties(height=max(60, 22 * len(bars)))

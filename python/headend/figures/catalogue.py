@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from headend.comparison.caveats import tell_caveats_of
 from headend.comparison.comparison import Variant, compare_figures, gather_variants
@@ -22,13 +21,11 @@ from headend.figures import (
     street,
     tiers,
 )
-
-if TYPE_CHECKING:
-    from headend.figures.figure import Figure
-    from headend.results.record import Record
+from headend.figures.figure import Figure
+from headend.results.record import Record
 
 #: Draws one figure; None where the results have nothing for it.
-Draw = Callable[[], "Figure | None"]
+Draw = Callable[[], Figure | None]
 
 
 def draw_figures(results: Sequence[Record], only: Collection[str] | None = None) -> list[Figure]:
@@ -36,13 +33,7 @@ def draw_figures(results: Sequence[Record], only: Collection[str] | None = None)
 
     Runs of one setting with different seeds are drawn as one: distributions of all, lines as the
     median over the seeds with a band. Of a grid, each tier has its own figures, after one over all.
-
-    Parameters
-    ----------
-    results
-        The runs; their labels tell them apart.
-    only
-        The names of those to be drawn; by default all.
+    With ``only``, figures of these names are drawn.
     """
     drawings = list_drawings(results)
     drawn = [draw() for name, draw in drawings.items() if only is None or name in only]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
@@ -12,7 +11,7 @@ import polars.selectors as cs
 from headend.analysis.bottleneck import find_shared_bottleneck
 from headend.analysis.mib import find_histograms
 from headend.figures import vegalite as vl
-from headend.figures.figure import Figure, lay_out
+from headend.figures.figure import Figure, lay_out, make_figure
 from headend.figures.selection import (
     choose_queues,
     find_flow_groups,
@@ -22,23 +21,21 @@ from headend.figures.selection import (
     number_queues,
     order_flows,
 )
-from headend.figures.spread import NOTE
 from headend.figures.theme import (
     colour,
     dash,
     fade,
     highlight,
+    hover,
     list_series,
     log_axis,
+    log_scale,
     make_chart,
     mark_along,
 )
-from headend.figures.thinning import merge_distributions, thin_distributions
-from headend.scenario.groups import label_member
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
-    from headend.scenario.groups import Group
+from headend.figures.thinning import NOTE, merge_distributions, thin_distributions
+from headend.results.record import Record
+from headend.scenario.groups import Group, label_member
 
 #: Conversation is easy up to the one, ms, and hard from the other (ITU-T G.114).
 LATEST_EASY_MS, EARLIEST_HARD_MS = 150, 400
@@ -56,15 +53,13 @@ def draw_flow_delay(results: Sequence[Record]) -> Figure | None:
         lambda rows: _draw_tail(rows, "one-way delay (ms)", marks=True),
         partial(order_flows, results),
     )
-    if not panels:
-        return None
-    return Figure(
+    return make_figure(
         "delay",
         "One-way delay of each flow",
         "The share of packets that took longer than a delay, host to host: the 99th percentile is"
         " where a curve crosses 1 %. Further left is better; conversation is easy below"
         f" {LATEST_EASY_MS} ms and hard above {EARLIEST_HARD_MS} ms (ITU-T G.114)."
-        f"{_note_groups(frames)}{note}",
+        f"{_note_groups(frames)}",
         panels,
         note,
     )
@@ -81,14 +76,12 @@ def draw_queue_delay(results: Sequence[Record]) -> Figure | None:
     panels, note = lay_out(
         frames, lambda rows: _draw_tail(rows, "queue delay (ms)", marks=False), number_queues
     )
-    if not panels:
-        return None
-    return Figure(
+    return make_figure(
         "queue-delay",
         "Delay in the queue",
         "The share of packets that waited in a queue for longer than a delay; on a cable upstream"
         " that includes request and grant. A curve that stays near 100 % and falls late is a"
-        f" standing queue.{_note_groups(frames)}{note}",
+        f" standing queue.{_note_groups(frames)}",
         panels,
         note,
     )
@@ -98,14 +91,12 @@ def draw_latency_histogram(results: Sequence[Record]) -> Figure | None:
     """Draw the latency histograms of service flows that have one, in their own bins."""
     frames = {result.label: _gather_bins(result) for result in results}
     panels, note = lay_out(frames, _draw_bins, number_queues)
-    if not panels:
-        return None
-    return Figure(
+    return make_figure(
         "latency-histogram",
         "Latency histograms of service flows",
         "The share of packets by their time in the queue, in the bins that the service flow is"
         " configured with: what a modem and a CMTS show by SNMP (DOCS-QOS3-MIB), but of every"
-        f" packet. Bars further left are better; the last bin has no upper edge.{note}",
+        " packet. Bars further left are better; the last bin has no upper edge.",
         panels,
         note,
     )
@@ -127,7 +118,8 @@ def _gather_bins(result: Record) -> pl.DataFrame:
     rows = [
         {
             "key": histogram.queue,
-            "bin": _name_bin(lower, upper),
+            # The edges in ms.
+            "bin": f"{lower / 1e3:g}–{upper / 1e3:g}" if upper else f">{lower / 1e3:g}",
             "lower": lower,
             "is_last": upper is None,
             "count": packets,
@@ -137,19 +129,6 @@ def _gather_bins(result: Record) -> pl.DataFrame:
         for lower, upper, packets in histogram.list_bins()
     ]
     return pl.DataFrame(rows, schema=_BINS)
-
-
-def _name_bin(lower_us: int, upper_us: int | None) -> str:
-    """Name a bin by its edges in ms.
-
-    Examples
-    --------
-    >>> _name_bin(0, 1000), _name_bin(1000, 2500), _name_bin(2500, None)
-    ('0–1', '1–2.5', '>2.5')
-    """
-    if upper_us is None:
-        return f">{lower_us / 1e3:g}"
-    return f"{lower_us / 1e3:g}–{upper_us / 1e3:g}"
 
 
 def _draw_bins(rows: pl.DataFrame) -> vl.Chart:
@@ -222,7 +201,7 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
                 "delay_ms:Q",
                 title=title,
                 axis=log_axis(domain),
-                scale=vl.Scale(type="log", domain=list(domain), nice=False),
+                scale=log_scale(domain),
             ),
             y=vl.Y(
                 "share:Q",
@@ -237,14 +216,20 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
             strokeDash=dash(rows, smooth=True),
             opacity=fade(chosen),
             tooltip=[
-                vl.Tooltip("series:N", title=" "),
-                vl.Tooltip("delay_ms:Q", title="ms", format=".4~g"),
+                *hover(delay_ms="ms"),
                 vl.Tooltip("share:Q", title="above", format=".3~%"),
             ],
         )
         .add_params(chosen)
     )
-    layers = [*_draw_bands(rows), curves]
+    shown = rows.filter(pl.col("low_ms").is_not_null())
+    # Where most of the members of each group are, at each share.
+    band = (
+        make_chart(shown.select("low_ms", "high_ms", "share", "series", "slot"))
+        .mark_area(opacity=0.18, clip=True, orient="horizontal")
+        .encode(x="low_ms:Q", x2="high_ms:Q", y="share:Q", color=colour(rows))
+    )
+    layers = [curves] if shown.is_empty() else [band, curves]
     if marks:
         # Curves begin along the upper edge: what the marks mean stands outside of it.
         layers += [
@@ -252,21 +237,3 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
             for ms in (LATEST_EASY_MS, EARLIEST_HARD_MS)
         ]
     return vl.layer(*layers) if len(layers) > 1 else curves
-
-
-def _draw_bands(rows: pl.DataFrame) -> list[vl.Chart]:
-    """Draw where most of the members of each group are, at each share."""
-    shown = rows.filter(pl.col("low_ms").is_not_null())
-    if shown.is_empty():
-        return []
-    band = (
-        make_chart(shown.select("low_ms", "high_ms", "share", "series", "slot"))
-        .mark_area(opacity=0.18, clip=True, orient="horizontal")
-        .encode(
-            x=vl.X("low_ms:Q"),
-            x2="high_ms:Q",
-            y=vl.Y("share:Q"),
-            color=colour(rows),
-        )
-    )
-    return [band]

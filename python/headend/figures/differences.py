@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from headend.comparison.comparison import Row, Variant
 from headend.comparison.estimate import format_difference
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
-from headend.figures.theme import colour, fade, highlight, log_axis, make_chart
-
-if TYPE_CHECKING:
-    from headend.comparison.comparison import Row, Variant
+from headend.figures.theme import colour, fade, highlight, log_axis, log_scale, make_chart
 
 #: A figure that becomes less than this of what it was, or more than its inverse, has no point; an
 #: interval may reach further.
@@ -79,7 +77,7 @@ def _draw(points: pl.DataFrame) -> vl.Chart:
             vl.Tooltip("times:Q", title="times", format=".3~g"),
         ],
     )
-    scale = vl.Scale(type="log", domain=list(domain), nice=False)
+    scale = log_scale(domain)
     axis = vl.X("low:Q", title="times the first", scale=scale, axis=log_axis(domain))
     spans = base.mark_rule(strokeWidth=2, clip=True).encode(x=axis, x2="high:Q")
     middles = base.mark_point(filled=True, size=36, clip=True).encode(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -13,30 +13,30 @@ from headend.analysis.grading import describe_de_jitter
 from headend.comparison.pooling import list_runs
 from headend.engine.description import REAL, Chart, Measure, describe
 from headend.figures import vegalite as vl
-from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_labels
+from headend.figures.figure import Figure, Panel, choose_keys, lay_out, make_figure
 from headend.figures.members import NOTE as MEMBERS_NOTE
 from headend.figures.members import draw_members
 from headend.figures.placing import mark_among
 from headend.figures.selection import find_flow_groups, join_keys, name_flow_keys, order_flows
-from headend.figures.spread import SEEDS_NOTE, draw_band, has_band, merge_samples
 from headend.figures.theme import (
     FAINT,
     REASON_TONES,
     colour,
     dash,
+    draw_band,
     fade,
     highlight,
+    hover,
     leave_headroom,
     make_chart,
     mark_across_in_corner,
     shape,
     time_axis,
 )
+from headend.figures.thinning import has_band, merge_samples, note_seeds
+from headend.results.record import Record
+from headend.scenario.groups import Group
 from headend.text.quantity import parse_quantity
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
-    from headend.scenario.groups import Group
 
 #: Samples drawn per flow; of more, evenly chosen ones.
 MOST_SAMPLES = 400
@@ -68,42 +68,35 @@ def draw_voice(results: Sequence[Record]) -> Figure | None:
     arrows = {"mos": " ↑", "mos_down": " ↓"}
     title, scale = "voice quality (MOS)", vl.Scale(domain=[1, 4.5], nice=False)
     marks = ((4.0, "4: users satisfied"), (3.1, "3.1: nearly all dissatisfied below"))
-    panels, over_time, note, left_out = _draw_reports(
+    panels, over_time, notes, left_out = _draw_reports(
         results, arrows, 1.0, title, scale, rising=True, marks=marks
     )
-    if not panels:
-        return None
-    return Figure(
-        "mos",
-        f"Voice quality{over_time}",
-        "What a listener would say of each ten seconds of a call, from 1 (bad) to 4.5, by delay and"
-        " lost packets (ITU-T G.107). At 4 and above users are satisfied; below 3.1 nearly all are"
-        f" not. ↑ is what the other side hears.{_tell_de_jitter(results)}{note}",
-        panels,
-        left_out,
-    )
-
-
-def _tell_de_jitter(results: Sequence[Record]) -> str:
-    """Say which de-jitter buffers the scores are reckoned with."""
     buffers = {
         buffer: None
         for result in results
         for flow in result.flows["flow"].unique(maintain_order=True)
         if (buffer := describe_de_jitter(result, flow))
     }
-    if not buffers:
-        return ""
-    return (
+    receiver = (
         f" The receiver has {' or '.join(buffers)}: a packet that comes after its turn to be played"
         " counts as lost."
+    )
+    return make_figure(
+        "mos",
+        f"Voice quality{over_time}",
+        "What a listener would say of each ten seconds of a call, from 1 (bad) to 4.5, by delay and"
+        " lost packets (ITU-T G.107). At 4 and above users are satisfied; below 3.1 nearly all are"
+        f" not. ↑ is what the other side hears.{receiver if buffers else ''}{notes}",
+        panels,
+        left_out,
     )
 
 
 def draw_ping(results: Sequence[Record]) -> Figure | None:
     """Draw round-trip times over time."""
+    measure, title, scale = {"rtt": ""}, "round trip (ms)", vl.Scale(zero=True)
     frames = {
-        result.label: _gather(_date_pings(result), {"rtt": ""}, 1e-6, lost=True)
+        result.label: _gather(_date_pings(result), measure, 1e-6, lost=True)
         for result in _leave_groups_out(results)
     }
     lost = any(bool(frame["value"].is_nan().any()) for frame in frames.values() if len(frame))
@@ -111,53 +104,42 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
     def draw(rows: pl.DataFrame) -> vl.Chart:
         most = float(rows["value"].fill_nan(None).max() or 0)  # type: ignore[arg-type]
         is_near = most > GAMES_MS / 2
-        scale = leave_headroom(max(most, GAMES_MS)) if is_near else vl.Scale(zero=True)
+        room = leave_headroom(max(most, GAMES_MS)) if is_near else scale
         drawn = rows.filter(pl.col("value").is_not_nan()) if has_band(rows) else rows
-        layers = [_draw_samples(drawn, "round trip (ms)", scale, line=True)]
+        layers = [_draw_samples(drawn, title, room, line=True)]
         if is_near:
             layers.append(mark_across_in_corner(GAMES_MS, f"{GAMES_MS} ms: games"))
         missing = rows.filter(pl.col("value").is_nan())
         return vl.layer(*layers, *([] if missing.is_empty() else [_draw_lost(missing, rows)]))
 
     alone, left_out = lay_out(frames, draw, partial(order_flows, results))
-    scale = vl.Scale(zero=True)
-    members, more = draw_members(results, {"rtt": ""}, 1e-6, "round trip (ms)", scale)
-    panels, note, left_out = _join_panels(alone, members, left_out + more)
-    if not panels:
-        return None
-    note += _note_seeds(results)
-    applications = _list_applications(results, "rtt")
+    panels, notes, left_out = _add_members(results, alone, left_out, measure, 1e-6, title, scale)
+    applications: set[str] = set()
+    for result in results:
+        trips = result.measures.filter(measure="rtt")
+        applications.update(result.flows.join(trips, on="flow", how="semi")["application"])
+    subject = " and ".join(
+        words
+        for words, is_there in (
+            (
+                "of the TCP of real programs, from data until its acknowledgement is back,",
+                REAL in applications,
+            ),
+            ("of a small packet beside the other traffic", applications != {REAL}),
+        )
+        if is_there
+    )
     name = "Round trips" if REAL in applications else "Ping"
-    return Figure(
+    return make_figure(
         "ping",
         f"{name} over time" if alone else name,
-        f"{_tell_round_trips(applications)} Games need less than {GAMES_MS} ms; what lies above the"
-        " lowest values is time in queues."
-        f"{' A × at the bottom is a ping that was never answered.' if lost else ''}{note}",
+        f"The round-trip time {subject.rstrip(',')}. Games need less than {GAMES_MS} ms; what lies"
+        " above the lowest values is time in queues."
+        f"{' A × at the bottom is a ping that was never answered.' if lost else ''}"
+        f"{notes}{note_seeds(results)}",
         panels,
         left_out,
     )
-
-
-def _list_applications(results: Sequence[Record], measure: str) -> set[str]:
-    """List the applications of the flows that have a measure."""
-    return {
-        application
-        for result in results
-        for application in result.flows.join(
-            result.measures.filter(measure=measure), on="flow", how="semi"
-        )["application"]
-    }
-
-
-def _tell_round_trips(applications: Collection[str]) -> str:
-    """Say of what the round-trip times are."""
-    of_tcp = "of the TCP of real programs, from data until its acknowledgement is back"
-    of_ping = "of a small packet beside the other traffic"
-    if REAL not in applications:
-        return f"The round-trip time {of_ping}."
-    others = f", and {of_ping}" if len(applications) > 1 else ""
-    return f"The round-trip time {of_tcp}{others}."
 
 
 def list_measures(
@@ -165,10 +147,7 @@ def list_measures(
 ) -> dict[str, Callable[[], Figure | None]]:
     """List what can be drawn of what applications report, by the names of the figures.
 
-    Parameters
-    ----------
-    after_queues
-        Whether to list what stands behind the figures of queues and rates, or what stands before.
+    Listed is what stands on a page behind the figures of queues and rates, or what stands before.
     """
     charts = [
         (kind.chart, kind)
@@ -181,7 +160,7 @@ def list_measures(
 
 def _draw_measure(results: Sequence[Record], kind: Measure, chart: Chart) -> Figure | None:
     arrows = dict(zip(kind.names, (" ↑", " ↓") if kind.has_directions else ("",), strict=True))
-    panels, over_time, note, left_out = _draw_reports(
+    panels, over_time, notes, left_out = _draw_reports(
         results,
         arrows,
         chart.factor,
@@ -190,32 +169,22 @@ def _draw_measure(results: Sequence[Record], kind: Measure, chart: Chart) -> Fig
         line=not chart.is_points,
         rising=kind.is_rising,
     )
-    if not panels:
-        return None
     title = chart.title if chart.is_points else f"{chart.title}{over_time}"
-    return Figure(chart.name, title, chart.explanation + note, panels, left_out)
+    return make_figure(chart.name, title, chart.explanation + notes, panels, left_out)
 
 
 def draw_segments(results: Sequence[Record]) -> Figure | None:
     """Draw the rate of each segment of a video over time."""
-    title, scale = "rate of the segment (Mbit/s)", vl.Scale(zero=True)
-    kept = _leave_groups_out(results)
-    frames = {result.label: _gather(result, {"segment_rate": ""}, 1e-6) for result in kept}
-    alone, left_out = lay_out(
-        frames,
-        lambda rows: _draw_samples(rows, title, scale, line=True),
-        partial(order_flows, results),
+    measure, title = {"segment_rate": ""}, "rate of the segment (Mbit/s)"
+    panels, _, notes, left_out = _draw_reports(
+        results, measure, 1e-6, title, vl.Scale(zero=True), rising=True
     )
-    members, more = draw_members(results, {"segment_rate": ""}, 1e-6, title, scale, rising=True)
-    panels, note, left_out = _join_panels(alone, members, left_out + more)
-    if not panels:
-        return None
-    return Figure(
+    return make_figure(
         "streamed-video-rate",
         "Rate of the streamed segments over time",
         "The rate at which a player requested each segment of its video. It should climb and stay;"
         " a player that goes by its buffer climbs slowly and alternates between two"
-        f" rates.{note}{_note_seeds(results)}",
+        f" rates.{notes}",
         panels,
         left_out,
     )
@@ -231,14 +200,12 @@ def draw_speed(results: Sequence[Record]) -> Figure | None:
         return _draw_samples(rows, title, scale, line=True, axis=axis)
 
     panels, left_out = lay_out(frames, draw, partial(order_flows, results))
-    if not panels:
-        return None
-    return Figure(
+    return make_figure(
         "speed",
         "What a speed test shows",
         "The mean throughput since the start of a test, by how long it has run; of several tests"
         " the median. A service with a burst shows its peak rate at first, and falls towards its"
-        f" sustained rate the longer the test runs.{left_out}",
+        " sustained rate the longer the test runs.",
         panels,
         left_out,
     )
@@ -266,23 +233,18 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
     if len(results) == 1:
         panels = [Panel("", _draw_reasons(frame, "flow"))]
     else:
-        flows, left_out = choose_keys(
-            order_labels(frame["flow"].to_list()), order_flows(results).ranks
-        )
+        names = frame["flow"].unique(maintain_order=True).to_list()
+        flows, left_out = choose_keys(names, order_flows(results).ranks)
+        labels = [result.label for result in results]
         panels = [
-            Panel(
-                flow,
-                _draw_reasons(
-                    frame.filter(pl.col("flow") == flow), "run", [r.label for r in results]
-                ),
-            )
+            Panel(flow, _draw_reasons(frame.filter(pl.col("flow") == flow), "run", labels))
             for flow in flows
         ]
-    return Figure(
+    return make_figure(
         "loss",
         "Packets lost, by reason",
         "The share of each flow's packets that never arrived. TCP needs some loss to find its rate;"
-        f" a call conceals about 1 %.{left_out}",
+        " a call conceals about 1 %.",
         panels,
         left_out,
     )
@@ -310,24 +272,30 @@ def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[
 
 def _leave_groups_out(results: Sequence[Record]) -> list[Record]:
     """Give results without the samples of flows of which there are many."""
-    groups = find_flow_groups(results)
+    is_of_many = pl.col("flow").is_in(list(find_flow_groups(results)))
     return [
-        replace(
-            result,
-            tables={
-                **result.tables,
-                "samples": result.samples.filter(~pl.col("flow").is_in(list(groups))),
-            },
-        )
+        replace(result, tables={**result.tables, "samples": result.samples.filter(~is_of_many)})
         for result in results
     ]
 
 
-def _join_panels(
-    alone: list[Panel], members: list[Panel], left_out: str
+def _add_members(
+    results: Sequence[Record],
+    alone: list[Panel],
+    left_out: str,
+    suffixes: Mapping[str, str],
+    factor: float,
+    title: str,
+    scale: vl.Scale,
+    *,
+    rising: bool = False,
+    marks: Sequence[tuple[float, str]] = (),
 ) -> tuple[list[Panel], str, str]:
-    """Give all panels, what the explanation ends with, and what of that names what is not drawn."""
-    return [*alone, *members], (MEMBERS_NOTE if members else "") + left_out, left_out
+    """Add the panels of groups by member, the note that explains them, and what is not drawn."""
+    members, more = draw_members(
+        results, suffixes, factor, title, scale, rising=rising, marks=marks
+    )
+    return [*alone, *members], MEMBERS_NOTE if members else "", left_out + more
 
 
 def _draw_reports(
@@ -343,11 +311,7 @@ def _draw_reports(
 ) -> tuple[list[Panel], str, str, str]:
     """Draw what applications report: over time, and of groups by member.
 
-    Returns
-    -------
-    tuple
-        The panels, what the figure's title ends with, a note for its explanation, and what of that
-        names what is not drawn.
+    With the panels come what the title ends with, notes for the explanation, and what is not drawn.
     """
     frames = {
         result.label: _gather(result, suffixes, factor, line=line)
@@ -359,18 +323,12 @@ def _draw_reports(
         return vl.layer(samples, *mark_among(rows, marks, scale, x="time_s")) if marks else samples
 
     alone, left_out = lay_out(frames, draw, partial(order_flows, results))
-    members, more = draw_members(
-        results, suffixes, factor, title, scale, rising=rising, marks=marks
+    panels, notes, left_out = _add_members(
+        results, alone, left_out, suffixes, factor, title, scale, rising=rising, marks=marks
     )
-    panels, note, left_out = _join_panels(alone, members, left_out + more)
     if alone and line:
-        note += _note_seeds(results)
-    return panels, " over time" if alone else "", note, left_out
-
-
-def _note_seeds(results: Sequence[Record]) -> str:
-    """Say what lines stand for where results are over several seeds."""
-    return SEEDS_NOTE if any(len(list_runs(result)) > 1 for result in results) else ""
+        notes += note_seeds(results)
+    return panels, " over time" if alone else "", notes, left_out
 
 
 def _gather(
@@ -386,9 +344,11 @@ def _gather(
     With ``lost``, those without a value are kept, however many there are of the others. Those of
     several seeds that a line joins are merged; points are drawn as they are.
     """
-    if line and len(list_runs(result)) > 1:
-        return _gather_seeds(result, suffixes, factor, lost=lost)
     rows = result.samples.filter(pl.col("measure").is_in(list(suffixes)))
+    if rows.is_empty():
+        return pl.DataFrame()
+    if line and len(list_runs(result)) > 1:
+        return _gather_seeds(result, rows, suffixes, factor, lost=lost)
     rows = rows if lost else rows.filter(pl.col("value").is_not_nan())
     several = rows["measure"].n_unique() > 1
     parts = []
@@ -396,12 +356,12 @@ def _gather(
         {name: number for number, name in enumerate(suffixes)}, return_dtype=pl.Int64
     )
     groups = rows.sort(order, maintain_order=True).group_by("flow", "measure", maintain_order=True)
-    for (flow, measure), own in groups:
-        step = -(-own.height // MOST_SAMPLES)
+    for (flow, measure), samples in groups:
+        step = -(-samples.height // MOST_SAMPLES)
         key = f"{flow}{suffixes[str(measure)] if several else ''}"
         number = pl.int_range(pl.len())
         parts.append(
-            own.filter((number % step == 0) | pl.col("value").is_nan()).select(
+            samples.filter((number % step == 0) | pl.col("value").is_nan()).select(
                 time_s=(pl.col("time_ns") / 1e9).round_sig_figs(6),
                 value=(pl.col("value") * factor).round_sig_figs(4),
                 key=pl.lit(key),
@@ -411,12 +371,9 @@ def _gather(
 
 
 def _gather_seeds(
-    result: Record, suffixes: Mapping[str, str], factor: float, *, lost: bool
+    result: Record, rows: pl.DataFrame, suffixes: Mapping[str, str], factor: float, *, lost: bool
 ) -> pl.DataFrame:
-    """Take samples of all seeds and merge them over time; what has no value stays as it is."""
-    rows = result.samples.filter(pl.col("measure").is_in(list(suffixes)))
-    if rows.is_empty():
-        return pl.DataFrame()
+    """Merge samples of all seeds over time; what has no value stays as it is."""
     several = rows["measure"].n_unique() > 1
     ending = pl.col("measure").replace_strict(dict(suffixes), return_dtype=pl.String)
     shaped = rows.select(
@@ -467,11 +424,7 @@ def _draw_samples(
         y=vl.Y("value:Q", title=title, scale=scale),
         color=colour(rows),
         opacity=fade(chosen),
-        tooltip=[
-            vl.Tooltip("series:N", title=" "),
-            vl.Tooltip("time_s:Q", title="s", format=".4~g"),
-            vl.Tooltip("value:Q", title=title, format=".4~g"),
-        ],
+        tooltip=hover(time_s="s", value=title),
     )
     if not line:
         return base.encode(shape=shape(rows)).mark_point(filled=True, size=32).add_params(chosen)
@@ -497,10 +450,7 @@ def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> vl.Chart:
             x=time_axis(),
             y=vl.value("height"),
             color=colour(rows),
-            tooltip=[
-                vl.Tooltip("series:N", title=" "),
-                vl.Tooltip("time_s:Q", title="no answer at s", format=".4~g"),
-            ],
+            tooltip=hover(time_s="no answer at s"),
         )
     )
 
@@ -508,8 +458,8 @@ def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> vl.Chart:
 def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> vl.Chart:
     reasons = list(REASONS.values())
     present = [reason for reason in reasons if reason in rows["reason"].to_list()]
-    names = list(order) if order else order_labels(rows[by].to_list())
-    tones = [REASON_TONES[place % len(REASON_TONES)] for place in range(len(reasons))]
+    names = list(order or rows[by].unique(maintain_order=True))
+    tones = [REASON_TONES[number % len(REASON_TONES)] for number in range(len(reasons))]
     return (
         make_chart(rows)
         .mark_bar(height={"band": 0.7}, stroke=FAINT, strokeWidth=0.75)

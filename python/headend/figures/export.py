@@ -7,18 +7,15 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headend.errors import InputError, find_near, suggest, tell_system
 from headend.extras import PAPER
-from headend.figures.fitting import fit_specification
-from headend.figures.svg import draw_svg
+from headend.figures.figure import Figure, Panel
+from headend.figures.paper import Paper
+from headend.figures.svg import draw_svg, fit_specification
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, name_folders, write_file
-
-if TYPE_CHECKING:
-    from headend.figures.figure import Figure, Panel
-    from headend.figures.paper import Paper
 
 FORMATS = ("svg", "pdf", "png")
 
@@ -37,23 +34,8 @@ def write_figures(
 ) -> list[Path]:
     """Write figures in every format asked for; a figure of several panels gives several files.
 
-    Parameters
-    ----------
-    figures
-        What to draw.
-    folder
-        Where the files go.
-    formats
-        Of ``FORMATS``.
-    paper
-        The size of the pictures in print and what stands on them; by default they are as on a page,
-        with titles.
-
-    Raises
-    ------
-    InputError
-        For a format that is not one, or a folder that cannot be written, or where what draws
-        pictures is not installed.
+    Without a paper they are as on a page, with titles. An InputError is raised for a format that is
+    none, a folder that cannot be written, or where what draws pictures is not installed.
     """
     wanted = read_formats(formats)
     PAPER.require(DRAWING)
@@ -62,7 +44,7 @@ def write_figures(
     for figure in figures:
         for panel, stem in zip(figure.panels, figure.stems or name_panels(figure), strict=True):
             title = ": ".join(filter(None, (figure.title, panel.title)))
-            svg = _draw(panel, title, figure.note, paper)
+            svg = _draw(panel, title, figure.note, paper)  # not yet scaled to the paper
             for name in wanted:
                 paths.append(folder / f"{stem}.{name}")
                 write_file(_convert(svg, name, paper), paths[-1])
@@ -72,24 +54,7 @@ def write_figures(
 def draw_picture(
     panel: Panel, title: str, note: str = "", kind: str = "svg", paper: Paper | None = None
 ) -> bytes:
-    """Draw one panel as the content of a file.
-
-    Parameters
-    ----------
-    panel
-        What to draw.
-    title, note
-        What stands above, and what is not drawn though it belongs there.
-    kind
-        Of ``FORMATS``.
-    paper
-        As of `write_figures`.
-
-    Raises
-    ------
-    InputError
-        Where what draws pictures is not installed.
-    """
+    """Draw one panel as the content of a file of a kind, as `write_figures` does."""
     PAPER.require(DRAWING)
     return _convert(_draw(panel, title, note, paper), kind, paper)
 
@@ -101,23 +66,13 @@ def draw_specification(specification: Mapping[str, Any]) -> str:
 
 
 def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write pictures that are there as SVG in every format asked for.
-
-    Raises
-    ------
-    InputError
-        For a format that is not one, for a picture that cannot be read, or a folder that cannot be
-        written, or where what converts pictures is not installed.
-    """
+    """Write pictures that are there as SVG in every format asked for; errors are InputErrors."""
     wanted = read_formats(formats)
     if set(wanted) != {"svg"}:
         PAPER.require(DRAWING)
     paths = []
     for picture in pictures:
-        try:
-            text = picture.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{picture}: cannot be read: {tell_system(error)}") from error
+        text = _read_picture(picture)
         make_folder(folder)
         for name in wanted:
             paths.append(folder / f"{picture.stem}.{name}")
@@ -130,32 +85,20 @@ def choose_figures(
 ) -> list[Figure]:
     """Choose figures by name, or single panels by the names of their files, in the order given.
 
-    Parameters
-    ----------
-    figures
-        Those to choose from.
-    only
-        The names.
-    option
-        The option that they were given to, for the error.
-
-    Raises
-    ------
-    InputError
-        For a name that none has: with the one that was perhaps meant.
+    For a name that none has, the InputError has the one that was perhaps meant.
     """
     chosen: dict[str, Figure] = {}
     stems = {figure.name: name_panels(figure) for figure in figures}
     for name in only:
-        found = [figure for figure in figures if figure.name == name or name in stems[figure.name]]
-        if not found:
+        named = [figure for figure in figures if figure.name == name or name in stems[figure.name]]
+        if not named:
             raise InputError(_refuse_name(name, stems, option))
-        for figure in found:
-            own = stems[figure.name]
-            kept = own if name == figure.name else [name]
+        for figure in named:
+            all_stems = stems[figure.name]
+            kept = all_stems if name == figure.name else [name]
             before = chosen[figure.name].stems if figure.name in chosen else ()
-            kept = [stem for stem in own if stem in kept or stem in before]
-            panels = [figure.panels[own.index(stem)] for stem in kept]
+            kept = [stem for stem in all_stems if stem in kept or stem in before]
+            panels = [figure.panels[all_stems.index(stem)] for stem in kept]
             chosen[figure.name] = replace(figure, panels=panels, stems=tuple(kept))
     return list(chosen.values())
 
@@ -171,45 +114,27 @@ def _refuse_name(name: str, stems: Mapping[str, Sequence[str]], option: str) -> 
 
 
 def write_small(pictures: Mapping[str, Path], folder: Path, width: int) -> None:
-    """Write pictures that are there as SVG as PNG of so many pixels' width.
-
-    Parameters
-    ----------
-    pictures
-        Each by the name of its file, without an ending.
-    folder
-        Where they go.
-    width
-        In pixels.
-
-    Raises
-    ------
-    InputError
-        For a picture that cannot be read, or a folder that cannot be written, or where what
-        converts pictures is not installed.
-    """
+    """Write pictures that are there as SVG, each by its file's name, as PNG so many pixels wide."""
     PAPER.require(DRAWING)
     import vl_convert
 
     for name, path in pictures.items():
-        try:
-            svg = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot be read: {tell_system(error)}") from error
+        svg = _read_picture(path)
         found = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
         scale = width / float(found[1]) if found else 1.0
         make_folder(folder)
         write_file(bytes(vl_convert.svg_to_png(svg, scale=scale)), folder / f"{name}.png")
 
 
-def read_formats(formats: Sequence[str]) -> list[str]:
-    """Read the names of formats, each once.
+def _read_picture(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {tell_system(error)}") from error
 
-    Raises
-    ------
-    InputError
-        For one that is none.
-    """
+
+def read_formats(formats: Sequence[str]) -> list[str]:
+    """Read the names of formats, each once; an InputError for one that is none."""
     wanted = list(dict.fromkeys(name.strip().lower() for name in formats))
     for name in wanted:
         if name not in FORMATS:
@@ -238,7 +163,6 @@ def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
 
 
 def _draw(panel: Panel, title: str, note: str, paper: Paper | None) -> str:
-    """Draw a panel as SVG, not yet scaled to its paper."""
     if paper:
         return paper.draw(panel.specify(), title, note)
     return draw_svg(fix_size(panel, title, note))
@@ -253,6 +177,5 @@ def _convert(svg: str, name: str, paper: Paper | None = None) -> bytes:
         svg = paper.print_points(svg)
     if name == "pdf":
         return bytes(vl_convert.svg_to_pdf(svg))
-    if paper:
-        return bytes(vl_convert.svg_to_png(svg, ppi=DOTS_PER_INCH))
-    return bytes(vl_convert.svg_to_png(svg, scale=2))
+    size: dict[str, Any] = {"ppi": DOTS_PER_INCH} if paper else {"scale": 2}
+    return bytes(vl_convert.svg_to_png(svg, **size))

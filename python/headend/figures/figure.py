@@ -5,21 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from headend.figures import vegalite as vl
+from headend.figures.theme import PALETTE
 from headend.text.wording import list_names
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 #: More lines than this cannot be told apart, so the rest are left out and the figure names them.
 MOST_SERIES = 7
 
 #: Of what is left out, so many are named one by one.
 MOST_NAMED = 12
-
 
 #: Signs that look like those that a chart's titles may not have.
 _NO_ESCAPES = str.maketrans({"\\": "\u29f5", "\n": "␊"})
@@ -39,10 +37,7 @@ class Panel:
     def specify(self, *, packed: bool = False) -> dict[str, Any]:
         """Give its Vega-Lite specification without an address in it; tests check the schema.
 
-        Parameters
-        ----------
-        packed
-            Whether data sets are to be columns by name instead of rows, for a page to unpack.
+        Data sets that are ``packed`` are columns by name instead of rows, for a page to unpack.
         """
         specification: dict[str, Any]
         chart: Any = self.chart
@@ -53,17 +48,18 @@ class Panel:
             specification = _clean_titles(chart.to_dict())
             if packed:
                 sets = specification.get("datasets", {})
-                specification["datasets"] = {name: _turn(rows) for name, rows in sets.items()}
+                # What a row does not have is null.
+                specification["datasets"] = {
+                    name: {
+                        column: [row.get(column) for row in rows]
+                        for column in dict.fromkeys(column for row in rows for column in row)
+                    }
+                    for name, rows in sets.items()
+                }
         # Altair's charts bring both.
         for name in ("$schema", "config"):
             specification.pop(name, None)
         return specification
-
-
-def _turn(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Give rows as columns; what a row does not have is null."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _clean_titles(part: Any, name: str = "") -> Any:
@@ -81,105 +77,74 @@ def _clean_titles(part: Any, name: str = "") -> Any:
 
 @dataclass(frozen=True)
 class Figure:
-    """Charts that answer one question.
+    """Charts that answer one question."""
 
-    Parameters
-    ----------
-    name
-        For file names and links.
-    title
-        What it shows.
-    explanation
-        What to look at, and what good looks like; ends with the note.
-    note
-        What is not drawn, though it belongs there: pictures alone carry it too.
-    stems
-        What the files of its panels are called where only some of its panels are left; by default
-        their names.
-    """
-
+    #: For file names and links.
     name: str
     title: str
+    #: What to look at, and what good looks like; ends with the note.
     explanation: str
     panels: list[Panel] = field(default_factory=list)
+    #: What is not drawn, though it belongs there: pictures alone carry it too.
     note: str = ""
+    #: What the files of its panels are called where only some of its panels are left; by default
+    #: their names.
     stems: tuple[str, ...] = ()
     #: The tier of a comparison that it is of, which its title ends in; empty where it is of all.
     group: str = ""
 
 
+def make_figure(
+    name: str, title: str, explanation: str, panels: list[Panel], note: str = ""
+) -> Figure | None:
+    """Make a figure whose explanation ends with the note; None where there is no panel."""
+    return Figure(name, title, explanation + note, panels, note) if panels else None
+
+
 @dataclass(frozen=True)
 class Order:
-    """What flows have in common over all figures of one report.
+    """What flows have in common over all figures of one report."""
 
-    Parameters
-    ----------
-    slots
-        The place in the palette of each.
-    ranks
-        What is drawn where there is no room for all: the least first.
-    first
-        The place from which on those are numbered that have none.
-    """
-
+    #: The place in the palette of each.
     slots: Mapping[str, int] = field(default_factory=dict)
+    #: What is drawn where there is no room for all: the least first.
     ranks: Mapping[str, int] = field(default_factory=dict)
+    #: The place from which on those are numbered that have none.
     first: int = 0
-
-
-Draw = Callable[["pl.DataFrame"], "vl.Chart"]
 
 
 def lay_out(
     frames: Mapping[str, pl.DataFrame],
-    draw: Draw,
+    draw: Callable[[pl.DataFrame], vl.Chart],
     order: Callable[[], Order] = Order,
 ) -> tuple[list[Panel], str]:
-    """Make the panels of a figure from rows that have a ``key`` (flow, queue).
+    """Make the panels of a figure from rows that have a ``key`` (flow, queue), by label of the run.
 
-    Parameters
-    ----------
-    frames
-        Rows by the label of the run.
-    draw
-        Draws rows, telling them apart by ``series``, coloured by ``slot``.
-    order
-        Gives what goes first and which colours it has, where there is anything to draw; by default,
-        what is met first, and the colours of the palette in turn.
-
-    Returns
-    -------
-    tuple
-        The panels, and a sentence that names what was left out, or nothing.
+    What draws the rows tells them apart by ``series``, coloured by ``slot``. The order says what
+    goes first and which colours it has; by default that is what is met first, and the colours of
+    the palette in turn. A sentence names what was left out, if anything was.
     """
-    import polars as pl
-
     filled = {label: frame for label, frame in frames.items() if not frame.is_empty()}
     if not filled:
         return [], ""
-    found = order()
-    slots, ranks = found.slots, found.ranks
-    keys = order_labels([key for frame in filled.values() for key in frame["key"]])
-    kept, note = choose_keys(keys, ranks)
-    if all(key in slots for key in kept):
-        kept.sort(key=lambda key: slots[key])
+    common = order()
+    keys = list(dict.fromkeys(key for frame in filled.values() for key in frame["key"]))
+    kept, note = choose_keys(keys, common.ranks)
+    if all(key in common.slots for key in kept):
+        kept.sort(key=lambda key: common.slots[key])
     if len(frames) == 1:
         rows = next(iter(filled.values())).filter(pl.col("key").is_in(kept))
-        places = _place(kept, found)
-        return [Panel("", draw(_mark(rows, pl.col("key"), places, places)))], note
+        slots = _give_slots(kept, common)
+        return [Panel("", draw(_mark(rows, pl.col("key"), slots, slots)))], note
     panels = []
     for key in kept:
         parts = [
-            _mark(frames[label].filter(pl.col("key") == key), pl.lit(label), {label: place}, frames)
-            for place, label in enumerate(frames)
+            _mark(frames[label].filter(pl.col("key") == key), pl.lit(label), {label: slot}, frames)
+            for slot, label in enumerate(frames)
             if label in filled
         ]
-        panels.append(
-            Panel(
-                key,
-                draw(pl.concat([part for part in parts if not part.is_empty()], how="diagonal")),
-            )
-        )
+        rows = pl.concat([part for part in parts if not part.is_empty()], how="diagonal")
+        panels.append(Panel(key, draw(rows)))
     return panels, note
 
 
@@ -193,35 +158,22 @@ def choose_keys(keys: Sequence[str], ranks: Mapping[str, int]) -> tuple[list[str
     """
     best = sorted(keys, key=lambda key: ranks.get(key, len(ranks)))[:MOST_SERIES]
     left = [key for key in keys if key not in best]
-    note = (
-        f" Not drawn, as there is room for {MOST_SERIES}: {list_names(left, MOST_NAMED)}."
-        if left
-        else ""
-    )
-    return [key for key in keys if key in best], note
-
-
-def order_labels(labels: Sequence[str]) -> list[str]:
-    """Give each label once, in the order first met."""
-    return list(dict.fromkeys(labels))
+    note = f" Not drawn, as there is room for {MOST_SERIES}: {list_names(left, MOST_NAMED)}."
+    return [key for key in keys if key in best], note if left else ""
 
 
 def _mark(
-    rows: pl.DataFrame, series: pl.Expr, places: Mapping[str, int], order: Iterable[str]
+    rows: pl.DataFrame, series: pl.Expr, slots: Mapping[str, int], order: Iterable[str]
 ) -> pl.DataFrame:
-    import polars as pl
-
     numbers = {key: number for number, key in enumerate(order)}
     return rows.with_columns(series=series).with_columns(
-        slot=pl.col("series").replace_strict(dict(places), return_dtype=pl.Int64),
+        slot=pl.col("series").replace_strict(dict(slots), return_dtype=pl.Int64),
         place=pl.col("series").replace_strict(numbers, return_dtype=pl.Int64),
     )
 
 
-def _place(keys: Sequence[str], order: Order) -> dict[str, int]:
+def _give_slots(keys: Sequence[str], order: Order) -> dict[str, int]:
     """Keep the known places that have a colour of their own; others get free ones."""
-    from headend.figures.theme import PALETTE
-
     slots = order.slots
     if order.first:
         return {key: slots.get(key, order.first + number) for number, key in enumerate(keys)}
@@ -231,8 +183,8 @@ def _place(keys: Sequence[str], order: Order) -> dict[str, int]:
             taken.setdefault(slots[key], key)
     known = {key: slot for slot, key in taken.items()}
     others = set(slots.values())
-    own = sorted(range(len(PALETTE)), key=lambda slot: slot in others)
+    unused = sorted(range(len(PALETTE)), key=lambda slot: slot in others)
     free = (
-        slot for slot in itertools.chain(own, itertools.count(len(PALETTE))) if slot not in taken
+        slot for slot in itertools.chain(unused, itertools.count(len(PALETTE))) if slot not in taken
     )
     return {key: known[key] if key in known else next(free) for key in keys}

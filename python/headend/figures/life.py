@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,9 +13,7 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import FAINT, PALETTE, make_chart
 from headend.results.life import FIRST_STEPS, LAST_STEPS, Gap, Lane, Leg, Life, Moment, trace_life
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
+from headend.results.record import Record
 
 #: A lane takes as much height as so many rows of text; a row takes so many pixels.
 LANE_ROWS, ROW_HEIGHT = 2.6, 17

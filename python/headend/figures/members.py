@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,10 +11,8 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel, lay_out
 from headend.figures.placing import mark_among
 from headend.figures.selection import find_flow_groups, order_flows
-from headend.figures.theme import colour, fade, highlight, make_chart, shape
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
+from headend.figures.theme import colour, fade, highlight, list_numbers, make_chart, shape
+from headend.results.record import Record
 
 #: Members drawn of one group; of more, evenly chosen ones, with the best and the worst.
 MOST_MEMBERS = 250
@@ -37,18 +34,11 @@ def draw_members(
     rising: bool = False,
     marks: Sequence[tuple[float, str]] = (),
 ) -> tuple[list[Panel], str]:
-    """Draw the members of groups by a measure, and name what was left out.
+    """Draw the members of groups by measures, and name what was left out.
 
-    Parameters
-    ----------
-    suffixes
-        The measures, and what tells them apart where a flow has several.
-    factor
-        From the measure's unit to that of the title.
-    rising
-        Whether more is better.
-    marks
-        Known values with their meanings, drawn as lines across; then the scale has a domain.
+    Suffixes tell the measures of a flow apart, the factor leads from their unit to that of the
+    title, and ``rising`` says that more is better. Marks are known values with their meanings,
+    drawn as lines across; then the scale has a domain.
     """
     frames = {
         result.label: _gather(results, result, suffixes, factor, rising) for result in results
@@ -58,11 +48,7 @@ def draw_members(
         layers = _draw_layers(rows, title, scale, len(results))
         return vl.layer(*layers, *(mark_among(rows, marks, scale, x="share") if marks else ()))
 
-    panels, left_out = lay_out(
-        frames,
-        draw,
-        partial(order_flows, results),
-    )
+    panels, left_out = lay_out(frames, draw, partial(order_flows, results))
     if len(results) == 1:
         name = f"{title.split(' (')[0]} of each"
         panels = [Panel("Member by member", panel.chart, name) for panel in panels]
@@ -84,14 +70,16 @@ def _gather(
     parts = []
     for group in dict.fromkeys(groups.values()):
         for measure, suffix in suffixes.items():
-            own = rows.filter((pl.col("measure") == measure) & pl.col("flow").is_in(group.members))
-            if own.height:
+            is_member = (pl.col("measure") == measure) & pl.col("flow").is_in(group.members)
+            members = rows.filter(is_member)
+            if members.height:
                 key = group.label + (suffix if several else "")
-                known = own["flow"].n_unique()
+                known = members["flow"].n_unique()
                 # Side by side, panels are by name: there it has to be the same in every run.
                 if known < len(group.members) and len(results) == 1:
                     key += f", {known} of them measured"
-                parts.append(_order_members(own, factor, rising).with_columns(key=pl.lit(key)))
+                ordered = _order_members(members, factor, rising)
+                parts.append(ordered.with_columns(key=pl.lit(key)))
     # Members of equal rank stand beside each other, not one behind the other.
     beside = [
         part.with_columns(
@@ -142,9 +130,7 @@ def _draw_layers(rows: pl.DataFrame, title: str, scale: vl.Scale, runs: int) -> 
             tooltip=[
                 vl.Tooltip("member:N", title=" "),
                 vl.Tooltip("series:N", title="of"),
-                vl.Tooltip("value:Q", title="median", format=".4~g"),
-                vl.Tooltip("low:Q", title="5th percentile", format=".4~g"),
-                vl.Tooltip("high:Q", title="95th percentile", format=".4~g"),
+                *list_numbers(value="median", low="5th percentile", high="95th percentile"),
             ],
         )
         .add_params(chosen)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import copy
 import functools
 import re
+import shutil
+import subprocess
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headend.errors import InputError
-from headend.figures.fitting import fit_specification
-from headend.figures.fonts import check_font
-from headend.figures.svg import draw_svg
+from headend.errors import InputError, suggest
+from headend.figures.svg import draw_svg, fit_specification
 from headend.figures.theme import FONT, HEIGHT, configure
 
 #: How many points a unit has.
@@ -48,6 +48,19 @@ PADDING = 3
 #: The default height of a plot as a share of its width, and the bounds of that height in pixels.
 SHAPE, LOWEST, HIGHEST = 0.55, 150, HEIGHT
 
+#: Families that CSS knows without any font of that name, and those that what draws pictures brings.
+KNOWN_FONTS = (
+    "cursive",
+    "fantasy",
+    "monospace",
+    "sans-serif",
+    "serif",
+    "system-ui",
+    "Liberation Mono",
+    "Liberation Sans",
+    "Liberation Serif",
+)
+
 _LENGTH = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(\S*)")
 #: A picture is drawn again where labels need more room; this is the most drawings.
 MOST_DRAWINGS = 3
@@ -60,34 +73,18 @@ _ROOT = re.compile(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>')
 
 @dataclass(frozen=True)
 class Paper:
-    """How a picture is to be printed.
+    """How a picture is to be printed; an InputError where there would be no room in it."""
 
-    Parameters
-    ----------
-    width
-        The width of the whole picture, in points.
-    height
-        The height of the whole picture, in points; by default in proportion to the width.
-    font_size
-        The size of all letters but those of the title, in points.
-    font
-        The family of the letters; by default that of a page.
-    has_title
-        Whether the picture has its title, and below it the note.
-    is_typed
-        Whether sizes were given as options of a command, for the errors.
-
-    Raises
-    ------
-    InputError
-        Where there would be no room for what is drawn.
-    """
-
+    #: The size of the whole picture, in points; by default its height goes by its width.
     width: float
     height: float | None = None
+    #: The size of all letters but those of the title, in points, and their family; by default that
+    #: of a page.
     font_size: float = 8.0
     font: str = ""
+    #: Whether the picture has its title, and below it the note.
     has_title: bool = True
+    #: Whether sizes were given as options of a command, for the errors.
     is_typed: bool = True
 
     def __post_init__(self) -> None:
@@ -108,10 +105,7 @@ class Paper:
                 found = size / UNITS["mm"]
                 raise InputError(
                     f"{name_option(option, is_typed=self.is_typed)}: expected {bounds} with letters"
-                    f" of {self.font_size:g} pt, found {found:.4g}mm"
-                    if found < MOST
-                    else f"{name_option(option, is_typed=self.is_typed)}: expected {bounds} with"
-                    f" letters of {self.font_size:g} pt, found {found:.0f}mm"
+                    f" of {self.font_size:g} pt, found {found:{'.4g' if found < MOST else '.0f'}}mm"
                 )
 
     @property
@@ -120,17 +114,7 @@ class Paper:
         return self.font_size / LETTERS
 
     def draw(self, specification: Mapping[str, Any], title: str, note: str) -> str:
-        """Draw a chart as SVG, in pixels and in its width, but not yet scaled.
-
-        Parameters
-        ----------
-        specification
-            Vega-Lite's.
-        title
-            The title above the chart.
-        note
-            A sentence on data that the chart leaves out.
-        """
+        """Draw a chart with its title and note as SVG, in pixels and its width, not yet scaled."""
         width = self.width / self.scale
         left, right = float(LEFT), float(RIGHT)
         for _ in range(MOST_DRAWINGS):
@@ -176,18 +160,15 @@ class Paper:
         configuration = configure()
         font = f"'{self.font}', {FONT}" if self.font else FONT
         sizes = {"labelFontSize": LETTERS, "titleFontSize": LETTERS}
-        text = {"font": font, "fontSize": LETTERS}
-        return configuration | {
-            "font": font,
-            "axis": {**configuration["axis"], **sizes, "titlePadding": 5},
-            "legend": {**configuration["legend"], **sizes, "offset": 6},
-            "title": {
-                **configuration["title"],
-                "fontSize": LETTERS + 1,
-                "subtitleFontSize": LETTERS,
-            },
-            "text": {**configuration["text"], **text},
+        changed: dict[str, dict[str, Any]] = {
+            "axis": {**sizes, "titlePadding": 5},
+            "legend": {**sizes, "offset": 6},
+            "title": {"fontSize": LETTERS + 1, "subtitleFontSize": LETTERS},
+            "text": {"font": font, "fontSize": LETTERS},
         }
+        for name, values in changed.items():
+            configuration[name] |= values
+        return configuration | {"font": font}
 
     def print_svg(self, svg: str) -> str:
         """Give a picture that was drawn its size in millimetres."""
@@ -239,23 +220,9 @@ def read_paper(
 ) -> Paper | None:
     """Read the sizes of pictures in print; None where none is given.
 
-    Parameters
-    ----------
-    width, height
-        Lengths with their unit.
-    font_size
-        In points, or a length.
-    font
-        A family that is installed.
-    has_title
-        Whether the title stands above.
-    is_typed
-        Whether they were given as options of a command, for the errors.
-
-    Raises
-    ------
-    InputError
-        For no length, no room, and for a font that is not installed.
+    Width and height are lengths with their unit, the font size one too or in points, and the font a
+    family that is installed; else an InputError is raised. What is typed was given as options of a
+    command, for the errors.
     """
     if has_title and not width and not height and font_size is None and not font:
         return None
@@ -275,21 +242,7 @@ def read_paper(
 
 
 def read_length(text: str, option: str, unit: str = "") -> float:
-    """Read a length such as ``85mm`` and give it in points.
-
-    Parameters
-    ----------
-    text
-        Number and unit.
-    option
-        Where it stands, for the error.
-    unit
-        That of a number without one; by default it needs one.
-
-    Raises
-    ------
-    InputError
-        When it is none.
+    """Read a length such as ``85mm`` and give it in points; ``unit`` is that of a bare number.
 
     Examples
     --------
@@ -303,3 +256,27 @@ def read_length(text: str, option: str, unit: str = "") -> float:
     known = ", ".join(UNITS)
     example = "8pt" if unit else "85mm"
     raise InputError(f'{option}: expected a length such as "{example}" ({known}), found "{text}"')
+
+
+@functools.cache
+def list_fonts() -> tuple[str, ...]:
+    """List the families that are installed; none where fontconfig is not there."""
+    program = shutil.which("fc-list")
+    if program is None:
+        return ()
+    try:
+        listed = subprocess.run(
+            [program, ":", "family"], capture_output=True, text=True, timeout=10, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return ()
+    names = (name.strip() for line in listed.splitlines() for name in line.split(","))
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def check_font(font: str, option: str) -> None:
+    """Refuse a family that is not installed, whatever its case, where that can be known."""
+    installed = list_fonts()
+    names = (*installed, *KNOWN_FONTS)
+    if installed and font.casefold() not in {name.casefold() for name in names}:
+        raise InputError(f'{option}: no font "{font}" is installed{suggest(font, names)}')

@@ -33,28 +33,16 @@ def find_share(value: float, scale: Mapping[str, Any]) -> float:
     """
     low, high = scale["domain"]
     if scale.get("type") == "log":
-        value, low, high = (math.log(max(own, 1e-300)) for own in (value, low, high))
+        value, low, high = (math.log(max(end, 1e-300)) for end in (value, low, high))
     return (value - low) / (high - low) if high > low else 0.5
 
 
 def choose_place(
     curves: Iterable[Sequence[tuple[float, float]]], height: float, text: str
 ) -> tuple[bool, bool]:
-    """Choose the place of a text about a horizontal line.
+    """Choose the place of a text about a horizontal line: whether at its left end, and below it.
 
-    Parameters
-    ----------
-    curves
-        The points of each curve in order, as shares of the chart's width and height.
-    height
-        The line's height, as a share of the chart's height.
-    text
-        The text.
-
-    Returns
-    -------
-    tuple of bool
-        Whether it stands at the left end, and whether below its line.
+    Points of curves, in order, and the height of the line are shares of the chart's size.
 
     Examples
     --------
@@ -88,22 +76,14 @@ def mark_among(
 ) -> list[vl.Chart]:
     """Draw marks across a chart of curves, each with its label where fewest curves cross.
 
-    Parameters
-    ----------
-    rows
-        The rows of the chart, with a column ``series``.
-    marks
-        Values with their meanings.
-    scale
-        The scale of the values, with its domain.
-    x, y
-        Columns of the places along the bottom, which are numbers, and of the values.
+    The rows have a column ``series``, and numbers in ``x`` and ``y``. Marks are values with their
+    meanings; the scale of the values has a domain.
     """
     known = rows.filter(pl.col(y).is_not_null() & pl.col(y).is_not_nan())
     ends = {"domain": [known[x].min() or 0, known[x].max() or 0]}
     curves = [
-        [(find_share(at, ends), find_share(value, scale)) for at, value in own.select(x, y).rows()]
-        for own in known.sort(x, maintain_order=True).partition_by("series")
+        [(find_share(at, ends), find_share(value, scale)) for at, value in rows.select(x, y).rows()]
+        for rows in known.sort(x, maintain_order=True).partition_by("series")
     ]
     drawn = []
     for value, text in marks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,36 +131,28 @@ class Plot:
         known = (*FORMATS, "json")
         if kind not in known:
             raise InputError(
-                f"{file}: expected a file that ends in {', '.join(f'.{one}' for one in known)}"
+                f"{file}: expected a file that ends in {', '.join(f'.{kind}' for kind in known)}"
                 f"{suggest(kind, known) if kind else ''}"
             )
         if file.parent != Path():
             make_folder(file.parent)
         if kind == "json":
-            import json
-
             write_file(json.dumps(self.spec, ensure_ascii=False).encode(), file)
             return [file]
         paper = read_paper(width, height, font_size, font, has_title=title, is_typed=False)
-        files = self._name_files(file)
-        for panel, own in zip(self._figure.panels, files, strict=True):
+        files = [file]
+        if len(self._figure.panels) > 1:
+            stems = name_panels(self._figure)
+            files = [file.with_name(f"{file.stem}-{stem}{file.suffix}") for stem in stems]
+        for panel, path in zip(self._figure.panels, files, strict=True):
             text = ": ".join(filter(None, (self.title, panel.title)))
-            write_file(draw_picture(panel, text, self._figure.note, kind, paper), own)
+            write_file(draw_picture(panel, text, self._figure.note, kind, paper), path)
         return files
-
-    def _name_files(self, file: Path) -> list[Path]:
-        if len(self._figure.panels) == 1:
-            return [file]
-        return [
-            file.with_name(f"{file.stem}-{stem}{file.suffix}") for stem in name_panels(self._figure)
-        ]
 
     def _repr_mimebundle_(
         self, include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
     ) -> dict[str, Any]:
         """Give a notebook the chart, and a picture where vl-convert is installed."""
-        import json
-
         bundle: dict[str, Any] = {"text/plain": repr(self)}
         if len(json.dumps(self.spec)) <= MOST_DATA:
             bundle[VEGALITE] = self.spec
@@ -175,17 +168,16 @@ def _stack(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
     stacked = []
     for number, panel in enumerate(panels):
         rows = panel.pop("datasets", {})
-        own = panel.get("params", [])
-        names = {one["name"] for one in own} | {
-            view for one in own for view in one.get("views", [])
-        }
+        parameters = panel.get("params", [])
+        names = {parameter["name"] for parameter in parameters}
+        names.update(view for parameter in parameters for view in parameter.get("views", []))
         renamed = _rename(panel, {name: f"{name}_{number}" for name in {*names, *rows}})
-        data |= {f"{name}_{number}": own for name, own in rows.items()}
+        data |= {f"{name}_{number}": values for name, values in rows.items()}
         choices += renamed.pop("params", [])
         stacked.append(renamed)
     apart = dict.fromkeys(APART, "independent")
     content: dict[str, Any] = {"vconcat": stacked, "resolve": {"scale": apart, "legend": apart}}
-    return content | {name: own for name, own in (("params", choices), ("datasets", data)) if own}
+    return content | ({"params": choices} if choices else {}) | ({"datasets": data} if data else {})
 
 
 def _rename(part: Any, names: Mapping[str, str]) -> Any:
@@ -194,9 +186,9 @@ def _rename(part: Any, names: Mapping[str, str]) -> Any:
         return {
             key: names.get(value, value)
             if key in ("name", "param") and isinstance(value, str)
-            else [names.get(one, one) for one in value]
+            else [names.get(view, view) for view in value]
             if key == "views"
             else _rename(value, names)
             for key, value in part.items()
         }
-    return [_rename(one, names) for one in part] if isinstance(part, list) else part
+    return [_rename(item, names) for item in part] if isinstance(part, list) else part

@@ -6,17 +6,15 @@ rate and its end, short dips under load, and falls of the queue after drops.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from headend.figures.thinning import thin_series
+from headend.results.record import Record
 from headend.text.quantity import format_quantity
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
 
 #: A line is full from the first share of its nominal rate on, and dips below the second.
 FULL, DIP = 0.95, 0.9
@@ -38,32 +36,21 @@ LATE, FALL = 0.01, 0.25
 
 @dataclass(frozen=True)
 class Course:
-    """A queue and its line at each point of the chart, the warm-up included.
+    """A queue and its line at each point of the chart, the warm-up included."""
 
-    Parameters
-    ----------
-    times
-        The times in seconds.
-    rates
-        The rates at which packets left the queue, bit/s.
-    backlogs
-        Mean backlogs, bytes.
-    delays
-        Mean delays of the queue, ns; None where no packet left it.
-    drops
-        Packets dropped or marked; a point stands for several intervals and has the largest value.
-    tokens
-        The tokens of the sustained rate, bytes; None without a token bucket.
-    warmup
-        The second at which measurement begins.
-    """
-
+    #: The times in seconds.
     times: list[float]
+    #: The rates at which packets left the queue, bit/s.
     rates: list[float]
+    #: Mean backlogs, bytes.
     backlogs: list[float]
+    #: Mean delays of the queue, ns; None where no packet left it.
     delays: list[float | None]
+    #: Packets dropped or marked; a point stands for several intervals and has the largest value.
     drops: list[float]
+    #: The tokens of the sustained rate, bytes; None without a token bucket.
     tokens: list[float | None]
+    #: The second at which measurement begins.
     warmup: float
 
     @property
@@ -100,17 +87,12 @@ def read_course(result: Record, queue: str | None) -> Course | None:
 def remark_on_rate(courses: Sequence[tuple[str, Course]], nominal: float) -> str:
     """Explain the conspicuous shapes in a chart of the line's rate; empty if it is just full.
 
-    Parameters
-    ----------
-    courses
-        The runs by their labels; only of one are the start and the levels told.
-    nominal
-        The line's rate, bit/s.
+    Start and levels are described of a single run only. The nominal rate is in bit/s.
     """
-    told = []
+    sentences = []
     if len(courses) == 1:
         course = courses[0][1]
-        told += [_tell_start(course, nominal), tell_levels(course, nominal)]
+        sentences += [_tell_start(course, nominal), tell_levels(course, nominal)]
     causes: dict[str, list[str]] = {}
     for label, course in courses:
         if dips := _find_dips(course, nominal):
@@ -118,23 +100,23 @@ def remark_on_rate(courses: Sequence[tuple[str, Course]], nominal: float) -> str
             causes.setdefault(_find_cause(course, dips), []).append(
                 _count_dips(course, dips) + where
             )
-    told += [f"{', '.join(dips)}: {cause}." for cause, dips in causes.items()]
-    return "".join(f" {sentence[0].upper()}{sentence[1:]}" for sentence in told if sentence)
+    sentences += [f"{', '.join(dips)}: {cause}." for cause, dips in causes.items()]
+    return "".join(f" {sentence[0].upper()}{sentence[1:]}" for sentence in sentences if sentence)
 
 
 def remark_on_queue(course: Course, nominal: float) -> str:
     """Explain the falls of a queue, and a delay that follows the rate of the line."""
-    told = []
+    remarks = ""
     levels = _find_levels(course)
     if levels and max(levels) > APART * min(levels) and not _find_burst_end(course, nominal):
-        told.append("What the line gives changes; the less it is, the longer a backlog takes.")
+        remarks += " What the line gives changes; the less it is, the longer a backlog takes."
     falls = _find_falls(course)
-    after = sum(course.has_drops(place - course.near, place + course.near) for place in falls)
+    after = sum(course.has_drops(point - course.near, point + course.near) for point in falls)
     if len(falls) > 1 and 2 * after > len(falls):
-        told.append(
-            "The queue falls after packets are dropped or marked, since senders then slow down."
+        remarks += (
+            " The queue falls after packets are dropped or marked, since senders then slow down."
         )
-    return "".join(f" {sentence}" for sentence in told)
+    return remarks
 
 
 def tell_levels(course: Course, nominal: float) -> str:
@@ -160,19 +142,16 @@ def tell_levels(course: Course, nominal: float) -> str:
 
 def _tell_start(course: Course, nominal: float) -> str:
     """Say when the line is full for the first time; empty where it is at once."""
-    full = next(
-        (time for time,
-         rate in zip(course.times, course.rates, strict=True) if rate >= FULL * nominal),
-        None,
-    )  # fmt: skip
-    if full is None or full <= max(LATE * course.times[-1], 1.0):
-        return ""
-    return f"Until {full:.3g} s nothing fills the line."
+    for time, rate in zip(course.times, course.rates, strict=True):
+        if rate >= FULL * nominal:
+            is_late = time > max(LATE * course.times[-1], 1.0)
+            return f"Until {time:.3g} s nothing fills the line." if is_late else ""
+    return ""
 
 
 def _count_dips(course: Course, dips: Sequence[int]) -> str:
     """Say how many dips there are, and where the deepest is."""
-    lowest = min(dips, key=lambda place: course.rates[place])
+    lowest = min(dips, key=lambda point: course.rates[point])
     rate, at = format_quantity(course.rates[lowest], "rate"), f"{course.times[lowest]:.3g} s"
     if len(dips) == 1:
         return f"one short dip, to {rate} at {at}"
@@ -181,8 +160,8 @@ def _count_dips(course: Course, dips: Sequence[int]) -> str:
 
 def _find_cause(course: Course, dips: Sequence[int]) -> str:
     """Say why a line dips: after drops, with an empty queue, or with packets that waited."""
-    after = sum(course.has_drops(place - course.near, place) for place in dips)
-    empty = sum(course.backlogs[place] < BACKLOG for place in dips)
+    after = sum(course.has_drops(point - course.near, point) for point in dips)
+    empty = sum(course.backlogs[point] < BACKLOG for point in dips)
     if 2 * after > len(dips):
         return (
             "after drops or marks the senders slowed down, and the queue ran empty before they sent"
@@ -195,22 +174,18 @@ def _find_cause(course: Course, dips: Sequence[int]) -> str:
 
 def _find_dips(course: Course, nominal: float) -> list[int]:
     """Find the deepest point of each short dip between times in which the line is full."""
-    found: list[int] = []
-    place, count = 0, len(course.times)
-    while place < count:
-        if course.rates[place] >= DIP * nominal:
-            place += 1
-            continue
-        end = place
-        while end < count and course.rates[end] < DIP * nominal:
-            end += 1
-        before = course.rates[max(place - course.near, 0) : place]
+    dips: list[int] = []
+    runs = itertools.groupby(range(len(course.times)), lambda at: course.rates[at] < DIP * nominal)
+    for is_low, points in runs:
+        below = list(points)
+        start, end = below[0], below[-1] + 1
+        before = course.rates[max(start - course.near, 0) : start]
         after = course.rates[end : end + course.near]
         is_between = all(any(rate >= FULL * nominal for rate in part) for part in (before, after))
-        if end - place <= course.near and is_between and course.times[place] > course.warmup:
-            found.append(min(range(place, end), key=lambda one: course.rates[one]))
-        place = end
-    return found
+        is_short = end - start <= course.near
+        if is_low and is_short and is_between and course.times[start] > course.warmup:
+            dips.append(min(below, key=lambda at: course.rates[at]))
+    return dips
 
 
 def _find_levels(course: Course) -> list[float]:
@@ -230,30 +205,23 @@ def _find_levels(course: Course) -> list[float]:
 
 def _find_burst_end(course: Course, nominal: float) -> float | None:
     """Find where a rate above the nominal one ends because the tokens are used up."""
-    for place in range(2, len(course.times)):
-        tokens = course.tokens[place]
-        fell = course.rates[place] < APART * nominal < min(course.rates[place - 2 : place])
-        if fell and tokens is not None and tokens < USED_UP and course.backlogs[place] >= BACKLOG:
-            return course.times[place]
+    for at in range(2, len(course.times)):
+        tokens = course.tokens[at]
+        fell = course.rates[at] < APART * nominal < min(course.rates[at - 2 : at])
+        if fell and tokens is not None and tokens < USED_UP and course.backlogs[at] >= BACKLOG:
+            return course.times[at]
     return None
 
 
 def _find_falls(course: Course) -> list[int]:
     """Find where the queue's mean delay falls by much in a short time, after the warm-up."""
     falls: list[int] = []
-    place = 0
-    while place < len(course.times):
-        delay = course.delays[place]
-        window = [
-            one for one in course.delays[place + 1 : place + 1 + course.near] if one is not None
-        ]
-        if (
-            delay
-            and course.times[place] > course.warmup
-            and window
-            and min(window) < (1 - FALL) * delay
-        ):
-            falls.append(place)
-            place += course.near
-        place += 1
+    at = 0
+    while at < len(course.times):
+        delay = course.delays[at] if course.times[at] > course.warmup else None
+        following = course.delays[at + 1 : at + 1 + course.near]
+        if delay and any(near is not None and near < (1 - FALL) * delay for near in following):
+            falls.append(at)
+            at += course.near
+        at += 1
     return falls

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,11 +11,8 @@ from headend.analysis.bottleneck import find_bottleneck
 from headend.engine.description import describe, list_applications
 from headend.figures.figure import Order
 from headend.figures.theme import PALETTE, QUEUES
+from headend.results.record import Record
 from headend.scenario.groups import Group, find_groups, label_member, name_group, order_naturally
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
-
 
 #: What answers to a person stands first: calls, then what somebody watches or waits for.
 RANKS = {"at_once": 0, "as_waiting": 1}
@@ -41,23 +37,17 @@ def name_flow_keys(result: Record, groups: Mapping[str, Group]) -> dict[tuple[st
     Calls come first, then what else answers to a person, then transfers; among equals, what sent
     most.
     """
-    columns = ("flow", "direction", "transport", "carries", "packets_sent", "bytes_sent")
-    table = list(zip(*(result.flows[name] for name in columns), strict=True))
-    rows = [
-        (flow, direction, size)
-        for flow, direction, _, carries, packets, size in table
-        if carries == "data" and packets > 0
-    ]
-    ways = Counter(flow for flow, _, _ in rows)
-    ranks = {flow: 2 for flow, _, transport, *_ in table if transport == "udp"}
+    has_data = (pl.col("carries") == "data") & (pl.col("packets_sent") > 0)
+    rows = result.flows.filter(has_data).select("flow", "direction", "bytes_sent").rows()
+    directions = Counter(flow for flow, _, _ in rows)
+    ranks = dict.fromkeys(result.flows.filter(transport="udp")["flow"], 2)
     felt = {
         name: RANKS.get(kind.felt, 3)
         for kind in describe().measures.values()
         for name in kind.names
     }
     for flow, measure in zip(result.measures["flow"], result.measures["measure"], strict=True):
-        rank = felt.get(measure, 3)
-        ranks[flow] = min(ranks.get(flow, 3), rank)
+        ranks[flow] = min(ranks.get(flow, 3), felt.get(measure, 3))
     sent: dict[str, int] = {}
     for flow, _, size in rows:
         label = label_member(flow, groups)
@@ -71,33 +61,29 @@ def name_flow_keys(result: Record, groups: Mapping[str, Group]) -> dict[tuple[st
     arrows = {"up": " ↑", "down": " ↓"}
     return {
         (flow, direction): label_member(flow, groups)
-        + (arrows[direction] if ways[flow] > 1 else "")
+        + (arrows[direction] if directions[flow] > 1 else "")
         for flow, direction in sorted(((row[0], row[1]) for row in rows), key=order)
     }
 
 
 def order_flows(results: Sequence[Record]) -> Order:
-    """Give flows and their directions the same colours in all figures; say which are drawn."""
-    ranks = _rank_flows(results)
-    return Order(_place_flows(results, ranks), ranks)
-
-
-def number_queues() -> Order:
-    """Give queues colours that no flow has."""
-    return Order(first=QUEUES)
-
-
-def _place_flows(results: Sequence[Record], ranks: Mapping[str, int]) -> dict[str, int]:
-    """Give each its place in the palette.
+    """Give flows and their directions the same colours in all figures; say which are drawn.
 
     Where the colours do not suffice, those have one of their own that are drawn where not all are.
     """
     groups = find_flow_groups(results)
     keys = _list_keys(results, groups)
+    ranks = _rank_flows(results, keys, groups)
     names = list(dict.fromkeys(key for _, key in keys))
     best = sorted(names, key=lambda name: ranks[name])[: len(PALETTE)]
     names.sort(key=lambda name: name not in best)
-    return _spread({name: number for number, name in enumerate(names)}, ranks, keys, groups)
+    slots = {name: number for number, name in enumerate(names)}
+    return Order(_spread(slots, ranks, keys, groups), ranks)
+
+
+def number_queues() -> Order:
+    """Give queues colours that no flow has."""
+    return Order(first=QUEUES)
 
 
 def _list_keys(
@@ -108,8 +94,9 @@ def _list_keys(
     A flow may carry data in both directions in one result and in one direction in another. Its name
     without an arrow is then left out: it takes the colour of the flow's first direction.
     """
-    named = [name_flow_keys(result, groups) for result in results]
-    keys = list(dict.fromkeys(item for own in named for item in own.items()))
+    keys = list(
+        dict.fromkeys(item for result in results for item in name_flow_keys(result, groups).items())
+    )
     labels = [label_member(flow, groups) for (flow, _), _ in keys]
     arrowed = {label for (_, key), label in zip(keys, labels, strict=True) if key != label}
     # Of a group, some members may have both directions and others one: one figure then has all
@@ -117,32 +104,32 @@ def _list_keys(
     return [(way, key) for way, key in keys if way[0] in groups or key not in arrowed]
 
 
-def _rank_flows(results: Sequence[Record]) -> dict[str, int]:
+def _rank_flows(
+    results: Sequence[Record],
+    keys: Sequence[tuple[tuple[str, str], str]],
+    groups: Mapping[str, Group],
+) -> dict[str, int]:
     """Say which flows (and directions) are drawn where not all can be: the least first.
 
     Those that load the line most and those that answer to a person take turns; after them come the
     ways of requests, and probes last.
     """
-    groups = find_flow_groups(results)
-    keys = _list_keys(results, groups)
     sent: dict[str, int] = {}
     # What those see that watch the others is drawn in figures of their own.
     watching = list_applications("probe")
     probes: dict[str, bool] = {}
     for result in results:
-        own = name_flow_keys(result, groups)
+        names_of = name_flow_keys(result, groups)
         columns = ["flow", "direction", "bytes_sent", "application"]
-        for flow, way, size, application in result.flows.select(columns).iter_rows():
-            if key := own.get((flow, way)):
+        for flow, direction, size, application in result.flows.select(columns).iter_rows():
+            if key := names_of.get((flow, direction)):
                 sent[key] = sent.get(key, 0) + size
                 probes[key] = application in watching
+    labels = {key: label_member(flow, groups) for (flow, _), key in keys}
     most: dict[str, int] = {}
-    for (flow, _), key in keys:
-        label = label_member(flow, groups)
+    for key, label in labels.items():
         most[label] = max(most.get(label, 0), sent[key])
-    asking = {
-        key for (flow, _), key in keys if sent[key] < REQUESTS * most[label_member(flow, groups)]
-    }
+    asking = {key for key, label in labels.items() if sent[key] < REQUESTS * most[label]}
     names = list(dict.fromkeys(key for _, key in keys))
     first = [key for key in names if not probes[key] and key not in asking]
     heaviest = sorted(first, key=lambda key: -sent[key])
@@ -170,21 +157,17 @@ def join_keys(
     rows: pl.DataFrame, keys: Mapping[tuple[str, str], str], groups: Mapping[str, Group]
 ) -> tuple[pl.DataFrame, set[str]]:
     """Give rows of flows and directions their ``key``, in the keys' order; and groups' keys."""
-    places = {key: place for place, key in enumerate(dict.fromkeys(keys.values()))}
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys.values()))}
+    columns = {"flow": pl.String, "direction": pl.String, "key": pl.String, "place": pl.Int64}
     named = pl.DataFrame(
-        [(flow, way, key, places[key]) for (flow, way), key in keys.items()],
-        schema={
-            "flow": pl.String,
-            "direction": pl.String,
-            "key": pl.String,
-            "place": pl.Int64,
-        },
+        [(*direction, key, numbers[key]) for direction, key in keys.items()],
+        schema=columns,
         orient="row",
     )
-    joined = rows.join(named, on=["flow", "direction"], maintain_order="left").sort(
-        "place", maintain_order=True
-    )
-    return joined, {key for (flow, _), key in keys.items() if flow in groups}
+    joined = rows.join(named, on=["flow", "direction"], maintain_order="left")
+    return joined.sort("place", maintain_order=True), {
+        key for (flow, _), key in keys.items() if flow in groups
+    }
 
 
 def choose_queues(result: Record) -> list[str]:

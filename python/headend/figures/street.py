@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,10 +12,8 @@ from headend.analysis.street import Home, gather_homes, name_homes
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import WIDTH, make_chart
+from headend.results.record import Record
 from headend.text.wording import list_names
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
 
 #: Grades from the best to the worst, each with a colour that differs from the other ones and from
 #: both backgrounds.
@@ -39,9 +36,7 @@ MOST_NAMED = 5
 
 def draw_street(results: Sequence[Record]) -> Figure | None:
     """Draw each home of one run, in the street's order; None where there are fewer than ten."""
-    if len(results) != 1:
-        return None
-    homes = gather_homes(results[0])
+    homes = gather_homes(results[0]) if len(results) == 1 else ()
     if not homes:
         return None
     what = name_homes(homes)
@@ -72,14 +67,14 @@ def _draw(homes: Sequence[Home]) -> vl.Chart:
     lines = math.ceil(len(homes) / columns)
     rows = pl.DataFrame(
         {
-            "column": [place % columns for place in range(len(homes))],
-            "line": [place // columns for place in range(len(homes))],
+            "column": [number % columns for number in range(len(homes))],
+            "line": [number // columns for number in range(len(homes))],
             "home": [home.label for home in homes],
             "number": [home.label.replace(" ", ".").rpartition(".")[2] for home in homes],
             "grade": [str(home.worst.grade) for home in homes],
             "suffers": [home.worst.suffers for home in homes],
             "people": [
-                ", ".join(f"{own.flow} {own.word} ({own.number})" for own in home.findings)
+                ", ".join(f"{flow.flow} {flow.word} ({flow.number})" for flow in home.findings)
                 for home in homes
             ],
         }

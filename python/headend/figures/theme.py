@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 import polars as pl
@@ -122,38 +122,31 @@ def choose_tone(slot: int) -> str:
 
 def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] | None = "stroke") -> vl.Color:
     """Tell series apart by colour, the same for a flow or run in every figure."""
-    series = list_series(rows)
-    names = [name for name, _ in series]
-    return vl.Color(
-        "series:N",
-        scale=vl.Scale(domain=names, range=[choose_tone(slot) for _, slot in series]),
-        legend=make_legend(names, symbol),
-        sort=names,
-    )
+    return _tell_apart(rows, choose_tone, symbol)
 
 
 def dash(rows: pl.DataFrame, *, smooth: bool = False) -> vl.StrokeDash:
     """Tell series apart by dashes too: always smooth curves, others once colours are used up."""
-    series = list_series(rows)
-    names = [name for name, _ in series]
-    return vl.StrokeDash(
-        "series:N",
-        scale=vl.Scale(
-            domain=names, range=[list(_choose(DASHES, slot, smooth)) for _, slot in series]
-        ),
-        legend=make_legend(names, "stroke"),
-        sort=names,
-    )
+    return _tell_apart(rows, lambda slot: list(_choose(DASHES, slot, smooth)), "stroke")
 
 
 def shape(rows: pl.DataFrame, *, always: bool = False) -> vl.Shape:
     """Tell points apart by shape too: once the colours are used up, or always."""
+    return _tell_apart(rows, lambda slot: _choose(SHAPES, slot, always))
+
+
+def _tell_apart(
+    rows: pl.DataFrame,
+    choose: Callable[[int], Any],
+    symbol: Literal["stroke", "circle"] | None = None,
+) -> vl.Channel:
+    """Tell series apart by what is chosen for the slot of each."""
     series = list_series(rows)
     names = [name for name, _ in series]
-    return vl.Shape(
+    return vl.Channel(
         "series:N",
-        scale=vl.Scale(domain=names, range=[_choose(SHAPES, slot, always) for _, slot in series]),
-        legend=make_legend(names),
+        scale=vl.Scale(domain=names, range=[choose(slot) for _, slot in series]),
+        legend=make_legend(names, symbol),
         sort=names,
     )
 
@@ -162,10 +155,8 @@ def make_legend(
     names: Sequence[str], symbol: Literal["stroke", "circle"] | None = None
 ) -> vl.Legend:
     """Make a legend in the order given; it gets as many columns as there is room for."""
-    values = list(names)
-    if symbol is None:
-        return vl.Legend(title=None, values=values)
-    return vl.Legend(title=None, values=values, symbolType=symbol)
+    legend = vl.Legend(title=None, values=list(names))
+    return legend | ({"symbolType": symbol} if symbol else {})
 
 
 def time_axis() -> vl.X:
@@ -205,6 +196,55 @@ def log_axis(domain: tuple[float, float], *, ends: bool = False) -> vl.Axis:
     return vl.Axis(values=values, labelExpr="format(datum.value, ',~r')", labelSeparation=8)
 
 
+def log_scale(domain: tuple[float, float]) -> vl.Scale:
+    """Give a logarithmic scale from one end of a domain to the other."""
+    return vl.Scale(type="log", domain=list(domain), nice=False)
+
+
+def list_numbers(**titles: str) -> list[vl.Tooltip]:
+    """Write numbers of a mark under the pointer, each field with a title."""
+    return [vl.Tooltip(f"{field}:Q", title=title, format=".4~g") for field, title in titles.items()]
+
+
+def hover(**titles: str) -> list[vl.Tooltip]:
+    """Write the series of a mark under the pointer, and its numbers by field, with titles."""
+    return [vl.Tooltip("series:N", title=" "), *list_numbers(**titles)]
+
+
+def draw_lines(rows: pl.DataFrame, y: vl.Y) -> vl.Chart:
+    """Draw ``value`` over time, a line for each series, which can be chosen in the legend."""
+    chosen = highlight()
+    return (
+        make_chart(rows.select("time_s", "value", "series", "slot"))
+        .mark_line(strokeWidth=1.6, clip=True)
+        .encode(
+            x=time_axis(),
+            y=y,
+            color=colour(rows),
+            strokeDash=dash(rows),
+            tooltip=hover(time_s="s", value=y["title"]),
+            opacity=fade(chosen),
+        )
+        .add_params(chosen)
+    )
+
+
+def draw_band(rows: pl.DataFrame, title: str) -> vl.Chart:
+    """Draw the bands of what stands for many, from ``low`` to ``high`` over time."""
+    shown = rows.filter(pl.col("low").is_not_null())
+    return (
+        make_chart(shown.select("time_s", "low", "high", "series", "slot"))
+        .mark_area(opacity=0.18, clip=True)
+        .encode(
+            x=time_axis(),
+            y=vl.Y("low:Q", title=title),
+            y2="high:Q",
+            color=colour(rows),
+            tooltip=hover(low="10th percentile", high="90th percentile"),
+        )
+    )
+
+
 def highlight() -> vl.Parameter:
     """Make the legend clickable: the chosen series stays, the others fade."""
     return vl.selection_point("chosen", fields=["series"], bind="legend")
@@ -223,19 +263,14 @@ def mark_across(
     ``below`` says it otherwise; ``placing.mark_among`` chooses both where it knows the curves.
     """
     is_below = near_left if below is None else below
-    data = pl.DataFrame({"mark": [value], "meaning": [text]})
-    line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
-    side = 4 if near_left else "width"
-    label = (
-        make_chart(data)
-        .mark_text(
-            style="halo",
-            align="left" if near_left else "right",
-            dy=8 if is_below else -6,
-            dx=0 if near_left else -2,
-        )
-        .encode(y="mark:Q", x=vl.value(side), text="meaning:N")
-    )
+    data = make_chart(pl.DataFrame({"mark": [value], "meaning": [text]}))
+    line = data.mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
+    label = data.mark_text(
+        style="halo",
+        align="left" if near_left else "right",
+        dy=8 if is_below else -6,
+        dx=0 if near_left else -2,
+    ).encode(y="mark:Q", x=vl.value(4 if near_left else "width"), text="meaning:N")
     return vl.layer(line, *_write_over(label))
 
 
@@ -244,13 +279,11 @@ def mark_across_in_corner(value: float, text: str, *, to_left: bool = False) -> 
 
     The scale has to leave room there, as that of ``leave_headroom`` does.
     """
-    data = pl.DataFrame({"mark": [value], "meaning": [f"- -  {text}"]})
-    line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
-    label = (
-        make_chart(data)
-        .mark_text(align="left" if to_left else "right", baseline="top", dx=4 if to_left else -2)
-        .encode(y=vl.value(2), x=vl.value(0 if to_left else "width"), text="meaning:N")
-    )
+    data = make_chart(pl.DataFrame({"mark": [value], "meaning": [f"- -  {text}"]}))
+    line = data.mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
+    label = data.mark_text(
+        align="left" if to_left else "right", baseline="top", dx=4 if to_left else -2
+    ).encode(y=vl.value(2), x=vl.value(0 if to_left else "width"), text="meaning:N")
     return vl.layer(line, label)
 
 
@@ -263,44 +296,28 @@ def mark_along(
     value: float, text: str, field: str, *, to_left: bool = False, above: bool = False
 ) -> vl.Chart:
     """Draw a known mark as a vertical line with its meaning beside it, or above the panel."""
-    data = pl.DataFrame({field: [value], "meaning": [text]})
-    line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
+    data = make_chart(pl.DataFrame({field: [value], "meaning": [text]}))
+    line = data.mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
     if above:
-        over = make_chart(data).mark_text(align="center", baseline="bottom")
+        over = data.mark_text(align="center", baseline="bottom")
         return vl.layer(line, over.encode(x=f"{field}:Q", y=vl.value(-3), text="meaning:N"))
-    label = (
-        make_chart(data)
-        .mark_text(
-            style="halo",
-            align="right" if to_left else "left",
-            dx=-4 if to_left else 4,
-            baseline="top",
-        )
-        .encode(x=f"{field}:Q", y=vl.value(2), text="meaning:N")
+    align, dx = ("right", -4) if to_left else ("left", 4)
+    label = data.mark_text(style="halo", align=align, dx=dx, baseline="top").encode(
+        x=f"{field}:Q", y=vl.value(2), text="meaning:N"
     )
     return vl.layer(line, *_write_over(label))
 
 
 def shade_along(end: float, text: str, field: str, *, is_wide: bool) -> vl.Chart:
     """Shade a chart from its left edge on, and write what that is, inside or on its right."""
-    data = pl.DataFrame(
-        {"begin": [0.0], field: [end], "meaning": [text if is_wide else f"← {text}"]}
+    meaning = text if is_wide else f"← {text}"
+    data = make_chart(pl.DataFrame({"begin": [0.0], field: [end], "meaning": [meaning]}))
+    ground = data.mark_rect(color=FAINT, opacity=0.14).encode(
+        x=f"{field}:Q", x2="begin:Q", y=vl.value(0), y2=vl.value("height")
     )
-    place = vl.X(f"{field}:Q")
-    ground = (
-        make_chart(data)
-        .mark_rect(color=FAINT, opacity=0.14)
-        .encode(x=place, x2="begin:Q", y=vl.value(0), y2=vl.value("height"))
-    )
-    label = (
-        make_chart(data)
-        .mark_text(
-            style="halo",
-            align="right" if is_wide else "left",
-            dx=-4 if is_wide else 3,
-            baseline="top",
-        )
-        .encode(x=place, y=vl.value(2), text="meaning:N")
+    align, dx = ("right", -4) if is_wide else ("left", 3)
+    label = data.mark_text(style="halo", align=align, dx=dx, baseline="top").encode(
+        x=f"{field}:Q", y=vl.value(2), text="meaning:N"
     )
     return vl.layer(ground, *_write_over(label))
 

@@ -1,13 +1,29 @@
-"""Fewer points for the same curve, so that a page stays small whatever was simulated."""
+"""Rows for charts: fewer points for the same curve, and many curves drawn as one with a band.
+
+A page thus stays small whatever was simulated.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import polars as pl
 
-    import polars as pl
+from headend.comparison.pooling import list_runs
+from headend.results.record import Record
+
+#: What to say where a line stands for a group, or for several seeds.
+NOTE = (
+    " Where a name stands for many (×), the line is the median over them, and the shade reaches"
+    " from the 10th to the 90th percentile."
+)
+SEEDS_NOTE = (
+    " Each line is the median over the seeds (of a name with ×, over its members in all of them),"
+    " and the shade reaches from the 10th to the 90th percentile."
+)
+
+#: Parts of the time axis in which single measurements of several seeds are drawn as one.
+PARTS = 60
 
 #: What is drawn of many reaches from the best to the worst tenth of them.
 LOW, HIGH = 0.1, 0.9
@@ -26,29 +42,13 @@ TAIL_SHARES = (
 def thin_series(
     rows: pl.DataFrame, by: Sequence[str], means: Sequence[str] = (), maxima: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Merge neighbouring intervals until each line has few enough points.
+    """Merge neighbouring intervals until each line has few enough points, by ``time_s``.
 
-    A line has a point for each interval between its first and its last, also for those of which the
-    table has no row.
-
-    Parameters
-    ----------
-    rows
-        With ``time_ns``, in order of time.
-    by
-        Columns that tell lines apart.
-    means
-        Columns of which a merged interval keeps the mean of what was measured.
-    maxima
-        Columns of which it keeps the largest.
-
-    Returns
-    -------
-    polars.DataFrame
-        With ``time_s`` in place of ``time_ns``; missing values are null.
+    The rows are in order of ``time_ns``. A line, told apart ``by`` some columns, has a point for
+    each interval between its first and its last, also for those of which the table has no row.
+    Missing values become null. A merged interval keeps means of some columns, the largest of
+    others.
     """
-    import polars as pl
-
     columns = [*means, *maxima]
     rows = rows.select(*by, "time_ns", *columns).with_columns(
         pl.col(columns).cast(pl.Float64).fill_nan(None)
@@ -75,8 +75,6 @@ def thin_series(
 
 def _fill_gaps(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Give each line a row for every interval: one without a row is as the one before it."""
-    import polars as pl
-
     steps = rows["time_ns"].unique().sort().diff().drop_nulls()
     if steps.is_empty():
         return rows
@@ -99,20 +97,11 @@ def _fill_gaps(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 def thin_distributions(rows: pl.DataFrame) -> pl.DataFrame:
     """Give each distribution as the delay that each of some shares of its packets exceeds.
 
-    Parameters
-    ----------
-    rows
-        ``name``, ``direction``, ``lower_ns``, ``upper_ns`` and ``count`` of non-empty buckets.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``name``, ``direction``, ``share``, which falls from 1, ``delay_ms``, and ``is_reached``:
-        whether there are enough packets for so rare a delay. Where there are not, the delay is that
-        of the rarest share that is reached.
+    The rows have ``name``, ``direction``, ``lower_ns``, ``upper_ns`` and ``count`` of non-empty
+    buckets. The result has ``name``, ``direction``, ``share``, which falls from 1, ``delay_ms``,
+    and ``is_reached``: whether there are enough packets for so rare a delay. Where there are not,
+    the delay is that of the rarest share that is reached.
     """
-    import polars as pl
-
     buckets = rows.sort("name", "direction", "lower_ns", maintain_order=True).with_columns(
         member=pl.struct("name", "direction").rle_id()
     )
@@ -133,42 +122,30 @@ def thin_distributions(rows: pl.DataFrame) -> pl.DataFrame:
     # A share's delay is the end of the first bucket that reaches as far into the packets.
     both = pl.concat(
         [
-            wanted.with_columns(place=1 - rarest),
-            ends.select("member", "upper_ns", place=pl.col("count") / pl.col("total")),
+            wanted.with_columns(at=1 - rarest),
+            ends.select("member", "upper_ns", at=pl.col("count") / pl.col("total")),
         ],
         how="diagonal",
     )
-    found = (
-        both.sort("member", "place", maintain_order=True)
+    delays = (
+        both.sort("member", "at", maintain_order=True)
         .with_columns(pl.col("upper_ns").backward_fill())
         .drop_nulls("share")
     )
-    delay = pl.when(pl.col("place") == 0).then("lower_ns").otherwise("upper_ns")
-    return found.select(
+    delay = pl.when(pl.col("at") == 0).then("lower_ns").otherwise("upper_ns")
+    return delays.select(
         "name", "direction", "share", "is_reached", delay_ms=pl.max_horizontal(delay, 1e3) / 1e6
     )
 
 
 def merge_distributions(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give the distributions of each key as one: median delay at each share, and most of them.
+    """Give the distributions of each ``key`` as one: median delay at each share, and most of them.
 
     A member counts at every share: at one that is rarer than a single packet of its own, by its
     longest delay. Would it count where it has packets alone, others would be drawn further down the
-    curve, and it could rise or turn back.
-
-    Parameters
-    ----------
-    rows
-        What ``thin_distributions`` gives, with a ``key``, in the order in which keys are to be.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``key``, ``share``, ``delay_ms``, ``low_ms`` and ``high_ms``, as far down as half of the
-        members reach; no delay falls along it.
+    curve, and it could rise or turn back. The result has ``low_ms`` and ``high_ms`` too, and goes
+    as far down as half of the members reach; no delay falls along it.
     """
-    import polars as pl
-
     delay = pl.col("delay_ms")
     return (
         rows.group_by("key", "share", maintain_order=True)
@@ -181,3 +158,83 @@ def merge_distributions(rows: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("is_reached") >= 0.5)
         .drop("is_reached")
     )
+
+
+def merge_runs(
+    results: Sequence[Record],
+    shape: Callable[[Record], pl.DataFrame],
+    groups: Collection[str] = (),
+) -> dict[str, pl.DataFrame]:
+    """Give the lines over time of each result, by its label: of its run, or over its seeds as one.
+
+    ``shape`` gives ``time_s``, ``key`` and ``value`` of one run. ``groups`` are the keys that stand
+    for several. Where a line stands for several, the rows have ``low`` and ``high`` too.
+    """
+    frames = {}
+    for result in results:
+        runs = list_runs(result)
+        parts = [part for part in map(shape, runs) if not part.is_empty()]
+        rows = pl.concat(parts) if parts else pl.DataFrame()
+        if parts and (len(runs) > 1 or groups):
+            rows = merge_members(rows, set(rows["key"]) if len(runs) > 1 else groups)
+        frames[result.label] = rows
+    return frames
+
+
+def merge_samples(rows: pl.DataFrame, end_s: float) -> pl.DataFrame:
+    """Merge single measurements of several seeds in equal parts of the time: median and band.
+
+    The run ends at ``end_s``. A part's time is the mean over its measurements.
+    """
+    part = (pl.col("time_s") / (max(end_s, 1e-9) / PARTS)).floor()
+    return (
+        rows.with_columns(part=part)
+        .group_by("key", "part", maintain_order=True)
+        .agg(pl.col("time_s").mean().round_sig_figs(5), **_spread(pl.col("value")))
+        .sort("part", maintain_order=True)
+        .select("time_s", "value", "key", "low", "high")
+    )
+
+
+def merge_members(rows: pl.DataFrame, groups: Collection[str]) -> pl.DataFrame:
+    """Make one line of all that share the key of a group, in the same order of keys.
+
+    The rows have ``time_s``, ``key`` and ``value``; several rows of a time and key are the members
+    of a group. ``low`` and ``high`` are null for what is no group.
+    """
+    order = rows["key"].unique(maintain_order=True).to_list()
+    is_group = pl.col("key").is_in(list(groups))
+    empty = pl.lit(None, pl.Float64)
+    alone = rows.filter(~is_group).with_columns(low=empty, high=empty)
+    merged = (
+        rows.filter(is_group)
+        .group_by("time_s", "key")
+        .agg(**_spread(pl.col("value").fill_nan(None)))
+        .sort("time_s")
+    )
+    columns = ["time_s", "key", "value", "low", "high"]
+    numbers = {key: number for number, key in enumerate(order)}
+    return pl.concat([alone.select(columns), merged.select(columns)]).sort(
+        pl.col("key").replace_strict(numbers, return_dtype=pl.Int64), maintain_order=True
+    )
+
+
+def _spread(value: pl.Expr) -> Mapping[str, pl.Expr]:
+    """Give the median of values, and where most of them are."""
+    spread = {"value": value.median(), "low": value.quantile(LOW), "high": value.quantile(HIGH)}
+    return {name: number.round_sig_figs(4) for name, number in spread.items()}
+
+
+def has_band(rows: pl.DataFrame) -> bool:
+    """Say whether some of the rows stand for many."""
+    return "low" in rows.columns and bool(rows["low"].is_not_null().any())
+
+
+def note_seeds(results: Sequence[Record]) -> str:
+    """Say what lines and shades stand for where results are over several seeds."""
+    return SEEDS_NOTE if any(len(list_runs(result)) > 1 for result in results) else ""
+
+
+def note_bands(results: Sequence[Record], frames: Mapping[str, pl.DataFrame]) -> str:
+    """Say what lines and shades stand for, where they stand for many."""
+    return note_seeds(results) or (NOTE if any(map(has_band, frames.values())) else "")

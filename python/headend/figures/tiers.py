@@ -14,8 +14,17 @@ from headend.comparison.choosing import find_main
 from headend.comparison.fates import Fate, TierFates
 from headend.comparison.grid import Grid
 from headend.figures import vegalite as vl
-from headend.figures.figure import Figure, Panel
-from headend.figures.theme import colour, fade, highlight, log_axis, make_chart, shape
+from headend.figures.figure import Figure, Panel, make_figure
+from headend.figures.theme import (
+    colour,
+    fade,
+    highlight,
+    list_numbers,
+    log_axis,
+    log_scale,
+    make_chart,
+    shape,
+)
 from headend.text.quantity import Kind
 
 #: The name of the figure over all tiers.
@@ -35,34 +44,24 @@ WIDE = 20.0
 
 
 def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
-    """Draw each flow's or group's number by tier, a point for each choice; most changed first.
-
-    Parameters
-    ----------
-    grid
-        With several tiers.
-    tiers
-        What everybody fared like in each.
-    """
+    """Draw each flow's or group's number by tier, a point for each choice; most changed first."""
     main = find_main(tiers)
     names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
     names.sort(key=lambda name: name != main)
     panels = [panel for name in names for panel in _draw_person(grid, tiers, name)]
     panels += _draw_queue(grid, tiers)
-    if not panels:
-        return None
     has_intervals = any(
         len(fate.values) > 1
         for tier in tiers
-        for own in tier.people.values()
-        for fate in own
+        for fates in tier.people.values()
+        for fate in fates
         if fate
     )
     lines = (
         " The line through a point is the 95 % interval of the mean over the seeds; where none is"
         " seen, it is shorter than the point."
     )
-    return Figure(
+    return make_figure(
         NAME,
         f"Each {grid.choice.name} in each tier",
         "A point is what one setting gives; compare the points of one tier with each other, not"
@@ -77,8 +76,8 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
     first = fates[0]
     rows = []
     for tier in tiers:
-        own = tier.people.get(name, ())
-        for slot, (choice, fate) in enumerate(zip(grid.choice.values, own, strict=False)):
+        of_tier = tier.people.get(name, ())
+        for slot, (choice, fate) in enumerate(zip(grid.choice.values, of_tier, strict=False)):
             if fate and (values := _read(fate, first)):
                 rows.append(_shape_row(tier.tier.label, choice, slot, values, first.kind))
     if rows:
@@ -91,11 +90,12 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
 def _read(fate: Fate, first: Fate) -> Sequence[float]:
     """Give mean, low and high of the number that grades ``first``; empty if not measured."""
     if fate.is_count or fate.headline.about == first.headline.about:
-        found = fate.estimate
-        return (found.mean, found.low, found.high) if found else ()
-    own = (one for one in fate.party.worst.headlines if one.about == first.headline.about)
-    value = next((one.value for one in own), None)
-    return () if value is None else (value, math.nan, math.nan)
+        estimate = fate.estimate
+        return (estimate.mean, estimate.low, estimate.high) if estimate else ()
+    for headline in fate.party.worst.headlines:
+        if headline.about == first.headline.about:
+            return () if headline.value is None else (headline.value, math.nan, math.nan)
+    return ()
 
 
 def _draw_queue(grid: Grid, tiers: Sequence[TierFates]) -> Iterator[Panel]:
@@ -144,7 +144,7 @@ def _draw(
         scale = vl.Scale(domain=list(ends), nice=False)
     if kind == "time" and largest > WIDE * smallest and len(known) == shown.height:
         domain = (smallest / 1.5, largest * 1.5)
-        scale, ticks = vl.Scale(type="log", domain=list(domain), nice=False), log_axis(domain)
+        scale, ticks = log_scale(domain), log_axis(domain)
     base = make_chart(shown).encode(
         x=vl.X(
             "tier:N",
@@ -159,9 +159,7 @@ def _draw(
         tooltip=[
             vl.Tooltip("series:N", title=" "),
             vl.Tooltip("tier:N", title="tier"),
-            vl.Tooltip("value:Q", title=title, format=".4~g"),
-            vl.Tooltip("low:Q", title="from", format=".4~g"),
-            vl.Tooltip("high:Q", title="to", format=".4~g"),
+            *list_numbers(value=title, low="from", high="to"),
         ],
     )
     spans = base.mark_rule(strokeWidth=1.5, clip=True).encode(

@@ -24,32 +24,18 @@ SECONDARY = ("x2", "y2")
 SIZES = ("width", "height")
 
 
-class Scale(dict[str, Any]):
-    """How values become places, colours or shapes."""
+#: How values become places, colours or shapes.
+Scale = dict[str, Any]
 
-
-class Axis(dict[str, Any]):
-    """How a scale along an edge is labelled."""
-
-
-class Legend(dict[str, Any]):
-    """How a scale of colours, dashes or shapes is labelled."""
+#: How a scale along an edge is labelled, and one of colours, dashes or shapes.
+Axis = dict[str, Any]
+Legend = dict[str, Any]
 
 
 class Channel(dict[str, Any]):
-    """What of the rows is shown, and how.
+    """What of the rows is shown, and how: a field with its type, and options of Vega-Lite.
 
-    Parameters
-    ----------
-    shorthand
-        A field with the letter of its type.
-    options
-        Vega-Lite's; what is None is null there.
-
-    Raises
-    ------
-    ValueError
-        When the field has no type.
+    A ValueError is raised where the field has no type.
 
     Examples
     --------
@@ -68,61 +54,23 @@ class Channel(dict[str, Any]):
         super().__init__(field=name, type=TYPES[letter], **options)
 
 
-class X(Channel):
-    """The place along the bottom."""
-
-
-class Y(Channel):
-    """The place up the side."""
-
-
-class XOffset(Channel):
-    """The place beside others of the same one along the bottom."""
-
-
-class YOffset(Channel):
-    """The place beside others of the same one up the side."""
-
-
-class Color(Channel):
-    """The colour."""
-
-
-class Opacity(Channel):
-    """How opaque it is."""
-
-
-class Shape(Channel):
-    """The shape of a point."""
-
-
-class StrokeDash(Channel):
-    """The dashes of a line."""
-
-
-class Order(Channel):
-    """What comes first along a line, or on top."""
-
-
-class Text(Channel):
-    """What is written."""
-
-
-class Tooltip(Channel):
-    """What is told of a mark under the pointer."""
+# What of the rows is shown in which way; an offset is the place beside others of the same one.
+X = Channel
+Y = Channel
+XOffset = Channel
+YOffset = Channel
+Color = Channel
+Opacity = Channel
+Shape = Channel
+StrokeDash = Channel
+Order = Channel
+Text = Channel
+Tooltip = Channel
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a reader can choose in a chart.
-
-    Parameters
-    ----------
-    name
-        By which conditions refer to it. In one specification, parameters of one name are one.
-    definition
-        Vega-Lite's.
-    """
+    """What a reader can choose in a chart; in a specification, those of one name are one."""
 
     name: str
     definition: Mapping[str, Any]
@@ -150,22 +98,21 @@ def condition(test: str | Parameter, then: str | float, otherwise: str | float) 
     return {"condition": {**when, "value": then}, "value": otherwise}
 
 
+def _mark(kind: str) -> Callable[..., Chart]:
+    """Give the method that says what is drawn for the rows, with Vega-Lite's options."""
+
+    def mark(chart: Chart, **options: Any) -> Chart:
+        return chart.properties(mark={"type": kind, **options})
+
+    return mark
+
+
 @dataclass(frozen=True)
 class Chart:
     """A chart, or several in layers or below each other; immutable: methods give new charts.
 
-    Parameters
-    ----------
-    rows
-        What is drawn; None where each of several charts has its own.
-    parts
-        What Vega-Lite calls a specification's properties: mark, encoding, width and so on.
-    parameters
-        What can be chosen in it.
-    charts
-        What it is made of.
-    arrangement
-        How those are put together.
+    Its ``parts`` are what Vega-Lite calls properties: mark, encoding, width and so on. Several
+    charts each have rows of their own.
     """
 
     rows: pl.DataFrame | None = None
@@ -174,46 +121,17 @@ class Chart:
     charts: tuple[Chart, ...] = ()
     arrangement: Literal["layer", "vconcat"] = "layer"
 
-    def mark_area(self, **options: Any) -> Chart:
-        """Draw the area below a line, or between two."""
-        return self._mark("area", options)
-
-    def mark_bar(self, **options: Any) -> Chart:
-        """Draw bars."""
-        return self._mark("bar", options)
-
-    def mark_line(self, **options: Any) -> Chart:
-        """Draw a line through all rows of one colour and dash."""
-        return self._mark("line", options)
-
-    def mark_point(self, **options: Any) -> Chart:
-        """Draw points."""
-        return self._mark("point", options)
-
-    def mark_rect(self, **options: Any) -> Chart:
-        """Draw rectangles."""
-        return self._mark("rect", options)
-
-    def mark_rule(self, **options: Any) -> Chart:
-        """Draw a straight line for each row."""
-        return self._mark("rule", options)
-
-    def mark_text(self, **options: Any) -> Chart:
-        """Write a text for each row."""
-        return self._mark("text", options)
-
-    def mark_tick(self, **options: Any) -> Chart:
-        """Draw a short line for each row, across its axis."""
-        return self._mark("tick", options)
+    mark_area = _mark("area")
+    mark_bar = _mark("bar")
+    mark_line = _mark("line")
+    mark_point = _mark("point")
+    mark_rect = _mark("rect")
+    mark_rule = _mark("rule")
+    mark_text = _mark("text")
+    mark_tick = _mark("tick")
 
     def encode(self, **channels: str | Mapping[str, Any] | Sequence[str | Channel]) -> Chart:
-        """Say what of the rows is shown how, besides what was said before.
-
-        Raises
-        ------
-        ValueError
-            When a field has no type.
-        """
+        """Say what of the rows is shown how, besides what was said before."""
         encoded = {name: _encode(name, channel) for name, channel in channels.items()}
         return self.properties(encoding={**self.parts.get("encoding", {}), **encoded})
 
@@ -241,29 +159,16 @@ class Chart:
     def to_dict(self, *, as_columns: bool = False) -> dict[str, Any]:
         """Give the specification; rows that several charts share are in it once.
 
-        Parameters
-        ----------
-        as_columns
-            Whether data sets are columns by name, which Vega-Lite does not read, instead of rows.
-
-        Raises
-        ------
-        ValueError
-            When rows have no such field.
+        With ``as_columns``, data sets are columns by name, which Vega-Lite does not read. A
+        ValueError is raised where the rows do not have a field.
         """
         return _Specification(_list_columns if as_columns else _list_rows).write(self)
 
-    def _mark(self, kind: str, options: Mapping[str, Any]) -> Chart:
-        return self.properties(mark={"type": kind, **options})
-
 
 def layer(*charts: Chart) -> Chart:
-    """Draw charts over each other, the first at the bottom, in the size that any of them has.
+    """Draw charts over each other, the first at the bottom, in the one size that any of them has.
 
-    Raises
-    ------
-    ValueError
-        When they have different sizes.
+    A ValueError is raised where they have different sizes.
     """
     sizes: dict[str, Any] = {}
     for chart in charts:
@@ -308,8 +213,10 @@ class _Specification:
         written = self._write_part(chart)
         if self.choices:
             written["params"] = list(self.choices.values())
-        names = (_name_rows(number) for number in range(len(self.frames)))
-        written["datasets"] = dict(zip(names, map(self.write_rows, self.frames), strict=True))
+        written["datasets"] = {
+            f"rows_{number}": self.write_rows(frame)
+            for number, frame in enumerate(self.frames, start=1)
+        }
         return written
 
     def _write_part(self, chart: Chart) -> dict[str, Any]:
@@ -317,7 +224,7 @@ class _Specification:
         if chart.rows is not None:
             made = [step["as"] for step in chart.parts.get("transform", []) if "as" in step]
             _check_fields(chart, [*chart.rows.columns, *made])
-            written["data"] = {"name": _name_rows(self._find_place(chart.rows))}
+            written["data"] = {"name": f"rows_{self._number(chart.rows)}"}
         if chart.parameters:
             self.views += 1
             written["name"] = f"view_{self.views}"
@@ -328,17 +235,13 @@ class _Specification:
             written[chart.arrangement] = [self._write_part(part) for part in chart.charts]
         return written
 
-    def _find_place(self, rows: pl.DataFrame) -> int:
-        """Give the place of rows among those that are written; equal ones have the same."""
-        for place, frame in enumerate(self.frames):
+    def _number(self, rows: pl.DataFrame) -> int:
+        """Count the rows that are written from 1; equal ones have the same number."""
+        for number, frame in enumerate(self.frames, start=1):
             if frame is rows or (frame.columns == rows.columns and frame.equals(rows)):
-                return place
+                return number
         self.frames.append(rows)
-        return len(self.frames) - 1
-
-
-def _name_rows(place: int) -> str:
-    return f"rows_{place + 1}"
+        return len(self.frames)
 
 
 def _list_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
