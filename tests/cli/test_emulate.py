@@ -23,7 +23,7 @@ import headend
 from conftest import HOME_LINE
 from headend.cli.main import app
 from headend.emulation import session
-from headend.emulation.messages import receive, send
+from headend.emulation.process import receive, send
 from headend.emulation.programs import Host, choose_programs
 from headend.emulation.rows import Rows
 from headend.emulation.session import Update
@@ -421,8 +421,8 @@ def test_the_first_free_customer_has_the_main_command() -> None:
     hosts = [*HOSTS, Host("tablet", True, "10.0.0.3", "fd00::3")]
     found = choose_programs("home", hosts, ["true"], "sleep 1", ["laptop=sh -c 'exit 3'"])
     assert found.main == "tablet"
-    assert found.find("laptop") == ("sh", "-c", "exit 3")
-    assert found.find("server") == ("sleep", "1")
+    assert found.find("laptop") == ["sh", "-c", "exit 3"]
+    assert found.find("server") == ["sleep", "1"]
     two = [HOSTS[0], *(Host(name, False, "10.0.0.4", "fd00::4") for name in ("game", "web"))]
     told = '--server: home has no host called server, but game and web; write --host "game=COMMAND"'
     with pytest.raises(InputError, match=re.escape(told)):
@@ -519,7 +519,7 @@ def test_the_process_imports_nothing_heavy() -> None:
     code = """
 import sys
 from headend.emulation import process
-from headend.emulation.messages import receive, send
+from headend.emulation.process import receive, send
 print([name for name in ("polars", "click", "rich", "numpy", "threading") if name in sys.modules])
 """
     package = str(Path(headend.__file__).parents[1])

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.emulation import write_exit
 from headend.emulation.programs import Host, Programs, list_hosts
 from headend.emulation.rows import Rows
-from headend.emulation.session import Session, Update, hand_on_signals, make_options
+from headend.emulation.session import Session, Update, hand_on_signals
 from headend.engine.description import REAL
 from headend.errors import InputError, suggest
+from headend.results.capture import Capture
 from headend.results.output import check_output
 from headend.running.execution import Execution
 from headend.running.experiment import Plan, plan_run
@@ -40,45 +41,27 @@ WAS_STOPPED = {"trustworthy": False, "why": "headend was stopped while the progr
 
 @dataclass(frozen=True)
 class Options:
-    """How to emulate, beside scenario and programs.
+    """How to emulate, beside scenario and programs."""
 
-    Parameters
-    ----------
-    outside
-        Whether the world outside stands in the place of the network's host.
-    record
-        The file for a recording.
-    snaplen
-        Bytes of each packet that a recording keeps; 0 for all.
-    congestion
-        The congestion control in the hosts' namespaces; None for that of this machine.
-    """
-
+    #: Whether the world outside stands in the place of the network's host.
     outside: bool = False
+    #: The file for a recording, and how many bytes of each packet it keeps; 0 for all.
     record: Path | None = None
     snaplen: int = 0
+    #: The congestion control in the hosts' namespaces; None for that of this machine.
     congestion: str | None = None
 
 
 @dataclass(frozen=True)
 class Emulated:
-    """A run in real time, and how the commands ended.
-
-    Parameters
-    ----------
-    result
-        The run.
-    exit_code
-        What the main command exited with, as a shell has it.
-    is_cut
-        Whether the scenario's duration ended the command; its exit code then says nothing.
-    unrecorded
-        Why the recording is not whole, such as a disk that is full; empty if it is, or not wanted.
-    """
+    """A run in real time, and how the commands ended."""
 
     result: Result
+    #: What the main command exited with, as a shell has it.
     exit_code: int
+    #: Whether the scenario's duration ended the command; its exit code then says nothing.
     is_cut: bool
+    #: Why the recording is not whole, such as a disk that is full; empty if it is, or not wanted.
     unrecorded: str = ""
 
 
@@ -102,35 +85,22 @@ class Emulation:
     ) -> Emulated:
         """Run the programs until the main one exits, or until the scenario's duration is over.
 
-        Parameters
-        ----------
-        programs
-            What runs where.
-        options
-            How.
-        output
-            A file for what the commands write; by default they have the terminal.
-        to_messages
-            Whether what they write to standard output goes to standard error.
-        on_update
-            Called some ten times a second.
-        on_warning
-            Called with a sentence as soon as there is something to warn of; the result has it too.
-
-        Raises
-        ------
-        InputError
-            Where this machine does not let it begin, in one line.
+        What the commands write goes to a file, by default to the terminal, and ``to_messages`` to
+        standard error. Updates come some ten times a second, and a warning as soon as there is one;
+        the result has it too. Where this machine does not let it begin, an InputError is raised.
         """
         request = self._make_request(programs, options, output)
-        rows, capture, began = Rows(), _Captured(), time.monotonic()
+        rows, began = Rows(), time.monotonic()
+        capture: Capture | None = None
         failures = _Failures(programs.main, on_warning)
         session = Session(request, to_messages=to_messages)
         try:
             with hand_on_signals(session) as signals:
                 for update in session.follow():
                     failures.take(update.state)
-                    capture.append(update.capture)
+                    if update.capture:
+                        capture = capture or Capture()
+                        capture.append(update.capture)
                     if update.is_last:
                         break
                     rows.append(update.rows)
@@ -142,7 +112,7 @@ class Emulation:
         if signals.was_stopped:
             state["lateness"] = {**state["lateness"], **WAS_STOPPED}
         last, seconds = replace(update, state=state), time.monotonic() - began
-        return self._conclude(programs, options, last, rows, capture, failures.told, seconds)
+        return self._conclude(programs, options, last, rows, capture, failures.warnings, seconds)
 
     def _make_request(
         self, programs: Programs, options: Options, output: Path | None
@@ -157,16 +127,19 @@ class Emulation:
             "files": text.read_files(overrides),
             "seed": self.plan.seed,
             "outside": options.outside,
-            "options": make_options(
-                [(own.host, own.argv) for own in programs.programs],
-                programs.main,
-                outside=options.outside,
-                record=str(options.record.resolve()) if options.record else None,
-                snaplen=options.snaplen,
-                output=str(output.resolve()) if output else "inherit",
-                cwd=str(Path.cwd()),
-                congestion=options.congestion,
-            ),
+            "options": {
+                "commands": [
+                    {"host": program.host, "argv": list(program.argv)}
+                    for program in programs.programs
+                ],
+                "main": programs.main,
+                "outside": options.outside,
+                "record": str(options.record.resolve()) if options.record else None,
+                "snaplen": options.snaplen,
+                "output": str(output.resolve()) if output else "inherit",
+                "cwd": str(Path.cwd()),
+                "congestion": options.congestion,
+            },
         }
 
     def _tell_unsettled(self, simulated_ns: int) -> list[str]:
@@ -188,7 +161,7 @@ class Emulation:
         options: Options,
         last: Update,
         rows: Rows,
-        capture: _Captured,
+        capture: Capture | None,
         warnings: Sequence[str],
         seconds: float,
     ) -> Emulated:
@@ -205,7 +178,7 @@ class Emulation:
             "kind": "emulated",
             "hosts": {
                 host.name: {
-                    "command": _listed(programs.find(host.name)),
+                    "command": programs.find(host.name),
                     **_describe_end(exited.get(host.name), is_stopped=host.name in stopped),
                 }
                 for host in self.hosts
@@ -227,7 +200,7 @@ class Emulation:
             finished=True,
             wall_seconds=seconds,
             engine_version=Run.engine_version,
-            capture=capture.found,
+            capture=capture,
         )
         notes = (*self.plan.notes, *warnings, *self._tell_unsettled(simulated_ns))
         plan = replace(self.plan, notes=notes)
@@ -236,18 +209,10 @@ class Emulation:
 
 
 class _Failures:
-    """Programs that ended with an error while the main one still ran, each told once.
-
-    Parameters
-    ----------
-    main
-        The host of the main program.
-    tell
-        Called with each.
-    """
+    """Programs that ended with an error while the main one still ran, each said once."""
 
     def __init__(self, main: str, tell: Callable[[str], None] | None) -> None:
-        self.told: list[str] = []
+        self.warnings: list[str] = []
         self._known = {main}
         self._tell = tell
         self._began: float | None = None
@@ -262,25 +227,9 @@ class _Failures:
             if exited[host]:
                 after = format_quantity(round(now - self._began, 1) * 1e9, "time")
                 how = f"ended with {write_exit(exited[host])} after {after}"
-                self.told.append(f"{host}: {how}, before the command was over")
+                self.warnings.append(f"{host}: {how}, before the command was over")
                 if self._tell:
-                    self._tell(self.told[-1])
-
-
-class _Captured:
-    """The packets that a run captured, where it captures any."""
-
-    def __init__(self) -> None:
-        from headend.results.capture import Capture
-
-        self._make = Capture
-        self.found: Capture | None = None
-
-    def append(self, pieces: Mapping[str, bytes]) -> None:
-        if pieces and self.found is None:
-            self.found = self._make()
-        if self.found is not None:
-            self.found.append(pieces)
+                    self._tell(self.warnings[-1])
 
 
 def plan_emulation(
@@ -290,26 +239,14 @@ def plan_emulation(
     seed: int | None = None,
     allow_files: Sequence[str | Path] = (),
 ) -> Emulation:
-    """Check a scenario that is to be emulated.
-
-    Raises
-    ------
-    InputError
-        In one line.
-    """
+    """Check a scenario that is to be emulated."""
     text = read_scenario(source, Reach(allowed=read_allowed(allow_files)))
     plan = plan_run(text, overrides, seed=seed, is_emulated=True)
     return Emulation(plan, text, list_hosts(plan.loaded.scenario))
 
 
 def check_machine(options: Options, *, force: bool = False) -> None:
-    """Refuse what this machine, or this user, cannot do, as far as that is known before a try.
-
-    Raises
-    ------
-    InputError
-        In one line.
-    """
+    """Refuse what this machine, or this user, cannot do, as far as that is known before a try."""
     if not sys.platform.startswith("linux"):
         raise InputError(
             "headend emulate needs Linux, for its network namespaces; headend run simulates the"
@@ -321,23 +258,19 @@ def check_machine(options: Options, *, force: bool = False) -> None:
             " --server COMMAND runs the other side here"
         )
     if options.congestion is not None:
-        _check_congestion(options.congestion)
+        try:
+            known = AVAILABLE.read_text().split()
+        except OSError:
+            known = [options.congestion]  # the kernel says it when it is set
+        if options.congestion not in known:
+            raise InputError(
+                "--congestion: this kernel has no congestion control called"
+                f' "{options.congestion}"{suggest(options.congestion, known)}'
+            )
     if options.record is not None:
         check_output(options.record, force=force)
     elif options.snaplen:
         raise InputError("--snaplen: has no effect without --record FILE")
-
-
-def _check_congestion(name: str) -> None:
-    try:
-        known = AVAILABLE.read_text().split()
-    except OSError:
-        return  # the kernel says it when it is set
-    if name not in known:
-        raise InputError(
-            "--congestion: this kernel has no congestion control called"
-            f' "{name}"{suggest(name, known)}'
-        )
 
 
 def _describe_end(code: int | None, *, is_stopped: bool) -> dict[str, Any]:
@@ -345,7 +278,3 @@ def _describe_end(code: int | None, *, is_stopped: bool) -> dict[str, Any]:
     if is_stopped:
         return {"exit": None, "ended": "stopped"}
     return {"exit": code, "ended": None if code is None else "exited"}
-
-
-def _listed(argv: Sequence[str] | None) -> list[str] | None:
-    return list(argv) if argv else None

@@ -11,9 +11,11 @@ the one who started it is gone, it ends, and with it the namespaces and all that
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import select
 import signal
+import struct
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -27,20 +29,16 @@ HANDLED_SIGNALS = tuple(
 #: The exit code is this and the number of the signal that killed the emulation.
 KILLED = 128
 
+#: Messages are plain values, each after its length. Both ends are one version of Python, so its own
+#: `marshal` serves; it needs no slow import.
+_LENGTH = struct.Struct("<Q")
+
 #: How long an update is waited for, in seconds; a signal for the commands is passed on within it.
 SLICE_SECONDS = 0.1
 
 
 def main(arguments: list[str]) -> None:
-    """Read the request, enter the namespaces, and emulate in a child, their first process.
-
-    Parameters
-    ----------
-    arguments
-        The two file descriptors.
-    """
-    from headend.emulation.messages import receive, send
-
+    """Read the request, enter the namespaces, and emulate in a child, their first process."""
     open_standard_streams()
     orders, reports = (int(text) for text in arguments)
     for pipe in (orders, reports):
@@ -109,7 +107,6 @@ def _emulate(
 ) -> None:
     """Emulate to the end, and leave the process, whatever happens."""
     from headend._engine import EmulationError
-    from headend.emulation.messages import send
 
     code = 1
     try:
@@ -117,23 +114,21 @@ def _emulate(
         send(reports, ("began",))
         if _follow(emulation, orders, reports):
             state, tables = emulation.finish()
-            send(reports, ("finished", state, _read(tables), emulation.take_capture()))
+            send(reports, ("finished", state, _list_columns(tables), emulation.take_capture()))
             code = 0
     except BrokenPipeError:
         pass  # nobody listens any more
     except BaseException as error:
         # What the engine cannot begin or go on with is its own kind of error, such as a full disk.
         is_told = isinstance(error, EmulationError) and "internal error" not in str(error)
-        told = ("refused", str(error)) if is_told else ("failed", type(error).__name__, str(error))
-        send(reports, told)
+        name = type(error).__name__
+        send(reports, ("refused", str(error)) if is_told else ("failed", name, str(error)))
     finally:
         os._exit(code)
 
 
 def _follow(emulation: Any, orders: BinaryIO, reports: BinaryIO) -> bool:
     """Report each update until the run is over; False where the one who listens is gone."""
-    from headend.emulation.messages import receive, send
-
     poll = select.poll()
     poll.register(orders, select.POLLIN)
     while True:
@@ -146,14 +141,38 @@ def _follow(emulation: Any, orders: BinaryIO, reports: BinaryIO) -> bool:
         if update is None:
             continue
         state, rows = update
-        send(reports, ("update", state, _read(rows), emulation.take_capture()))
+        send(reports, ("update", state, _list_columns(rows), emulation.take_capture()))
         if json.loads(state)["over"]:
             return True
 
 
-def _read(tables: dict[str, Any]) -> dict[str, Any]:
+def _list_columns(tables: dict[str, Any]) -> dict[str, Any]:
     """Give tables as plain values."""
     return {name: columns.read() for name, columns in tables.items()}
+
+
+def send(pipe: BinaryIO, message: Any) -> None:
+    """Write one message of texts, numbers, bytes, lists, tuples, dictionaries and None."""
+    content = marshal.dumps(message)
+    pipe.write(_LENGTH.pack(len(content)) + content)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> Any:
+    """Read one message; an EOFError where the other end is gone."""
+    (length,) = _LENGTH.unpack(_read(pipe, _LENGTH.size))
+    return marshal.loads(_read(pipe, length))
+
+
+def _read(pipe: BinaryIO, length: int) -> bytes:
+    """Read exactly so many bytes: an unbuffered one gives at most what the pipe holds."""
+    content = b""
+    while len(content) < length:
+        piece = pipe.read(length - len(content))
+        if not piece:
+            raise EOFError
+        content += piece
+    return content
 
 
 if __name__ == "__main__":

@@ -27,15 +27,7 @@ SHELL = "/bin/sh"
 
 
 class MissingProgramError(InputError):
-    """A command that is not there, or cannot be run.
-
-    Parameters
-    ----------
-    message
-        One line.
-    code
-        What a shell exits with: 127 or 126.
-    """
+    """A command that is not there, or cannot be run: a shell exits with 127, or 126."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -67,9 +59,9 @@ class Programs:
     main: str
     programs: tuple[Program, ...]
 
-    def find(self, host: str) -> tuple[str, ...] | None:
+    def find(self, host: str) -> list[str] | None:
         """Give the command of a host; None where it has none."""
-        return next((own.argv for own in self.programs if own.host == host), None)
+        return next((list(entry.argv) for entry in self.programs if entry.host == host), None)
 
 
 def list_hosts(scenario: Scenario) -> list[Host]:
@@ -90,25 +82,9 @@ def choose_programs(
 ) -> Programs:
     """Say which command runs on which host, and refuse what cannot be.
 
-    Parameters
-    ----------
-    shown_as
-        What the scenario is called in errors.
-    hosts
-        Its real hosts.
-    command
-        The main command, which runs on a customer's host; when it exits, the run is over.
-    server
-        The command of the host ``server``, as it is typed, or of the only real host of the network.
-    others
-        ``NAME=COMMAND`` each.
-    outside
-        Whether the outside world stands in the place of the network's host.
-
-    Raises
-    ------
-    InputError
-        In one line; `MissingProgramError` where a command is not to be found.
+    The main command runs on a customer's host; when it exits, the run is over. The server's command
+    is of the host ``server``, or of the only real host of the network. The others are
+    ``NAME=COMMAND`` each. Where a command is not to be found, a `MissingProgramError` is raised.
     """
     customers = [host for host in hosts if host.is_customer]
     if not customers:
@@ -130,7 +106,8 @@ def choose_programs(
             f"{shown_as}: no customer's host is left for the command after --, as --host names all"
             " of them; leave out one --host"
         )
-    if outside and (taken := [own for own in named if own not in {one.name for one in customers}]):
+    known = {host.name for host in customers}
+    if outside and (taken := [name for name in named if name not in known]):
         raise InputError(
             f"--outside: the world outside stands in the place of {taken[0]}, which has a command;"
             " leave out one of them"
@@ -151,15 +128,6 @@ def tell_hosts(
 ) -> str:
     """Say in one line which host is where, and how many simulated flows are their neighbours.
 
-    Parameters
-    ----------
-    scenario
-        The resolved scenario.
-    hosts
-        The real hosts.
-    flows
-        The names of all flows, with their applications.
-
     Examples
     --------
     >>> hosts = [Host("laptop", True, "10.0.0.1", "fd00::1")]
@@ -168,17 +136,17 @@ def tell_hosts(
     >>> tell_hosts(scenario, hosts, [("laptop", "real"), ("call", "voice")])
     'laptop 10.0.0.1 behind cable.home, server 198.18.0.1 (server.ip6: fd00::2); 1 neighbour'
     """
-    told = []
-    for host in sorted(hosts, key=lambda one: not one.is_customer):
+    texts = []
+    for host in sorted(hosts, key=lambda host: not host.is_customer):
         via = scenario.get("host", {}).get(host.name, {}).get("via") or []
         via = [via] if isinstance(via, str) else via
         behind = f" behind {join_names(via)}" if host.is_customer and via else ""
         # Programs look for the network's hosts; a name alone leads to the IPv4 address.
         other = "" if host.is_customer else f" ({host.name}.ip6: {host.ipv6})"
-        told.append(f"{host.name} {host.ipv4}{behind}{other}")
+        texts.append(f"{host.name} {host.ipv4}{behind}{other}")
     neighbours = sum(application != "real" for _, application in flows)
     count = write_count(neighbours, "neighbour") if neighbours else "no neighbours"
-    return f"{', '.join(told)}; {count}"
+    return f"{', '.join(texts)}; {count}"
 
 
 def _find_server(shown_as: str, hosts: Sequence[Host]) -> str:

@@ -38,20 +38,10 @@ COUNTS = ("entered", "delivered", "discarded", "marked", "strays")
 
 @dataclass(frozen=True)
 class Replay:
-    """A replay to be.
+    """A replay to be: the scenario as it was recorded, or with what is changed, and the recording.
 
-    Parameters
-    ----------
-    plan
-        The scenario as it was recorded, or with what is changed.
-    path
-        The recording.
-    content
-        Its bytes.
-    about
-        What it says of itself: ``hosts``, and ``end`` with its frames, None of a killed run.
-    changed
-        Paths of settings that differ from the recorded run's, and act on packets.
+    What the recording says of itself are its ``hosts``, and its ``end`` with the frames, which is
+    None of a killed run. The changed paths differ from the recorded run's, and act on packets.
     """
 
     plan: Plan
@@ -107,13 +97,7 @@ def plan_replay(
     seed: int | None = None,
     allow_files: Sequence[str | Path] = (),
 ) -> Replay:
-    """Read a recording and check its scenario, with what is changed.
-
-    Raises
-    ------
-    InputError
-        In one line that begins with the path.
-    """
+    """Read a recording and check its scenario, with what is changed."""
     from headend import _engine
     from headend.engine.build import check_engine
 
@@ -123,7 +107,12 @@ def plan_replay(
         about = json.loads(_engine.read_recording(content))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
-    _check_hosts(overrides, about["hosts"])
+    for name in about["hosts"]:
+        if dict(overrides).get(f"host.{name}.real") == "false":
+            raise InputError(
+                f"host.{name}.real: expected true, since the recording has packets of {name}; found"
+                " false"
+            )
     reach = Reach(allowed=read_allowed(allow_files), scenario=path.parent)
     text = Text(path.stem, str(path), json.dumps(about["scenario"]), "json", reach)
     chosen = about["seed"] if seed is None else seed
@@ -132,28 +121,14 @@ def plan_replay(
         _engine.check_recording(plan.loaded.scenario, content)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
-    changed = _list_changed(overrides, plan.loaded, text)
+    # Paths that act on packets; none where all repeat the recording.
+    changed = [key for key, _ in overrides if key.split(".")[0] not in NOT_OF_THE_LINE]
+    if changed and _of_the_line(plan.loaded) == _of_the_line(text.load()):
+        changed = []
+    changed = list(dict.fromkeys(changed))
     if plan.seed != about["seed"]:
         changed.append("seed")
     return Replay(plan, path, content, about, changed)
-
-
-def _check_hosts(overrides: Overrides, recorded: Sequence[str]) -> None:
-    """Refuse to leave out a host whose packets were recorded."""
-    for name in recorded:
-        if dict(overrides).get(f"host.{name}.real") == "false":
-            raise InputError(
-                f"host.{name}.real: expected true, since the recording has packets of {name}; found"
-                " false"
-            )
-
-
-def _list_changed(overrides: Overrides, loaded: Loaded, recorded: Text) -> list[str]:
-    """List the paths of overrides that act on packets; none where all repeat the recording."""
-    paths = [path for path, _ in overrides if path.split(".")[0] not in NOT_OF_THE_LINE]
-    if not paths or _of_the_line(loaded) == _of_the_line(recorded.load()):
-        return []
-    return list(dict.fromkeys(paths))
 
 
 def _of_the_line(loaded: Loaded) -> dict[str, Any]:
@@ -240,8 +215,5 @@ def tell_replay(result: Record) -> str:
         for name in COUNTS
         if name in frames and frames[name] != recorded.get(name, frames[name])
     ]
-    told = (
-        "; ".join(differing)
-        or "as many frames of each fate, but not the same ones at the same times"
-    )
-    return f"not as recorded: {told}"
+    others = "as many frames of each fate, but not the same ones at the same times"
+    return f"not as recorded: {'; '.join(differing) or others}"

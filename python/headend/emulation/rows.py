@@ -32,13 +32,7 @@ _COLUMN_BYTES = 200
 
 
 class Rows:
-    """Rows by table, in the order in which they came.
-
-    Parameters
-    ----------
-    held
-        Bytes that are held in memory at most.
-    """
+    """Rows by table, in the order in which they came; so many bytes are held in memory at most."""
 
     def __init__(self, held: int = LARGEST_HELD) -> None:
         self._most = held
@@ -50,20 +44,16 @@ class Rows:
     def append(self, tables: Mapping[str, Mapping[str, Column]]) -> None:
         """Take the rows of some tables."""
         for name, columns in tables.items():
-            size = _measure(columns)
-            if size:
+            if size := _measure(columns):
                 self._held.setdefault(name, []).append(columns)
                 self._size += size
         if self._size > self._most:
             self._write_out()
 
     def complete(self, tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:
-        """Give all tables as frames: the rows that came, and behind them the last ones.
+        """Give all tables as frames: the rows that came, and behind them those given now.
 
-        Parameters
-        ----------
-        tables
-            The last rows of tables, and tables that only the end of a run gives.
+        Among the last are tables that only the end of a run gives.
         """
         import polars as pl
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from headend.emulation import process
-from headend.emulation.messages import receive, send
+from headend.emulation.process import receive, send
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,35 +44,23 @@ class EmulationFaultError(RuntimeError):
 
 @dataclass(frozen=True)
 class Update:
-    """What happened since the last one.
+    """What happened since the last one."""
 
-    Parameters
-    ----------
-    state
-        As the engine tells it: time, lateness of the interval, who exited.
-    rows
-        Rows of tables, as columns.
-    capture
-        What was captured, by point.
-    is_last
-        Whether the run is over; then the state and the tables are those of the whole run.
-    """
-
+    #: As the engine has it: time, lateness of the interval, who exited.
     state: Mapping[str, Any]
+    #: Rows of tables, as columns.
     rows: Mapping[str, Mapping[str, Column]]
+    #: What was captured, by point.
     capture: Mapping[str, bytes]
+    #: Whether the run is over; then the state and the tables are those of the whole run.
     is_last: bool
 
 
 class Session:
     """An emulation that was started.
 
-    Parameters
-    ----------
-    request
-        Text, format, overrides and files of the scenario, the seed, and the engine's options.
-    to_messages
-        Whether what the commands write to standard output goes to standard error.
+    The request has text, format, overrides and files of the scenario, the seed, and the engine's
+    options. What commands write to standard output may go ``to_messages``, standard error.
     """
 
     def __init__(self, request: Mapping[str, Any], *, to_messages: bool = False) -> None:
@@ -80,7 +68,9 @@ class Session:
         #: Whether the programs were started. Until then the process reads no orders.
         self.has_begun = False
         self._is_given_up = False
-        self._is_foreground = _is_foreground()
+        self._is_foreground = False
+        with suppress(OSError):  # standard input is a terminal that this process may read from
+            self._is_foreground = os.tcgetpgrp(0) == os.getpgrp()
         orders, self._orders = _open_pipe()
         self._reports, reports = _open_pipe()
         # Signals are blocked until the process has installed its handlers.
@@ -101,14 +91,9 @@ class Session:
     def follow(self) -> Iterator[Update]:
         """Give what happens, until the run is over.
 
-        Raises
-        ------
-        InputError
-            Where it cannot begin, or was killed from outside, in one line.
-        EmulationFaultError
-            Where it ended otherwise.
-        KeyboardInterrupt
-            Where `signal` has ended it before it began.
+        An InputError is raised where it cannot begin, or was killed from outside; a
+        KeyboardInterrupt where `signal` has ended it before it began; and an EmulationFaultError
+        where it ended otherwise.
         """
         while True:
             try:
@@ -155,7 +140,11 @@ class Session:
             self._process.kill()
             self._process.wait()
         if self._is_foreground:
-            _take_terminal_back()
+            # The main command was in the terminal's foreground.
+            before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            with suppress(OSError):  # the terminal may be gone
+                os.tcsetpgrp(0, os.getpgrp())
+            signal.signal(signal.SIGTTOU, before)
 
     def _explain_end(self) -> Exception:
         """Give the error for a process that has ended before the run was over."""
@@ -163,8 +152,11 @@ class Session:
         number = -code if code < 0 else code - process.KILLED
         if number > 0 and number not in FAULTS:
             short = ", as Linux does when memory is short" if number == signal.SIGKILL else ""
+            name = f"signal {number}"  # a real-time signal has no other
+            with suppress(ValueError):
+                name = f"{signal.Signals(number).name} ({number})"
             return InputError(
-                f"the process that emulates was killed by {_name_signal(number)}{short}, and the"
+                f"the process that emulates was killed by {name}{short}, and the"
                 " programs with it; there are no results, and a recording breaks off: run it"
                 " again"
             )
@@ -172,24 +164,9 @@ class Session:
         return EmulationFaultError(f"the emulation ended before the run was over ({how})")
 
 
-def _name_signal(number: int) -> str:
-    try:
-        return f"{signal.Signals(number).name} ({number})"
-    except ValueError:  # a real-time signal
-        return f"signal {number}"
-
-
 @dataclass
 class Signals:
-    """What signals came while the commands ran.
-
-    Parameters
-    ----------
-    handed_on
-        Those that were passed on to the commands.
-    was_stopped
-        Whether this process was stopped, and continued later.
-    """
+    """Signals that were passed on to the commands; and whether this process was stopped."""
 
     handed_on: list[int]
     was_stopped: bool = False
@@ -200,11 +177,6 @@ def hand_on_signals(session: Session) -> Iterator[Signals]:
     """Pass the first SIGINT, SIGTERM or SIGHUP on; the second kills commands, the third ends all.
 
     Before the commands were started, as while their network is set up, the second ends all.
-
-    Yields
-    ------
-    Signals
-        Those that came so far.
     """
     came = Signals([])
 
@@ -228,48 +200,11 @@ def hand_on_signals(session: Session) -> Iterator[Signals]:
     try:
         yield came
     finally:
-        for own, before in previous.items():
-            signal.signal(own, before)
-
-
-def _is_foreground() -> bool:
-    """Say whether standard input is a terminal, and this process may read from it."""
-    try:
-        return os.tcgetpgrp(0) == os.getpgrp()
-    except OSError:
-        return False
-
-
-def _take_terminal_back() -> None:
-    """Be in the terminal's foreground again, where the main command was."""
-    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    with suppress(OSError):  # the terminal may be gone
-        os.tcsetpgrp(0, os.getpgrp())
-    signal.signal(signal.SIGTTOU, before)
+        for number, before in previous.items():
+            signal.signal(number, before)
 
 
 def _open_pipe() -> tuple[Any, Any]:
     """Open a pipe for bytes: the end to read and the end to write."""
     reader, writer = os.pipe()
     return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
-
-
-def make_options(
-    commands: Sequence[tuple[str, Sequence[str]]], main: str, **others: Any
-) -> dict[str, Any]:
-    """Give the options of the engine's emulation.
-
-    Parameters
-    ----------
-    commands
-        A host and the words of its command, each.
-    main
-        The host whose command ends the run.
-    others
-        ``outside``, ``record``, ``snaplen``, ``output``, ``cwd`` and ``congestion``.
-    """
-    return {
-        "commands": [{"host": host, "argv": list(argv)} for host, argv in commands],
-        "main": main,
-        **others,
-    }

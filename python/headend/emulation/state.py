@@ -27,13 +27,7 @@ _MOST_ROWS = 4096
 
 @dataclass
 class Flow:
-    """A flow, or all members of a group, in the last second and in all.
-
-    Parameters
-    ----------
-    application
-        What it is; ``real`` of real programs.
-    """
+    """A flow, or all members of a group, in the last second and in all."""
 
     application: str
     discarded: int = 0
@@ -51,9 +45,10 @@ class Flow:
 
     def read_rate(self, direction: str, now_ns: int) -> float:
         """Give the mean rate of the last second, in bit/s; of a group, of all members together."""
-        rows = [one for one in self._rates.get(direction, ()) if one[0] > now_ns - WINDOW_NS]
-        intervals = len({time_ns for time_ns, _ in rows})
-        return sum(rate for _, rate in rows if not math.isnan(rate)) / max(intervals, 1)
+        start, rates = now_ns - WINDOW_NS, self._rates.get(direction, ())
+        intervals = len({time_ns for time_ns, _ in rates if time_ns > start})
+        known = (rate for time_ns, rate in rates if time_ns > start and not math.isnan(rate))
+        return sum(known) / max(intervals, 1)
 
     def read_trip(self, now_ns: int) -> float | None:
         """Give the median round trip of the last second, in ns; None where there was none."""
@@ -74,15 +69,7 @@ class Queue:
 
 
 class State:
-    """The state of an emulation.
-
-    Parameters
-    ----------
-    flows
-        The names of its flows, with their applications.
-    queues
-        The queues to follow.
-    """
+    """The state of an emulation: of flows, with their applications, and of the queues to follow."""
 
     def __init__(self, flows: Sequence[tuple[str, str]], queues: Sequence[str]) -> None:
         self.now_ns = 0

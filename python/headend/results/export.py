@@ -34,40 +34,17 @@ def export_results(
 ) -> list[Path]:
     """Write the tables of runs at hand, as `headend.export_tables` writes those of a folder.
 
-    Parameters
-    ----------
-    results
-        One run; or several, whose tables have ``label`` and ``seed`` in front.
-    target
-        The folder to write to; it is made if it is not there.
-    kind
-        ``csv``, or ``jsonl`` for JSON with an object on each line.
-    tables
-        Only these; all by default.
-    force
-        Replace files that are there.
-    beside
-        Further tables, of all runs together, by name.
+    Tables of several runs have ``label`` and ``seed`` in front. Those ``beside`` are of all runs
+    together.
     """
-    found = gather_tables(results) if len(results) > 1 else dict(results[0].tables)
-    found |= beside or {}
-    return write_tables(found, target, kind, tables, force=force)
+    gathered = gather_tables(results) if len(results) > 1 else dict(results[0].tables)
+    return write_tables(gathered | dict(beside or {}), target, kind, tables, force=force)
 
 
 def check_target(
     target: str | Path, names: Sequence[str], *, kind: str = "csv", force: bool = False
 ) -> Path:
-    """Refuse a target before anything is run: no folder, below a file, or with one of the files.
-
-    Parameters
-    ----------
-    target
-        The folder to write to.
-    names
-        The tables.
-    kind, force
-        As of `export_results`.
-    """
+    """Refuse a target before anything is run: no folder, below a file, or with one of the files."""
     target = take_path(target, "target")
     if kind not in KINDS:
         raise InputError(f'no kind of table file is called "{kind}"{suggest(kind, KINDS)}')
@@ -101,15 +78,15 @@ def gather_tables(results: Sequence[Record]) -> dict[str, pl.DataFrame]:
     """Put the tables of runs one below the other, with the label and the seed of each in front."""
     import polars as pl
 
-    found: dict[str, list[pl.DataFrame]] = {}
+    parts: dict[str, list[pl.DataFrame]] = {}
     for result in results:
-        keys = [
-            pl.lit(result.label).alias("label"),
-            pl.lit(result.manifest["seed"], dtype=pl.UInt64).alias("seed"),
-        ]
+        seed = pl.lit(result.manifest["seed"], dtype=pl.UInt64)
         for name, table in result.tables.items():
-            found.setdefault(name, []).append(table.select(*keys, pl.all()))
-    return {name: pl.concat(frames, how="diagonal") for name, frames in found.items()}
+            labelled = table.select(
+                pl.lit(result.label).alias("label"), seed.alias("seed"), pl.all()
+            )
+            parts.setdefault(name, []).append(labelled)
+    return {name: pl.concat(frames, how="diagonal") for name, frames in parts.items()}
 
 
 def write_tables(
@@ -122,7 +99,14 @@ def write_tables(
     where: str = "",
 ) -> list[Path]:
     """Write the ``wanted`` of the ``found`` tables; ``where`` begins an absent one's error."""
-    names = _choose(found, wanted, where)
+    if wanted is None:
+        wanted = list(found)
+    elif isinstance(wanted, str) or not all(isinstance(name, str) for name in wanted):
+        raise refuse_argument("tables", "a list of names", wanted)
+    for name in wanted:
+        if name not in found:
+            raise InputError(f'{where}no table is called "{name}"{suggest(name, found)}')
+    names = list(dict.fromkeys(wanted))
     target = check_target(target, names, kind=kind, force=force)
     make_folder(target)
     paths = []
@@ -131,20 +115,6 @@ def write_tables(
         write_file(_encode(found[name], kind), path)
         paths.append(path)
     return paths
-
-
-def _choose(
-    found: Mapping[str, pl.DataFrame], wanted: Sequence[str] | None, where: str
-) -> list[str]:
-    """Give the names of the tables that are wanted, and refuse one that is not there."""
-    if wanted is None:
-        return list(found)
-    if isinstance(wanted, str) or not all(isinstance(name, str) for name in wanted):
-        raise refuse_argument("tables", "a list of names", wanted)
-    for name in wanted:
-        if name not in found:
-            raise InputError(f'{where}no table is called "{name}"{suggest(name, found)}')
-    return list(dict.fromkeys(wanted))
 
 
 def _encode(table: pl.DataFrame, kind: str) -> bytes:

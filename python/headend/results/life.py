@@ -100,25 +100,18 @@ class Gap:
 
 @dataclass(frozen=True)
 class Life:
-    """One packet's moments in order of time, and the legs between them.
-
-    Parameters
-    ----------
-    asks
-        Whether it waited for grants; where it did not, its queue stands for the modem.
-    contends
-        Whether it contended for the channel of a cell.
-    gaps
-        Where those steps are that are left out.
-    """
+    """One packet's moments in order of time, and the legs between them."""
 
     flow: str
     queue: str
     born_ns: int
     moments: list[Moment]
     legs: list[Leg]
+    #: Whether it waited for grants; where it did not, its queue stands for the modem.
     asks: bool
+    #: Whether it contended for the channel of a cell.
     contends: bool = False
+    #: Where those steps are that are left out.
     gaps: tuple[Gap, ...] = ()
 
     @property
@@ -128,13 +121,7 @@ class Life:
 
 
 def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[str, int]:
-    """Read ``FLOW@TIME``: whose next packet is followed, from when on.
-
-    Raises
-    ------
-    InputError
-        When there is no such flow, or the time is none or after the end.
-    """
+    """Read ``FLOW@TIME``: whose next packet is followed, from when on, in ns."""
     expected = 'FLOW@TIME, such as "call@12 s"'
     if not isinstance(text, str):
         raise refuse_argument("explain", expected, text)
@@ -165,15 +152,31 @@ def trace_life(result: Record) -> Life | None:
     if steps is None or steps.is_empty():
         return None
     rows = steps.to_dicts()
-    middles = list(_find_middles(rows))
+    # The middle of each long wait, where requests or others repeat.
+    repeated = (
+        [number for number, row in enumerate(rows) if row["step"] in steps]
+        for steps in (REQUESTING, CONTENDING)
+    )
+    middles = [
+        middle
+        for waiting in repeated
+        if (middle := waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)])
+    ]
     hidden = {number for middle in middles for number in middle}
     shown = [row for number, row in enumerate(rows) if number not in hidden]
     entered = next(row for row in rows if row["step"] == "enqueued")
     places = _place_queues(rows)
     passages = _find_passages(result, rows)
-    own = {start: text for passage in passages.values() for start, text in passage.tell()}
-    moments = [*_tell_bursts(own)]
-    moments += [moment for row in shown for moment in _tell(row, places, own)]
+    bursts = {
+        start: f"its burst {number} of {len(passage.starts)} begins"
+        if len(passage.starts) > 1
+        else "the burst begins"
+        for passage in passages.values()
+        for number, start in enumerate(passage.starts, start=1)
+    }
+    # Those of the packet, prepared or not by the time that its steps end.
+    moments = [Moment(at, Lane.CHANNEL, text, "packet") for at, text in bursts.items()]
+    moments += [moment for row in shown for moment in _tell(row, places, bursts)]
     moments += [moment for row in shown for moment in _tell_air(row, rows, places)]
     moments.sort(key=lambda moment: moment.at_ns)
     return Life(
@@ -195,14 +198,6 @@ def trace_life(result: Record) -> Life | None:
     )
 
 
-def _find_middles(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
-    """Find which steps make the middle of each long wait, where requests or others repeat."""
-    for steps in (REQUESTING, CONTENDING):
-        waiting = [number for number, row in enumerate(rows) if row["step"] in steps]
-        if middle := waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)]:
-            yield middle
-
-
 def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
     """Put the queue that asks for grants into the modem, earlier to the sender, later the CMTS."""
     asking = {row["queue"] for row in rows if row["step"] in REQUESTING}
@@ -216,15 +211,12 @@ def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
 
 
 def _tell(
-    row: Mapping[str, Any], places: Mapping[str, Lane], own: Mapping[int, str]
+    row: Mapping[str, Any], places: Mapping[str, Lane], bursts: Mapping[int, str]
 ) -> Iterator[Moment]:
     """Say in words what a step is; a request and a burst at the time they are on the channel.
 
-    Parameters
-    ----------
-    own
-        The bursts that carried the packet in words, by when they begin, in ns; the others carried
-        packets before it.
+    The bursts that carried the packet are in words by when they begin, in ns; others carried
+    packets before it.
     """
     at, when, step = row["at_ns"], row["when_ns"], row["step"]
     near, size = places.get(row["queue"], Lane.CMTS), _size(row["bytes"])
@@ -247,7 +239,7 @@ def _tell(
         yield Moment(at, Lane.MODEM, f"MAP: grant of {size}", "map")
     elif step == "loaded":
         yield Moment(when, Lane.CMTS, "the CMTS passes it on", "packet")
-    elif step == "prepared" and when not in own:
+    elif step == "prepared" and when not in bursts:
         yield Moment(when, Lane.CHANNEL, "an earlier burst begins", "others")
     elif step == "dequeued":
         yield Moment(at, near, f"leaves the queue {row['queue']}", "packet")
@@ -283,8 +275,12 @@ def _tell_air(
 
 def _is_own(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a frame is of the packet's own exchange: of its queue, after it left that."""
-    left = [one for one in rows if one["step"] == "dequeued" and one["queue"] == row["queue"]]
-    return bool(left) and row["at_ns"] >= left[0]["at_ns"]
+    return any(
+        other["step"] == "dequeued"
+        and other["queue"] == row["queue"]
+        and other["at_ns"] <= row["at_ns"]
+        for other in rows
+    )
 
 
 def _place_air(rows: Sequence[Mapping[str, Any]], near: Lane) -> Lane:
@@ -301,9 +297,10 @@ def _lead_air(
         return
     for row in shown:
         if row["step"] == "aired":
-            own = _is_own(row, rows)
-            lost = row["detail"].endswith("_lost")
-            kind = "collision" if own and lost else "packet" if own else "others"
+            is_lost = row["detail"].endswith("_lost")
+            kind = "others"
+            if _is_own(row, rows):
+                kind = "collision" if is_lost else "packet"
             yield Leg(kind, row["when_ns"], row["until_ns"], Lane.CHANNEL, Lane.CHANNEL)
 
 
@@ -349,15 +346,6 @@ class _Passage:
 
     starts: tuple[int, ...]
     ends: int | None
-
-    def tell(self) -> Iterator[tuple[int, str]]:
-        """Say in words what begins when."""
-        count = len(self.starts)
-        for number, start in enumerate(self.starts, start=1):
-            yield (
-                start,
-                "the burst begins" if count == 1 else f"its burst {number} of {count} begins",
-            )
 
     def lead(self, at: int) -> Iterator[Leg]:
         """Give the way from when the packet left the queue of its modem."""
@@ -449,12 +437,6 @@ def _find_asked(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
         elif row["step"] == "granted" and asked:
             start, asked = int(row["when_ns"]), False
     return start
-
-
-def _tell_bursts(own: Mapping[int, str]) -> Iterator[Moment]:
-    """Tell the bursts of the packet, prepared or not by the time that its steps end."""
-    for start, text in own.items():
-        yield Moment(start, Lane.CHANNEL, text, "packet")
 
 
 def _lead_requests(rows: Sequence[Mapping[str, Any]]) -> Iterator[Leg]:

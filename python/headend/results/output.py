@@ -13,19 +13,7 @@ from headend.results.scratch import write_whole
 def check_output(path: Path, *, force: bool, sources: Iterable[str | Path] = ()) -> None:
     """Refuse a file that cannot be written for a reason that is known in advance.
 
-    Parameters
-    ----------
-    path
-        The file.
-    force
-        Whether it may be there already.
-    sources
-        The files that are read, none of which is replaced.
-
-    Raises
-    ------
-    InputError
-        In one line that begins with the path.
+    Forced, it may be there already, unless it is one of the sources, which are read.
     """
     refuse_unwritable(str(path))
     if path.is_dir():
@@ -43,33 +31,22 @@ def check_output(path: Path, *, force: bool, sources: Iterable[str | Path] = ())
 
 
 def write_output(path: Path, content: bytes, *, force: bool) -> None:
-    """Write a file; one that cannot be written whole is removed.
-
-    Raises
-    ------
-    InputError
-        In one line that begins with the path.
-    """
+    """Write a file; one that cannot be written whole is removed."""
     try:
         if force and path.exists():
             write_whole(Path(os.path.realpath(path)), content)
-        else:
-            _create(path, content)
+            return
+        with path.open("xb") as file:
+            try:
+                file.write(content)
+                file.flush()
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
     except FileExistsError as error:
         raise InputError(f"{path}: exists already; --force replaces it") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
-
-
-def _create(path: Path, content: bytes) -> None:
-    """Write a new file; one that cannot be written whole is removed."""
-    with path.open("xb") as file:
-        try:
-            file.write(content)
-            file.flush()
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
 
 
 def _is_same(path: Path, source: Path) -> bool:

@@ -27,23 +27,9 @@ def find_foreign(folder: Path) -> list[str]:
     """Find files in a results folder that are not of its results, such as notes.
 
     Sealed files, the page, pictures in the folder ``figures``, and tables made of the results
-    belong to them. Tables may be in any folder, since ``--csv`` may name one.
-
-    Parameters
-    ----------
-    folder
-        The results folder; its seals must be readable.
-
-    Returns
-    -------
-    list of str
-        Paths from the folder on, sorted. A folder that holds nothing of the results is named alone,
-        with ``/`` behind. Empty folders do not count.
-
-    Raises
-    ------
-    InputError
-        When the seals are gone or damaged, so that the results' own files are not known.
+    belong to them. Tables may be in any folder, since ``--csv`` may name one. Paths start at the
+    folder and are sorted. A folder that holds nothing of the results is named alone, with ``/``
+    behind; empty ones do not count. Without seals that can be read, an InputError is raised.
     """
     sweep_up(folder)
     sealed = set(_list_sealed(folder, PurePosixPath()))
@@ -54,7 +40,12 @@ def find_foreign(folder: Path) -> list[str]:
         if path in sealed or _is_written_later(path, own_folders, tables):
             continue
         # The topmost folder without a file of the results stands for all its files.
-        above = [parent for parent in path.parents if not _is_known(parent, own_folders)]
+        above = [
+            parent
+            for parent in path.parents
+            if parent not in own_folders
+            and not (parent.name in WRITTEN_LATER and parent.parent in own_folders)
+        ]
         foreign.add(f"{above[-1]}/" if above else str(path))
     return sorted(foreign)
 
@@ -85,10 +76,10 @@ def _list_sealed(folder: Path, within: PurePosixPath) -> Iterator[PurePosixPath]
 
 def _list_files(folder: Path) -> Iterator[PurePosixPath]:
     """Give all files and links in a folder and below it; links are not followed."""
-    for place, folders, files in os.walk(folder):
-        links = [name for name in folders if (Path(place) / name).is_symlink()]
+    for parent, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
         for name in (*files, *links):
-            yield PurePosixPath((Path(place) / name).relative_to(folder).as_posix())
+            yield PurePosixPath((Path(parent) / name).relative_to(folder).as_posix())
 
 
 def _is_written_later(
@@ -101,7 +92,3 @@ def _is_written_later(
         return True
     is_beside = path.parent.parent in own_folders and path.parent != path.parent.parent
     return is_beside and path.suffix in WRITTEN_LATER.get(path.parent.name, ())
-
-
-def _is_known(folder: PurePosixPath, own_folders: set[PurePosixPath]) -> bool:
-    return folder in own_folders or (folder.name in WRITTEN_LATER and folder.parent in own_folders)

@@ -28,13 +28,7 @@ _ASIDE = "aside"
 
 @contextmanager
 def open_scratch(parent: Path) -> Iterator[Path]:
-    """Give a fresh folder that nobody else has; it is gone with its content after the block.
-
-    Parameters
-    ----------
-    parent
-        Where it is made; it must exist.
-    """
+    """Give a fresh folder in one that exists; it is gone with its content after the block."""
     scratch = Scratch(parent)
     try:
         yield scratch.path
@@ -43,12 +37,9 @@ def open_scratch(parent: Path) -> Iterator[Path]:
 
 
 class Scratch:
-    """A fresh folder that nobody else has, until it is removed.
+    """A fresh folder in one that exists, until it is removed, which nobody else has.
 
-    Parameters
-    ----------
-    parent
-        Where it is made; it must exist. `sweep_up` removes what killed owners left.
+    `sweep_up` removes what killed owners left.
     """
 
     def __init__(self, parent: Path) -> None:
@@ -65,10 +56,10 @@ class Scratch:
 def sweep_up(parent: Path) -> None:
     """Remove scratch folders of killed owners; what they had moved aside goes back."""
     try:
-        found = [path for path in parent.iterdir() if _NAME.fullmatch(path.name)]
+        folders = [path for path in parent.iterdir() if _NAME.fullmatch(path.name)]
     except OSError:
         return
-    for path in found:
+    for path in folders:
         with suppress(OSError):
             lock = os.open(path, _FOLDER)
             try:
@@ -102,16 +93,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def put_in_place(fresh: Path, target: Path, scratch: Path) -> None:
-    """Move a folder to its place; what is there is moved aside, and comes back on failure.
+    """Move a folder to its place beside a scratch folder.
 
-    Parameters
-    ----------
-    fresh
-        The folder.
-    target
-        Its place, beside the scratch folder.
-    scratch
-        A scratch folder beside the place.
+    What is there is moved aside, and comes back on failure.
     """
     if target.exists():
         os.mkdir(scratch / _ASIDE)  # noqa: PTH102

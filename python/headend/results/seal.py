@@ -27,20 +27,11 @@ _COUNT = re.compile(r"# ([1-9][0-9]{0,8}) files?")
 #: The last line of a page.
 _MARK = re.compile(rb"<!-- made of ([0-9a-f]*), SHA-256 of the page [0-9a-f]{64} -->\n\Z")
 
-#: How much of a file is in memory while it is hashed, in bytes.
-_PIECE = 1 << 20
-
 _AGAIN = "run it again"
 
 
 def seal(folder: Path, names: Iterable[str]) -> None:
-    """Write the seals of files that were just written; they count from now on.
-
-    Raises
-    ------
-    InputError
-        When that cannot be done.
-    """
+    """Write the seals of files that were just written; they count from now on."""
     try:
         lines = [f"{hash_file(folder / name)}  {name}\n" for name in sorted(names)]
         count = f"# {len(lines)} {'file' if len(lines) == 1 else 'files'}\n"
@@ -50,13 +41,7 @@ def seal(folder: Path, names: Iterable[str]) -> None:
 
 
 def read_sealed(folder: Path, name: str) -> bytes:
-    """Give a file of a results folder as it was written.
-
-    Raises
-    ------
-    InputError
-        When it is not there, cannot be read, or is not what was written.
-    """
+    """Give a file of a results folder as it was written; an InputError if it is not that."""
     path = folder / name
     expected = read_seals(folder).get(name)
     if expected is None:
@@ -75,13 +60,7 @@ def read_sealed(folder: Path, name: str) -> bytes:
 
 
 def check_whole(folder: Path) -> dict[str, str]:
-    """Give the seals of a results folder, each of whose files is what was written.
-
-    Raises
-    ------
-    InputError
-        When one of them is not.
-    """
+    """Give the seals of a results folder; an InputError if a file is not what was written."""
     for damage in find_damage(folder):
         raise InputError(f"{damage}; {_AGAIN}")
     return read_seals(folder)
@@ -90,10 +69,7 @@ def check_whole(folder: Path) -> dict[str, str]:
 def read_seals(folder: Path) -> dict[str, str]:
     """Give the seals of a results folder: SHA-256 by name.
 
-    Raises
-    ------
-    InputError
-        When there are none, or they are damaged themselves.
+    Where there are none, or they are damaged themselves, an InputError is raised.
     """
     path = folder / SEALS
     if why := _find_obstacle(folder, SEALS):
@@ -104,7 +80,7 @@ def read_seals(folder: Path) -> dict[str, str]:
         raise InputError(f"{path}: {tell_system(error)}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: damaged: not a text file; {_AGAIN}") from error
-    found: dict[str, str] = {}
+    seals: dict[str, str] = {}
     lines = text.splitlines()
     if not lines:
         raise InputError(f"{path}: damaged: it lists no files; {_AGAIN}")
@@ -118,10 +94,10 @@ def read_seals(folder: Path) -> dict[str, str]:
         parts = _LINE.fullmatch(line)
         if parts is None:
             raise InputError(f"{path}: damaged in line {number}; {_AGAIN}")
-        found[parts[2]] = parts[1]
-    if len(found) != int(count[1]):
-        raise InputError(f"{path}: damaged: it lists {len(found)} of {count[1]} files; {_AGAIN}")
-    return found
+        seals[parts[2]] = parts[1]
+    if len(seals) != int(count[1]):
+        raise InputError(f"{path}: damaged: it lists {len(seals)} of {count[1]} files; {_AGAIN}")
+    return seals
 
 
 def find_damage(folder: Path) -> Iterator[str]:
@@ -153,26 +129,16 @@ def _find_obstacle(folder: Path, name: str) -> str | None:
 
 def hash_file(path: Path) -> str:
     """Give the SHA-256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def seal_page(page: str, made_of: str = "") -> bytes:
     """Give a page as written: its last line has the SHA-256 of the rest, and its sources.
 
-    Parameters
-    ----------
-    page
-        The HTML.
-    made_of
-        A fingerprint of all that the page shows, where equal ones mean equal pages.
+    Pages with equal fingerprints of the sources show the same.
     """
-    content = page.encode()
-    if not content.endswith(b"\n"):
-        content += b"\n"
+    content = page.removesuffix("\n").encode() + b"\n"
     return content + _mark(content, made_of)
 
 

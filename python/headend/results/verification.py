@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,9 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class Verification:
-    """What was looked at, and what is wrong.
+    """How many folders and files were looked at, and a line for each that is damaged.
 
-    Parameters
-    ----------
-    folders
-        Results folders.
-    files
-        Files in them, finished points and pages included.
-    damage
-        A line for each that is not what was written.
+    Finished points and pages count among the files.
     """
 
     folders: int
@@ -43,7 +36,7 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
-        return {"folders": self.folders, "files": self.files, "damage": self.damage}
+        return asdict(self)
 
 
 def verify(folder: str | Path) -> Verification:
@@ -75,20 +68,20 @@ def verify(folder: str | Path) -> Verification:
     folders = sorted(_find_results(folder))
     if not folders:
         raise InputError(f"{folder}: no results are here (nothing below has a {MANIFEST})")
-    files = sum(_count(one) for one in folders)
-    return Verification(len(folders), files, [line for one in folders for line in _check(one)])
+    damage = [line for checked in folders for line in _check(checked)]
+    return Verification(len(folders), sum(map(_count, folders)), damage)
 
 
 def _find_results(folder: Path) -> set[Path]:
     """Find the folders of results, also of unfinished sweeps; scratch folders are none."""
-    found = set()
+    folders = set()
     for path in folder.rglob("*"):
         is_results = path.name in (MANIFEST, SEALS) or is_point(path)
         is_page = path.name == REPORT and path.is_file() and is_sealed_page(path)
         below = path.relative_to(folder).parts
         if (is_results or is_page) and not any(part.startswith(PREFIX) for part in below):
-            found.add(path.parent.parent if is_point(path) else path.parent)
-    return found
+            folders.add(path.parent.parent if is_point(path) else path.parent)
+    return folders
 
 
 def _count(folder: Path) -> int:
@@ -102,7 +95,7 @@ def _count(folder: Path) -> int:
 def _check(folder: Path) -> Iterator[str]:
     """Say what is wrong with one folder's own files."""
     if (folder / MANIFEST).exists() or (folder / SEALS).exists():
-        told: Path | None = None
+        named: Path | None = None
         try:
             check_format(folder)
         except OtherFormatError as error:
@@ -110,10 +103,10 @@ def _check(folder: Path) -> Iterator[str]:
             return
         except InputError as error:
             yield str(error)
-            told = folder / MANIFEST
+            named = folder / MANIFEST
         try:
             for line in find_damage(folder):
-                if told is None or not line.startswith(f"{told}:"):
+                if named is None or not line.startswith(f"{named}:"):
                     yield line
             yield from _find_unlisted(folder)
         except InputError as error:
@@ -121,7 +114,10 @@ def _check(folder: Path) -> Iterator[str]:
     store = PointStore(folder / POINT_FOLDER)
     yield from store.find_damage()
     is_readable = store.folder.is_dir() or not os.path.lexists(store.folder)
-    if is_readable and (gone := store.count_gone(_list_points(folder))):
+    # What the manifest says of finished points: the first digits of each one's key.
+    points = (read_own_manifest(folder) or {}).get("points")
+    keys = list(map(str, points)) if isinstance(points, list) else []
+    if is_readable and (gone := store.count_gone(keys)):
         yield (
             f"{store.folder}: of the results' points {gone} {'is' if gone == 1 else 'are'} gone;"
             " run it again"
@@ -149,9 +145,3 @@ def _find_unlisted(folder: Path) -> Iterator[str]:
         wanted |= {f"{name}/{SEALS}" for name in runs}
     for name in sorted(wanted - set(read_seals(folder))):
         yield f"{folder / name}: not listed in {SEALS}; run it again"
-
-
-def _list_points(folder: Path) -> list[str]:
-    """List what the manifest says of finished points: the first digits of each one's key."""
-    points = (read_own_manifest(folder) or {}).get("points")
-    return list(map(str, points)) if isinstance(points, list) else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from headend.errors import InputError
@@ -23,23 +24,14 @@ def check_shared(
 ) -> None:
     """Refuse a shared setting that a varied value replaces in every run.
 
-    Parameters
-    ----------
-    varied
-        What is varied, as it is called, with a path that it sets.
-    shared
-        What all runs would share.
-    queue_path
-        What ``queue`` stands for; nothing where that is not known yet.
-    shown_as
-        How what is shared is written, such as ``--set {}``.
-    by
-        Who sets it instead, such as ``the axis {} sets it at every point``.
+    What is varied has a name and a path that it sets. ``queue_path`` is what ``queue`` stands for;
+    empty where that is not known yet. Shared settings are shown as ``--set {}``, for example, and
+    ``by`` says who sets them instead, such as ``the axis {} sets it at every point``.
     """
     for written, _ in shared:
         path = spell_out(written, queue_path)
-        for other, set_by_it in varied:
-            above = spell_out(set_by_it, queue_path)
+        for other, set_by_other in varied:
+            above = spell_out(set_by_other, queue_path)
             if path == above or path.startswith(f"{above}."):
                 raise InputError(
                     f"{shown_as.format(written)}: has no effect, since {by.format(other)}; leave"
@@ -57,18 +49,8 @@ def check_settings(
 ) -> None:
     """Refuse a setting that a later one replaces: the same, one above it, or another choice.
 
-    Parameters
-    ----------
-    text
-        The scenario that is changed.
-    overrides
-        What is set, in order; the scenario takes all of it.
-    queue_path
-        What ``queue`` stands for in it.
-    before
-        What is set before, and may be changed.
-    shown
-        How some paths were written, where that was not ``--set PATH``.
+    The scenario takes all overrides, in their order. What is set ``before`` them may be changed.
+    ``shown`` says how paths were written where that was not ``--set PATH``.
     """
     shown = shown or {}
     names = [shown.get(path, f"--set {path}") for path, _ in overrides]
@@ -84,34 +66,28 @@ def check_settings(
                     " replaces it; leave out one of them, or put the longer path last"
                 )
     for earlier, path in enumerate(paths):
-        near = [late for late in range(earlier + 1, len(paths)) if _share(path, paths[late])]
-        replacing = _find_replacing(text, overrides, paths, earlier, near, before)
-        if replacing:
-            raise InputError(
-                f"{names[earlier]}: has no effect, since {names[replacing]} replaces it by another"
-                " choice; leave out one of them"
-            )
+        # One of these could be another choice in place of the other, such as ``link.cable``.
+        start = path.split(".")[:2]
+        near = [
+            late for late in range(earlier + 1, len(paths)) if paths[late].split(".")[:2] == start
+        ]
+        written = set(_list_written(path, overrides[earlier][1])) if near else set()
+        held = written & _resolve(text, [*before, *overrides[: earlier + 1]]) if near else set()
+        for later in near if held else []:
+            # After an override that replaces it, the scenario no longer holds what was written.
+            after = _resolve(text, [*before, *overrides[: later + 1]])
+            if after and not held <= after:
+                raise InputError(
+                    f"{names[earlier]}: has no effect, since {names[later]} replaces it by another"
+                    " choice; leave out one of them"
+                )
 
 
 def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: str) -> list[str]:
     """Say where a choice set by its bare name replaces the same choice with values of its own.
 
-    Parameters
-    ----------
-    text
-        The scenario as written.
-    loaded
-        The same with everything set.
-    overrides
-        What is set.
-    queue_path
-        What ``queue`` stands for in it.
-
-    Returns
-    -------
-    list of str
-        A sentence without its full stop for each such choice: what was written, what applies now,
-        and how to keep it.
+    The text is the scenario as written, and loaded is the same with everything set. A sentence,
+    without its full stop, says what was written, what applies now, and how to keep it.
     """
     try:
         content = text.parse()
@@ -121,29 +97,32 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
     for written, value in overrides:
         path, name = spell_out(written, queue_path), _unquote(value)
         # Only a name's own parameters can have been meant: another name is another choice.
-        own = find_value(content, f"{path}.{name}") if is_name(value) else None
-        if isinstance(own, Mapping):
-            replaced.append((written, value, path, name, own))
-    whole = _resolve_whole(text) if replaced else {}
+        values = find_value(content, f"{path}.{name}") if is_name(value) else None
+        if isinstance(values, Mapping):
+            replaced.append((written, value, path, name, values))
+    whole: Mapping[str, Any] = {}
+    if replaced:
+        with suppress(InputError):  # where the scenario is valid only with its settings
+            whole = text.load().resolved
     chosen = {spell_out(written, queue_path) for written, _ in overrides}
     notes = []
-    for written, value, path, name, own in replaced:
+    for written, value, path, name, values in replaced:
         now = dict(_list_leaves(find_value(loaded.resolved, f"{path}.{name}") or {}))
-        before = dict(_list_leaves(find_value(whole, f"{path}.{name}") or own))
+        before = dict(_list_leaves(find_value(whole, f"{path}.{name}") or values))
         changed = [
             (key, item)
-            for key, item in _list_leaves(own)
+            for key, item in _list_leaves(values)
             if before.get(key, item) != now.get(key) and f"{path}.{name}.{key}" not in chosen
         ]
         if changed:
-            told = ", ".join(
+            changes = ", ".join(
                 f"{key} is {_show(now[key]) if key in now else 'its default'} and not {_show(item)}"
                 for key, item in changed
             )
             keys = ", ".join(f"{key} = {_show(item)}" for key, item in changed)
             notes.append(
                 f"{written}={value} replaces what the scenario writes at {path}.{name} by the"
-                f" defaults of {name}: {told}; {written}={{{name} = {{{keys}}}}} keeps it"
+                f" defaults of {name}: {changes}; {written}={{{name} = {{{keys}}}}} keeps it"
             )
     return notes
 
@@ -157,14 +136,6 @@ def _unquote(value: str) -> str:
     return value.strip("\"'")
 
 
-def _resolve_whole(text: Text) -> Mapping[str, Any]:
-    """Give the resolved scenario without settings; empty where it is valid only with them."""
-    try:
-        return text.load().resolved
-    except InputError:
-        return {}
-
-
 def _list_leaves(table: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in table.items() if isinstance(table, Mapping) else ():
         if isinstance(value, Mapping):
@@ -175,31 +146,6 @@ def _list_leaves(table: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _show(value: Any) -> str:
     return write_value(value, "scenario")
-
-
-def _share(path: str, other: str) -> bool:
-    """Say whether one could be another choice in place of the other, such as ``link.cable``."""
-    return path.split(".")[:2] == other.split(".")[:2]
-
-
-def _find_replacing(
-    text: Text,
-    overrides: Overrides,
-    paths: Sequence[str],
-    earlier: int,
-    near: Sequence[int],
-    before: Overrides,
-) -> int | None:
-    """Find the override after which the scenario no longer holds what an earlier one wrote."""
-    written = set(_list_written(paths[earlier], overrides[earlier][1]))
-    if not near:
-        return None
-    held = written & _resolve(text, [*before, *overrides[: earlier + 1]])
-    for later in near if held else []:
-        after = _resolve(text, [*before, *overrides[: later + 1]])
-        if after and not held <= after:
-            return later
-    return None
 
 
 def _resolve(text: Text, overrides: Overrides) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -16,32 +17,20 @@ MOST_LISTED = 10
 
 @dataclass(frozen=True)
 class Group:
-    """Things whose names differ in a number only.
+    """Things whose names differ in a number only."""
 
-    Parameters
-    ----------
-    name
-        What they have in common: ``web`` for ``web.1``, ``cable.home.*.up`` for
-        ``cable.home.7.up``.
-    members
-        Their names, in natural order.
-    label
-        What to call all of them: ``web ×100``.
-    """
-
+    #: What they have in common: ``web`` of ``web.1``, ``cable.home.*.up`` of ``cable.home.7.up``.
     name: str
+    #: Their names, in natural order.
     members: tuple[str, ...]
+    #: What to call all of them: ``web ×100``.
     label: str
 
 
 def find_groups(*runs: Iterable[str]) -> dict[str, Group]:
     """Find the group of each name that belongs to one; whoever is one of a few, or alone, has none.
 
-    Parameters
-    ----------
-    runs
-        The names in each run. A group is the same over all runs; where its size is not, its label
-        does not say one.
+    A group is the same over all runs; where its size is not, its label does not say one.
 
     Examples
     --------
@@ -49,19 +38,18 @@ def find_groups(*runs: Iterable[str]) -> dict[str, Group]:
     >>> groups["web.7"].label, "call" in groups
     ('web ×12', False)
     """
-    found: dict[str, dict[str, None]] = {}
+    members: dict[str, dict[str, None]] = {}
     sizes: dict[str, set[int]] = {}
     for names in runs:
-        own: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for name in dict.fromkeys(names):
-            common = name_group(name)
-            if common:
-                found.setdefault(common, {})[name] = None
-                own[common] = own.get(common, 0) + 1
-        for common, size in own.items():
+            if common := name_group(name):
+                members.setdefault(common, {})[name] = None
+                counts[common] += 1
+        for common, size in counts.items():
             sizes.setdefault(common, set()).add(size)
     groups: dict[str, Group] = {}
-    for common, names in found.items():
+    for common, names in members.items():
         if len(names) > FEW:
             equal = len(sizes[common]) == 1
             label = f"{common} ×{len(names)}" if equal else common

@@ -17,13 +17,7 @@ MOST_FOLDERS = 6
 
 
 def find_scenario(source: str) -> tuple[str, Path]:
-    """Find a scenario that is the path of a file or the name of a shipped one.
-
-    Returns
-    -------
-    tuple of str and Path
-        Its name (for the results folder) and its file.
-    """
+    """Find a scenario, a file's path or a shipped one's name: its name for results, its file."""
     if not source.strip():
         raise InputError(
             "expected the name of a shipped scenario or the path of a file, found nothing"
@@ -33,9 +27,8 @@ def find_scenario(source: str) -> tuple[str, Path]:
     if source in shipped and not path.is_file():
         return source.replace("/", "-"), shipped[source]
     if path.is_dir():
-        hint = ""
-        if (path / "study.toml").is_file():
-            hint = f"; it is a study: headend study run {shlex.quote(source)}"
+        is_study = (path / "study.toml").is_file()
+        hint = f"; it is a study: headend study run {shlex.quote(source)}" if is_study else ""
         raise InputError(f"{source}: expected a scenario file, found a directory{hint}")
     if path.exists():
         return path.stem, path
@@ -89,13 +82,7 @@ def find_studies(name: str) -> list[Path]:
 
 
 def find_sweep(source: str | Path) -> Path:
-    """Find a sweep's file, by its path or by the name of a shipped one.
-
-    Raises
-    ------
-    InputError
-        With what was perhaps meant, where there is neither.
-    """
+    """Find a sweep's file, by its path or by the name of a shipped one."""
     refuse_standard_input(source, "a sweep", "the path of its file")
     name, path = str(source), Path(source)
     if path.exists() or path.is_symlink():
@@ -118,8 +105,8 @@ def guide_to_results(folder: Path) -> str:
             for pattern in ("*/manifest.json", "sweeps/*/manifest.json", "studies/*/manifest.json")
             for path in folder.glob(pattern)
         )
-        told = list_names([str(path) for path in below], MOST_FOLDERS)
-        return f"; results are in {told}" if below else ""
+        folders = list_names([str(path) for path in below], MOST_FOLDERS)
+        return f"; results are in {folders}" if below else ""
     beside = "results" / folder
     if not folder.is_absolute() and beside.is_dir():
         is_whole = (beside / "manifest.json").is_file()
@@ -140,18 +127,17 @@ def _refuse_other_kind(name: str, wanted: str) -> None:
     """Refuse the name of something that ships, but is of another kind than is wanted here."""
     studies = list_studies()
     by_last = {key.rsplit("/", 1)[-1]: key for key in studies}
-    found = []
     if name in list_scenarios():
-        found.append(("scenario", f"headend run {name}"))
-    if name in studies or name in by_last:
-        found.append(("study", f"headend study run {by_last.get(name, name)}"))
-    if any(key.startswith(f"{name}/") for key in studies):
-        found.append(("document with studies", f"headend study run {name}"))
-    if name in list_sweeps():
-        found.append(("sweep", f"headend sweep {name}"))
-    if found:
-        kind, how = found[0]
-        raise InputError(f'"{name}" is no {wanted} but a {kind}: {how}')
+        kind, how = "scenario", f"run {name}"
+    elif name in studies or name in by_last:
+        kind, how = "study", f"study run {by_last.get(name, name)}"
+    elif any(key.startswith(f"{name}/") for key in studies):
+        kind, how = "document with studies", f"study run {name}"
+    elif name in list_sweeps():
+        kind, how = "sweep", f"sweep {name}"
+    else:
+        return
+    raise InputError(f'"{name}" is no {wanted} but a {kind}: headend {how}')
 
 
 def refuse_standard_input(source: object, what: str, expected: str) -> None:

@@ -114,38 +114,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of ``names.toml``: names of others, and what headend has in their place.
-
-    Parameters
-    ----------
-    names
-        What others write.
-    leads
-        A kind and a name each, the best first.
-    note
-        A sentence without its full stop; nothing where the leads say enough.
-    is_absent
-        Whether headend has no such thing, and the leads are what comes nearest.
-    """
+    """A row of ``names.toml``: names of others, and what headend has in their place."""
 
     names: tuple[str, ...]
+    #: A kind and a name each, the best first.
     leads: tuple[tuple[str, str], ...]
+    #: A sentence without its full stop; empty where the leads say enough.
     note: str = ""
+    #: Whether headend has no such thing, and the leads are what comes nearest.
     is_absent: bool = False
 
 
 def find(query: str) -> list[Finding]:
     """Find what headend calls something: a protocol, an application, a queue, a word of the field.
 
-    Parameters
-    ----------
-    query
-        A name or some words, such as ``"webrtc"``, ``"bufferbloat"`` or ``"latency under load"``.
-
-    Returns
-    -------
-    list of Finding
-        The best first; nothing where no name and no description fits.
+    The best is first; there is nothing where no name and no description fits.
 
     Examples
     --------
@@ -168,7 +151,8 @@ def find(query: str) -> list[Finding]:
 
 def suggest_names(query: str, most: int = MOST_NAMED) -> list[str]:
     """Give the names, headend's and others', spelled most like a query that found nothing."""
-    known = {**{_spell(name): name for name in _list_foreign()}, **_list_own()}
+    known = {_spell(name): name for entry in read_entries() for name in entry.names}
+    known |= {_spell(name): name for kind in list_kinds() for name in _list_kind(kind)}
     word = _spell(query)
     allowed = len(word) // _LETTERS_FOR_A_SLIP
     slips = {
@@ -217,15 +201,7 @@ def tell_nothing(query: str) -> str:
 def suggest_name(word: str, kind: str, known: Collection[str]) -> str:
     """Give the end of an error about an unknown name: the one perhaps meant, or headend's.
 
-    Parameters
-    ----------
-    word
-        The name that was found.
-    kind
-        What was expected: ``queue``, ``congestion``, ``application``, ``system``, ``link``,
-        ``scenario``, ``study``, ``sweep``, ``measure`` or ``command``.
-    known
-        What can stand there.
+    The kind is what was expected, one of ``HOW``, and the known names are what can stand there.
 
     Examples
     --------
@@ -235,18 +211,18 @@ def suggest_name(word: str, kind: str, known: Collection[str]) -> str:
     '; headend calls it goodput'
     """
     near = find_near(word, known)
-    told = suggest_own_name(word, kind, near, known)
+    answer = suggest_own_name(word, kind, near, known)
     # Where the table knows the word, neither what is spelled like it nor a list of all that there
     # is helps.
-    return told if told and (near or is_answer(told)) else suggest(word, known) + told
+    return answer if answer and (near or is_answer(answer)) else suggest(word, known) + answer
 
 
-def is_answer(told: str) -> bool:
+def is_answer(text: str) -> bool:
     """Say whether what `suggest_own_name` gave helps more than a list of all that there is.
 
     Many a measure is called as a parameter that somebody looks for, such as ``delay`` and ``loss``.
     """
-    return bool(told) and not told.endswith((" looks for it", " in [expect]"))
+    return bool(text) and not text.endswith((" looks for it", " in [expect]"))
 
 
 def suggest_own_name(
@@ -254,16 +230,8 @@ def suggest_own_name(
 ) -> str:
     """Give headend's word for an unknown name, to be put behind an error with a list.
 
-    Parameters
-    ----------
-    word
-        The name that was found.
-    kind
-        What was expected, as of `suggest_name`.
-    meant
-        What the message asks for with "did you mean"; None where it asks for nothing.
-    known
-        What can stand there, if that is not everything of its kind.
+    ``meant`` is what the message asks for with "did you mean", if anything; ``known`` is what can
+    stand there, if that is not everything of its kind.
 
     Examples
     --------
@@ -278,13 +246,13 @@ def suggest_own_name(
     >>> suggest_own_name("cubic", "queue")
     '; "cubic" is a congestion control: tcp.congestion = "cubic"'
     """
-    if word in _list_kind(kind) or (kind == "measure" and _is_measure(word)):
+    if word in _list_kind(kind) or (kind == "measure" and word in list_measure_names()):
         return ""
     if kind == "command" and (typed := _index_typed().get(word.lower())):
         return f"; {typed}"
     # A scenario's name is often longer than what it is about; similar spelling counts.
-    if (told := _tell_other_kind(word)) and not (meant and kind in _NAMED_BY_TITLE):
-        return told
+    if (other := _tell_other_kind(word)) and not (meant and kind in _NAMED_BY_TITLE):
+        return other
     entry = _index_foreign().get(_spell(word))
     leads = entry.leads if entry and kind not in ("scenario", "study") else ()
     names = [name for own, name in leads if own == kind and (known is None or name in known)]
@@ -318,14 +286,7 @@ def _tell_entry(word: str, kind: str, entry: Entry, names: Sequence[str]) -> str
 
 
 def lead_to_key(word: str, known: Collection[str]) -> str:
-    """Give headend's word for an unknown key or value of a scenario; or nothing.
-
-    Parameters
-    ----------
-    word
-        The key or the value that was found.
-    known
-        The keys, or the values, that can stand there.
+    """Give headend's word for a key or value of a scenario that is none of the known; or nothing.
 
     Examples
     --------
@@ -362,11 +323,6 @@ def take_first_sentence(text: str) -> str:
     return text
 
 
-def _is_measure(word: str) -> bool:
-    """Whether a word is a measure of anything."""
-    return word in list_measure_names()
-
-
 def find_kind(known: Iterable[str]) -> str | None:
     """Say of which kind known names are, such as ``queue``; None if not headend's."""
     names = set(known)
@@ -382,7 +338,7 @@ def read_entries() -> tuple[Entry, ...]:
     return tuple(
         Entry(
             tuple(item["names"]),
-            tuple(_split_lead(text) for text in item["leads"]),
+            tuple((lead.partition(" ")[0], lead.partition(" ")[2]) for lead in item["leads"]),
             item.get("note", ""),
             item.get("absent", False),
         )
@@ -434,7 +390,7 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
         for entry, name in sorted(held.items(), key=lambda item: -len(item[1].split())):
             yield from ((3, finding) for finding in _follow(entry, name))
     yield from _search_tlvs(query)
-    told = [word for word in words if word not in _FILLERS] or words
+    telling = [word for word in words if word not in _FILLERS] or words
     for kind, name, what in own:
         finding = Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
         spelled = _spell(name)
@@ -442,11 +398,11 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
             yield 2, finding
             continue
         text = f"{spelled} {_spell(what)}".split()
-        count = sum(any(_fits(word, other) for other in text) for word in told)
-        if count == len(told):
+        count = sum(any(_fits(word, other) for other in text) for word in telling)
+        if count == len(telling):
             yield 4, finding
         elif count and not is_foreign:
-            yield 5 + len(told) - count, finding
+            yield 5 + len(telling) - count, finding
 
 
 def _search_tlvs(query: str) -> Iterator[tuple[int, Finding]]:
@@ -465,15 +421,8 @@ def _search_tlvs(query: str) -> Iterator[tuple[int, Finding]]:
         else:
             is_it, rank = name == _spell(entry.name).replace(" ", ""), 2
         if is_it:
-            yield (
-                rank,
-                Finding(
-                    f"{entry.number} {entry.name}",
-                    TLV,
-                    entry.about,
-                    f"{entry.key} in the text of a modem's file; {TLV_PAGE} has them all",
-                ),
-            )
+            how = f"{entry.key} in the text of a modem's file; {TLV_PAGE} has them all"
+            yield rank, Finding(f"{entry.number} {entry.name}", TLV, entry.about, how)
 
 
 def _holds(words: Sequence[str], name: Sequence[str]) -> bool:
@@ -504,9 +453,7 @@ def _follow(entry: Entry, spelled: str) -> Iterator[Finding]:
 
 
 def _tell_how(kind: str, name: str) -> str:
-    if kind == "measure":
-        return HOW[kind].format(_write_measure(name))
-    return HOW[kind].format(name)
+    return HOW[kind].format(_write_measure(name) if kind == "measure" else name)
 
 
 def _write_measure(name: str) -> str:
@@ -523,7 +470,7 @@ def _write_measure(name: str) -> str:
             # Of what more is better of, the bad side is the low one.
             is_rising = metric.worse is min or metric.kind == "rate"
             bad = ("p5",) if is_rising else ("p95", "max")
-            statistics = [one for one in bad if one in metric.statistics]
+            statistics = [statistic for statistic in bad if statistic in metric.statistics]
             written.append(".".join((subject, name, *statistics[:1])))
     return " or ".join(written)
 
@@ -546,8 +493,9 @@ def _list_kind(kind: str) -> Mapping[str, str]:
         return COMMANDS
     from headend.engine import description
 
-    told = {kind.name: kind.what for kind in description.describe().measures.values() if kind.what}
-    return dict(sorted((told | _read_file()["measures"]).items()))
+    measures = description.describe().measures.values()
+    described = {measure.name: measure.what for measure in measures if measure.what}
+    return dict(sorted((described | _read_file()["measures"]).items()))
 
 
 def _read_title(path: Path) -> str:
@@ -555,8 +503,8 @@ def _read_title(path: Path) -> str:
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     title = str(content.get("title", "")).rstrip(".")
     end = "" if title.endswith(("?", "!")) else "."
-    told = " ".join(str(content.get("description") or content.get("question") or "").split())
-    return f"{title}{end} {told}".strip()
+    text = " ".join(str(content.get("description") or content.get("question") or "").split())
+    return f"{title}{end} {text}".strip()
 
 
 def _describe_key(text: str) -> Finding | None:
@@ -573,8 +521,8 @@ def _describe_key(text: str) -> Finding | None:
     ):
         return None
     inner = _resolve(node, schema["$defs"])
-    told = " ".join((node.get("description") or inner.get("description") or "").split())
-    return Finding(path, KINDS["key"], told, text)
+    what = " ".join((node.get("description") or inner.get("description") or "").split())
+    return Finding(path, KINDS["key"], what, text)
 
 
 def _step(node: Mapping[str, Any], key: str, definitions: Mapping[str, Any]) -> Any:
@@ -627,19 +575,6 @@ def _index_typed() -> Mapping[str, str]:
 @functools.cache
 def _index_foreign() -> Mapping[str, Entry]:
     return {_spell(name): entry for entry in read_entries() for name in entry.names}
-
-
-def _list_foreign() -> list[str]:
-    return [name for entry in read_entries() for name in entry.names]
-
-
-def _list_own() -> dict[str, str]:
-    return {_spell(name): name for kind in list_kinds() for name in _list_kind(kind)}
-
-
-def _split_lead(text: str) -> tuple[str, str]:
-    kind, _, name = text.partition(" ")
-    return kind, name
 
 
 def _spell(text: str) -> str:

@@ -104,10 +104,10 @@ def echo_option(message: str) -> str:
         name = f"{found[1]}=" if found[1] else ""
         return f"(from --modem {name}{json.loads(found[2])})"
 
-    told, count = _ORIGIN.subn(write, message)
+    text, count = _ORIGIN.subn(write, message)
     for path, option in _PATHS.items() if count else ():
-        told = told.replace(f"expected {path}", f"expected {option}")
-    return told
+        text = text.replace(f"expected {path}", f"expected {option}")
+    return text
 
 
 def show_option(path: str) -> str:
@@ -118,15 +118,10 @@ def show_option(path: str) -> str:
 
 @dataclass(frozen=True)
 class Configured:
-    """A modem, or all modems of a line, with the file that sets it.
+    """A modem, or all modems of a line, with the path of the file that sets it, as written.
 
-    Parameters
-    ----------
-    modem
-        The line and the modem, with a dot between them, such as ``cable.home``. The line alone
-        stands for all modems without a file of their own.
-    file
-        The path of the file, as it was written.
+    The modem is called as its line and itself, such as ``cable.home``; the line alone stands for
+    all modems without a file of their own.
     """
 
     modem: str
@@ -135,17 +130,15 @@ class Configured:
 
 def list_configured(scenario: Mapping[str, Any]) -> list[Configured]:
     """List the files of modems that a resolved scenario was made with."""
-    found = []
+    configured = []
     for link in scenario.get("link", {}):
-        place = f"link.{link}.docsis"
-        own = find_value(scenario, f"{place}.modem")
-        tables = {link: find_value(scenario, place)}
-        tables |= {f"{link}.{name}": table for name, table in (own or {}).items()}
+        docsis = find_value(scenario, f"link.{link}.docsis")
+        modems = find_value(docsis, "modem") or {}
+        tables = {link: docsis} | {f"{link}.{name}": table for name, table in modems.items()}
         for modem, table in tables.items():
-            file = find_value(table, "config")
-            if isinstance(file, str):
-                found.append(Configured(modem, file))
-    return found
+            if isinstance(file := find_value(table, "config"), str):
+                configured.append(Configured(modem, file))
+    return configured
 
 
 def tell_configured(scenario: Mapping[str, Any]) -> str:
@@ -160,8 +153,10 @@ def tell_configured(scenario: Mapping[str, Any]) -> str:
     >>> tell_configured({"link": {"line": {"point_to_point": {}}}})
     ''
     """
-    found = list_configured(scenario)
-    files = [f"{one.file} ({one.modem})" if "." in one.modem else one.file for one in found]
+    files = [
+        f"{entry.file} ({entry.modem})" if "." in entry.modem else entry.file
+        for entry in list_configured(scenario)
+    ]
     what = "modems' files" if len(files) > 1 else "modem's file"
     return f"{what}: {', '.join(files)}" if files else ""
 
@@ -176,8 +171,8 @@ def tell_shared(scenarios: Sequence[Mapping[str, Any]]) -> str:
     >>> tell_shared([old, old]), tell_shared([old, new])
     ("modem's file: old.cm", '')
     """
-    told = {tell_configured(scenario) for scenario in scenarios}
-    return told.pop() if len(told) == 1 else ""
+    texts = {tell_configured(scenario) for scenario in scenarios}
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def is_configured(scenario: Mapping[str, Any], link: str, modem: str = "") -> bool:
@@ -190,7 +185,7 @@ def is_configured(scenario: Mapping[str, Any], link: str, modem: str = "") -> bo
     >>> is_configured(line, "cable", "home"), is_configured(line, "cable", "office")
     (True, False)
     """
-    modems = {one.modem for one in list_configured(scenario)}
+    modems = {entry.modem for entry in list_configured(scenario)}
     return link in modems or f"{link}.{modem}" in modems
 
 

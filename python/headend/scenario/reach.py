@@ -12,48 +12,28 @@ from headend.errors import InputError, refuse_argument, refuse_unwritable, take_
 
 @dataclass(frozen=True)
 class Reach:
-    """Where a scenario's files are looked for. Links are followed as far as they stay inside.
+    """Where a scenario's files are looked for. Links are followed as far as they stay inside."""
 
-    Parameters
-    ----------
-    scenario
-        The folder of the scenario: for the files that its text names.
-    writer
-        The folder for those that overrides name: of the sweep's or study's file that writes them,
-        or where the program runs.
-    typed
-        Overrides, as ``PATH=VALUE``, that come from the command line and not from the writer's
-        file: their paths start where the program runs.
-    allowed
-        Files and folders from which may be read besides.
-    named
-        Overrides, as ``PATH=VALUE``, by which a person names the file of a modem: each is read
-        wherever it is, and its path starts where the program runs.
-    """
-
+    #: The folder of the scenario: for the files that its text names.
     scenario: Path = Path()
+    #: The folder for those that overrides name: of the sweep's or study's file that writes them, or
+    #: where the program runs.
     writer: Path = Path()
+    #: Overrides, as ``PATH=VALUE``, that come from the command line and not from the writer's file:
+    #: their paths start where the program runs.
     typed: frozenset[str] = frozenset()
+    #: Files and folders from which may be read besides.
     allowed: tuple[Path, ...] = ()
+    #: Overrides, as ``PATH=VALUE``, by which a person names the file of a modem: each is read
+    #: wherever it is, and its path starts where the program runs.
     named: frozenset[str] = frozenset()
 
     def locate(self, name: str, set_by: str | None = None) -> Path:
-        """Give the path of a file.
+        """Give the path of a file, which the scenario names or an override as ``PATH=VALUE``.
 
-        Parameters
-        ----------
-        name
-            As it is written.
-        set_by
-            The override that names it, as ``PATH=VALUE``; None where the scenario does. What a
-            person types, a command completes from where the program runs; but it may be the value
-            of the scenario's own file too. So a file that is not there is looked for in the
-            scenario's folder.
-
-        Raises
-        ------
-        InputError
-            When it is not within reach, or in neither of two folders.
+        What a person types, a command completes from where the program runs; but it may be the
+        value of the scenario's own file too. So a file that is not there is looked for in the
+        scenario's folder. What is not within reach, or in neither folder, is an InputError.
         """
         refuse_unwritable(name)
         is_named = set_by in self.named
@@ -70,7 +50,9 @@ class Reach:
 
     def check(self, path: Path, folder: Path) -> None:
         """Refuse a path that leads out of a folder and is not allowed either."""
-        if not any(_is_inside(path, root) for root in (folder, *self.allowed)):
+        real = Path(os.path.realpath(path))  # after all links
+        roots = (os.path.realpath(root) for root in (folder, *self.allowed))
+        if not any(map(real.is_relative_to, roots)):
             raise InputError(
                 f"it is not in {'this folder' if folder == Path() else f'the folder {folder}'} or"
                 " below; --allow-files PATH lets files elsewhere be read (from Python,"
@@ -83,13 +65,7 @@ HERE = Reach()
 
 
 def read_allowed(paths: Sequence[str | os.PathLike[str]]) -> tuple[Path, ...]:
-    """Take the files and folders that are allowed besides.
-
-    Raises
-    ------
-    InputError
-        For one that is not there.
-    """
+    """Take the files and folders that are allowed besides; an InputError for one not there."""
     if isinstance(paths, str | os.PathLike) or not isinstance(paths, Sequence):
         raise refuse_argument("allow_files", "a list of paths", paths)
     allowed = tuple(take_path(path, "allow_files") for path in paths)
@@ -97,8 +73,3 @@ def read_allowed(paths: Sequence[str | os.PathLike[str]]) -> tuple[Path, ...]:
         if not path.exists():
             raise InputError(f"--allow-files {path}: no such file or folder")
     return allowed
-
-
-def _is_inside(path: Path, root: Path) -> bool:
-    """Say whether a path leads into a folder, or to the file itself, after all links."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

@@ -89,27 +89,26 @@ class Text:
     def load(self, overrides: Overrides = (), files: Mapping[str, bytes] | None = None) -> Loaded:
         """Let the engine check the text with the overrides applied.
 
-        Parameters
-        ----------
-        overrides
-            Values by path.
-        files
-            The files that the scenario names, by name, where they were read before.
-
-        Raises
-        ------
-        InputError
-            With the file's name, the key's path, line and column in one line.
+        Files that the scenario names are given, by name, where they were read before. An InputError
+        has the file's name, the key's path, line and column in one line.
         """
         from headend import _engine
         from headend.engine.build import check_engine
 
         check_engine()
+        missing: dict[str, str] = {}
         try:
-            scenario = self._parse(overrides, files)
+            self._check_alias(overrides)
+            if files is None:
+                files, missing = self._read_files(overrides)
+            scenario = _engine.parse(
+                self.content, format=self.format, overrides=list(overrides), files=files
+            )
         except _engine.ScenarioError as error:
-            told = echo_option(_explain_unknown(error))
-            raise InputError(f"{self.shown_as}: {told}") from error
+            # The engine knows where the file was named, and we know what is wrong with it.
+            whys = (f": {why}" for name, why in missing.items() if f'"{name}"' in str(error))
+            text = echo_option(f"{_explain_unknown(error)}{next(whys, '')}")
+            raise InputError(f"{self.shown_as}: {text}") from error
         return Loaded(self.name, scenario)
 
     def allow_named(self, overrides: Overrides) -> Text:
@@ -136,25 +135,6 @@ class Text:
             self.content, path, why, format=self.format, overrides=list(overrides)
         )
         return InputError(f"{self.shown_as}: {line}")
-
-    def _parse(self, overrides: Overrides, files: Mapping[str, bytes] | None) -> Scenario:
-        from headend import _engine
-
-        self._check_alias(overrides)
-        missing: dict[str, str] = {}
-        if files is None:
-            files, missing = self._read_files(overrides)
-        try:
-            return _engine.parse(
-                self.content, format=self.format, overrides=list(overrides), files=files
-            )
-        except _engine.ScenarioError as error:
-            # The engine knows where the file was named, and we know what is wrong with it.
-            why = next(
-                (f": {why}" for name, why in missing.items() if f'"{name}"' in str(error)), ""
-            )
-            told = echo_option(f"{_explain_unknown(error)}{why}")
-            raise InputError(f"{self.shown_as}: {told}") from error
 
     def _read_files(self, overrides: Overrides) -> tuple[dict[str, bytes], dict[str, str]]:
         """Give the files that can be read, and what is wrong with those that cannot, by name."""
@@ -201,26 +181,26 @@ class Text:
 
 def _explain_unknown(error: ScenarioError) -> str:
     """Write the engine's error; for an unknown name that is no user's, with headend's word."""
-    told = _list_units(str(error))
+    text = _list_units(str(error))
     word, meant = error.unknown, error.meant
     if word is None:
-        return told
+        return text
     # The engine compares letters, and headend words too.
     reordered = find_reordered(word, error.known)
     if meant and reordered and reordered != meant:
-        told = told.replace(f'; did you mean "{meant}"?', f'; did you mean "{reordered}"?', 1)
+        text = text.replace(f'; did you mean "{meant}"?', f'; did you mean "{reordered}"?', 1)
         meant = reordered
     from headend.scenario.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
 
     kind = find_kind(error.known)
     end = suggest_own_name(word, kind, meant) if kind else lead_to_key(word, error.known)
     if is_answer(end):  # more than a list of all that there is
-        told = _LIST.sub("", told)
+        text = _LIST.sub("", text)
     # Where the table knows the word, what is spelled like it is something else.
-    return told.replace(f'; did you mean "{meant}"?', "", 1) + end if end else told
+    return text.replace(f'; did you mean "{meant}"?', "", 1) + end if end else text
 
 
-def _list_units(told: str) -> str:
+def _list_units(text: str) -> str:
     """Put the units behind the quantity in the engine's error, where those were wrong.
 
     Examples
@@ -228,24 +208,20 @@ def _list_units(told: str) -> str:
     >>> _list_units('rate: expected a rate such as "10 Mbit/s", found "100 Tbit/s"')
     'rate: expected a rate such as "10 Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s), found "100 Tbit/s"'
     """
-    found = _QUANTITY.search(told)
-    if found is None or "did you mean" in told:
-        return told
+    found = _QUANTITY.search(text)
+    if found is None or "did you mean" in text:
+        return text
     units = ", ".join(_UNITS[found["kind"]])
-    return f"{told[: found.end()]} ({units}){told[found.end() :]}"
+    return f"{text[: found.end()]} ({units}){text[found.end() :]}"
 
 
 def read_scenario(source: Source, reach: Reach = HERE) -> Text:
     """Read a scenario without checking more than that it is text.
 
-    Parameters
-    ----------
-    source
-        Path of a file, name of a shipped scenario, ``-`` for standard input, or the scenario as a
-        dictionary.
-    reach
-        From where the files may be read that overrides name; those that the scenario names are of
-        its own folder, or where the program runs for a dictionary and for standard input.
+    The source is the path of a file, the name of a shipped scenario, ``-`` for standard input, or
+    the scenario as a dictionary. Files that overrides name are read from where the reach says;
+    those that the scenario names are of its own folder, or where the program runs for a dictionary
+    and for standard input.
     """
     if isinstance(source, Mapping):
         return Text("scenario", "scenario", _write_json(source), "json", reach)
@@ -351,18 +327,15 @@ def write_overrides(values: Mapping[str, Any] | Overrides) -> list[tuple[str, st
         return [(path, write_value(value, f"set.{path}")) for path, value in values.items()]
     given: Any = values
     pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    if not all(_is_override(pair) for pair in pairs):
-        raise _refuse_overrides(given)
-    return pairs
-
-
-def _is_override(pair: Any) -> bool:
-    """Say whether it is a path and a TOML text, as the command line gives them."""
-    return (
+    # Each is a path and a TOML text, as the command line gives them.
+    if not all(
         isinstance(pair, tuple | list)
         and len(pair) == 2
         and all(isinstance(part, str) for part in pair)
-    )
+        for pair in pairs
+    ):
+        raise _refuse_overrides(given)
+    return pairs
 
 
 def _refuse_overrides(found: Any) -> InputError:
@@ -370,14 +343,7 @@ def _refuse_overrides(found: Any) -> InputError:
 
 
 def write_value(value: Any, where: str) -> str:
-    """Write a Python value as TOML.
-
-    Parameters
-    ----------
-    value
-        Text, a number, a list or a table, each of such.
-    where
-        What an error begins with, such as ``set.queue``.
+    """Write a Python value as TOML: text, a number, a list or a table; errors begin with ``where``.
 
     Examples
     --------
@@ -400,20 +366,7 @@ def write_value(value: Any, where: str) -> str:
 
 
 def read_text(path: Path, what: str = "scenario") -> str:
-    """Read a file of text, as far as one may be long.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it is expected to be, for the error.
-
-    Raises
-    ------
-    InputError
-        In one line that begins with the path.
-    """
+    """Read a file of text; an InputError of one line begins with its path."""
     return _decode(read_bytes(path, LARGEST_SCENARIO_BYTES, what), str(path), what)
 
 

@@ -15,26 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What an expectation may speak of.
+    """What an expectation may speak of."""
 
-    Parameters
-    ----------
-    flows
-        Flows and their members, each with its application.
-    queues
-        Queues, and groups of them such as ``cable.home.*.up``.
-    members
-        The members of each flow, and of each group of queues, of which there are several.
-    channels
-        What queues share: ``cable.up``, for which an expectation says ``cable.up.channel``.
-    bottleneck
-        The queue that ``queue`` means in ``--set`` and ``--vary``; empty where there is none.
-    """
-
+    #: Flows and their members, each with its application.
     flows: Mapping[str, str]
+    #: Queues, and groups of them such as ``cable.home.*.up``.
     queues: Sequence[str]
+    #: The members of each flow, and of each group of queues, of which there are several.
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: What queues share: ``cable.up``, for which an expectation says ``cable.up.channel``.
     channels: Sequence[str] = ()
+    #: The queue that ``queue`` means in ``--set`` and ``--vary``; empty where there is none.
     bottleneck: str = ""
 
     @property

@@ -56,22 +56,8 @@ class Quantity:
 def parse_quantity(text: str, kind: Kind) -> Quantity:
     """Read ``"100 ms"``, ``"8 Mbit/s"``, ``"1 %"`` or ``"4.0"`` as a quantity of the given kind.
 
-    Parameters
-    ----------
-    text
-        Number and unit.
-    kind
-        What it should measure.
-
-    Returns
-    -------
-    Quantity
-        In ns, bit/s, bytes, or plain.
-
-    Raises
-    ------
-    ValueError
-        When the text is no number, its unit measures something else, or it is too large.
+    A ValueError is raised when the text is no number, its unit measures something else, or it is
+    too large.
 
     Examples
     --------
@@ -82,39 +68,22 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
     """
     match = _QUANTITY.fullmatch(text.strip())
     units = UNITS[kind]
+    expected = f"expected a {NAMES.get(kind, kind)} such as {EXAMPLES[kind]}"
+    found = f'found "{shorten(text, MOST_SHOWN)}"'
     if match is None or (match[2] or "") not in units:
-        known = ", ".join(unit for unit in units if unit)
-        units_text = f" ({known})" if known else ""
-        name = NAMES.get(kind, kind)
-        raise ValueError(
-            f"expected a {name} such as {EXAMPLES[kind]}{units_text}, found"
-            f' "{shorten(text, MOST_SHOWN)}"'
-        )
+        known = ", ".join(filter(None, units))
+        raise ValueError(f"{expected}{f' ({known})' if known else ''}, {found}")
     value = float(match[1]) * units[match[2] or ""]
     if not math.isfinite(value):
-        raise ValueError(
-            f"expected a {NAMES.get(kind, kind)} such as {EXAMPLES[kind]}, found"
-            f' "{shorten(text, MOST_SHOWN)}", which is too large'
-        )
+        raise ValueError(f"{expected}, {found}, which is too large")
     return Quantity(value, kind)
 
 
 def read_digits(text: str, most: int) -> int:
     """Read a whole number as a person writes it: the digits 0 to 9, and a sign before them perhaps.
 
-    Python's own ``int`` also takes digits of other scripts, and ``1_000``.
-
-    Parameters
-    ----------
-    text
-        The number.
-    most
-        How many digits it may have. Of more than 4300 Python makes no number.
-
-    Raises
-    ------
-    ValueError
-        When the text is no number, or has more digits.
+    Python's own ``int`` also takes digits of other scripts, and ``1_000``. With more than ``most``
+    digits a ValueError is raised; of more than 4300 Python makes no number.
 
     Examples
     --------
@@ -192,18 +161,8 @@ def choose_unit(values: Iterable[float | None], kind: Kind) -> Unit:
     That is the unit in which the largest of them reads as 1 to 999. Where the smallest would be
     below 0.1 in it, it is the next smaller unit, unless a value would then reach 10,000: 63.5 ms
     and 1.05 s are written as 63.5 ms and 1,050 ms, and 80 µs and 251 ms as 0.08 ms and 251 ms.
-
-    Parameters
-    ----------
-    values
-        In the base unit of their kind. What is missing, infinite or zero does not count.
-    kind
-        What they measure.
-
-    Returns
-    -------
-    Unit
-        Of shares per cent; of plain numbers a unit without a name.
+    Values are in the base unit of their kind; what is missing, infinite or zero does not count.
+    The unit of plain numbers has no name.
 
     Examples
     --------
@@ -219,27 +178,18 @@ def choose_unit(values: Iterable[float | None], kind: Kind) -> Unit:
         return next(unit for unit in steps if unit.name == wanted)
     largest, smallest = max(sizes), min(sizes)
     # 999.96 of a unit would be written as 1000: the next larger one reads better.
-    place = next(
-        (place for place, unit in enumerate(steps) if largest >= unit.size * 0.9995),
-        len(steps) - 1,
-    )
-    if place + 1 < len(steps) and smallest < SMALLEST_WRITTEN * steps[place].size:
-        smaller = steps[place + 1]
-        return smaller if largest < LARGEST_WRITTEN * smaller.size else steps[place]
-    return steps[place]
+    fitting = [unit for unit in steps if largest >= unit.size * 0.9995] or [steps[-1]]
+    unit, *smaller = fitting
+    if smaller and smallest < SMALLEST_WRITTEN * unit.size:
+        return smaller[0] if largest < LARGEST_WRITTEN * smaller[0].size else unit
+    return unit
 
 
 def format_quantity(value: float | None, kind: Kind, unit: Unit | None = None) -> str:
     """Write a value for people, with its unit and three significant digits.
 
-    Parameters
-    ----------
-    value
-        In the base unit of its kind; None and NaN are written as a dash.
-    kind
-        What it measures.
-    unit
-        The unit to write it in; by default the one that suits this value.
+    The value is in the base unit of its kind; None and NaN are written as a dash. By default it is
+    written in the unit that suits it.
 
     Examples
     --------
@@ -261,15 +211,9 @@ def format_quantity(value: float | None, kind: Kind, unit: Unit | None = None) -
 def format_number(value: float | None, unit: Unit, decimals: int | None = None) -> str:
     """Write a value in a unit for people, without the unit: for a column that names it.
 
-    Parameters
-    ----------
-    value
-        In the base unit of its kind; None and NaN are written as a dash.
-    unit
-        The unit to write it in.
-    decimals
-        How many to write, zeros included; a negative number rounds to tens, hundreds and so on.
-        By default as many as three significant digits have, at most six, without zeros at the end.
+    The value is in the base unit of its kind; None and NaN are written as a dash. Decimals are
+    written with zeros; a negative number of them rounds to tens, hundreds and so on. By default
+    there are as many as three significant digits have, at most six, without zeros at the end.
 
     Examples
     --------

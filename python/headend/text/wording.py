@@ -91,14 +91,7 @@ def keep_units(text: str) -> str:
 def wrap_sentence(text: str, width: int) -> list[str]:
     """Break a sentence into lines, none of which ends within a number and unit, or a command.
 
-    A command that is longer than a line has a line of its own, and is longer than it.
-
-    Parameters
-    ----------
-    text
-        The sentence; what stands between backticks is a command.
-    width
-        Letters of a line.
+    What stands between backticks is a command; one that is longer than a line has its own.
 
     Examples
     --------
