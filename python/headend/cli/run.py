@@ -352,9 +352,14 @@ def _print_expectations(result: Result, *, full: bool) -> None:
 def _print_all(result: Result, verdict: Verdict) -> None:
     """Print a row for each flow and queue, a group's worst, and the notes on them."""
     from headend.cli.emulation import print_real_in_full
-    from headend.cli.tables import draw, draw_aggregates, fit
+    from headend.cli.tables import draw, fit
     from headend.scenario.groups import MOST_LISTED
-    from headend.wording.flow_tables import tabulate_flows, tabulate_members, tabulate_queues
+    from headend.wording.flow_tables import (
+        tabulate_aggregates,
+        tabulate_flows,
+        tabulate_members,
+        tabulate_queues,
+    )
 
     console = make_output()
     console.print()
@@ -369,9 +374,9 @@ def _print_all(result: Result, verdict: Verdict) -> None:
     bottleneck = verdict.queue.queue if verdict.queue else None
     queues = tabulate_queues(result, bottleneck, MOST_LISTED)
     console.print(fit(console, draw(queues)))
-    for table, explanation in draw_aggregates(result, bottleneck):
-        console.print(fit(console, table))
-        print_sentence(console, explanation, "dim")
+    for table in tabulate_aggregates(result, bottleneck):
+        console.print(fit(console, draw(table)))
+        print_sentence(console, table.note, "dim")
     for note in verdict.notes:
         print_sentence(console, f"- {note}")
     print_real_in_full(result)

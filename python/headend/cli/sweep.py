@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,22 +225,19 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
 
 def _print_settings(result: SweepResult) -> None:
     """Print a row for each setting, with the differences to the first."""
-    from headend.cli.tables import draw_sweep, fit
-    from headend.sweeps.outcome import has_differences, list_rows, list_shown, name_columns
+    from headend.cli.tables import draw, fit
+    from headend.sweeps.page import tabulate_settings, tell_difference
 
     console = make_output()
-    shown = list_shown(result)
-    rows = list_rows(result, shown)
-    if shown:
+    table = tabulate_settings(result)
+    if result.conclusion.measures:
+        console.print(fit(console, draw(replace(table, rows=table.rows[:MOST_ROWS]))))
+    if len(table.rows) > MOST_ROWS:
         console.print(
-            fit(console, draw_sweep(result.sweep, name_columns(result, shown), rows[:MOST_ROWS]))
+            f"{len(table.rows) - MOST_ROWS} more settings are in the report.", style="dim"
         )
-    if len(rows) > MOST_ROWS:
-        console.print(f"{len(rows) - MOST_ROWS} more settings are in the report.", style="dim")
-    compared = result.sweep.compared
-    if compared and has_differences(rows):
-        told = f"Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed."
-        console.print(write_line((told, "dim")))
+    if told := tell_difference(result):
+        console.print(write_line((f"{told}.", "dim")))
 
 
 def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:

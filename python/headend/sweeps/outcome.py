@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +22,10 @@ from headend.results.record import RESULT_FORMAT
 from headend.results.seal import is_page_of, seal
 from headend.results.store import POINT_FOLDER, check_point_folder
 from headend.sweeps.definition import Sweep
-from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shares
 from headend.sweeps.record import SweepRecord
 from headend.sweeps.shown import Shown
-from headend.text.quantity import Kind, Unit, choose_unit, name_column
 
 if TYPE_CHECKING:
-    from headend.comparison.estimate import Estimate
     from headend.figures.figure import Figure
 
 RESULTS = "results.parquet"
@@ -145,35 +141,9 @@ def write_sweep_report(result: SweepRecord, path: Path, fingerprint: str) -> Non
     if is_page_of(path, fingerprint):
         return
     from headend.pages.page import render_page, write_page
+    from headend.sweeps.page import describe_sweep
 
-    conclusion = result.conclusion
-    shown = list_shown(result)
-    rows = list_rows(result, shown)
-    page = render_page(
-        "sweep.html.j2",
-        draw_sweep_figures(result),
-        title=result.sweep.title or result.sweep.name,
-        answer=result.answer,
-        tables=[
-            table
-            for table in (
-                tabulate_bests(conclusion),
-                tabulate_knees(conclusion),
-                tabulate_shares(conclusion),
-            )
-            if table
-        ],
-        sweep=result.sweep,
-        points=count_points(result),
-        failed=len(result.failures),
-        failures=list_failures(result.failures),
-        warnings=result.notes,
-        valueless=tell_valueless(result),
-        columns=name_columns(result, shown),
-        rows=rows,
-        differences=has_differences(rows),
-    )
-    write_page(page, path, fingerprint)
+    write_page(render_page(describe_sweep(result)), path, fingerprint)
 
 
 def draw_sweep_figures(result: SweepRecord) -> list[Figure]:
@@ -202,17 +172,6 @@ def _fingerprint(result: SweepRecord, folder: Path) -> str:
     digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n{result.notes!r}\n".encode())
     digest.update((folder / RESULTS).read_bytes())
     return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class Row:
-    """A setting with its figures, as text: mean with interval, and difference with its own.
-
-    Where no point of a setting could be run, each figure is "failed".
-    """
-
-    place: tuple[Any, ...]
-    cells: tuple[tuple[str, str], ...]
 
 
 def count_points(result: SweepRecord) -> int:
@@ -259,65 +218,3 @@ def tell_valueless(result: SweepRecord) -> list[str]:
     done = count_done(result)
     of = f"any of {done} points" if done > 1 else "the only point"
     return [f"{name}: no value in {of}" for name in find_valueless(result)]
-
-
-def name_columns(result: SweepRecord, shown: Sequence[Shown]) -> list[str]:
-    """Name the columns of the figures that are shown, each with the one unit that it is in."""
-    units = _choose_units(result, shown)
-    return [name_column(item.measure, unit) for item, unit in zip(shown, units, strict=True)]
-
-
-def _choose_units(result: SweepRecord, shown: Sequence[Shown]) -> list[Unit]:
-    if not shown:
-        return []
-    means = dict(result.summary.group_by("measure").agg("mean").iter_rows())
-    return [choose_unit(means.get(item.measure, []), item.kind) for item in shown]
-
-
-def list_rows(result: SweepRecord, shown: Sequence[Shown]) -> list[Row]:
-    """Write the settings with the figures shown, each column in one unit and without it."""
-    columns = list(zip(shown, _choose_units(result, shown), strict=True))
-    names, summary = [axis.name for axis in result.sweep.axes], result.summary
-    if result.table.is_empty():
-        return []
-    found: dict[int, dict[str, dict[str, Any]]] = {}
-    for row in summary.iter_rows(named=True):
-        found.setdefault(row["setting"], {})[row["measure"]] = row
-    rows = []
-    for setting, *place in (
-        result.table.select("setting", *names).unique(maintain_order=True).rows()
-    ):
-        if own := found.get(setting):
-            cells = [_write_cell(own.get(item.measure), item.kind, unit) for item, unit in columns]
-        else:
-            cells = [("failed", "") for _ in shown]
-        rows.append(Row(tuple(place), tuple(cells)))
-    return rows
-
-
-def has_differences(rows: Iterable[Row]) -> bool:
-    """Say whether any row has a difference to the setting that the others are compared with."""
-    return any(difference for row in rows for _, difference in row.cells)
-
-
-def _write_cell(row: dict[str, Any] | None, kind: Kind, unit: Unit) -> tuple[str, str]:
-    from headend.comparison.estimate import format_cell, format_difference, format_difference_cell
-
-    if row is None or row["mean"] is None:
-        return "–", ""
-    mean = row["mean"]
-    text = format_cell(_read_estimate(row, mean, ""), kind, unit)
-    if row.get("difference") is None:
-        return text, ""
-    difference = _read_estimate(row, row["difference"], "difference_")
-    if kind == "ratio":
-        return text, format_difference(difference, kind, level=mean)
-    return text, format_difference_cell(difference, kind, unit, mean)
-
-
-def _read_estimate(row: dict[str, Any], mean: float, prefix: str) -> Estimate:
-    from headend.comparison.estimate import Estimate
-
-    ends = (row[f"{prefix}low"], row[f"{prefix}high"])
-    low, high = (math.nan if end is None else end for end in ends)
-    return Estimate(mean, low, high, row["count"])

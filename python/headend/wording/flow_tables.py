@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from headend.analysis.bottleneck import QueueParty, gather_queues
 from headend.analysis.channels import gather_channels
+from headend.analysis.emulation import list_timing
 from headend.analysis.grading import Grade
 from headend.analysis.limits import LIMITS_COLUMN, LIMITS_NOTE
+from headend.analysis.low_latency import (
+    COLUMNS,
+    MOST_AGGREGATES,
+    choose_aggregates,
+    explain_columns,
+    write_flow,
+)
 from headend.analysis.verdict import Party
 from headend.scenario.groups import MOST_LISTED
 from headend.text.quantity import PER_CENT, Unit, choose_unit
@@ -214,3 +222,38 @@ def tabulate_expectations(outcomes: Sequence[Outcome], labels: Sequence[str] = (
         mark = Cell(grade=grade, word=word)
         rows.append(Row(label, (mark, *texts)) if labels else Row(mark, texts))
     return Table(columns, tuple(rows), "run" if labels else "", look="stacked")
+
+
+def tabulate_aggregates(result: Record, queue: str | None) -> list[Table]:
+    """Give a table for each low-latency aggregate with flows, a row for each of them.
+
+    Parameters
+    ----------
+    queue
+        The queue that the run is judged by.
+    """
+    return [
+        Table(
+            tuple(Column(name, is_number=True, is_unbroken=True) for name in COLUMNS[1:]),
+            tuple(
+                Row(label, tuple(map(Cell, cells)))
+                for label, *cells in (
+                    write_flow(flow, is_protected=one.is_protected) for flow in one.flows
+                )
+            ),
+            COLUMNS[0],
+            one.low,
+            explain_columns(one),
+        )
+        for one in choose_aggregates(result, queue)[:MOST_AGGREGATES]
+        if one.flows
+    ]
+
+
+def tabulate_timing(result: Record) -> Table | None:
+    """Give a row for each value of how well a run kept to real time; None in virtual time."""
+    rows = tuple(
+        Row(one.name, (Cell(one.value, Grade.BAD if one.is_bad else Grade.NONE),))
+        for one in list_timing(result)
+    )
+    return Table((Column(""),), rows, look="stacked") if rows else None
