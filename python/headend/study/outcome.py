@@ -38,6 +38,7 @@ from headend.wording.table import Cell, Column, Row, Table
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.pages.section import Section
     from headend.wording.answer import Answer
 
 CLAIMS = "claims.json"
@@ -86,7 +87,7 @@ class StudyOutcome:
         """
         from headend.figures.export import name_panels
         from headend.pages.page import render_page, write_page
-        from headend.pages.section import Page, Section, fold
+        from headend.pages.section import Page, Section
         from headend.version import read_version
 
         content = {
@@ -94,14 +95,13 @@ class StudyOutcome:
             "judgements": order_claims(self.judgements),
             "points": self.points,
         }
-        points = fold("All points", self._tabulate_points(), is_minor=True)
         page = render_page(
             Page(
                 self.study.title,
                 self.answer,
                 self.figures,
                 [Section("study", content)],
-                [points] if self.study.scenario else [],
+                self._section_points() if self.study.scenario else [],
                 warnings=self.warnings,
                 columns="of-claims",
             )
@@ -141,8 +141,10 @@ class StudyOutcome:
         if not is_drawn:
             write_page(page, folder / REPORT, fingerprint)
 
-    def _tabulate_points(self) -> Table:
-        """Give a row for each point, without distributions and courses over time."""
+    def _section_points(self) -> list[Section]:
+        """Make the section of all points, without distributions and courses over time."""
+        from headend.pages.section import fold
+
         left_out = [*self.study.distributions, *self.study.series]
         shown = self.points.drop(left_out)
         rows = [
@@ -150,12 +152,13 @@ class StudyOutcome:
             for row in shown.iter_rows()
         ]
         first, *names = shown.columns
-        return Table(
+        table = Table(
             tuple(Column(name, is_number=True) for name in names),
             tuple(Row(label, tuple(map(Cell, texts))) for label, *texts in rows),
             first,
             note="Times in ns, rates in bit/s.",
         )
+        return [fold("All points", table, is_minor=True)]
 
     def _draw_into(self, folder: Path) -> None:
         """Write the figures; the claims, their seals and the report are gone until that is done."""

@@ -123,14 +123,10 @@ def tabulate_shares(conclusion: Conclusion) -> Table | None:
         return None
     rows = []
     for name in conclusion.measures:
-        shares = conclusion.shares.get(name)
-        own = [
-            share
-            for share, dimension in zip(shares or (), conclusion.grid.dimensions, strict=False)
-            if len(dimension.labels) > 1
-        ]
-        cells = [f"{share * 100:.0f} %" for share in [*own, max(0.0, 1 - sum(own))]]
-        rows.append(Row(name, tuple(Cell(own) if shares else None for own in cells)))
+        pairs = zip(conclusion.shares.get(name) or (), conclusion.grid.dimensions, strict=False)
+        own = [share for share, dimension in pairs if len(dimension.labels) > 1]
+        cells = [Cell(f"{share * 100:.0f} %") for share in [*own, max(0.0, 1 - sum(own))]]
+        rows.append(Row(name, tuple(cells) if own else (None,) * (len(dimensions) + 1)))
     return Table(
         (
             *(Column(own.name, is_number=True) for own in dimensions),
