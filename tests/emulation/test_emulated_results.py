@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from headend.analysis.real_flows import list_real_flows
 
 from emulated import LATE, ON_TIME, make_emulated
 from headend.analysis.emulation import (
@@ -25,7 +26,6 @@ from headend.analysis.expect import parse_expectation
 from headend.analysis.grading import Grade, judge_flows
 from headend.analysis.lateness import is_trustworthy
 from headend.analysis.marks import list_marks
-from headend.analysis.real_flows import list_real_flows
 from headend.analysis.round_trips import leave_out_round_trips
 from headend.analysis.verdict import describe_queue, judge
 from headend.cli.run import describe_result, print_result
@@ -542,5 +542,5 @@ def test_the_tables_are_read_back_from_the_folder(tmp_path: Path) -> None:
     result = make_emulated()
     again = Result.load(result.save(tmp_path / "run", report=False))
     assert again.real_flows.equals(result.real_flows)
-    assert again.lateness.schema == OPTIONAL_TABLES["lateness"]
+    assert again.lateness.schema.to_python() == OPTIONAL_TABLES["lateness"]
     assert again.manifest["emulation"]["lateness"] == ON_TIME

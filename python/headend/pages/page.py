@@ -108,7 +108,7 @@ def fingerprint_drawing() -> str:
 
     digest = hashlib.sha256(f"{read_version()}\njinja2 {version('jinja2')}".encode())
     package = Path(__file__).parents[1]
-    for path in sorted([*package.rglob("*.py"), *package.glob("report/templates/*")]):
+    for path in sorted([*package.rglob("*.py"), *package.glob("pages/templates/*")]):
         digest.update(path.read_bytes())
     digest.update(_engine.describe().encode())
     return digest.hexdigest()

@@ -19,7 +19,7 @@ from headend.recommendation.writing import list_tlvs
 from headend.results.seal import is_page_of
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.naming import write_operators
-from headend.sweeps.outcome import list_failures
+from headend.sweeps.page import list_failures
 from headend.text.quantity import choose_unit, format_quantity, name_column
 from headend.text.wording import join_names
 

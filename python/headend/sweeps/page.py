@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.comparison.estimate import (
@@ -12,34 +13,39 @@ from headend.comparison.estimate import (
     format_difference,
     format_difference_cell,
 )
+from headend.pages.experiment import write_experiment_page
 from headend.pages.section import Page, Section, fold_long, text
 from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shares
+from headend.sweeps.result import SweepResult
 from headend.text.quantity import choose_unit
 from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
-    from headend.sweeps.record import SweepRecord
     from headend.text.quantity import Kind, Unit
 
 #: Rows of a table that is not folded.
 MOST_OPEN = 12
 
 
-def describe_sweep(result: SweepRecord) -> Page:
-    """Make the page of a sweep."""
-    from headend.sweeps.outcome import (
-        count_points,
-        draw_sweep_figures,
-        list_failures,
-        tell_valueless,
-    )
+def render_sweep(result: SweepResult) -> str:
+    """Write the page of a sweep as HTML."""
+    from headend.pages.page import render_page
 
+    return render_page(describe_sweep(result))
+
+
+def describe_sweep(result: SweepResult) -> Page:
+    """Make the page of a sweep."""
     sweep, conclusion = result.sweep, result.conclusion
     failures = [told for _, told in list_failures(result.failures)]
-    seeds = f", each setting with {len(sweep.seeds)} seeds" if len(sweep.seeds) > 1 else ""
+    seeds = (
+        f", each setting with {len(sweep.design.seeds)} seeds"
+        if len(sweep.design.seeds) > 1
+        else ""
+    )
     failed = f" {len(result.failures)} failed." if result.failures else ""
     sections = [text(sweep.description)] if sweep.description else []
-    sections.append(text(f"{count_points(result)} points{seeds}.{failed}", style="soft"))
+    sections.append(text(f"{result.count_points()} points{seeds}.{failed}", style="soft"))
     for table in (
         tabulate_bests(conclusion),
         tabulate_knees(conclusion),
@@ -60,7 +66,7 @@ def describe_sweep(result: SweepRecord) -> Page:
     return Page(
         sweep.title or sweep.name,
         result.answer,
-        draw_sweep_figures(result),
+        result.draw_figures(),
         sections,
         [Section("sections", every, "Every setting")],
         warnings=result.notes,
@@ -69,12 +75,12 @@ def describe_sweep(result: SweepRecord) -> Page:
     )
 
 
-def tabulate_settings(result: SweepRecord) -> Table:
+def tabulate_settings(result: SweepResult) -> Table:
     """Give a row for each setting: its place, and each figure with its difference below.
 
     Where no point of a setting could be run, each figure is "failed".
     """
-    names = [axis.name for axis in result.sweep.axes]
+    names = list(result.sweep.design.names)
     shown = [measured.about for measured in result.conclusion.measures.values()]
     found: dict[int, dict[str, dict[str, Any]]] = {}
     for row in result.summary.iter_rows(named=True):
@@ -104,7 +110,7 @@ def tabulate_settings(result: SweepRecord) -> Table:
     return Table(tuple(columns), tuple(rows), names[0])
 
 
-def tell_difference(result: SweepRecord) -> str:
+def tell_difference(result: SweepResult) -> str:
     """Say what differences between settings are to; empty where there are none."""
     compared = result.sweep.compared
     if not compared or result.summary.is_empty():
@@ -112,6 +118,45 @@ def tell_difference(result: SweepRecord) -> str:
     if result.summary["difference"].is_null().all():
         return ""
     return f"Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed"
+
+
+def write_sweep_page(result: SweepResult, path: Path | None = None) -> Path:
+    """Write a sweep's report, by default to its folder, unless it is there."""
+    return write_experiment_page(result, lambda: render_sweep(result), path)
+
+
+def list_failures(failures: Mapping[tuple[Any, ...], str]) -> list[tuple[int, str]]:
+    """Give each reason once, with the number of points that failed for it and the first of them.
+
+    Parameters
+    ----------
+    failures
+        Why points failed, by their place and seed.
+    """
+    places: dict[str, list[tuple[Any, ...]]] = {}
+    for place, reason in failures.items():
+        places.setdefault(reason, []).append(place)
+    told = []
+    for reason, own in places.items():
+        first = f"{', '.join(map(str, own[0][:-1]))}, seed {own[0][-1]}"
+        where = first if len(own) == 1 else f"{len(own)} points, the first {first}"
+        told.append((len(own), f"{where}: {reason}"))
+    return told
+
+
+def find_valueless(result: SweepResult) -> list[str]:
+    """Find the measures of which no point that was run has a value."""
+    if not result.count_done():
+        return []
+    found = set(result.table.drop_nulls("value").get_column("measure").to_list())
+    return [name for name in result.sweep.named if name not in found]
+
+
+def tell_valueless(result: SweepResult) -> list[str]:
+    """Say of each measure without any value that it has none."""
+    done = result.count_done()
+    of = f"any of {done} points" if done > 1 else "the only point"
+    return [f"{name}: no value in {of}" for name in find_valueless(result)]
 
 
 def _write_cell(row: Mapping[str, Any] | None, kind: Kind, unit: Unit) -> Cell:
