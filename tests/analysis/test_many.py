@@ -16,7 +16,6 @@ from rich.console import Console
 import headend
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.queues import name_queue_key
-from headend.analysis.verdict import judge
 from headend.cli.main import app
 from headend.cli.tables import draw_members, draw_people, draw_queues, fit
 from headend.comparison.comparison import Variant
@@ -26,6 +25,7 @@ from headend.figures.spread import merge_members
 from headend.figures.thinning import merge_distributions, thin_distributions
 from headend.pages.page import write_report
 from headend.scenario.groups import find_groups, label_member, order_naturally
+from headend.wording.verdict import judge
 from street import make_street
 from vega_lite import check_panel
 
@@ -61,7 +61,7 @@ def test_names_are_ordered_by_their_numbers() -> None:
 
 
 def test_a_group_is_one_row_with_its_middle_and_its_worst() -> None:
-    parties = {party.name: party for party in judge(make_street(100)).parties}
+    parties = {party.name: party for party in judge(make_street(100)).groups}
     assert list(parties) == ["call", "web", "ping", "upload"]
     web = parties["web"]
     assert (web.label, web.worst.flow, web.middle.flow) == ("web ×100", "web.100", "web.51")
@@ -110,7 +110,7 @@ def test_the_terminal_has_two_rows_for_a_group_and_ten_on_request() -> None:
     # Two channels, then two rows for each of two groups.
     assert draw_queues(street, "cable.home.7.up").row_count == 6
     assert draw_queues(street, None, detail=True).row_count == 24
-    assert draw_members(verdict.parties[0]).row_count == 10
+    assert draw_members(verdict.groups[0]).row_count == 10
 
 
 def test_detail_lists_the_worst_of_each_group(fake: Any, home_line: Path) -> None:
@@ -276,7 +276,7 @@ def test_the_real_engine_names_its_members_so() -> None:
         "flow": {"ping": {"application": "ping", "count": 12}},
     }  # fmt: skip
     result = headend.run(scenario)
-    assert [party.label for party in judge(result).parties] == ["ping ×12"]
+    assert [party.label for party in judge(result).groups] == ["ping ×12"]
     drawn = [panel.specify() for figure in draw_figures([result]) for panel in figure.panels]
     assert "ping ×12" in json.dumps(drawn, ensure_ascii=False)
 

@@ -11,24 +11,15 @@ import polars as pl
 import pytest
 
 from emulated import LATE, ON_TIME, make_emulated
-from headend.analysis.emulation import (
-    list_ends,
-    list_programs,
-    list_timing,
-    name_kind,
-    tell_caveats,
-    tell_real,
-    tell_source,
-    tell_untrustworthy,
-)
+from headend.analysis.diagnosis import find_reservations
 from headend.analysis.expect import parse_expectation
+from headend.analysis.facts import Untrustworthy
 from headend.analysis.grading import Grade, judge_flows
 from headend.analysis.lateness import is_trustworthy
 from headend.analysis.marks import list_marks
+from headend.analysis.queue_state import describe_queue
 from headend.analysis.real_flows import list_real_flows
 from headend.analysis.round_trips import leave_out_round_trips
-from headend.analysis.run_answer import answer_run
-from headend.analysis.verdict import describe_queue, judge
 from headend.cli.run import describe_result, print_result
 from headend.comparison.caveats import tell_caveats_of, warn_of_variants
 from headend.comparison.comparison import gather_variants
@@ -41,6 +32,18 @@ from headend.pages.page import write_report
 from headend.running.comparison import load_results
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
+from headend.wording.emulation import (
+    full_untrustworthy,
+    list_ends,
+    list_programs,
+    list_timing,
+    name_kind,
+    tell_real,
+    tell_source,
+)
+from headend.wording.facts import describe
+from headend.wording.run import answer_run
+from headend.wording.verdict import judge
 
 OPEN = "Open loop: the recorded senders do not react to this queue."
 STALLED = (
@@ -62,7 +65,7 @@ def leave_alone(result: Result) -> Result:
 
 def test_a_run_on_time_is_answered_as_any_other() -> None:
     result = make_emulated()
-    assert tell_caveats(result) == ()
+    assert list(find_reservations(result)) == []
     assert answer_run(result).sentences[0].startswith("Call is unusable (MOS")
     assert name_kind(result) == "emulated in real time"
 
@@ -100,19 +103,18 @@ def test_what_no_number_is_to_be_believed_without_is_said_first_everywhere(
 
 def test_the_emulators_own_reason_goes_before_ours() -> None:
     why = "a stall of 100 ms is beyond the bound of 10 ms."
-    assert tell_untrustworthy(LATE | {"why": why}) == f"Not trustworthy: {why}"
-    assert (
-        tell_untrustworthy({"trustworthy": False}) == "Not trustworthy: it fell behind real time."
-    )
+    assert full_untrustworthy(Untrustworthy(LATE | {"why": why})) == f"Not trustworthy: {why}"
+    unknown = Untrustworthy({"trustworthy": False})
+    assert full_untrustworthy(unknown) == "Not trustworthy: it fell behind real time."
 
 
 def test_a_recording_under_other_settings_than_a_queue_names_them() -> None:
     changed = ["link.line.point_to_point.down.rate", "queue"]
     result = make_emulated(kind="open_loop", lateness=None, changed=changed)
-    assert tell_caveats(result) == (
+    assert describe(find_reservations(result)) == [
         "Open loop: the recorded senders do not react to what was changed"
-        " (link.line.point_to_point.down.rate, queue).",
-    )
+        " (link.line.point_to_point.down.rate, queue)."
+    ]
 
 
 def test_real_programs_get_no_grade() -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from headend.text.quantity import PER_CENT, Unit, choose_unit
 
 if TYPE_CHECKING:
-    from headend.analysis.bottleneck import QueueParty
+    from headend.analysis.bottleneck import QueueGroup
     from headend.analysis.channels import ChannelState
-    from headend.analysis.grading import Finding
-    from headend.analysis.verdict import Party
+    from headend.analysis.flow_groups import FlowGroup
+    from headend.analysis.grading import FlowQuality
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class TableUnits:
     share: Unit = PER_CENT
 
 
-def choose_people_units(parties: Sequence[Party]) -> TableUnits:
+def choose_people_units(parties: Sequence[FlowGroup]) -> TableUnits:
     """Choose the units of the table of people, by the rows that it has."""
     shown = [finding for party in parties for finding in (party.worst, party.middle)]
     return choose_member_units(shown)
 
 
-def choose_member_units(findings: Sequence[Finding]) -> TableUnits:
+def choose_member_units(findings: Sequence[FlowQuality]) -> TableUnits:
     """Choose the units of a table with a row for each of some flows."""
     delays = [own for finding in findings for own in (finding.delay_p50_ns, finding.delay_p95_ns)]
     rates = [finding.goodput_bps for finding in findings]
@@ -41,7 +41,7 @@ def choose_member_units(findings: Sequence[Finding]) -> TableUnits:
 
 
 def choose_queue_units(
-    parties: Sequence[QueueParty], channels: Sequence[ChannelState] = ()
+    parties: Sequence[QueueGroup], channels: Sequence[ChannelState] = ()
 ) -> TableUnits:
     """Choose the units of the table of queues and channels, by the rows that it has."""
     shown = [row for party in parties for row in (party.worst, party.middle)]

@@ -12,23 +12,18 @@ from rich.text import Text
 from headend.analysis import real_flows
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.channels import gather_channels
-from headend.analysis.emulation import is_open_loop
-from headend.analysis.lateness import NOT_TRUSTWORTHY, is_trustworthy
+from headend.analysis.flow_groups import pair_groups
+from headend.analysis.lateness import NOT_TRUSTWORTHY, is_open_loop, is_trustworthy
 from headend.analysis.limits import LIMITS_COLUMN, LIMITS_NOTE
-from headend.analysis.low_latency import (
-    COLUMNS,
-    MOST_AGGREGATES,
-    choose_aggregates,
-    explain_columns,
-    write_flow,
-)
-from headend.analysis.run_answer import WAYS, WAYS_NOTE
+from headend.analysis.low_latency import MOST_AGGREGATES, choose_aggregates
+from headend.analysis.queue_state import describe_shared_queue
 from headend.analysis.units import choose_member_units, choose_people_units, choose_queue_units
-from headend.analysis.verdict import describe_shared_queue, pair_parties
 from headend.cli.terminal import write_line
 from headend.scenario.groups import MOST_LISTED
 from headend.text.quantity import choose_unit, format_number, format_quantity, name_column
 from headend.text.reveal import reveal
+from headend.wording.low_latency import COLUMNS, explain_columns, write_flow
+from headend.wording.run import WAYS, WAYS_NOTE
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -38,10 +33,9 @@ if TYPE_CHECKING:
     from headend.analysis.answer import Cell as AnswerCell
     from headend.analysis.answer import Matrix
     from headend.analysis.channels import ChannelState
-    from headend.analysis.emulation import Line
-    from headend.analysis.grading import Finding
+    from headend.analysis.flow_groups import FlowGroup
+    from headend.analysis.grading import FlowQuality
     from headend.analysis.units import TableUnits
-    from headend.analysis.verdict import Party, Verdict
     from headend.comparison.comparison import Cell, Row, Variant
     from headend.engine.vocabulary import Choice
     from headend.recommendation.deciding import Decision
@@ -50,6 +44,8 @@ if TYPE_CHECKING:
     from headend.sweeps import Sweep
     from headend.sweeps.outcome import Row as SweepRow
     from headend.text.quantity import Unit
+    from headend.wording.emulation import Line
+    from headend.wording.verdict import RunVerdict
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
 NARROW = 100
@@ -97,12 +93,12 @@ def _draw_answer(cell: AnswerCell | None, *, stacked: bool) -> Text:
     return text.append(f"\n{cell.note}", style="dim") if cell.note else text
 
 
-def draw_people(verdict: Verdict) -> Table:
+def draw_people(verdict: RunVerdict) -> Table:
     """Draw a row for each flow, the worst off first; of a group, the middle and worst member."""
-    columns = _choose_columns(verdict.findings, choose_people_units(verdict.parties))
+    columns = _choose_columns(verdict.findings, choose_people_units(verdict.groups))
     limits = any(finding.limit for finding in verdict.findings)
     table = _new_people(columns, limits=limits)
-    for party in verdict.parties:
+    for party in verdict.groups:
         if party.is_group:
             middle = party.middle
             experience = f"in the middle: {middle.experience}"
@@ -114,7 +110,7 @@ def draw_people(verdict: Verdict) -> Table:
     return table
 
 
-def explain_people(findings: Sequence[Finding]) -> str:
+def explain_people(findings: Sequence[FlowQuality]) -> str:
     """Explain the marks in that table; empty where it has none."""
     notes = []
     if any(finding.limit for finding in findings):
@@ -123,12 +119,14 @@ def explain_people(findings: Sequence[Finding]) -> str:
         notes.append(f"{BOTH_WAYS} up and down together.")
     if any(finding.path_loss_ratio for finding in findings):
         notes.append("Lost on path: the part of lost that was beyond all links (path.loss).")
-    if any(finding.delay_way for finding in findings):
+    if any(finding.delay_direction for finding in findings):
         notes.append(WAYS_NOTE)
     return " ".join(notes)
 
 
-def _choose_columns(findings: Sequence[Finding], units: TableUnits) -> list[tuple[str, str, Unit]]:
+def _choose_columns(
+    findings: Sequence[FlowQuality], units: TableUnits
+) -> list[tuple[str, str, Unit]]:
     """Give the columns of numbers of flows: name, attribute and unit.
 
     What the path lost has a column only where it lost something.
@@ -152,7 +150,7 @@ def _new_people(columns: Sequence[tuple[str, str, Unit]], *, limits: bool) -> Ta
     return table
 
 
-def draw_members(party: Party) -> Table:
+def draw_members(party: FlowGroup) -> Table:
     """Draw a row for each of the members of a group that suffer most."""
     shown = party.findings[:MOST_LISTED]
     columns = _choose_columns(party.findings, choose_member_units(shown))
@@ -165,7 +163,7 @@ def draw_members(party: Party) -> Table:
 
 def _add_finding(
     table: Table,
-    finding: Finding,
+    finding: FlowQuality,
     columns: Sequence[tuple[str, str, Unit]],
     before: str = "",
     *,
@@ -180,26 +178,26 @@ def _add_finding(
     )
 
 
-def _write_limit(finding: Finding, *, limits: bool) -> list[str]:
+def _write_limit(finding: FlowQuality, *, limits: bool) -> list[str]:
     return [finding.limit or "–"] if limits else []
 
 
-def _write_experience(party: Party) -> str:
+def _write_experience(party: FlowGroup) -> str:
     if not party.is_group:
         return party.worst.experience
     middle, worst = party.middle, party.worst
     return f"in the middle: {middle.experience}\nworst, {worst.flow}: {worst.experience}"
 
 
-def _write_figures(finding: Finding, columns: Sequence[tuple[str, str, Unit]]) -> list[str]:
+def _write_figures(finding: FlowQuality, columns: Sequence[tuple[str, str, Unit]]) -> list[str]:
     delay, *figures, rate = (
         format_number(getattr(finding, attribute), unit) for _, attribute, unit in columns
     )
-    way = WAYS.get(finding.delay_way, "")
+    way = WAYS.get(finding.delay_direction, "")
     return [f"{way}{delay}", *figures, f"{BOTH_WAYS} {rate}" if finding.is_both_ways else rate]
 
 
-def _draw_grades(party: Party) -> Text:
+def _draw_grades(party: FlowGroup) -> Text:
     """Draw how many members have each grade."""
     lines = []
     for grade, count in party.grades.items():
@@ -314,7 +312,7 @@ def draw_expectations(result: Record) -> Table:
     return table
 
 
-def draw_comparison(results: Sequence[Record], verdicts: Sequence[Verdict]) -> Table:
+def draw_comparison(results: Sequence[Record], verdicts: Sequence[RunVerdict]) -> Table:
     """Draw a row for each flow and a column for each run, then the bottleneck's queue."""
     table = _new_table("")
     for result in results:
@@ -323,7 +321,7 @@ def draw_comparison(results: Sequence[Record], verdicts: Sequence[Verdict]) -> T
         states += [] if is_trustworthy(result) else [NOT_TRUSTWORTHY]
         name = f"{result.label} ({', '.join(states)})" if states else result.label
         table.add_column(write_line(name))
-    for name, parties in pair_parties(verdicts):
+    for name, parties in pair_groups([verdict.groups for verdict in verdicts]):
         table.add_row(write_line((name, "bold")), *map(_draw_fate, parties))
     queues = describe_shared_queue(results)
     if any(queues):
@@ -454,7 +452,7 @@ def _draw_cell(row: Row, cell: Cell | None) -> Text:
     return text
 
 
-def _draw_fate(party: Party | None) -> Text:
+def _draw_fate(party: FlowGroup | None) -> Text:
     if party is None:
         return Text("–")
     experience = Text(reveal(_write_experience(party)))

@@ -15,7 +15,6 @@ from headend.analysis.answer import Answer, Cell, Matrix, Row
 from headend.analysis.channels import ChannelState, gather_channels
 from headend.analysis.grading import Grade
 from headend.analysis.lateness import find_emulation
-from headend.analysis.run_answer import answer_run, explain_meanings
 from headend.comparison.caveats import tell_caveats_of
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
@@ -27,6 +26,7 @@ from headend.engine.description import find_application
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
+from headend.wording.run import answer_run, explain_meanings
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
@@ -243,7 +243,7 @@ def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
     """Give each graded flow or group with the meaning of its number; one pair for each meaning."""
     return list(
         dict.fromkeys(
-            (name, fate.headline.about)
+            (name, fate.key_figure.about)
             for tier in tiers
             for name, fates in tier.people.items()
             for fate in fates

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.channels import gather_channels
+from headend.analysis.flow_groups import FlowGroup, pair_groups
 from headend.analysis.marks import tell_marks
-from headend.analysis.verdict import (
-    Party,
-    QueueState,
-    describe_shared_queue,
-    judge,
-    note_comparison,
-    pair_parties,
-)
+from headend.analysis.queue_state import QueueState, describe_shared_queue
 from headend.comparison.caveats import MissingSeeds, tell_unfinished, warn_of_variants
 from headend.comparison.comparison import (
     Row,
@@ -30,6 +24,7 @@ from headend.comparison.grid import Tier, find_grid
 from headend.comparison.missed import list_missed
 from headend.scenario.groups import MOST_LISTED
 from headend.scenario.modems import tell_shared
+from headend.wording.verdict import judge, note_comparison
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -73,7 +68,7 @@ class ShownTier:
     variants: list[Variant]
     results: list[Record]
     notes: list[str]
-    people: list[tuple[str, list[Party | None]]]
+    people: list[tuple[str, list[FlowGroup | None]]]
     queues: list[QueueState | None]
     board: list[Row]
     reading: str
@@ -154,7 +149,7 @@ def _show_tier(tier: Tier) -> ShownTier:
         variants,
         pooled,
         note_comparison(pooled, verdicts),
-        pair_parties(verdicts),
+        pair_groups([verdict.groups for verdict in verdicts]),
         describe_shared_queue(pooled),
         compare_figures(variants) if has_board else [],
         explain_board(variants),

@@ -7,28 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.channels import gather_channels
-from headend.analysis.emulation import (
-    is_open_loop,
+from headend.analysis.lateness import is_open_loop
+from headend.analysis.low_latency import MOST_AGGREGATES, choose_aggregates
+from headend.analysis.marks import tell_marks
+from headend.analysis.mib import gather_modem
+from headend.analysis.real_flows import list_real_flows
+from headend.scenario.groups import MOST_LISTED
+from headend.scenario.modems import tell_configured
+from headend.wording.emulation import (
     list_ends,
     list_programs,
     list_timing,
     tell_kind,
     tell_source,
 )
-from headend.analysis.low_latency import (
-    COLUMNS,
-    MOST_AGGREGATES,
-    choose_aggregates,
-    explain_columns,
-    write_flow,
-)
-from headend.analysis.marks import tell_marks
-from headend.analysis.mib import gather_modem
-from headend.analysis.real_flows import list_real_flows
-from headend.analysis.run_answer import answer_run
-from headend.analysis.verdict import judge
-from headend.scenario.groups import MOST_LISTED
-from headend.scenario.modems import tell_configured
+from headend.wording.low_latency import COLUMNS, explain_columns, write_flow
+from headend.wording.run import answer_run
+from headend.wording.verdict import judge
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -42,7 +37,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
     return {
         "result": result,
         "grades": tell_marks(result.flows["application"].to_list()),
-        "answer": answer_run(result, verdict).settle_why([figure.name for figure in figures]),
+        "answer": answer_run(result).settle_why([figure.name for figure in figures]),
         "verdict": verdict,
         "real": _gather_real(result),
         "configured": tell_configured(result.manifest["scenario"]),

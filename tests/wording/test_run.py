@@ -11,7 +11,6 @@ import pytest
 import headend
 from headend.analysis.answer import MOST_SENTENCES, Answer
 from headend.analysis.grading import Grade
-from headend.analysis.run_answer import LONGEST_SENTENCE, answer_run
 from headend.analysis.street import gather_homes
 from headend.cli.first_lines import print_answer
 from headend.cli.run import describe_result, print_result
@@ -19,6 +18,7 @@ from headend.figures.catalogue import list_drawings
 from headend.figures.street import draw_street
 from headend.running.result import Result
 from headend.text.wording import keep_units
+from headend.wording.run import LONGEST_SENTENCE, answer_run
 from simulated import list_simulated
 from street import make_street
 
@@ -62,7 +62,7 @@ def test_every_shipped_scenario_is_answered_in_short(
     assert answer.matrix
     assert answer.why in list_drawings([result])
     labels = [row.label for row in answer.matrix.rows]
-    assert labels == [party.label for party in result.verdict.parties]
+    assert labels == [party.label for party in result.verdict.groups]
     for row in answer.matrix.rows:
         assert row.cells[0]
         assert row.cells[0].number
