@@ -282,7 +282,7 @@ def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
     late = replace(calm, suffering=calm.groups[:1], symptoms=frozenset({"late"}))
 
     def tell(case: Case, **state: Any) -> str:
-        return describe(find_symptoms(case, replace(queue, **state), None))[0]
+        return describe(find_symptoms(case, replace(queue, **state), is_alone=True))[0]
 
     for discipline in ("fq_codel", "fq_pie", "sfq_codel"):
         for kind in kinds:
@@ -541,7 +541,7 @@ def test_one_packet_is_not_told_as_several() -> None:
     senders = Throttled(
         ("put",), by_limit=False, rtt_ns=40e6, asks_for_grants=False, idle_ratio=0.2
     )
-    slowed = ThrottledSenders(one, senders, False, ())
+    slowed = ThrottledSenders(one, senders, is_too_small=False)
     assert "dropped 1 packet, too early" in describe([slowed])[0]
     full = replace(slowed, senders=replace(senders, by_limit=True))
     assert "after its 1 loss the senders" in describe([full])[0]

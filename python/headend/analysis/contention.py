@@ -27,7 +27,7 @@ def find_waits_for_grants(result: Record, link: str) -> WaitsForGrants:
     rows = result.queues.filter((pl.col("link") == link) & (pl.col("direction") == "up"))
     sent, collided = float(rows["requests_contention"].sum()), float(rows["collisions"].sum())
     remedy = _choose_remedy(result, link, is_crowded=collided >= MOST_COLLIDE * sent)
-    return WaitsForGrants(link, sent, collided, (remedy,))
+    return WaitsForGrants(link, sent, collided, remedies=(remedy,))
 
 
 def _choose_remedy(result: Record, link: str, *, is_crowded: bool) -> Remedy:

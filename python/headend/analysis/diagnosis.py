@@ -7,45 +7,16 @@ A new fact is a dataclass there, a finder here that yields it, and its sentences
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
+from headend.analysis import facts
 from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import Causes, Place, find_causes
 from headend.analysis.channels import ChannelState, gather_channels
 from headend.analysis.collisions import find_meetings
 from headend.analysis.contention import find_waits_for_grants
-from headend.analysis.facts import (
-    Action,
-    Barred,
-    Collisions,
-    Diagnosis,
-    Fact,
-    FullChannel,
-    FullLine,
-    LongPath,
-    LossyPath,
-    LossyQueue,
-    NothingDelivered,
-    NothingSent,
-    OpenLoop,
-    OtherBottleneck,
-    Partial,
-    PathLoss,
-    QueueAtTimes,
-    QueueUse,
-    RareWaits,
-    Remedy,
-    SeveralCauses,
-    SpareLine,
-    StandingQueue,
-    ThrottledSenders,
-    UnequalReplay,
-    Unexplained,
-    Untrustworthy,
-    WaitsForChannel,
-)
+from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import FlowQuality, judge_flows
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
@@ -70,9 +41,6 @@ from headend.analysis.sanctions import (
 from headend.analysis.throttling import find_throttled
 from headend.engine.description import REAL, find_queue
 from headend.results.record import Record, cached_on_record
-
-if TYPE_CHECKING:
-    from headend.analysis.facts import WaitsForGrants
 
 #: From this share of late packets on, a standing queue's fact has it.
 MANY_LATE = 0.05
@@ -148,25 +116,25 @@ def open_case(record: Record) -> Case:
 def diagnose(record: Record) -> Diagnosis:
     """Find what is wrong with a run."""
     case = open_case(record)
-    facts = [fact for find in FINDERS for fact in find(case)]
-    return Diagnosis(tuple(facts), tuple(find_main_causes(case)))
+    found = [fact for find in FINDERS for fact in find(case)]
+    return Diagnosis(tuple(found), tuple(find_main_causes(case)))
 
 
 def find_reservations(record: Record) -> Iterator[Fact]:
     """Find what to know before any number of a run is believed."""
     emulation = find_emulation(record) or {}
     if not is_trustworthy(record):
-        yield Untrustworthy(emulation["lateness"])
+        yield facts.Untrustworthy(emulation["lateness"])
     if is_open_loop(record):
-        yield OpenLoop(tuple(emulation.get("changed") or ()))
+        yield facts.OpenLoop(tuple(emulation.get("changed") or ()))
     if emulation.get("equal") is False:
-        yield UnequalReplay()
+        yield facts.UnequalReplay()
 
 
 def _find_partial(case: Case) -> Iterator[Fact]:
     manifest = case.record.manifest
     if case.record.is_partial:
-        yield Partial(manifest["simulated_ns"], manifest["duration_ns"])
+        yield facts.Partial(manifest["simulated_ns"], manifest["duration_ns"])
 
 
 def find_nothing(record: Record) -> Iterator[Fact]:
@@ -177,29 +145,23 @@ def find_nothing(record: Record) -> Iterator[Fact]:
         import polars.selectors as cs
 
         lost = record.flows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum()
-        yield NothingDelivered(sent, int(lost))
+        yield facts.NothingDelivered(sent, int(lost))
         return
     # The customers' hosts that are real: those with a flow of real programs.
-    flows = record.manifest["scenario"].get("flow", {})
-    hosts = [str(flow.get("host", name)) for name, flow in flows.items() if _is_real(flow)]
-    yield NothingSent(tuple(hosts or dict.fromkeys(record.flows.filter(application=REAL)["flow"])))
-
-
-def _is_real(flow: Mapping[str, Any]) -> bool:
-    application = flow.get("application")
-    return application == REAL or (isinstance(application, dict) and REAL in application)
+    hosts = [
+        str(flow.get("host", name))
+        for name, flow in record.manifest["scenario"].get("flow", {}).items()
+        if (own := flow.get("application")) == REAL or (isinstance(own, dict) and REAL in own)
+    ]
+    own = record.flows.filter(application=REAL)["flow"]
+    yield facts.NothingSent(tuple(hosts or dict.fromkeys(own)))
 
 
 def _find_path_loss(case: Case) -> Iterator[Fact]:
     """Find whose packets the path lost; what queues dropped is not among them."""
-    shares = {group.label: max(f.path_loss_ratio for f in group.findings) for group in case.groups}
-    lossy = {label: share for label, share in shares.items() if share}
-    if lossy:
-        yield PathLoss(lossy, frozenset(group.label for group in case.groups if group.is_group))
-
-
-def _find_full_channels(case: Case) -> Iterator[Fact]:
-    yield from map(FullChannel, case.channels)
+    shares = {own.label: max(f.path_loss_ratio for f in own.findings) for own in case.groups}
+    if lossy := {label: share for label, share in shares.items() if share}:
+        yield facts.PathLoss(lossy, frozenset(own.label for own in case.groups if own.is_group))
 
 
 def _find_queue(case: Case) -> Iterator[Fact]:
@@ -207,132 +169,118 @@ def _find_queue(case: Case) -> Iterator[Fact]:
     record, queue, main = case.record, case.queue, case.causes.main
     if queue is None:
         return
-    yield QueueUse(queue)
+    yield facts.QueueUse(queue)
     if meetings := find_meetings(record, queue.queue):
         key = name_queue_key(record, queue.queue) or ""
-        yield Collisions(tuple(meetings), queue.discipline, key)
+        yield facts.Collisions(tuple(meetings), queue.discipline, key)
     if main and main.place is Place.CONTENTION and queue.queue in main.queues:
         yield find_waits_for_grants(record, queue.link)
     elif channel := case.find_channel(queue):
         yield _describe_shortage(record, queue, channel)
     else:
-        yield from find_symptoms(case, queue, _find_throttled(record, queue))
+        yield from find_symptoms(case, queue, is_alone=False)
     if record.bottleneck not in (None, queue.queue):
         other = describe_queue(record, str(record.bottleneck))
-        yield OtherBottleneck(str(record.bottleneck), other.delay_p50_ns if other else None)
+        yield facts.OtherBottleneck(str(record.bottleneck), other.delay_p50_ns if other else None)
     yield from find_low_latency(record, queue.queue)
 
 
 #: In the order in which their facts are told.
-FINDERS = (
+FINDERS: Sequence[Callable[[Case], Iterable[Fact]]] = (
     lambda case: find_reservations(case.record),
     _find_partial,
     lambda case: find_nothing(case.record),
     _find_path_loss,
-    _find_full_channels,
+    lambda case: map(facts.FullChannel, case.channels),
     _find_queue,
 )
 
 
-def find_symptoms(
-    case: Case, queue: QueueState, throttled: ThrottledSenders | None
-) -> Iterator[Fact]:
-    """Find what a queue did to those who use it: the worst, and whether it slowed senders down."""
+def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> Iterator[Fact]:
+    """Find what a queue did to those who use it, the worst alone.
+
+    Parameters
+    ----------
+    is_alone
+        Whether it is left out that the queue slowed senders down.
+    """
     suffers, is_lost = bool(case.suffering), case.symptoms == {"lost"}
     median, slow = queue.delay_p50_ns or 0.0, queue.delay_p99_ns or 0.0
     passing, is_full = find_passing(case.record, queue), (queue.utilisation or 0.0) > FULL
-    slowed = [throttled] if throttled else []
+    is_rare = slow > LONG_WAIT and not is_lost
+    slowed = [] if is_alone else list(_find_throttled(case.record, queue))
     if queue.standing_ratio > STANDING_TIME:
         yield _describe_standing(case, queue, passing)
     elif queue.lost_ratio > LOSSY_SHARE and case.symptoms != {"late"}:
         yield _describe_losses(queue, suffers=suffers, is_felt="lost" in case.symptoms)
         yield from slowed
     elif queue.standing_ratio > STOOD_AT_TIMES or median > LONG_WAIT:
-        is_felt = suffers and not is_lost
-        remedies = find_remedies(case, queue) if is_felt else ()
-        yield QueueAtTimes(queue, passing, is_felt, median <= SHORT_WAIT, remedies)
-    elif is_full and median > SHORT_WAIT:
+        waits = suffers and not is_lost
+        remedies = find_remedies(case, queue) if waits else ()
+        yield facts.QueueAtTimes(queue, passing, waits, median <= SHORT_WAIT, remedies=remedies)
+    elif is_full and (median > SHORT_WAIT or not (suffers or is_rare)):
         yield _describe_full_line(case, queue, passing)
-    elif slow > LONG_WAIT and suffers and not is_lost and (is_full or "late" in case.symptoms):
-        remedies = find_remedies(case, queue)
-        yield RareWaits(queue, passing, suffers, is_full, remedies)
-    elif is_full and slow > LONG_WAIT and not suffers:
-        yield RareWaits(queue, passing, suffers, is_full, ())
-    elif suffers and is_full:
-        yield _blame_no_queue(case, queue, is_full)
-    elif is_full:
-        yield _describe_full_line(case, queue, passing)
-    elif slowed:
+    elif is_rare and (is_full or "late" in case.symptoms or (suffers and is_alone)):
+        # A transfer feels it too, though it cannot be told whether by delay or loss.
+        remedies = find_remedies(case, queue) if suffers else ()
+        yield facts.RareWaits(queue, passing, suffers, is_full, remedies=remedies)
+    elif slowed and not is_full:
         yield from slowed
+    elif worst := case.worst:
+        is_long = (worst.delay_p50_ns or 0.0) > LONG_WAY and slow < LONG_WAIT
+        long = facts.LongPath(worst.flow, worst.delay_p50_ns or 0.0, is_full)
+        look = (Remedy(Action.LOOK_ELSEWHERE),)
+        yield long if is_long else facts.Unexplained(is_full, remedies=look)
     else:
-        yield _blame_no_queue(case, queue, is_full) if suffers else SpareLine(queue)
+        yield facts.SpareLine(queue)
 
 
-def _describe_standing(case: Case, queue: QueueState, passing: str) -> StandingQueue:
+def _describe_standing(case: Case, queue: QueueState, passing: str) -> Fact:
     worst, suffers = case.worst, bool(case.suffering)
     late = (worst.late_ratio or 0.0) if worst and worst.direction else 0.0
-    is_late = worst is not None and late > MANY_LATE
-    return StandingQueue(
-        queue,
-        passing,
-        suffers,
-        worst.flow if worst and is_late else "",
-        late if is_late else 0.0,
-        len(case.suffering) == 1,
-        find_remedies(case, queue) if suffers or not passing else (),
-    )
+    flow = worst.flow if worst and late > MANY_LATE else ""
+    remedies = find_remedies(case, queue) if suffers or not passing else ()
+    is_only = len(case.suffering) == 1
+    return facts.StandingQueue(queue, passing, suffers, flow, late, is_only, remedies=remedies)
 
 
-def _describe_losses(queue: QueueState, *, suffers: bool, is_felt: bool) -> LossyQueue:
+def _describe_losses(queue: QueueState, *, suffers: bool, is_felt: bool) -> Fact:
     """Describe a queue's losses: TCP sends again what it lost, and slows down for it."""
-    remedies: tuple[Remedy, ...] = ()
+    action = None
     if suffers and queue.is_tcps and is_felt:
-        remedies = (Remedy(Action.FLOW_QUEUES, queue.queue, queue=queue),)
+        action = Action.FLOW_QUEUES
     elif suffers and queue.reason == "overlimit" and not queue.is_tcps:
-        remedies = (Remedy(Action.LESS_LOAD, queue.queue, queue=queue),)
-    return LossyQueue(queue, suffers, is_felt, remedies)
+        action = Action.LESS_LOAD
+    remedies = (Remedy(action, queue.queue, queue=queue),) if action else ()
+    return facts.LossyQueue(queue, suffers, is_felt, remedies=remedies)
 
 
-def _describe_full_line(case: Case, queue: QueueState, passing: str) -> FullLine:
+def _describe_full_line(case: Case, queue: QueueState, passing: str) -> Fact:
     is_bound = find_queue(queue.discipline).governor == "bound"
-    is_long = (queue.delay_p50_ns or 0.0) > SHORT_WAIT
-    return FullLine(
-        queue,
-        passing,
-        bool(case.suffering),
-        is_long,
-        is_bound and queue.is_tcps and queue.reason == "overlimit",
-        find_remedies(case, queue) if is_long else (),
-    )
+    is_sawtooth = is_bound and queue.is_tcps and queue.reason == "overlimit"
+    is_long, suffers = (queue.delay_p50_ns or 0.0) > SHORT_WAIT, bool(case.suffering)
+    remedies = find_remedies(case, queue) if is_long else ()
+    return facts.FullLine(queue, passing, suffers, is_long, is_sawtooth, remedies=remedies)
 
 
-def _blame_no_queue(case: Case, queue: QueueState, is_full: bool) -> Fact:
-    worst = case.worst
-    if worst and (worst.delay_p50_ns or 0.0) > LONG_WAY and (queue.delay_p99_ns or 0.0) < LONG_WAIT:
-        return LongPath(worst.flow, worst.delay_p50_ns or 0.0, is_full)
-    return Unexplained(is_full)
-
-
-def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState) -> WaitsForChannel:
+def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState) -> Fact:
     """Describe what a queue can and cannot do about the full channel that it waits for."""
-    stands = queue.standing_ratio > STANDING_TIME
-    shorter = shorten(record, queue)
+    stands, shorter = queue.standing_ratio > STANDING_TIME, shorten(record, queue)
     # Where senders slow down, the queue decides how long packets wait for the channel.
     helps = stands and queue.is_tcps and shorter.action is Action.ADD_AQM
     path, value = (shorter.path, shorter.value) if helps else ("", "")
     capacity = Remedy(Action.MORE_CAPACITY, channel.channel, path, value)
-    return WaitsForChannel(queue, channel, stands, (capacity, *([shorter] if stands else [])))
+    remedies = (capacity, shorter) if stands else (capacity,)
+    return facts.WaitsForChannel(queue, channel, stands, remedies=remedies)
 
 
-def _find_throttled(record: Record, queue: QueueState) -> ThrottledSenders | None:
+def _find_throttled(record: Record, queue: QueueState) -> Iterator[Fact]:
     """Find the senders that a queue slowed down while its line was idle."""
-    senders = find_throttled(record, queue.queue)
-    if senders is None:
-        return None
-    action = Action.RAISE_LIMIT if senders.by_limit else Action.RAISE_TARGET
-    is_too_small = bool(queue.room_ns and queue.room_ns < senders.rtt_ns)
-    remedy = Remedy(action, queue.queue, queue=queue)
-    return ThrottledSenders(queue, senders, is_too_small, (remedy,))
+    if senders := find_throttled(record, queue.queue):
+        action = Action.RAISE_LIMIT if senders.by_limit else Action.RAISE_TARGET
+        is_too_small = bool(queue.room_ns and queue.room_ns < senders.rtt_ns)
+        remedy = Remedy(action, queue.queue, queue=queue)
+        yield facts.ThrottledSenders(queue, senders, is_too_small, remedies=(remedy,))
 
 
 def find_remedies(case: Case, queue: QueueState) -> tuple[Remedy, ...]:
@@ -374,9 +322,9 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
     """Find why the flows that suffer do so; where none does, describe the line."""
     record, worst, queue = case.record, case.worst, case.queue
     if worst and (reason := _find_bar(record, worst)):
-        return [Barred(worst.flow, reason)]
+        return [facts.Barred(worst.flow, reason)]
     if worst and worst.path_loss_ratio > 0.5 * (worst.loss_ratio or math.inf):
-        return [LossyPath(worst.flow, worst.path_loss_ratio)]
+        return [facts.LossyPath(worst.flow, worst.path_loss_ratio)]
     if queue is None:
         return []
     if worst and (sanctioned := find_sanctioned(record, worst)):
@@ -387,7 +335,7 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
     if channel := case.find_channel(queue):
         return [_describe_shortage(record, queue, channel)]
     if worst:
-        return [_blame_queue(case, queue)]
+        return find_symptoms(case, queue)
     kept_out = find_kept_out(record, queue.queue)
     return [*([kept_out] if kept_out else []), describe_line(case, queue)]
 
@@ -403,31 +351,22 @@ def _find_bar(record: Record, worst: FlowQuality) -> str:
 
 def _describe_main(case: Case, queue: QueueState) -> Fact:
     """Describe the cause that most of the suffering flows share, and the others with it."""
-    record, groups = case.record, case.causes.groups
-    main: Fact
-    if groups[0].place is Place.CONTENTION:
-        main = find_waits_for_grants(record, groups[0].link)
-    elif groups[0].place is Place.CHANNEL:
-        serving = [one for one in case.channels if one.serves(groups[0].link, groups[0].direction)]
-        main = _describe_shortage(record, queue, serving[0])
+    groups, channels = case.causes.groups, case.channels
+    waits = {
+        group.link: find_waits_for_grants(case.record, group.link)
+        for group in groups
+        if group.place is Place.CONTENTION
+    }
+    first = groups[0]
+    if first.place is Place.CONTENTION:
+        main: Fact = waits[first.link]
+    elif first.place is Place.CHANNEL:
+        full = next(own for own in channels if own.serves(first.link, first.direction))
+        main = _describe_shortage(case.record, queue, full)
     else:
-        main = _blame_queue(case, queue)
-    if len(groups) == 1 and not case.causes.unexplained:
-        return main
-    links = {group.link for group in groups if group.place is Place.CONTENTION}
-    waits: dict[str, WaitsForGrants] = {link: find_waits_for_grants(record, link) for link in links}
-    requests = {link: (own.requests, own.collided) for link, own in waits.items()}
-    return SeveralCauses(main, groups, requests, case.causes.unexplained)
-
-
-def _blame_queue(case: Case, queue: QueueState) -> Fact:
-    """Describe how the queue harmed the flows that suffer, or that it did not."""
-    found = next(find_symptoms(case, queue, None))
-    is_rare = (queue.delay_p99_ns or 0.0) > LONG_WAIT and case.symptoms != {"lost"}
-    if isinstance(found, Unexplained | LongPath) and is_rare:
-        # A transfer feels it too, though it cannot be told whether by delay or loss.
-        return RareWaits(queue, "", True, False, find_remedies(case, queue))
-    return found
+        main = next(find_symptoms(case, queue))
+    is_several = len(groups) > 1 or case.causes.unexplained
+    return facts.SeveralCauses(main, groups, waits, case.causes.unexplained) if is_several else main
 
 
 def describe_line(case: Case, queue: QueueState) -> Fact:
@@ -435,9 +374,9 @@ def describe_line(case: Case, queue: QueueState) -> Fact:
     passing = find_passing(case.record, queue)
     if queue.standing_ratio > STANDING_TIME:
         return _describe_standing(case, queue, passing)
-    if throttled := _find_throttled(case.record, queue):
+    for throttled in _find_throttled(case.record, queue):
         return throttled
     if queue.lost_ratio > LOSSY_SHARE:
         return _describe_losses(queue, suffers=False, is_felt=False)
     is_full = (queue.utilisation or 0.0) > FULL
-    return _describe_full_line(case, queue, passing) if is_full else SpareLine(queue)
+    return _describe_full_line(case, queue, passing) if is_full else facts.SpareLine(queue)

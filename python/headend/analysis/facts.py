@@ -51,16 +51,8 @@ class Action(StrEnum):
     LOOK_ELSEWHERE = "look_elsewhere"
 
 
-#: What shortens a queue, or says why its law does not.
-SHORTENING = (
-    Action.ADD_AQM,
-    Action.CHOOSE_LAW,
-    Action.WAKE_AQM,
-    Action.CHECK_AQM,
-    Action.SLOW_SENDERS,
-    Action.LOWER_LIMIT,
-    Action.TUNE_AQM,
-)
+#: What shortens a queue, or says why its law does not: the first of them.
+SHORTENING = tuple(Action)[:7]
 
 
 @dataclass(frozen=True)
@@ -93,27 +85,40 @@ class Remedy:
         return f"{self.path}={self.value}" if self.path and self.value else ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """Something that is wrong, or worth knowing, with what may help: the best first."""
+
+    remedies: tuple[Remedy, ...] = ()
+    shown_by: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The figures that show it, the best first."""
+        return self.shown_by
+
+
 @dataclass(frozen=True)
-class Untrustworthy:
+class Untrustworthy(Fact):
     """A run with real programs fell behind real time."""
 
     lateness: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class OpenLoop:
+class OpenLoop(Fact):
     """Recorded arrivals met other settings than those that their senders reacted to."""
 
     changed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class UnequalReplay:
+class UnequalReplay(Fact):
     """The frames of a replay did not end as those of the recorded run did."""
 
 
 @dataclass(frozen=True)
-class Partial:
+class Partial(Fact):
     """A run was stopped before its end."""
 
     simulated_ns: float
@@ -121,14 +126,14 @@ class Partial:
 
 
 @dataclass(frozen=True)
-class NothingSent:
+class NothingSent(Fact):
     """Nothing was sent in the measured part; hosts are those of real programs."""
 
     hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class NothingDelivered:
+class NothingDelivered(Fact):
     """Packets were sent, and none arrived in the measured part."""
 
     sent: int
@@ -136,66 +141,58 @@ class NothingDelivered:
 
 
 @dataclass(frozen=True)
-class PathLoss:
-    """The path beyond the line lost packets.
-
-    Parameters
-    ----------
-    shares
-        By flow or group: the share that it lost, of a group that of the worst member.
-    groups
-        Those of them that are groups.
-    """
+class PathLoss(Fact):
+    """The path beyond the line lost packets of flows and groups, of a group a share at most."""
 
     shares: Mapping[str, float]
     groups: frozenset[str]
-    figures: ClassVar = ("loss",)
 
 
 @dataclass(frozen=True)
-class LossyPath:
+class LossyPath(Fact):
     """The path beyond the line explains why a flow suffers."""
 
     flow: str
     lost_ratio: float
-    figures: ClassVar = ("loss",)
+    shown_by = ("loss",)
 
 
 @dataclass(frozen=True)
-class Barred:
+class Barred(Fact):
     """Most packets of a flow did not arrive, and no queue lost them; the reason is the engine's."""
 
     flow: str
     reason: str
-    figures: ClassVar = ("loss",)
+    shown_by = ("loss",)
 
 
 @dataclass(frozen=True)
-class LongPath:
+class LongPath(Fact):
     """The path itself takes longer each way than a conversation bears."""
 
     flow: str
     delay_ns: float
     is_full: bool
-    figures: ClassVar = ("delay",)
+    shown_by = ("delay",)
 
 
 @dataclass(frozen=True)
-class FullChannel:
+class Unexplained(Fact):
+    """Somebody suffers, and no queue explains it."""
+
+    is_full: bool
+    shown_by = ("delay",)
+
+
+@dataclass(frozen=True)
+class FullChannel(Fact):
     """A channel that queues share is full."""
 
     channel: ChannelState
 
 
 @dataclass(frozen=True)
-class QueueUse:
-    """How long packets waited in the queue that the run is judged by, and how full its line was."""
-
-    queue: QueueState
-
-
-@dataclass(frozen=True)
-class OtherBottleneck:
+class OtherBottleneck(Fact):
     """The scenario is about another queue than the one that did the harm; None: it held none."""
 
     queue: str
@@ -203,7 +200,7 @@ class OtherBottleneck:
 
 
 @dataclass(frozen=True)
-class Collisions:
+class Collisions(Fact):
     """A hash has put flows together in queues of a scheduler; key: of the queue in ``--set``."""
 
     meetings: tuple[Meeting, ...]
@@ -212,177 +209,154 @@ class Collisions:
 
 
 @dataclass(frozen=True)
-class WaitsForGrants:
+class WaitsForGrants(Fact):
     """Packets wait until a request for a grant gets through: requests of a link's modems."""
 
     link: str
     requests: float
     collided: float
-    remedies: tuple[Remedy, ...]
-    figures: ClassVar = ("street", "queue")
+    shown_by = ("street", "queue")
 
 
 @dataclass(frozen=True)
-class WaitsForChannel:
-    """A queue waits for a full channel; where it stands, how long is its own doing."""
+class SeveralCauses(Fact):
+    """Flows suffer for different reasons, of which one is the main fact.
+
+    Parameters
+    ----------
+    contention
+        By link, where modems wait for grants.
+    """
+
+    main: Fact
+    groups: tuple[CauseGroup, ...]
+    contention: Mapping[str, WaitsForGrants]
+    unexplained: int
+
+
+@dataclass(frozen=True)
+class QueueUse(Fact):
+    """How long packets waited in the queue that the run is judged by, and how full its line was."""
 
     queue: QueueState
-    channel: ChannelState
-    stands: bool
-    remedies: tuple[Remedy, ...]
-    figures: ClassVar = ("street", "queue", "rates")
+    shown_by: ClassVar[tuple[str, ...]] = ("queue",)
 
 
 @dataclass(frozen=True)
-class StandingQueue:
-    """Packets wait for most of the time.
+class WaitsForChannel(QueueUse):
+    """A queue waits for a full channel; where it stands, how long is its own doing."""
+
+    channel: ChannelState
+    stands: bool
+    shown_by = ("street", "queue", "rates")
+
+
+@dataclass(frozen=True)
+class Waits(QueueUse):
+    """Packets wait in a queue.
 
     Parameters
     ----------
     passing
         How other packets pass those that wait; empty where all wait.
     suffers
-        Whether somebody suffers.
-    late_flow, late_ratio
-        Of what packets it makes too many too late, where that is known.
+        Whether somebody suffers from it.
     remedies
         The first is the best for the flow that suffers most, the last for the queue.
     """
 
-    queue: QueueState
     passing: str
     suffers: bool
+
+
+@dataclass(frozen=True)
+class StandingQueue(Waits):
+    """For most of the time; where known, which flow's packets are too late for it, and how many."""
+
     late_flow: str
     late_ratio: float
     is_only: bool
-    remedies: tuple[Remedy, ...]
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The figures that show it."""
-        return ("delay", "queue") if self.passing and not self.suffers else ("queue",)
+        """Where nobody suffers, the delays show who passes it."""
+        return ("delay", "queue") if self.passing and not self.suffers else self.shown_by
 
 
 @dataclass(frozen=True)
-class LossyQueue:
-    """A queue loses more than senders need to find their rate; felt where that is what hurts."""
+class QueueAtTimes(Waits):
+    """At times, or whenever it is used."""
 
-    queue: QueueState
-    suffers: bool
-    is_felt: bool
-    remedies: tuple[Remedy, ...]
-
-    @property
-    def figures(self) -> tuple[str, ...]:
-        """The figures that show it."""
-        return ("loss", "queue") if self.suffers else ("queue",)
-
-
-@dataclass(frozen=True)
-class QueueAtTimes:
-    """A queue stood at times, or whenever it was used."""
-
-    queue: QueueState
-    passing: str
-    is_felt: bool
     is_short_otherwise: bool
-    remedies: tuple[Remedy, ...]
-    figures: ClassVar = ("queue",)
 
 
 @dataclass(frozen=True)
-class FullLine:
-    """The line is full.
+class FullLine(Waits):
+    """For a full line, at the median or hardly.
 
     Parameters
     ----------
-    is_long
-        Whether its queue is long at the median.
     is_sawtooth
         Whether senders fill the buffer, lose a packet and slow down, over and over.
     """
 
-    queue: QueueState
-    passing: str
-    suffers: bool
     is_long: bool
     is_sawtooth: bool
-    remedies: tuple[Remedy, ...]
-    figures: ClassVar = ("queue",)
 
 
 @dataclass(frozen=True)
-class RareWaits:
-    """A queue is short but for 1 packet in 100."""
+class RareWaits(Waits):
+    """1 packet in 100."""
 
-    queue: QueueState
-    passing: str
-    suffers: bool
     is_full: bool
-    remedies: tuple[Remedy, ...]
-    figures: ClassVar = ("queue",)
 
 
 @dataclass(frozen=True)
-class ThrottledSenders:
-    """A queue made senders slow down that had more to send, while its line was idle.
+class LossyQueue(QueueUse):
+    """A queue loses more than senders need to find their rate; felt where that is what hurts."""
 
-    Parameters
-    ----------
-    is_too_small
-        Whether the queue's limit is below what a round trip takes.
-    """
+    suffers: bool
+    is_felt: bool
 
-    queue: QueueState
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Where somebody suffers, their losses show it first."""
+        return ("loss", "queue") if self.suffers else self.shown_by
+
+
+@dataclass(frozen=True)
+class ThrottledSenders(QueueUse):
+    """A queue made senders slow down that had more to send, while its line was idle."""
+
     senders: Throttled
+    #: Whether the queue's limit is below what a round trip takes.
     is_too_small: bool
-    remedies: tuple[Remedy, ...]
-    figures: ClassVar = ("line-rate", "queue")
+    shown_by = ("line-rate", "queue")
 
 
 @dataclass(frozen=True)
-class SpareLine:
+class SpareLine(QueueUse):
     """The line has room to spare."""
 
-    queue: QueueState
+    shown_by = ()
 
 
 @dataclass(frozen=True)
-class Unexplained:
-    """Somebody suffers, and no queue explains it."""
-
-    is_full: bool
-    remedies: ClassVar = (Remedy(Action.LOOK_ELSEWHERE),)
-    figures: ClassVar = ("delay",)
-
-
-@dataclass(frozen=True)
-class SeveralCauses:
-    """Flows suffer for different reasons; the main one is a fact of its own."""
-
-    main: Fact
-    groups: tuple[CauseGroup, ...]
-    #: By link: how many requests were sent in contention, and how many of them collided.
-    contention: Mapping[str, tuple[float, float]]
-    unexplained: int
-
-
-@dataclass(frozen=True)
-class LowLatencyUnused:
+class LowLatencyUnused(Fact):
     """No packet was sent to a low-latency queue."""
 
     low: str
 
 
 @dataclass(frozen=True)
-class LowLatencyUse:
+class LowLatencyUse(Fact):
     """Who uses a low-latency queue, and what waits there."""
 
     aggregate: Aggregate
 
 
 @dataclass(frozen=True)
-class Sanctions:
+class Sanctions(Fact):
     """Queue protection redirected packets of a flow.
 
     Parameters
@@ -400,11 +374,10 @@ class Sanctions:
     since_warmup: bool
     is_burst: bool
     crowding: float | None
-    remedies: tuple[Remedy, ...]
 
 
 @dataclass(frozen=True)
-class MoreSanctions:
+class MoreSanctions(Fact):
     """Further flows, or aggregates, of which queue protection redirected packets."""
 
     flows: int = 0
@@ -412,58 +385,22 @@ class MoreSanctions:
 
 
 @dataclass(frozen=True)
-class SanctionedFlow:
+class SanctionedFlow(Fact):
     """A flow suffers in the classic queue, to which queue protection sends it."""
 
     flow: str
     aggregate: Aggregate
     sanctioned_ratio: float
-    remedies: tuple[Remedy, ...]
-    figures: ClassVar = ("queue", "delay")
+    shown_by = ("queue", "delay")
 
 
 @dataclass(frozen=True)
-class KeptOut:
+class KeptOut(Fact):
     """Flows that queue protection keeps out of the low-latency queue: the first, and how many."""
 
     flow: str
     sanctioned_ratio: float
     more: int
-
-
-Fact = (
-    Untrustworthy
-    | OpenLoop
-    | UnequalReplay
-    | Partial
-    | NothingSent
-    | NothingDelivered
-    | PathLoss
-    | LossyPath
-    | Barred
-    | LongPath
-    | FullChannel
-    | QueueUse
-    | OtherBottleneck
-    | Collisions
-    | WaitsForGrants
-    | WaitsForChannel
-    | StandingQueue
-    | LossyQueue
-    | QueueAtTimes
-    | FullLine
-    | RareWaits
-    | ThrottledSenders
-    | SpareLine
-    | Unexplained
-    | SeveralCauses
-    | LowLatencyUnused
-    | LowLatencyUse
-    | Sanctions
-    | MoreSanctions
-    | SanctionedFlow
-    | KeptOut
-)
 
 
 @dataclass(frozen=True)
@@ -489,11 +426,6 @@ class Diagnosis:
         return last.main if isinstance(last, SeveralCauses) else last
 
     @property
-    def figures(self) -> tuple[str, ...]:
-        """The figures that show the main cause, the best first."""
-        return tuple(getattr(self.cause, "figures", ()))
-
-    @property
     def remedy(self) -> Remedy | None:
         """What an answer proposes against the main cause.
 
@@ -501,8 +433,9 @@ class Diagnosis:
         line's queue harms nobody.
         """
         cause = self.cause
-        first = next(iter(getattr(cause, "remedies", ())), None)
+        if cause is None or not cause.remedies:
+            return None
         is_harmless = isinstance(cause, FullLine) and not cause.suffers
-        is_passed = bool(getattr(cause, "passing", ""))
-        is_left_out = first and first.action in SHORTENING and (is_harmless or is_passed)
-        return None if is_left_out else first
+        is_passed = isinstance(cause, Waits) and bool(cause.passing)
+        is_left_out = cause.remedies[0].action in SHORTENING and (is_harmless or is_passed)
+        return None if is_left_out else cause.remedies[0]

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from headend.analysis.facts import (
-    Action,
-    Fact,
-    KeptOut,
-    LowLatencyUnused,
-    LowLatencyUse,
-    MoreSanctions,
-    Remedy,
-    SanctionedFlow,
-    Sanctions,
-)
+from headend.analysis import facts
+from headend.analysis.facts import Action, Fact, Remedy
 from headend.analysis.low_latency import (
     MOST_AGGREGATES,
     Aggregate,
@@ -58,22 +49,22 @@ def find_low_latency(result: Record, queue: str) -> Iterator[Fact]:
     chosen = choose_aggregates(result, queue)
     for one in chosen[:MOST_AGGREGATES]:
         if not one.users:
-            yield LowLatencyUnused(one.low)
+            yield facts.LowLatencyUnused(one.low)
             continue
-        yield LowLatencyUse(one)
+        yield facts.LowLatencyUse(one)
         for flow in one.sanctioned[:MOST_SANCTIONED]:
             yield _describe_sanctions(result, one, flow)
         if (more := len(one.sanctioned) - MOST_SANCTIONED) > 0:
-            yield MoreSanctions(flows=more)
+            yield facts.MoreSanctions(flows=more)
     if (more := len(chosen) - MOST_AGGREGATES) > 0:
-        yield MoreSanctions(aggregates=more)
+        yield facts.MoreSanctions(aggregates=more)
 
 
-def _describe_sanctions(result: Record, one: Aggregate, flow: AggregateFlow) -> Sanctions:
+def _describe_sanctions(result: Record, one: Aggregate, flow: AggregateFlow) -> facts.Sanctions:
     warmup, first = result.manifest.get("warmup_ns", 0), flow.first_sanction_ns
     classic = sum(own.classic_packets for own in one.flows)
     has_most = flow.classic_packets != classic and flow.classic_packets > classic / 2
-    return Sanctions(
+    return facts.Sanctions(
         one,
         flow,
         since_warmup=bool(warmup) and first is not None and first < warmup + AT_ONCE,
@@ -98,17 +89,17 @@ def _choose_remedy(result: Record, one: Aggregate, flow: AggregateFlow) -> Remed
     return Remedy(Action.RAISE_THRESHOLD, flow.label, path)
 
 
-def find_sanctioned(result: Record, worst: FlowQuality) -> SanctionedFlow | None:
+def find_sanctioned(result: Record, worst: FlowQuality) -> facts.SanctionedFlow | None:
     """Find what queue protection did to a suffering flow, where it redirected many packets."""
     for one in gather_aggregates(result):
         flow = next((own for own in one.sanctioned if worst.flow in own.members), None)
         if flow and flow.sanctioned_ratio >= MANY_SANCTIONED:
             remedies = (_choose_remedy(result, one, flow),)
-            return SanctionedFlow(worst.flow, one, flow.sanctioned_ratio, remedies)
+            return facts.SanctionedFlow(worst.flow, one, flow.sanctioned_ratio, remedies=remedies)
     return None
 
 
-def find_kept_out(result: Record, queue: str) -> KeptOut | None:
+def find_kept_out(result: Record, queue: str) -> facts.KeptOut | None:
     """Find the flows that queue protection keeps out of the low-latency queue."""
     kept = [
         flow
@@ -116,7 +107,7 @@ def find_kept_out(result: Record, queue: str) -> KeptOut | None:
         for flow in one.sanctioned
         if flow.sanctioned_ratio >= MANY_SANCTIONED
     ]
-    return KeptOut(kept[0].label, kept[0].sanctioned_ratio, len(kept) - 1) if kept else None
+    return facts.KeptOut(kept[0].label, kept[0].sanctioned_ratio, len(kept) - 1) if kept else None
 
 
 def find_marking(result: Record, queue: str, worst: FlowQuality) -> Remedy | None:

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
+from headend.analysis import facts
 from headend.analysis.causes import CauseGroup, Place
 from headend.analysis.collisions import MOST_FLOWS, Cost
-from headend.analysis.facts import (
-    Action,
-    Barred,
-    Collisions,
-    FullChannel,
-    LongPath,
-    LossyPath,
-    NothingDelivered,
-    NothingSent,
-    Partial,
-    PathLoss,
-    Remedy,
-    SeveralCauses,
-    Unexplained,
-    WaitsForChannel,
-    WaitsForGrants,
-)
+from headend.analysis.facts import Action, Remedy
 from headend.text.wording import join_names, list_names
 from headend.wording.quantities import count, number, rate, share, time
 from headend.wording.queue import MOST_NAMED, full_remedy, name_queue
@@ -40,12 +25,12 @@ BARRED = {
 }
 
 
-def full_partial(fact: Partial) -> str:
+def full_partial(fact: facts.Partial) -> str:
     """Say when a run was stopped."""
     return f"Partial: stopped at {time(fact.simulated_ns)} of {time(fact.duration_ns)}."
 
 
-def full_nothing_sent(fact: NothingSent) -> str:
+def full_nothing_sent(fact: facts.NothingSent) -> str:
     """Say what to look at where nothing was sent."""
     told = "Nothing was sent in the measured part, so there is nothing to judge:"
     if not fact.hosts:
@@ -56,7 +41,7 @@ def full_nothing_sent(fact: NothingSent) -> str:
     )
 
 
-def full_nothing_delivered(fact: NothingDelivered) -> str:
+def full_nothing_delivered(fact: facts.NothingDelivered) -> str:
     """Say what became of the packets of which none arrived."""
     return (
         f"Nothing was delivered in the measured part: {count(fact.sent, 'packet')} sent,"
@@ -64,7 +49,7 @@ def full_nothing_delivered(fact: NothingDelivered) -> str:
     )
 
 
-def full_path_loss(fact: PathLoss) -> str:
+def full_path_loss(fact: facts.PathLoss) -> str:
     """Say whose packets the path lost."""
     shares = [
         f"{share(lost)} of {name}{' at most' if name in fact.groups else ''}"
@@ -76,37 +61,37 @@ def full_path_loss(fact: PathLoss) -> str:
     )
 
 
-def brief_lossy_path(fact: LossyPath) -> str:
+def brief_lossy_path(fact: facts.LossyPath) -> str:
     """Say which share of a flow's packets the path loses."""
     return (
         f"the path beyond the line loses {share(fact.lost_ratio)} of its packets, and no queue does"
     )
 
 
-def brief_barred(fact: Barred) -> str:
+def brief_barred(fact: facts.Barred) -> str:
     """Say why a flow's packets do not arrive."""
     return BARRED[fact.reason]
 
 
-def brief_long_path(fact: LongPath) -> str:
+def brief_long_path(fact: facts.LongPath) -> str:
     """Say how long the path takes."""
     return f"the path itself takes {time(fact.delay_ns)} each way, and no queue adds to it"
 
 
-def full_long_path(fact: LongPath) -> str:
+def full_long_path(fact: facts.LongPath) -> str:
     """Say how long the path takes, and whether the line was full."""
     full = "The line was full and the queue stayed short. " if fact.is_full else ""
     wait = time(fact.delay_ns)
     return f"{full}The path of {fact.flow} takes {wait} each way, and no queue adds to it."
 
 
-def full_unexplained(fact: Unexplained) -> str:
+def full_unexplained(fact: facts.Unexplained) -> str:
     """Say what else to look at."""
     none = "The line was full and the queue stayed short" if fact.is_full else "No queue stood"
     return f"{none}: look at loss, wide-area delay and the offered rates."
 
 
-def full_channel(fact: FullChannel) -> str:
+def full_channel(fact: facts.FullChannel) -> str:
     """Say that a channel is full, and by how much."""
     state = fact.channel
     told = f"The {state.title} ({state.sharing}) is full:"
@@ -125,7 +110,7 @@ def full_channel(fact: FullChannel) -> str:
     )
 
 
-def brief_waits_for_channel(fact: WaitsForChannel) -> str:
+def brief_waits_for_channel(fact: facts.WaitsForChannel) -> str:
     """Say which channel is full, and how long packets wait for it."""
     state = fact.channel
     name = "Wi-Fi channel" if state.is_cell else f"{state.direction}stream channel"
@@ -141,7 +126,7 @@ def advise_on_channel(remedy: Remedy) -> str:
     return f"Only more capacity or less load gives everyone their rate{wait}."
 
 
-def full_waits_for_channel(fact: WaitsForChannel) -> list[str]:
+def full_waits_for_channel(fact: facts.WaitsForChannel) -> list[str]:
     """Say what a queue can and cannot do about the full channel that it waits for."""
     cause = (
         "It waits for the full channel: only more capacity, or less load, gives everyone their"
@@ -153,17 +138,17 @@ def full_waits_for_channel(fact: WaitsForChannel) -> list[str]:
     return [cause, f"How long packets wait there depends on the queue itself. {advice}"]
 
 
-def _tell_collided(requests: float, collided: float) -> str:
-    part = round(collided / requests, 2) if requests else 0.0
+def _tell_collided(fact: facts.WaitsForGrants) -> str:
+    part = round(fact.collided / fact.requests, 2) if fact.requests else 0.0
     return f"{share(part)} of the modems' requests collide"
 
 
-def brief_waits_for_grants(fact: WaitsForGrants) -> str:
+def brief_waits_for_grants(fact: facts.WaitsForGrants) -> str:
     """Say how many of a link's requests collide."""
-    return f"packets wait upstream, where {_tell_collided(fact.requests, fact.collided)}"
+    return f"packets wait upstream, where {_tell_collided(fact)}"
 
 
-def full_waits_for_grants(fact: WaitsForGrants) -> list[str]:
+def full_waits_for_grants(fact: facts.WaitsForGrants) -> list[str]:
     """Give both counts, what a modem does after a collision, and what shortens the wait."""
     return [
         f"Of {number(round(fact.requests))} requests that the modems of {fact.link} sent in"
@@ -185,7 +170,7 @@ def advise_on_contention(remedy: Remedy) -> str:
     )
 
 
-def brief_several_causes(fact: SeveralCauses) -> str:
+def brief_several_causes(fact: facts.SeveralCauses) -> str:
     """Give the number of flows for each cause, the most frequent cause first."""
     told = [_tell_group(fact, group) for group in fact.groups[:MOST_CAUSES]]
     rest = fact.unexplained + sum(group.count for group in fact.groups[MOST_CAUSES:])
@@ -194,7 +179,7 @@ def brief_several_causes(fact: SeveralCauses) -> str:
     return "; ".join(told)
 
 
-def _tell_group(fact: SeveralCauses, group: CauseGroup) -> str:
+def _tell_group(fact: facts.SeveralCauses, group: CauseGroup) -> str:
     """Say how many flows wait or lose packets at one place; a single flow is named."""
     lost = sum(cause.is_lost for cause in group.causes) > group.count / 2
     if group.count == 1:
@@ -202,7 +187,7 @@ def _tell_group(fact: SeveralCauses, group: CauseGroup) -> str:
     else:
         who = f"{group.count} {'lose packets' if lost else 'wait'}"
     if group.place is Place.CONTENTION:
-        return f"{who} upstream, where {_tell_collided(*fact.contention[group.link])}"
+        return f"{who} upstream, where {_tell_collided(fact.contention[group.link])}"
     if group.place is Place.CHANNEL:
         return f"{who} {'before' if lost else 'for'} the full {group.direction}stream channel"
     if len(group.queues) == 1:
@@ -210,7 +195,7 @@ def _tell_group(fact: SeveralCauses, group: CauseGroup) -> str:
     return f"{who} in the {group.direction}stream queues of their own modems"
 
 
-def full_collisions(fact: Collisions) -> list[str]:
+def full_collisions(fact: facts.Collisions) -> list[str]:
     """Say which flows share a queue inside a scheduler's, and what they and the others get."""
     told = []
     for meeting in fact.meetings[:MOST_MEETINGS]:

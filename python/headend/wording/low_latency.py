@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from headend.analysis.facts import (
-    Action,
-    KeptOut,
-    LowLatencyUnused,
-    LowLatencyUse,
-    MoreSanctions,
-    Remedy,
-    SanctionedFlow,
-    Sanctions,
-)
+from headend.analysis import facts
+from headend.analysis.facts import Action, Remedy
 from headend.analysis.low_latency import Aggregate, AggregateFlow
 from headend.analysis.sanctions import NON_QUEUE_BUILDING
 from headend.text.wording import join_names, list_names
@@ -70,7 +62,7 @@ def explain_columns(one: Aggregate) -> str:
     return f"{told} Sanctioned: those that queue protection sent to the classic queue{allowed}."
 
 
-def full_unused(fact: LowLatencyUnused) -> str:
+def full_unused(fact: facts.LowLatencyUnused) -> str:
     """Say that nobody uses the queue, and who would."""
     return (
         f"No packet was sent to the low-latency queue {fact.low}: it takes what its classifiers"
@@ -82,7 +74,7 @@ def _name_flows(names: list[str]) -> str:
     return join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
 
 
-def full_use(fact: LowLatencyUse) -> str:
+def full_use(fact: facts.LowLatencyUse) -> str:
     """Say who uses the queue, how long packets wait there and beside it, and what is marked."""
     one = fact.aggregate
     is_one = len(one.users) == 1 and len(one.users[0].members) == 1
@@ -109,7 +101,7 @@ def full_use(fact: LowLatencyUse) -> str:
     return f"{told}."
 
 
-def full_sanctions(fact: Sanctions) -> list[str]:
+def full_sanctions(fact: facts.Sanctions) -> list[str]:
     """Say of whom queue protection redirected packets, since when, why, and what to do."""
     one, flow, since = fact.aggregate, fact.flow, ""
     if fact.since_warmup:
@@ -147,7 +139,7 @@ def full_sanctions(fact: Sanctions) -> list[str]:
     return sentences
 
 
-def full_more(fact: MoreSanctions) -> str:
+def full_more(fact: facts.MoreSanctions) -> str:
     """Say of how many more queue protection redirected packets."""
     if fact.flows:
         return f"It redirected packets of {count(fact.flows, 'more flow')}."
@@ -173,7 +165,7 @@ def advise(remedy: Remedy) -> str:
     )
 
 
-def brief_sanctioned(fact: SanctionedFlow) -> str:
+def brief_sanctioned(fact: facts.SanctionedFlow) -> str:
     """Say which share of a flow's packets protection redirects, and how long they wait then."""
     one = fact.aggregate
     told = (
@@ -184,7 +176,7 @@ def brief_sanctioned(fact: SanctionedFlow) -> str:
     return told if wait is None else f"{told}, where packets wait {time(wait)}"
 
 
-def brief_kept_out(fact: KeptOut) -> str:
+def brief_kept_out(fact: facts.KeptOut) -> str:
     """Say whom queue protection keeps out of the low-latency queue."""
     more = f" and of {fact.more} more" if fact.more else ""
     return (

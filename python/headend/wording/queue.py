@@ -6,19 +6,8 @@ for ``--full``, pages and notes.
 
 from __future__ import annotations
 
-from headend.analysis.facts import (
-    Action,
-    FullLine,
-    LossyQueue,
-    OtherBottleneck,
-    QueueAtTimes,
-    QueueUse,
-    RareWaits,
-    Remedy,
-    SpareLine,
-    StandingQueue,
-    ThrottledSenders,
-)
+from headend.analysis import facts
+from headend.analysis.facts import Action, Remedy
 from headend.analysis.queue_state import LOSSES, LOSSES_OF_TCP, QueueState
 from headend.analysis.queues import LOSSY_SHARE
 from headend.engine.description import find_queue
@@ -37,7 +26,7 @@ def name_queue(queue: QueueState) -> str:
     return f"{queue.queue}, the worst of {queue.alike}" if queue.alike > 1 else queue.queue
 
 
-def full_use(fact: QueueUse) -> str:
+def full_use(fact: facts.QueueUse) -> str:
     """Say how long packets waited in it, what it lost, and how much of its rate was used."""
     queue = fact.queue
     name = f"The queue {queue.queue} ({queue.discipline})"
@@ -56,14 +45,14 @@ def full_use(fact: QueueUse) -> str:
     )
 
 
-def full_other_bottleneck(fact: OtherBottleneck) -> str:
+def full_other_bottleneck(fact: facts.OtherBottleneck) -> str:
     """Say how long packets waited in the queue that the scenario calls its bottleneck."""
     wait = fact.delay_p50_ns
     held = f"held packets {time(wait)} at the median" if wait is not None else "held none"
     return f"The scenario calls {fact.queue} its bottleneck, which {held}."
 
 
-def brief_standing(fact: StandingQueue) -> str:
+def brief_standing(fact: facts.StandingQueue) -> str:
     """Say how long packets wait, and whose are too late for it."""
     name, wait = name_queue(fact.queue), time(fact.queue.delay_p50_ns)
     if fact.passing and not fact.suffers:
@@ -75,7 +64,7 @@ def brief_standing(fact: StandingQueue) -> str:
     return f"{late} of {whose} arrive too late behind the standing queue {name} ({wait})"
 
 
-def full_standing(fact: StandingQueue) -> list[str]:
+def full_standing(fact: facts.StandingQueue) -> list[str]:
     """Say for how much of the time packets waited."""
     stood = f"{share(fact.queue.standing_ratio)} of the time"
     if fact.passing:
@@ -84,7 +73,7 @@ def full_standing(fact: StandingQueue) -> list[str]:
     return [f"That is a standing queue: packets waited more than 50 ms in it {stood}. {advice}"]
 
 
-def brief_losses(fact: LossyQueue) -> str:
+def brief_losses(fact: facts.LossyQueue) -> str:
     """Say which share of its packets a queue drops."""
     again = ", mostly TCP's, which sends them again"
     lost = share(fact.queue.lost_ratio)
@@ -92,7 +81,7 @@ def brief_losses(fact: LossyQueue) -> str:
     return told + again if fact.queue.is_tcps and not fact.suffers else told
 
 
-def full_losses(fact: LossyQueue) -> list[str]:
+def full_losses(fact: facts.LossyQueue) -> list[str]:
     """Say what a queue's losses mean."""
     reason = fact.queue.reason
     if not fact.queue.is_tcps or reason not in LOSSES_OF_TCP:
@@ -106,25 +95,25 @@ def full_losses(fact: LossyQueue) -> list[str]:
     return [told + others if fact.is_felt else told]
 
 
-def brief_at_times(fact: QueueAtTimes) -> str:
+def brief_at_times(fact: facts.QueueAtTimes) -> str:
     """Say for how much of the time packets wait."""
     stood = share(fact.queue.standing_ratio)
     return f"packets wait more than 50 ms in the queue {name_queue(fact.queue)} {stood} of the time"
 
 
-def full_at_times(fact: QueueAtTimes) -> list[str]:
+def full_at_times(fact: facts.QueueAtTimes) -> list[str]:
     """Say for how much of the time packets waited, and who felt it."""
     stood = f"{share(fact.queue.standing_ratio)} of the time"
     short = ", and was short otherwise" if fact.is_short_otherwise else ""
     told = (
-        f"It stood {stood}{short}: {FELT if fact.is_felt else 'who sends while it stands waits'}."
+        f"It stood {stood}{short}: {FELT if fact.suffers else 'who sends while it stands waits'}."
     )
     if fact.passing:
         told = f"Packets stood in it {stood}{_end_passing(fact)}"
     return [told, *full_remedies(fact.remedies)]
 
 
-def brief_full_line(fact: FullLine) -> str:
+def brief_full_line(fact: facts.FullLine) -> str:
     """Say how full the line is, and how long packets wait for it."""
     name, wait = name_queue(fact.queue), time(fact.queue.delay_p50_ns)
     used = f"the line is {share(fact.queue.utilisation)} used"
@@ -140,7 +129,7 @@ def brief_full_line(fact: FullLine) -> str:
     return f"{used}, and half of the packets wait more than {wait} in {name}"
 
 
-def full_full_line(fact: FullLine) -> list[str]:
+def full_full_line(fact: facts.FullLine) -> list[str]:
     """Say what a full line costs in a queue that does not stand."""
     if not fact.is_long:
         return ["The line was full and the queue stayed short, which is what a good queue does."]
@@ -157,13 +146,13 @@ def full_full_line(fact: FullLine) -> list[str]:
     return [f"{told}.", *full_remedies(fact.remedies)]
 
 
-def brief_rare(fact: RareWaits) -> str:
+def brief_rare(fact: facts.RareWaits) -> str:
     """Say how long 1 packet in 100 waits."""
     wait = time(fact.queue.delay_p99_ns)
     return f"1 packet in 100 waits more than {wait} in {name_queue(fact.queue)}"
 
 
-def full_rare(fact: RareWaits) -> list[str]:
+def full_rare(fact: facts.RareWaits) -> list[str]:
     """Say how long 1 packet in 100 waited, and who felt it."""
     rare = f"1 packet in 100 waited more than {time(fact.queue.delay_p99_ns)}"
     first = f"It stood {share(fact.queue.standing_ratio)} of the time only"
@@ -176,12 +165,12 @@ def full_rare(fact: RareWaits) -> list[str]:
     return [told, *full_remedies(fact.remedies)]
 
 
-def _end_passing(fact: StandingQueue | QueueAtTimes | FullLine | RareWaits) -> str:
+def _end_passing(fact: facts.Waits) -> str:
     """Say that not everybody waits as long as a queue's delays say, and end the sentence."""
     return f", but not everybody's: {fact.queue.discipline} {fact.passing}."
 
 
-def brief_throttled(fact: ThrottledSenders) -> str:
+def brief_throttled(fact: facts.ThrottledSenders) -> str:
     """Say that the line is idle although senders have more to send, and why."""
     flows, queue = fact.senders.flows, fact.queue
     who = f"{len(flows)} flows have" if len(flows) > 1 else f"{flows[0]} has"
@@ -192,7 +181,7 @@ def brief_throttled(fact: ThrottledSenders) -> str:
     return f"{told}: the law of {queue.queue} ({queue.discipline}) drops or marks too early"
 
 
-def full_throttled(fact: ThrottledSenders) -> str:
+def full_throttled(fact: facts.ThrottledSenders) -> str:
     """Say what the queue did to senders that had more to send, and what fills the line."""
     queue, senders = fact.queue, fact.senders
     flows = list_names(list(senders.flows), MOST_NAMED)
@@ -221,7 +210,7 @@ def full_throttled(fact: ThrottledSenders) -> str:
     )
 
 
-def brief_spare(fact: SpareLine) -> str:
+def brief_spare(fact: facts.SpareLine) -> str:
     """Say how much of the line is used."""
     return f"the line has room to spare: {share(fact.queue.utilisation)} of it is used"
 

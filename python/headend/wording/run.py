@@ -291,7 +291,8 @@ def _choose_figure(
         is_alone = len(groups) == 1 and not groups[0].is_group
         has_windows = not record.connection_series.is_empty()
         return "cwnd" if is_alone and has_windows else "rates"
-    drawable = [name for name in diagnosis.figures if name != "street" or has_street]
+    shown_by = diagnosis.cause.figures if diagnosis.cause else ()
+    drawable = [name for name in shown_by if name != "street" or has_street]
     if drawable:
         return drawable[0]
     measured = record.measures.filter(flow=groups[0].worst.flow)["measure"].to_list()
