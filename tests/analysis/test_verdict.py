@@ -16,7 +16,6 @@ from headend.analysis.grading import Finding, Grade
 from headend.analysis.queues import name_queue_key, weigh_queues
 from headend.analysis.throttling import Throttled, find_throttled
 from headend.analysis.verdict import (
-    LOSSES,
     _advise,
     _explain_queue,
     _tell_queue,
@@ -30,6 +29,7 @@ from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.comparison.comparison import Variant
 from headend.comparison.contrast import answer_comparison
 from headend.engine.columns import TABLES
+from headend.engine.description import describe
 from headend.figures.experience import draw_voice
 from headend.figures.over_time import draw_internals
 from headend.pages.page import write_report
@@ -293,7 +293,12 @@ def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
 
 def test_every_loss_has_a_reason() -> None:
     reasons = {name.removeprefix("discarded_") for name in TABLES["queues"] if "discarded_" in name}
-    assert reasons - {"ack_thinned", "corrupted"} == LOSSES.keys()
+    known = describe().reasons
+    assert reasons == known.keys()
+    assert {name for name, reason in known.items() if not reason.look} == {
+        "ack_thinned",
+        "corrupted",
+    }
 
 
 def test_a_run_in_which_nothing_arrived_has_words_for_it() -> None:
@@ -826,8 +831,8 @@ def test_what_a_forced_drop_means_is_said_in_its_own_words() -> None:
     verdict = judge(headend.run(make_line(up, TEN, flow={"flood": flood})))
     assert verdict.queue is not None
     assert verdict.queue.reason == "forced"
-    assert LOSSES["forced"] in verdict.paragraph
-    assert LOSSES["congested"] not in verdict.paragraph
+    assert describe().reasons["forced"].look in verdict.paragraph
+    assert describe().reasons["congested"].look not in verdict.paragraph
 
 
 def test_the_table_of_bounds_in_the_documentation_is_what_grades_are_made_by() -> None:

@@ -32,7 +32,7 @@ from headend.analysis.verdict import (
     is_asleep,
     waits_for_channel,
 )
-from headend.engine.description import find_queue
+from headend.engine.description import describe, find_queue
 
 if TYPE_CHECKING:
     from headend.analysis.channels import ChannelState
@@ -46,14 +46,6 @@ LONG_WAY = 150e6
 
 #: Causes that one sentence names; flows with further causes are only counted.
 MOST_CAUSES = 2
-
-#: Reasons for drops outside queues and their laws: the column that counts them, and the clause that names the reason.
-BARRED = {
-    "discarded_filtered": "a classifier forbids its packets",
-    "discarded_not_registered": "its modem is not registered",
-    "discarded_service_flow_deleted": "its service flow was deleted",
-    "discarded_retry_limit": "the medium gave up after too many tries",
-}
 
 
 @dataclass(frozen=True)
@@ -160,9 +152,10 @@ def _find_bar(result: Record, worst: Finding) -> str:
 
     rows = result.flows.filter(pl.col("flow") == worst.flow)
     sent, arrived = (int(rows[name].sum()) for name in ("packets_sent", "packets_delivered"))
-    counts = {name: int(rows[name].sum()) for name in BARRED}
-    reason = max(counts, key=lambda name: counts[name])
-    return BARRED[reason] if counts[reason] > sent / 2 and arrived < sent / 2 else ""
+    reasons = [reason for reason in describe().reasons.values() if reason.barred]
+    counts = {reason.barred: int(rows[reason.column].sum()) for reason in reasons}
+    told = max(counts, key=counts.__getitem__)
+    return told if counts[told] > sent / 2 and arrived < sent / 2 else ""
 
 
 def _blame_channel(result: Record, queue: QueueState, state: ChannelState) -> Cause:

@@ -11,7 +11,7 @@ from headend.analysis.emulation import tell_caveats
 from headend.analysis.grading import Finding, Grade, write_quantity
 from headend.analysis.street import Home, gather_homes, name_homes
 from headend.analysis.verdict import Party, Verdict, count_suffering, judge, tell_nothing
-from headend.engine.description import REAL
+from headend.engine.description import REAL, describe
 from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
@@ -28,16 +28,6 @@ WAYS = {"up": "↑ ", "down": "↓ "}
 
 #: What explains these.
 WAYS_NOTE = "↑ up, ↓ down: the one-way delay of the slower direction."
-
-#: Figures that show what a flow felt, by the measure that it must have.
-FELT = {
-    "mos": "mos",
-    "mos_down": "mos",
-    "page_load_time": "pages",
-    "rtt": "ping",
-    "frames_late": "video",
-    "frames_late_down": "video",
-}
 
 
 def answer_run(result: Record, verdict: Verdict | None = None) -> Answer:
@@ -310,7 +300,7 @@ def _choose_why(result: Record, parties: Sequence[Party], cause: Cause) -> str:
         if any(
             party.worst.application == REAL and _has_round_trips(result, party) for party in parties
         ):
-            return FELT["rtt"]
+            return str(describe().measures["rtt"].figure)
         is_alone = len(parties) == 1 and not parties[0].is_group
         has_windows = not result.connection_series.is_empty()
         return "cwnd" if is_alone and has_windows else "rates"
@@ -319,7 +309,8 @@ def _choose_why(result: Record, parties: Sequence[Party], cause: Cause) -> str:
         return drawable[0]
     flow = parties[0].worst.flow
     measured = result.measures.filter(flow=flow)["measure"].to_list()
-    return next((FELT[name] for name in measured if name in FELT), "delay")
+    figures = {name: kind.figure for kind in describe().measures.values() for name in kind.names}
+    return next((figure for name in measured if (figure := figures.get(name))), "delay")
 
 
 def _has_round_trips(result: Record, party: Party) -> bool:

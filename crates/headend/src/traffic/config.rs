@@ -30,6 +30,11 @@ macro_rules! applications {
                 vec![$(<$config>::about()),+]
             }
 
+            /// All applications with their default parameters, in the order of their names.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(<$config>::default())),+]
+            }
+
             /// The description of this application, independent of its parameters.
             pub fn about(&self) -> About {
                 match self {
@@ -107,6 +112,8 @@ pub enum Property {
     Adaptive,
     /// It uses all the capacity that it can get, and so counts for Jain's index.
     Bulk,
+    /// Its servers may be anywhere: how far they are is a question of its own to who plans a line.
+    Distant,
     /// It is a game. If it has no score, its delay is rated by the needs of games.
     Game,
     /// It always has more data to send while any transfer is in progress.
@@ -123,6 +130,7 @@ impl Property {
         match self {
             Self::Adaptive => "adaptive",
             Self::Bulk => "bulk",
+            Self::Distant => "distant",
             Self::Game => "game",
             Self::Greedy => "greedy",
             Self::Probe => "probe",
