@@ -1,7 +1,7 @@
 //! Bulk transfer over TCP: files one after the other, groups of files with a rest after each group,
 //! or one transfer that never ends.
 
-use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::memory::Setting;
 use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};

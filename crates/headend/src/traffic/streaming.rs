@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::{About, Definition, Fault, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, ensure, ensure_span};
 use super::memory::Setting;
 use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};

@@ -21,7 +21,7 @@ pub use self::names::Config as DnsConfig;
 use self::names::Names;
 pub use self::presets::{Browser, Site};
 pub use self::tls::Tls;
-use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::memory::{Own, Setting};
 use super::sizes::share_out;
 use super::{AppContext, AppEvent, Application, Direction, News};
