@@ -1,10 +1,11 @@
-"""`make bench-cli`: what a command costs from its start to its end, beside its goal and the engine's own share.
+"""`make bench-cli`: what a command costs, beside its goal and the engine's own share.
 
-CPU is user and system time of the process and its children, the least of several rounds; the commands take turns, so that a
-busy moment hits all alike. Memory is the largest resident size. Prints a table and writes `target/bench-cli.json`.
+CPU is user and system time of the process and its children, the least of several rounds; the
+commands take turns, so that a busy moment hits all alike. Memory is the largest resident size.
+Prints a table and writes `target/bench-cli.json`.
 
-With another program as argument, such as that of an environment in which a wheel is installed, that one is measured:
-`python benches/cli.py ENVIRONMENT/bin/headend`. `--rounds N` changes how often.
+With another program as argument, such as that of an environment in which a wheel is installed, that
+one is measured: `python benches/cli.py ENVIRONMENT/bin/headend`. `--rounds N` changes how often.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ COMMANDS: dict[str, tuple[list[str], float | None, float | None]] = {
     ),
 }
 
-#: In an interpreter of its own: what the engine alone takes of a run, and what the libraries take that no run can do without.
+#: In an interpreter of its own: what the engine alone takes of a run, and what the libraries take
+#: that no run can do without.
 ENGINE = f"""
 import time
 from headend import _engine
@@ -120,7 +122,8 @@ def _measure(command: list[str], folder: str, cost: Cost) -> None:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(
-            f"{' '.join(command)}: exit code {process.returncode}:\n{Path(folder, 'output').read_text()}"
+            f"{' '.join(command)}: exit code {process.returncode}:\n"
+            f"{Path(folder, 'output').read_text()}"
         )
     cost.seconds.append(usage.ru_utime + usage.ru_stime)
     cost.mebibytes.append(usage.ru_maxrss / 1024)

@@ -1,12 +1,15 @@
-"""`make bench-emulate`: how exactly and how fast `headend emulate` is, beside tbf and rattan in the same run.
+"""`make bench-emulate`: how exact and fast `headend emulate` is, beside tbf and rattan.
 
-Measured are the delay of a path of 20 ms, rates of a plain and of a cable line as shares of what they can carry at most, the highest
-rate, and the CPU that an idle line takes. Beside each stands a control, how late bare sleeps end meanwhile, and how late frames were.
-Prints a table, and writes `target/bench-emulate.json`. Figures of a busy machine say more of the machine than of what is measured.
+Measured are the delay of a path of 20 ms, rates of a plain and of a cable line as shares of what
+they can carry at most, the highest rate, and the CPU that an idle line takes. Beside each stands a
+control, how late bare sleeps end meanwhile, and how late frames were. Prints a table, and writes
+`target/bench-emulate.json`. Figures of a busy machine say more of the machine than of what is
+measured.
 
-Needs Linux with TUN and namespaces, and iperf3 and ping. tbf is measured where the kernel has it, rattan where
-`RATTAN=path of a release binary` is set; both need root. `--only path,plain,cable,top,idle` chooses, `--seconds N` is the length
-of a transfer, `--rounds N` repeats everything and keeps the run of each line whose control was best.
+Needs Linux with TUN and namespaces, and iperf3 and ping. tbf is measured where the kernel has it,
+rattan where `RATTAN=path of a release binary` is set; both need root.
+`--only path,plain,cable,top,idle` chooses, `--seconds N` is the length of a transfer, `--rounds N`
+repeats everything and keeps the run of each line whose control was best.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ PINGS = 300
 
 @dataclass(frozen=True)
 class Figure:
-    """What was measured: ``value`` in ``unit``, the bound that it is to keep, and what there is to say of it."""
+    """What was measured: ``value`` in ``unit``, the bound to keep, and a remark."""
 
     value: float
     unit: str
@@ -223,9 +226,10 @@ def measure_cable(
 ) -> list[tuple[str, Figure]]:
     """CUBIC over a cable line, as a share of rate x 1448/1518; and the same simulated.
 
-    The queues are of 250 ms without AQM: what is measured is the line, not what an AQM makes a sender give up. At 1 Gbit/s
-    one sender may not fill it, real or simulated: 20 ms and the 7 ms of request and grant take 2260 segments, and Linux's send
-    buffer of 4 MiB holds 1850 to 2700, by how a program writes.
+    The queues are of 250 ms without AQM: what is measured is the line, not what an AQM makes a
+    sender give up. At 1 Gbit/s one sender may not fill it, real or simulated: 20 ms and the 7 ms of
+    request and grant take 2260 segments, and Linux's send buffer of 4 MiB holds 1850 to 2700, by
+    how a program writes.
     """
     rate = f"{mbps} Mbit/s"
     up, down = ("50 Mbit/s", rate) if is_down else (rate, "1 Gbit/s")

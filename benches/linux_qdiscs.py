@@ -1,20 +1,25 @@
-"""Queue disciplines of a real Linux beside headend's: the same uploads and pings through each, the real ones in virtual time.
+"""Queue disciplines of a real Linux beside headend's, under the same uploads and pings.
 
-Prints a row for each cell: real, simulated and a verdict, of goodput, the ping's median and 95th percentile, and the packets that the
-queue dropped. Writes `target/linux-qdiscs.json`. The kernel is Debian's, and runs in qemu with a clock that counts instructions
-(`benches/kernel-lab`): its figures are the same on every machine, however busy it is.
+Prints a row for each cell: real, simulated and a verdict, of goodput, the ping's median and 95th
+percentile, and the packets that the queue dropped. Writes `target/linux-qdiscs.json`. The kernel is
+Debian's, and runs in qemu with a clock that counts instructions (`benches/kernel-lab`): its figures
+are the same on every machine, however busy it is.
 
-**What is set.** A queue discipline of the kernel stands under an HTB class of the cell's rate (`tbf` shapes by itself). tc counts 14
-bytes of Ethernet header with each packet, a plain link of headend counts IP bytes: headend's rates and sizes are the kernel's times
-1500/1514. Linux's defaults that are not the RFC's are written out in `QUEUES`. Senders are the kernel's and headend's
-(`system = "linux"`), without ECN. HTB hands a packet on at the beginning of the time that it is given, headend's link at its end:
-the simulated way is shorter by that time. iperf3 begins all uploads together, and so do they here.
+**What is set.** A queue discipline of the kernel stands under an HTB class of the cell's rate
+(`tbf` shapes by itself). tc counts 14 bytes of Ethernet header with each packet, a plain link of
+headend counts IP bytes: headend's rates and sizes are the kernel's times 1500/1514. Linux's
+defaults that are not the RFC's are written out in `QUEUES`. Senders are the kernel's and headend's
+(`system = "linux"`), without ECN. HTB hands a packet on at the beginning of the time that it is
+given, headend's link at its end: the simulated way is shorter by that time. iperf3 begins all
+uploads together, and so do they here.
 
-**What is held.** Goodput within 2 %, the median and the 95th percentile of the ping within 15 %. Drops agree where the real mean lies
-within the simulated seeds' least and most, or the simulated mean within the real ones'. The first 5 s of 20 do not count.
+**What is held.** Goodput within 2 %, the median and the 95th percentile of the ping within 15 %.
+Drops agree where the real mean lies within the simulated seeds' least and most, or the simulated
+mean within the real ones'. The first 5 s of 20 do not count.
 
-Needs Debian 12 on amd64, root, apt and qemu; without them it says so and ends. `--only TEXT` chooses cells that contain it, `--seeds N`
-is the number of runs of the kernel (those after the first of the chosen cells alone), `--seconds N` their length, `--kernel` one of 6.1 and 6.12.
+Needs Debian 12 on amd64, root, apt and qemu; without them it says so and ends. `--only TEXT`
+chooses cells that contain it, `--seeds N` is the number of runs of the kernel (those after the
+first of the chosen cells alone), `--seconds N` their length, `--kernel` one of 6.1 and 6.12.
 """
 
 from __future__ import annotations
@@ -62,7 +67,7 @@ def count_packets(rate: int) -> int:
 
 
 def choose_red(rate: int) -> tuple[int, int, int, int]:
-    """Give RED's lower and upper threshold and limit at a rate, B, and the burst in packets from which tc takes the weight."""
+    """Give RED's thresholds and limit at a rate, B, and the burst in packets for tc's weight."""
     low = 15_000 if rate >= 10_000_000 else 5_000
     return low, 3 * low, 27 * low, 25 if rate >= 10_000_000 else 9
 
@@ -75,7 +80,7 @@ def call_red(rate: int) -> str:
 
 
 def choose_tbf(rate: int) -> tuple[str, str, int]:
-    """Give the token bucket's burst and latency in tc's words at a rate, and the limit that follows, B."""
+    """Give the token bucket's burst and latency in tc's words at a rate, and its limit, B."""
     burst, latency = (32, 50) if rate >= 10_000_000 else (5, 200)
     return f"{burst}kb", f"{latency}ms", rate * latency // 8000 + burst * 1024
 
@@ -101,14 +106,18 @@ WORDS: dict[str, Callable[[int], str]] = {
     "tbf": call_tbf,
 }
 
-#: What Linux has that is not headend's default, the RFC's or the paper's. CoDel's inverse root is computed by a step of Newton's method.
-#: PIE and RED are Linux's by name (`system`). None marks: no packet is ECN-capable here.
-CODEL = 'limit = "1000 packets", target = "5 ms", interval = "100 ms", inverse_sqrt = "newton", ecn = false'
+#: What Linux has that is not headend's default, the RFC's or the paper's. CoDel's inverse root is
+#: computed by a step of Newton's method. PIE and RED are Linux's by name (`system`). None marks: no
+#: packet is ECN-capable here.
+CODEL = (
+    'limit = "1000 packets", target = "5 ms", interval = "100 ms", inverse_sqrt = "newton", ecn ='
+    " false"
+)
 FQ = f'limit = "10240 packets", queues = 1024, quantum = "{PACKET} B", ecn = false'
 
 
 def write_pie(_: Cell, settings: str) -> str:
-    """Give headend's PIE with the update interval that tc shows: Linux rounds it to its timer's ticks."""
+    """Give headend's PIE with the update interval that tc shows, rounded to Linux's ticks."""
     found = re.search(r"tupdate (\d+)ms", settings)
     assert found is not None
     return (
@@ -121,13 +130,14 @@ def write_red(cell: Cell, more: str = "") -> str:
     """Give headend's RED."""
     low, high, limit, _ = choose_red(cell.rate)
     return (
-        f'red = {{ system = "linux", limit = "{scale(limit)}", min_threshold = "{scale(low)}", max_threshold = "{scale(high)}", '
-        f'max_probability = 0.1, mean_packet = "1 kB", ecn = false{more} }}'
+        f'red = {{ system = "linux", limit = "{scale(limit)}", min_threshold = "{scale(low)}",'
+        f' max_threshold = "{scale(high)}", max_probability = 0.1, mean_packet = "1 kB", ecn ='
+        f" false{more} }}"
     )
 
 
 def write_fq(cell: Cell, _: str) -> str:
-    """Give what comes nearest to fq, which headend has not: FQ-CoDel whose law never acts, with 100 packets for each upload."""
+    """Give what comes nearest to fq: FQ-CoDel whose law never acts, 100 packets per upload."""
     limit = f"{100 * cell.uploads} packets"
     law = 'target = "60 s", interval = "60 s", ecn = false, drop_batch = 1'
     return f'fq_codel = {{ limit = "{limit}", quantum = "{2 * PACKET} B", {law} }}'
@@ -150,7 +160,8 @@ KEYS: dict[str, Callable[[Cell, str], str]] = {
     "tbf": lambda cell, _: f'drop_tail.limit = "{scale(choose_tbf(cell.rate)[2])}"',
 }
 
-#: What a guest is started for: the cells of these queue disciplines up to this rate, one after another, and all above it.
+#: What a guest is started for: the cells of these queue disciplines up to this rate, one after
+#: another, and all above it.
 SLOW = 10_000_000
 GROUPS = (
     ("codel", "fq_codel"),
@@ -324,7 +335,7 @@ def main() -> None:
 
 
 def group_cells(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Give the cells of each guest: a start costs as much as some cells, and what the first run is of does not depend on ``--only``."""
+    """Give the cells of each guest, few starts as they cost; ``--only`` changes no first run."""
     groups: dict[int, list[Cell]] = {}
     for cell in cells:
         slow = next(number for number, queues in enumerate(GROUPS) if cell.queue in queues)
@@ -387,7 +398,7 @@ def agrees(name: str, real: Sequence[Row], simulated: Sequence[Row]) -> bool:
 
 
 def print_row(cell: Cell, found: dict[str, Any]) -> None:
-    """Print a cell's row: real and simulated means, of the drops also what the runs of each spread over, and the verdict."""
+    """Print a cell's row: real and simulated means, the spread of drops, and the verdict."""
     cells = []
     for measure in MEASURES:
         own, other = ([row[measure.name] for row in found[kind]] for kind in ("real", "simulated"))

@@ -1,21 +1,26 @@
-"""Real Linux TCP beside simulated: the same uploads over the same lines, once by iperf3 through `headend emulate`, once by headend's senders.
+"""Real Linux TCP beside simulated: the same uploads by `headend emulate` and headend's senders.
 
-Each case is a line, a queue, a congestion control and a number of uploads, of those that `studies/validation/linux` is about. A simulated
-ping goes the same way in both. Prints a row for each case: real, simulated and their ratio, of goodput, losses, the ping, the drops of
-the first 5 s, and the threshold at which the first slow start of a single upload ends. At the end a real CUBIC shares a line with a
-simulated one, beside two simulated and two real ones. Writes `target/linux-tcp.json`.
+Each case is a line, a queue, a congestion control and a number of uploads, of those that
+`studies/validation/linux` is about. A simulated ping goes the same way in both. Prints a row for
+each case: real, simulated and their ratio, of goodput, losses, the ping, the drops of the first 5
+s, and the threshold at which the first slow start of a single upload ends. At the end a real CUBIC
+shares a line with a simulated one, beside two simulated and two real ones. Writes
+`target/linux-tcp.json`.
 
-**In virtual time** (`--kernel 6.1` or `6.12`) the real side is Debian's kernel in qemu, with a clock that counts instructions
-(`benches/kernel-lab`): its figures are the same on every machine, however busy it is. The line is then the kernel's own as well: an HTB
-class of the line's rate with bfifo, codel or pie below it, and netem for the way. tc counts 14 bytes of Ethernet header with each
-packet, so the class has the line's rate times 1514/1500, and the buffer likewise. The kernel's codel and pie are Linux's, not headend's.
-There is no cable link in the kernel: cases of DOCSIS cannot be run. HyStart's exit comes from the kernel's counters. The controls are
-set as the namespaces' defaults before any connection is made, DCTCP by routes. Needs Debian 12 on amd64, root, apt and qemu; without them it says so and
-ends.
+**In virtual time** (`--kernel 6.1` or `6.12`) the real side is Debian's kernel in qemu, with a
+clock that counts instructions (`benches/kernel-lab`): its figures are the same on every machine,
+however busy it is. The line is then the kernel's own as well: an HTB class of the line's rate with
+bfifo, codel or pie below it, and netem for the way. tc counts 14 bytes of Ethernet header with each
+packet, so the class has the line's rate times 1514/1500, and the buffer likewise. The kernel's
+codel and pie are Linux's, not headend's. There is no cable link in the kernel: cases of DOCSIS
+cannot be run. HyStart's exit comes from the kernel's counters. The controls are set as the
+namespaces' defaults before any connection is made, DCTCP by routes. Needs Debian 12 on amd64, root,
+apt and qemu; without them it says so and ends.
 
-In real time it needs Linux with TUN and namespaces, iperf3 and ss. The simulated senders are those of Linux 6.18; another kernel may differ, and
-differs by what it does. `--only TEXT` chooses cases that contain it, `--rounds N` repeats real runs, `--seconds N` shortens all.
-Figures of runs that were late by their own verdict are not taken: such a run is repeated.
+In real time it needs Linux with TUN and namespaces, iperf3 and ss. The simulated senders are those
+of Linux 6.18; another kernel may differ, and differs by what it does. `--only TEXT` chooses cases
+that contain it, `--rounds N` repeats real runs, `--seconds N` shortens all. Figures of runs that
+were late by their own verdict are not taken: such a run is repeated.
 """
 
 from __future__ import annotations
@@ -88,7 +93,8 @@ interval = "50 ms"
 #: Of a case and a figure that differ: why, as far as it was tested.
 CAUSES: dict[tuple[str, str], str] = {
     ("50 Mbit/s 80 ms drop_tail 1 reno", "drops"): (
-        "how full the send buffer is when slow start overflows the queue: with tcp.send_buffer = 3.8 MiB headend has 1239"
+        "how full the send buffer is when slow start overflows the queue: with tcp.send_buffer ="
+        " 3.8 MiB headend has 1239"
     ),
 }
 
@@ -136,7 +142,8 @@ class Case:
             queue = f"bfifo limit {round(BUFFER * rate / 8)}"
         words = f"shaped rd {round(rate)}bit {queue}"
         if self.marks:
-            # The kernel refuses DCTCP as a namespace's default; a route takes it, and asks for ECN with it.
+            # The kernel refuses DCTCP as a namespace's default; a route takes it, and asks for ECN
+            # with it.
             for at, to, via in (("A", "10.3.0.1", "10.1.0.254"), ("B", "10.1.0.1", "10.3.0.254")):
                 words += f" ; ip -n {at} route add {to}/32 via {via} congctl {self.congestion}"
             words = f"eval {words}"
@@ -148,7 +155,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a run: how it is called and printed, and from which difference on a ratio counts."""
+    """A figure of a run: how it is called and printed, and from where a ratio counts."""
 
     name: str
     title: str
@@ -222,7 +229,8 @@ def run_in_virtual_time(
     cases = [Case.read(name) for name in (*names, *VIRTUAL)]
     cable = [case.name for case in cases if case.queue == "docsis_pie"]
     print(
-        f"Linux {kernel} in virtual time; not there, as the kernel has no cable link: {', '.join(cable)}"
+        f"Linux {kernel} in virtual time; not there, as the kernel has no cable link:"
+        f" {', '.join(cable)}"
     )
     report: dict[str, Any] = {"kernel": kernel, "seconds": seconds, "cases": {}}
     _print_titles()
@@ -249,7 +257,7 @@ def run_in_virtual_time(
 
 
 def _group(cases: Sequence[Case]) -> list[list[Case]]:
-    """Give the cases of each guest: those of the study with the same rate and round-trip time, and the others."""
+    """Give the cases of each guest: the study's with its rate and RTT, and the others."""
     groups: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
         key = () if case.name in VIRTUAL else (case.rate, case.rtt)
@@ -258,7 +266,7 @@ def _group(cases: Sequence[Case]) -> list[list[Case]]:
 
 
 def _measure_virtual(run: Run, case: Case, seconds: int) -> Row:
-    """Take the figures of a run in virtual time; a ping that was lost was dropped by the queue, and is no upload's."""
+    """Take the figures of a run in virtual time; lost pings are no upload's drops."""
     early, late = run.take_sample(START), run.take_sample(seconds)
     pings = run.list_pings(START, seconds)
     answered = pl.Series([took for took in pings if took is not None], dtype=pl.Float64)
@@ -307,7 +315,8 @@ def _simulate(case: Case, seconds: int) -> list[Row]:
         "tcp": {
             "system": "linux",
             "congestion": case.congestion,
-            # RFC 8257's echo tells every mark, as here only Accurate ECN does; with RFC 3168's echo a mark halves.
+            # RFC 8257's echo tells every mark, as here only Accurate ECN does; with RFC 3168's echo
+            # a mark halves.
             "ecn": "accurate" if case.marks else "off",
         },
     }
@@ -359,8 +368,8 @@ def _read_simulated(result: headend.Result, uploads: int) -> Row:
 def _measure(result: headend.Result, names: Sequence[str], began_ns: int = 0) -> Row:
     """Take the figures of a run whose uploads are these flows, and began then.
 
-    Goodput, losses and the ping are those of after the start. A warm-up of the scenario would not do: it is over before a
-    real program starts.
+    Goodput, losses and the ping are those of after the start. A warm-up of the scenario would not
+    do: it is over before a real program starts.
     """
     series = result.flow_series.filter(pl.col("flow").is_in(names), pl.col("direction") == "up")
     groups = series.with_columns(pl.col("time_ns") - began_ns).group_by("time_ns")
@@ -443,7 +452,7 @@ def _take(rows: Sequence[Row], name: str) -> tuple[float | None, float | None, f
 
 
 def measure_shares(rounds: int, folder: Path) -> dict[str, list[float]]:
-    """Let two CUBIC uploads share a line: real beside simulated, two simulated, two real; print the share of the first.
+    """Let two CUBIC uploads share a line, real, simulated or one each; print the first's share.
 
     On a cable line of 10 Mbit/s with DOCSIS-PIE and 20 ms, for 60 s without the first 5 s.
     """
@@ -500,7 +509,8 @@ def measure_shares(rounds: int, folder: Path) -> dict[str, list[float]]:
     for name, shares in found.items():
         if shares:
             print(
-                f"{name}: the first has {fmean(shares):.1%} ({min(shares):.1%} to {max(shares):.1%}, {len(shares)} runs)"
+                f"{name}: the first has {fmean(shares):.1%} ({min(shares):.1%} to"
+                f" {max(shares):.1%}, {len(shares)} runs)"
             )
     return found
 

@@ -1,11 +1,13 @@
-"""A real browser beside headend's: pages, and a call, behind a cable line with an upload under three buffers.
+"""A real browser beside headend's: pages and a call on a cable line, under three buffers.
 
-Chromium loads a page of 100 objects through `headend emulate` while a simulated neighbour uploads; beside it stands the `web`
-application on the same line, with a page of the same shape. Then two Chromium hold a WebRTC call, one behind the line: round trips of a
-data channel stand beside the `ping` application. Controls are an idle line, and no line at all: 10 Gbit/s and 0.2 ms, over which a
-browser takes what it takes by itself. Writes `target/real-pages.json`.
+Chromium loads a page of 100 objects through `headend emulate` while a simulated neighbour uploads;
+beside it stands the `web` application on the same line, with a page of the same shape. Then two
+Chromium hold a WebRTC call, one behind the line: round trips of a data channel stand beside the
+`ping` application. Controls are an idle line, and no line at all: 10 Gbit/s and 0.2 ms, over which
+a browser takes what it takes by itself. Writes `target/real-pages.json`.
 
-Needs Linux with TUN and namespaces, Chromium, and Playwright for Python. `--only pages` or `--only call`; `--loads N`, `--seconds N`.
+Needs Linux with TUN and namespaces, Chromium, and Playwright for Python. `--only pages` or
+`--only call`; `--loads N`, `--seconds N`.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ from emulation.simulation import simulate
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
-#: The page of the Buffer Control measurements (CM-GL-Buffer, 2011), over HTTP/1.1; a request of Chromium is of this size.
+#: The page of the Buffer Control measurements (CM-GL-Buffer, 2011), over HTTP/1.1; a request of
+#: Chromium is of this size.
 PAGE, HTML, REQUEST = 354_780, 20_480, 420
 
 #: When the upload has filled its buffer, and the time between two loads, s.
@@ -186,8 +189,8 @@ def call(name: str, folder: Path, *, chromium: str, seconds: int) -> dict[str, A
     lost = 1 - len(seen["times"]) / max(1, seen["sent"])
     for side, audio in (("here", seen["audio"]), ("there", seen["far"]["audio"])):
         print(
-            f"    audio heard {side}: {audio['lost']} of {audio['received']} lost, jitter {audio['jitter_ms']:.1f} ms, "
-            f"{audio['concealed']:.1%} concealed"
+            f"    audio heard {side}: {audio['lost']} of {audio['received']} lost, jitter"
+            f" {audio['jitter_ms']:.1f} ms, {audio['concealed']:.1%} concealed"
         )
     print(f"    {lost:.1%} of the data's round trips lost")
     return found | {"lost": lost, "audio": [seen["audio"], seen["far"]["audio"]]}

@@ -1,7 +1,8 @@
 """The documentation site: how Sphinx builds it from the Markdown pages (``make docs``).
 
-The source folder is the repository's, so that links between pages, and from pages to files, lead to the same place here and on
-a code host. The order of the pages stands below, and not in the pages, which therefore stay plain Markdown.
+The source folder is the repository's, so that links between pages, and from pages to files, lead to
+the same place here and on a code host. The order of the pages stands below, and not in the pages,
+which therefore stay plain Markdown.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def add_contents(_app: Any, page: str, source: list[str]) -> None:
 
 
 def list_shelf(folder: Path) -> list[str]:
-    """List the pages of a folder: first those that its README links, in that order, then the others."""
+    """List the pages of a folder: first those that its README links, then the others."""
     text = (folder / "README.md").read_text(encoding="utf-8")
     linked = [link.removesuffix(".md") for link in re.findall(r"\]\(([\w./-]+\.md)\)", text)]
     names = sorted(path.stem for path in folder.glob("*.md") if path.name != "README.md")

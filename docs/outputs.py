@@ -1,7 +1,7 @@
 """Run the commands of the pages one learns from, and keep the outputs they show: ``make outputs``.
 
-A page is followed from top to bottom in an empty folder, as its reader does. Comments of HTML, which
-no reader sees, stand above a block and say what it is:
+A page is followed from top to bottom in an empty folder, as its reader does. Comments of HTML,
+which no reader sees, stand above a block and say what it is:
 
 ``<!-- file: NAME -->``
     The block is written to the file NAME. A second block for the same file replaces it.

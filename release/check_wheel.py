@@ -1,8 +1,9 @@
 """`make wheel-check`: what somebody meets who installs the wheel, and what it costs them.
 
-Looks at what the wheel (and the source distribution beside it) holds. Then installs the wheel into a fresh environment with an empty
-home folder and nothing else on PATH, so neither cargo nor a package manager's cache helps, runs a scenario and a comparison there,
-and opens their pages without a network. Prints times and sizes. Exits with 1, one line for each fault, when anything is wrong,
+Looks at what the wheel (and the source distribution beside it) holds. Then installs the wheel into
+a fresh environment with an empty home folder and nothing else on PATH, so neither cargo nor a
+package manager's cache helps, runs a scenario and a comparison there, and opens their pages without
+a network. Prints times and sizes. Exits with 1, one line for each fault, when anything is wrong,
 when more than 60 s pass from pip to the first report, or when the environment is not below 300 MB.
 """
 
@@ -87,7 +88,7 @@ class Check:
 
 
 def main() -> None:
-    """Check the wheel that is named, print what was measured, and exit with 1 if anything is wrong."""
+    """Check the wheel that is named, print the measurements, and exit with 1 if wrong."""
     parser = argparse.ArgumentParser(
         description="Install a wheel where nothing else is, and use it."
     )
@@ -111,7 +112,8 @@ def main() -> None:
         print(f"{seconds:7.1f} s  {step} (CPU {check.cpu_s[step]:.1f} s)")
     if check.fetching_s is not None:
         print(
-            f"{check.fetching_s:7.1f} s  of pip: until all was fetched (the network); the rest unpacks and compiles"
+            f"{check.fetching_s:7.1f} s  of pip: until all was fetched (the network); the rest"
+            " unpacks and compiles"
         )
     print(f"{check.size_mb:7} MB environment")
     check.faults += judge_costs(check)
@@ -186,7 +188,8 @@ def use(wheel: Path, folder: Path, check: Check) -> None:
     home.mkdir(parents=True)
     work.mkdir()
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    # Nothing of the caller's environment, and nothing on PATH but the new environment's own programs.
+    # Nothing of the caller's environment, and nothing on PATH but the new environment's own
+    # programs.
     variables = {"HOME": str(home), "PATH": str(environment / "bin"), "LANG": "C.UTF-8"}
 
     def run(step: str, *command: str) -> str | None:
@@ -260,7 +263,7 @@ def measure_mb(folder: Path) -> int:
 
 
 def read_fetching(log: str) -> float | None:
-    """Give the seconds from the start of pip's log until it had everything that it installs; None if it does not say so."""
+    """Give the seconds of pip's log until it had everything that it installs; or None."""
     times = re.findall(r"^(\d{4}-\d\d-\d\dT[\d:]+,\d+) +(.*)$", log, re.MULTILINE)
     for stamp, text in times:
         if text.startswith("Installing collected packages"):
@@ -287,8 +290,10 @@ def open_page(page: Path) -> list[str]:
     with tempfile.TemporaryDirectory() as profile:
         opened = subprocess.run(
             [
-                browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-                "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=30000", "--dump-dom", page.as_uri(),
+                browser, "--headless=new", "--no-sandbox", "--disable-gpu",
+                f"--user-data-dir={profile}",
+                "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=30000",
+                "--dump-dom", page.as_uri(),
             ],
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
@@ -303,7 +308,7 @@ def open_page(page: Path) -> list[str]:
 
 
 def find_addresses(page: str) -> list[str]:
-    """List what a page would load from elsewhere: links that a reader may follow are not among it."""
+    """List what a page would load from elsewhere, without links for readers to follow."""
     tags = r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=[\"']((?:https?:)?//[^\"']+)"
     links = r"<link\b[^>]*?\bhref=[\"']((?:https?:)?//[^\"']+)"
     styles = r"(?:@import\s+|url\()[\"']?((?:https?:)?//[^\"')]+)"

@@ -1,8 +1,9 @@
-"""Name the repository in what an index page shows: project URLs in pyproject.toml, whole addresses for the links of README.md.
+"""Name the repository in what an index page shows: pyproject.toml's URLs, README.md's links.
 
-The sources do not say where they are published: a fork and a mirror are as good. So the links of README.md are relative, which an
-index page cannot follow, and pyproject.toml has no URLs. The release workflow, which knows its repository and its tag, runs this
-over its checkout before it builds; nobody else needs it.
+The sources do not say where they are published: a fork and a mirror are as good. So the links of
+README.md are relative, which an index page cannot follow, and pyproject.toml has no URLs. The
+release workflow, which knows its repository and its tag, runs this over its checkout before it
+builds; nobody else needs it.
 
     python release/name_repository.py https://HOST/OWNER/NAME TAG
 

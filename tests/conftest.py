@@ -15,7 +15,7 @@ import fake_engine
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C also where a shell has started the tests in the background, and had them ignore it."""
+    """Hear Ctrl-C also where a shell has started the tests in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -50,7 +50,8 @@ application = "web"
 direction = "down"
 """
 
-#: A study of two points, for a folder with a ``line.toml`` whose link is ``line`` and whose flow is ``ping``.
+#: A study of two points, for a folder with a ``line.toml`` whose link is ``line`` and whose flow is
+#: ``ping``.
 SMALL_STUDY = """\
 format = 1
 title = "Small"
@@ -84,7 +85,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Start the Chromium that there is, once for a module: Playwright's loop would be in the way of other tests."""
+    """Start the Chromium that there is, once for a module: Playwright's loop disturbs others."""
     driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (headend[dev])")
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:

@@ -1,6 +1,7 @@
-"""Results of runs with real programs, made from a simulated run: what an emulated line leaves, without a namespace and at once.
+"""Results of runs with real programs, made from a simulated run, without a namespace.
 
-The host ``laptop`` downloads over a line on which a simulated call is held. Its flows, and how late its frames were, are invented.
+The host ``laptop`` downloads over a line on which a simulated call is held. Its flows, and how late
+its frames were, are invented.
 """
 
 from __future__ import annotations
@@ -40,14 +41,17 @@ SCENARIO = {
 
 #: A run that kept to real time.
 ON_TIME = {
-    "frames": 12_345, "p50_ns": 21_000, "p99_ns": 84_000, "max_ns": 412_000, "mean_ns": 24_500, "stalls": 0,
-    "longest_stall_ns": 0, "overruns": 0, "bound_p99_ns": 1_000_000, "bound_stall_ns": 10_000_000, "trustworthy": True,
+    "frames": 12_345, "p50_ns": 21_000, "p99_ns": 84_000, "max_ns": 412_000, "mean_ns": 24_500,
+    "stalls": 0,
+    "longest_stall_ns": 0, "overruns": 0, "bound_p99_ns": 1_000_000, "bound_stall_ns": 10_000_000,
+    "trustworthy": True,
     "why": None,
 }  # fmt: skip
 
 #: A run that did not.
 LATE = ON_TIME | {
-    "p99_ns": 3_200_000, "max_ns": 101_000_000, "stalls": 1, "longest_stall_ns": 100_400_000, "trustworthy": False,
+    "p99_ns": 3_200_000, "max_ns": 101_000_000, "stalls": 1, "longest_stall_ns": 100_400_000,
+    "trustworthy": False,
 }  # fmt: skip
 
 #: What became of its frames.
@@ -102,11 +106,15 @@ def make_emulated(
     emulation = {
         "kind": kind,
         "hosts": {
-            "laptop": {"command": ["curl", "-o", "/dev/null", "http://server/"], "exit": 7, "ended": "exited"},
-            "server": {"command": ["python3", "-m", "http.server", "80"], "exit": None, "ended": "stopped"},
+            "laptop": {"command": ["curl", "-o", "/dev/null", "http://server/"], "exit": 7,
+                       "ended": "exited"},
+            "server": {"command": ["python3", "-m", "http.server", "80"], "exit": None,
+                       "ended": "stopped"},
         },
-        "outside": False, "scheduling": "fifo" if lateness else None, "lateness": lateness, "overruns": 0, "strays": 2,
-        "frames": FRAMES, "recording": None if kind == "emulated" else "evening.pcapng", "changed": [], "equal": None,
+        "outside": False, "scheduling": "fifo" if lateness else None, "lateness": lateness,
+        "overruns": 0, "strays": 2,
+        "frames": FRAMES, "recording": None if kind == "emulated" else "evening.pcapng",
+        "changed": [], "equal": None,
         **others,
     }  # fmt: skip
     return Result(tables, run.manifest | {"emulation": emulation}, label)
@@ -118,19 +126,23 @@ def _make_flow(number: int) -> dict[str, Any]:
     size = 5_000_000 // (number + 1)
     return {
         "flow": "laptop", "number": number, "protocol": "tcp" if is_tcp else "udp",
-        "host_address": "198.18.0.2" if number % 2 == 0 else "fd00:6865:6164::2", "host_port": 50_000 + number,
-        "peer_address": "198.18.1.1" if number % 2 == 0 else "fd00:6865:6164::101", "peer_port": 443, "dscp": 0,
-        "name": "www.example.org" if is_tcp else "", "opened_ns": number * SECOND // 20, "last_ns": 5 * SECOND,
+        "host_address": "198.18.0.2" if number % 2 == 0 else "fd00:6865:6164::2",
+        "host_port": 50_000 + number,
+        "peer_address": "198.18.1.1" if number % 2 == 0 else "fd00:6865:6164::101",
+        "peer_port": 443, "dscp": 0,
+        "name": "www.example.org" if is_tcp else "", "opened_ns": number * SECOND // 20,
+        "last_ns": 5 * SECOND,
         "packets_up": size // 4000, "bytes_up": size // 80, "goodput_bytes_up": size // 400,
         "packets_down": size // 1500, "bytes_down": size, "goodput_bytes_down": size,
         "retransmitted_down": 50 // (number + 1), "discarded_down": 50 // (number + 1),
         **dict.fromkeys(("retransmitted_up", "discarded_up", "marked_up", "marked_down"), 0),
-        **{f"rtt_{name}_ns": value if is_tcp else float("nan") for name, value in (("min", 20.4e6), ("mean", 71.2e6), ("max", 128.9e6))},
+        **{f"rtt_{name}_ns": value if is_tcp else float("nan") for name,
+           value in (("min", 20.4e6), ("mean", 71.2e6), ("max", 128.9e6))},
     }  # fmt: skip
 
 
 def _make_lateness(whole: dict[str, Any]) -> pl.DataFrame:
-    """Make the lateness of intervals of 100 ms; in one of them it is that of the whole run at its worst."""
+    """Make the lateness of intervals of 100 ms; one of them is the whole run's worst."""
     times = np.arange(1, 121) * SECOND // 10
     p50 = (whole["p50_ns"] * (1 + 0.2 * np.sin(times / SECOND))).astype(np.int64)
     p99 = (84_000 * (1 + 0.3 * np.sin(times / SECOND))).astype(np.int64)
@@ -140,8 +152,10 @@ def _make_lateness(whole: dict[str, Any]) -> pl.DataFrame:
     stalls[40] = whole["stalls"]
     return pl.DataFrame(
         {
-            "time_ns": times, "frames": np.full(120, 200), "p50_ns": p50, "p99_ns": p99, "max_ns": worst, "stalls": stalls,
-            "longest_stall_ns": stalls * whole["longest_stall_ns"], "overruns": np.zeros(120, dtype=np.int64),
+            "time_ns": times, "frames": np.full(120, 200), "p50_ns": p50, "p99_ns": p99,
+            "max_ns": worst, "stalls": stalls,
+            "longest_stall_ns": stalls * whole["longest_stall_ns"],
+            "overruns": np.zeros(120, dtype=np.int64),
         },
         OPTIONAL_TABLES["lateness"],
     )  # fmt: skip

@@ -1,6 +1,7 @@
-"""A stand-in for the process that emulates: the real one, with an engine that only starts the commands.
+"""A stand-in for the process that emulates: real, with an engine that only starts commands.
 
-It has no namespaces and no line. Words of the environment variable FAKE_EMULATION make it refuse, stall or fall over.
+It has no namespaces and no line. Words of the environment variable FAKE_EMULATION make it refuse,
+stall or fall over.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A stand-in for the compiled engine: plausible tables that obey docs/reference/results.md, in milliseconds.
+"""A stand-in for the compiled engine: plausible tables as in docs/reference/results.md.
 
 It lets the Python side be tested for what it does with results, whatever the engine's numbers are.
 """

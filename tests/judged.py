@@ -1,4 +1,4 @@
-"""Studies in tests: points made for the purpose, the claims judged on them, and quick forms that are run."""
+"""Studies in tests: made-up points, the claims judged on them, and quick forms."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
 
 
 def judge_twice(study: Study, points: pl.DataFrame) -> None:
-    """Judge the same points as those of twice as many seeds, of which ``--seeds`` may ask: no analysis fails for it."""
+    """Judge the same points as of twice as many seeds: no analysis fails for it."""
     if "seed" not in points.columns:
         return
     more = points.with_columns(pl.col("seed") + 1000)

@@ -75,6 +75,6 @@ def build(*settings: bytes, up: bytes = UP, down: bytes = DOWN) -> bytes:
 def make_file(
     *flows: bytes, secret: bytes = SECRET, target: int = 62_500, further: bytes = b""
 ) -> bytes:
-    """A signed file with network access, flows, and what follows them; without flows those of 10 and 100 Mbit/s."""
+    """A signed file with network access, and flows, by default of 10 and 100 Mbit/s."""
     own = flows or (flow(24, buffer(target)), flow(25, reference=2, rate=100_000_000))
     return sign(b"".join((u8(3, 1), *own)) + further, secret)

@@ -9,7 +9,7 @@ from headend.scenario.source import read_scenario
 
 
 def list_proposals(name: str) -> list[tuple[str, list[str]]]:
-    """List the commands of a scenario's text: as they read without quotation marks, and in words."""
+    """List the commands of a scenario's text: without quotation marks, and in words."""
     found = []
     for text in re.findall(r"`([^`]+)`", read_scenario(name).load().scenario.description):
         words = shlex.split(text)

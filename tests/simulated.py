@@ -1,4 +1,4 @@
-"""The shipped scenarios that run in virtual time. Those with real hosts need a real program at each, and are tried where that is."""
+"""The shipped scenarios that run in virtual time, and those with real hosts where possible."""
 
 from __future__ import annotations
 

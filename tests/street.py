@@ -1,7 +1,8 @@
-"""Results of a street of many homes, made for the purpose: as large as a plant's, at once, and with known worst members.
+"""Results of a street of many homes, made up: as large as a plant's, with known worst.
 
-Home N loads pages (``web.N``) and holds a call (``call.N``); every tenth uploads (``upload.1`` …); one ping watches. Each
-home has a modem with its own queues (``cable.home.N.up``, ``cable.home.N.down``). The higher the number, the worse.
+Home N loads pages (``web.N``) and holds a call (``call.N``); every tenth uploads (``upload.1`` …);
+one ping watches. Each home has a modem with its own queues (``cable.home.N.up``,
+``cable.home.N.down``). The higher the number, the worse.
 """
 
 from __future__ import annotations
@@ -34,21 +35,34 @@ def make_street(
     waits = {name: _wait(number, homes, strain) for name, _, number in [*flows, *queues]}
     times = np.linspace(DURATION / intervals, DURATION, intervals).astype(np.int64)
     tables = {
-        "flows": _complete("flows", [_flow(name, kind, way, waits[name]) for name, kind, _ in flows for way in ("up", "down")]),
+        "flows": _complete("flows",
+                           [_flow(name, kind, way, waits[name]) for name, kind,
+                            _ in flows for way in ("up", "down")]),
         "queues": _complete("queues", [_queue(name, way, waits[name]) for name, way, _ in queues]),
         "channels": _complete("channels", [_channel(way) for way in ("up", "down")]),
         "collisions": pl.DataFrame(schema=TABLES["collisions"]),
-        "measures": _complete("measures", [row for name, kind, _ in flows for row in _measures(name, kind, waits[name])]),
+        "measures": _complete("measures",
+                              [row for name, kind,
+                               _ in flows for row in _measures(name, kind, waits[name])]),
         "samples": _samples(flows, waits),
-        "flow_series": _series("flow_series", [(name, way) for name, _, _ in flows for way in ("up", "down")], times, waits),
-        "queue_series": _series("queue_series", [(name, way) for name, way, _ in queues], times, waits),
-        "connection_series": _connections([name for name, kind, _ in flows if kind == "bulk"], times),
-        "histograms": _histograms([(name, way) for name, _, _ in flows for way in ("up", "down")], queues, waits),
-        "summary": _complete("summary", [{"simulated_ns": DURATION, "events": 1, "packets_delivered": 1, "data_packets_delivered": 1}]),
+        "flow_series": _series("flow_series",
+                               [(name, way) for name, _, _ in flows for way in ("up", "down")],
+                               times, waits),
+        "queue_series": _series("queue_series", [(name, way) for name, way, _ in queues], times,
+                                waits),
+        "connection_series": _connections([name for name, kind, _ in flows if kind == "bulk"],
+                                          times),
+        "histograms": _histograms([(name, way) for name, _, _ in flows for way in ("up", "down")],
+                                  queues, waits),
+        "summary": _complete("summary",
+                             [{"simulated_ns": DURATION, "events": 1, "packets_delivered": 1,
+                               "data_packets_delivered": 1}]),
     }  # fmt: skip
     manifest: dict[str, Any] = {
-        "headend": "0.0.0", "format": 3, "kind": "run", "name": label, "title": f"A street of {homes} homes",
-        "description": "", "seed": 1, "duration_ns": DURATION, "simulated_ns": DURATION, "warmup_ns": 0,
+        "headend": "0.0.0", "format": 3, "kind": "run", "name": label,
+        "title": f"A street of {homes} homes",
+        "description": "", "seed": 1, "duration_ns": DURATION, "simulated_ns": DURATION,
+        "warmup_ns": 0,
         "partial": False, "bottleneck": None, "expectations": [], "warnings": [],
         "scenario": {"link": {"cable": {"docsis": {"modem": {"home": {"count": homes}}}}}},
     }  # fmt: skip
@@ -58,7 +72,8 @@ def make_street(
 def _channel(way: str) -> dict[str, Any]:
     """Give a channel that is far from full."""
     return {
-        "channel": f"cable.{way}", "link": "cable", "direction": way, "capacity_bps": 1e9, "used_bps": 1e8,
+        "channel": f"cable.{way}", "link": "cable", "direction": way, "capacity_bps": 1e9,
+        "used_bps": 1e8,
         "neighbours_bps": 0.0, "utilisation": 0.1, "full_ratio": 0.01,
         "granted_maps_ratio": 0.1,
     }  # fmt: skip
@@ -84,9 +99,12 @@ def _flow(name: str, kind: str, way: str, wait: float) -> dict[str, Any]:
     data = way == sends or kind in ("ping", "voice")
     rate = 2e9 / wait * 1e4 if kind == "bulk" else 8e4
     return {
-        "flow": name, "direction": way, "application": kind, "transport": "tcp" if kind in ("bulk", "web") else "udp",
-        "carries": "data" if data else "control", "packets_sent": 3000, "bytes_sent": 600_000, "packets_delivered": 2990,
-        "bytes_delivered": 598_000, "discarded_overlimit": 10, "loss_ratio": 10 / 3000, "throughput_bps": rate,
+        "flow": name, "direction": way, "application": kind,
+        "transport": "tcp" if kind in ("bulk", "web") else "udp",
+        "carries": "data" if data else "control", "packets_sent": 3000, "bytes_sent": 600_000,
+        "packets_delivered": 2990,
+        "bytes_delivered": 598_000, "discarded_overlimit": 10, "loss_ratio": 10 / 3000,
+        "throughput_bps": rate,
         "goodput_bps": rate if data else 0.0, "goodput_bytes": 500_000,
         **{f"delay_{key}_ns": 20e6 + wait * factor for key, factor in QUANTILES.items()},
     }  # fmt: skip
@@ -94,10 +112,13 @@ def _flow(name: str, kind: str, way: str, wait: float) -> dict[str, Any]:
 
 def _queue(name: str, way: str, wait: float) -> dict[str, Any]:
     return {
-        "queue": name, "link": "cable", "direction": way, "discipline": "docsis_pie", "rate_bps": 5e6,
-        "packets_enqueued": 9000, "packets_dequeued": 8990, "discarded_congested": 10, "utilisation": 0.5,
+        "queue": name, "link": "cable", "direction": way, "discipline": "docsis_pie",
+        "rate_bps": 5e6,
+        "packets_enqueued": 9000, "packets_dequeued": 8990, "discarded_congested": 10,
+        "utilisation": 0.5,
         "standing_ratio": float(wait > 50e6),
-        "delay_mean_ns": wait, **{f"delay_{key}_ns": wait * factor for key, factor in QUANTILES.items()},
+        "delay_mean_ns": wait,
+        **{f"delay_{key}_ns": wait * factor for key, factor in QUANTILES.items()},
     }  # fmt: skip
 
 
@@ -117,7 +138,8 @@ def _measures(name: str, kind: str, wait: float) -> list[dict[str, Any]]:
 
 def _samples(flows: list[tuple[str, str, int]], waits: dict[str, float]) -> pl.DataFrame:
     rows = [
-        {"flow": name, "measure": row["measure"], "time_ns": (index + 1) * 10 * SECOND, "value": row["p50"]}
+        {"flow": name, "measure": row["measure"], "time_ns": (index + 1) * 10 * SECOND,
+         "value": row["p50"]}
         for name, kind, _ in flows
         for row in _measures(name, kind, waits[name])
         for index in range(6)
@@ -150,7 +172,8 @@ def _series(
 
 def _connections(names: list[str], times: np.ndarray) -> pl.DataFrame:
     rows = [
-        {"flow": name, "time_ns": int(at), "connection": 0, "cwnd_bytes": 3e4 + 1e3 * (at // SECOND % 8)}
+        {"flow": name, "time_ns": int(at), "connection": 0,
+         "cwnd_bytes": 3e4 + 1e3 * (at // SECOND % 8)}
         for name in names
         for at in times
     ]  # fmt: skip

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_panel(panel: Panel) -> None:
-    """Fail when a panel's specification is none that Vega-Lite knows; its rows are not looked at."""
+    """Fail when a panel's specification is none that Vega-Lite knows, rows apart."""
     specification = {**panel.specify(), "datasets": {}}
     error = jsonschema.exceptions.best_match(_read_schema().iter_errors(specification))
     if error:

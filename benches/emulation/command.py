@@ -22,7 +22,7 @@ _NUMBERS = itertools.count(1)
 
 
 class EmulationFailedError(Exception):
-    """The command ended with an exit code that was not expected; the message has what it printed."""
+    """The command ended with an unexpected exit code; the message has what it printed."""
 
 
 class NotTrustworthyError(Exception):
@@ -31,7 +31,7 @@ class NotTrustworthyError(Exception):
 
 @dataclass(frozen=True)
 class Emulated:
-    """An emulated run: the exit code of the command, what it printed, its results folder, and how much memory a process of it took."""
+    """An emulated run: exit code, output, results folder, and the memory of a process."""
 
     exit: int
     stdout: str
@@ -74,8 +74,9 @@ class Emulated:
         """Give lateness and scheduling class in a line."""
         late = self.lateness
         return (
-            f"late p50 {late['p50_ns'] / 1e3:.0f} us, p99 {late['p99_ns'] / 1e3:.0f} us, max {late['max_ns'] / 1e6:.2f} ms, "
-            f"{late['stalls']} stalls ({self.emulation['scheduling']})"
+            f"late p50 {late['p50_ns'] / 1e3:.0f} us, p99 {late['p99_ns'] / 1e3:.0f} us, max"
+            f" {late['max_ns'] / 1e6:.2f} ms, {late['stalls']} stalls"
+            f" ({self.emulation['scheduling']})"
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-#: Bytes of a full TCP segment with timestamps: its payload, as an IP packet, and as a MAC PDU on a cable line.
+#: Bytes of a full TCP segment with timestamps: its payload, as an IP packet, and as a MAC PDU on a
+#: cable line.
 PAYLOAD, PACKET, MAC_PDU = 1448, 1500, 1518
 
 HOSTS = """
@@ -55,7 +56,7 @@ queue.{queue}
 def write_cable(
     up: str, down: str, *, rtt: str = "20 ms", queue: str = "docsis_pie = {}", more: str = ""
 ) -> str:
-    """Give a DOCSIS 3.1 line; ``queue`` is that of the upstream, downstream is a drop-tail queue of 250 ms."""
+    """Give a DOCSIS 3.1 line; ``queue`` is upstream, downstream is 250 ms of drop-tail."""
     return f"""format = 1
 title = "A cable line"
 bottleneck = "line.up"

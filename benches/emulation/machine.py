@@ -1,4 +1,4 @@
-"""The machine that is measured on: what it is, how busy it is, and how late a bare sleep ends on it."""
+"""The machine that is measured on: what it is, how busy, and how late sleeps end."""
 
 from __future__ import annotations
 
@@ -43,15 +43,17 @@ class Sleeps:
 
     def __str__(self) -> str:
         return (
-            f"control: {self.count} bare sleeps of 10 ms ({self.scheduling}) late by p50 {self.p50_ns / 1e3:.0f} us, "
-            f"p99 {self.p99_ns / 1e3:.0f} us, max {self.max_ns / 1e6:.2f} ms"
+            f"control: {self.count} bare sleeps of 10 ms ({self.scheduling}) late by p50"
+            f" {self.p50_ns / 1e3:.0f} us, p99 {self.p99_ns / 1e3:.0f} us, max"
+            f" {self.max_ns / 1e6:.2f} ms"
         )
 
 
 class Control:
-    """Bare sleeps in a process of its own, while something else is measured: ``with Control() as control: …``.
+    """Bare sleeps in a process of its own, during a measurement: ``with Control() as control``.
 
-    It asks for the scheduling class that the emulator has, SCHED_FIFO; ``sleeps`` is there after the block.
+    It asks for the scheduling class that the emulator has, SCHED_FIFO; ``sleeps`` is there after
+    the block.
     """
 
     def __enter__(self) -> Self:

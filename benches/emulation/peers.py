@@ -1,4 +1,4 @@
-"""The same measurements through other shapers: tbf, which is in the kernel, and rattan, where a release binary is given.
+"""The same measurements through other shapers: tbf of the kernel, and rattan if given.
 
 Everything happens in network namespaces that vanish with the processes in them; both need root.
 """
@@ -14,8 +14,9 @@ from pathlib import Path
 
 from emulation.tools import IPERF_SERVER
 
-#: A pair of namespaces, `left` and `right`, joined by a cable; each direction is shaped by tbf, which counts 14 B of Ethernet with each
-#: packet. Packets are not joined into larger ones on the way, as none are on a TUN.
+#: A pair of namespaces, `left` and `right`, joined by a cable; each direction is shaped by tbf,
+#: which counts 14 B of Ethernet with each packet. Packets are not joined into larger ones on the
+#: way, as none are on a TUN.
 TBF = """
 set -e
 ip link set lo up
@@ -27,7 +28,8 @@ ip link set dev left gso_max_segs 1
 ip addr add 10.7.0.1/24 dev left
 ip link set left up
 inside="nsenter --net=/proc/$other/ns/net"
-$inside sh -c 'ip link set lo up; ip link set dev right gso_max_segs 1; ip addr add 10.7.0.2/24 dev right; ip link set right up'
+$inside sh -c 'ip link set lo up; ip link set dev right gso_max_segs 1
+    ip addr add 10.7.0.2/24 dev right; ip link set right up'
 tc qdisc add dev left root tbf rate {up} burst {burst_up} limit {limit_up}
 $inside tc qdisc add dev right root tbf rate {down} burst {burst_down} limit {limit_down}
 $inside {server} >/dev/null &
@@ -74,7 +76,7 @@ def find_missing_rattan() -> str | None:
 
 
 def run_tbf(command: Sequence[str], *, up: float, down: float) -> str:
-    """Run a command through tbf at these rates in bit/s, with buffers of 250 ms, and give what it prints.
+    """Run a command through tbf at rates in bit/s, buffers of 250 ms, and give its output.
 
     A burst is what 1 ms carries, two packets at least.
     """
@@ -95,10 +97,10 @@ def run_tbf(command: Sequence[str], *, up: float, down: float) -> str:
 def run_rattan(
     command: Sequence[str], *, up: float, down: float, rtt: float, is_fifo: bool = True
 ) -> str:
-    """Run a command through rattan at these rates in bit/s and round-trip time in s, with buffers of 250 ms.
+    """Run a command through rattan at rates in bit/s, RTT in s and buffers of 250 ms.
 
-    Rattan counts IP bytes; it is in SCHED_FIFO, the command is not. The words of the command may name the server as
-    ``RATTAN_SERVER``.
+    Rattan counts IP bytes; it is in SCHED_FIFO, the command is not. The words of the command may
+    name the server as ``RATTAN_SERVER``.
     """
     can_choose = shutil.which("chrt") is not None
     shape: list[str] = []

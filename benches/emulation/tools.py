@@ -24,8 +24,8 @@ def call_iperf(
 ) -> list[str]:
     """Give the client's words; what is measured begins OMITTED s after its start.
 
-    iperf3 sets the congestion control of a connection that is there already. What the first round trips are about needs
-    it before, as a host's default: ``headend emulate --congestion``.
+    iperf3 sets the congestion control of a connection that is there already. What the first round
+    trips are about needs it before, as a host's default: ``headend emulate --congestion``.
     """
     words = [
         "iperf3",

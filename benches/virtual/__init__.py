@@ -1,1 +1,1 @@
-"""What the scripts that measure beside a real Linux kernel in virtual time share: how its guest is run, and what it leaves."""
+"""What the scripts beside a real Linux kernel in virtual time share: running its guest."""

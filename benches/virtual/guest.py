@@ -1,7 +1,7 @@
 """A real Linux kernel in virtual time: how kernel-lab is called, and what is kept of its runs.
 
-A run in virtual time repeats to the microsecond, so a run whose kernel, scripts, cells and seed are the same is not made
-again: its files are kept in `target/kernel-lab/runs`.
+A run in virtual time repeats to the microsecond, so a run whose kernel, scripts, cells and seed are
+the same is not made again: its files are kept in `target/kernel-lab/runs`.
 """
 
 from __future__ import annotations

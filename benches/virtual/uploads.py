@@ -1,4 +1,4 @@
-"""Uploads and a ping through a queue of the virtual kernel: what is asked of `programs/uploads.sh`, and what it leaves."""
+"""Uploads and a ping through a queue of the virtual kernel, by `programs/uploads.sh`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Sample:
-    """What the queue had counted at a time in s: packets that it sent and dropped, and bytes sent with the Ethernet header."""
+    """What the queue had counted at a time in s: packets sent and dropped, bytes sent."""
 
     time: float
     sent: int
@@ -150,7 +150,7 @@ def read_run(folder: Path, ping_s: float, congestion: str) -> Run:
 
 
 def _read_samples(text: str) -> Iterator[Sample]:
-    """Read times and what tc said at them; of several queue disciplines the last is the innermost."""
+    """Read times and what tc said at them; the last of several disciplines is innermost."""
     sent = re.compile(r"Sent (\d+) bytes (\d+) pkt \(dropped (\d+)")
     for part in re.split(r"^at ", text, flags=re.MULTILINE)[1:]:
         found = sent.findall(part)

@@ -1,6 +1,7 @@
 """Draw a picture of every figure and write docs/gallery.md: ``make gallery``.
 
-The commands on the page are those that are run here; what is drawn of their results is each figure's first chart.
+The commands on the page are those that are run here; what is drawn of their results is each
+figure's first chart.
 """
 
 from __future__ import annotations
@@ -61,12 +62,14 @@ SOURCES = (
         "One run",
         'headend run upload-and-call --explain "call@20 s"',
         "results/upload-and-call",
-        ("mos", "pages", "ping", "delay", "queue", "queue-delay", "rates", "line-rate", "loss", "cwnd", "life"),
+        ("mos", "pages", "ping", "delay", "queue", "queue-delay", "rates", "line-rate", "loss",
+         "cwnd", "life"),
     ),
     Source(
         "A latency histogram, as a modem shows it by SNMP",
-        "headend run upload-and-call --set 'link.cable.docsis.upstream.latency_histogram=[\"10 ms\", \"25 ms\", \"50 ms\","
-        " \"100 ms\", \"150 ms\", \"200 ms\", \"250 ms\"]' --out results/histogram",
+        "headend run upload-and-call --set 'link.cable.docsis.upstream.latency_histogram=[\"10"
+        " ms\", \"25 ms\", \"50 ms\", \"100 ms\", \"150 ms\", \"200 ms\", \"250 ms\"]' --out"
+        " results/histogram",
         "results/histogram",
         ("latency-histogram",),
     ),
@@ -88,7 +91,8 @@ SOURCES = (
     Source("Many of one kind", "headend run street", "results/street", ("street", "class-rates")),
     Source(
         "Runs side by side",
-        "headend compare upload-and-call --vary queue=drop_tail,docsis_pie --seeds 3 --set duration='40 s'",
+        "headend compare upload-and-call --vary queue=drop_tail,docsis_pie --seeds 3 --set"
+        " duration='40 s'",
         "results/upload-and-call-compared",
         ("differences",),
     ),
@@ -105,8 +109,9 @@ def main() -> int:
     head = [
         "# Gallery",
         "",
-        "Every figure that headend draws, with the command that made it. `headend figures FOLDER --list` prints which of them a result has,"
-        " and `--only NAME` writes one, in the size that a paper asks for ([figures for papers](reference/results.md)).",
+        "Every figure that headend draws, with the command that made it. `headend figures FOLDER"
+        " --list` prints which of them a result has, and `--only NAME` writes one, in the size that"
+        " a paper asks for ([figures for papers](reference/results.md)).",
     ]
     PAGE.write_text("\n".join([*head, *parts]) + "\n", encoding="utf-8")
     sizes = {path.name: path.stat().st_size for path in HERE.glob("*.svg")}
@@ -145,7 +150,10 @@ def _show(source: Source, place: Path) -> Iterator[str]:
         )
         yield f"`{figure.name}`: {figure.explanation}{note}"
         yield from ("", "```console")
-        yield f"headend figures {source.folder} --only {figure.name} --width 150mm --font-size 9 --no-title"
+        yield (
+            f"headend figures {source.folder} --only {figure.name} --width 150mm --font-size 9"
+            " --no-title"
+        )
         yield "```"
 
 
@@ -157,7 +165,7 @@ def _draw(source: Source, folder: Path) -> list[Figure]:
 
 
 def shrink(svg: str) -> str:
-    """Write places to a tenth of a pixel, and leave out what only a screen reader of single marks would hear.
+    """Write places to a tenth of a pixel, without labels of single marks for screen readers.
 
     Examples
     --------

@@ -1,15 +1,18 @@
-"""Measure and draw what the lessons show: ``make lessons``; with ``--check``, say which lesson no longer holds.
+"""Measure and draw what the lessons show: ``make lessons``; ``--check`` names those that fail.
 
-A lesson is a Markdown page of this folder. Its commands are run as they stand there, each a line ``headend run …`` or
-``headend compare …`` of a code block. Two comments say what becomes of a command:
+A lesson is a Markdown page of this folder. Its commands are run as they stand there, each a line
+``headend run …`` or ``headend compare …`` of a code block. Two comments say what becomes of a
+command:
 
-- ``<!-- measured … -->``, a line ``QUANTITY: what it is`` for each row, quantities as in ``[expect]``. The table between it and
-  ``<!-- end -->`` is written here: a column for each run, or what ``--set`` changes beside the scenario as it is. Of a quantity
-  with several values (a flow with members, both directions), a word says which: ``lowest``, ``highest``, ``middle``, ``mean``
-  or ``total``. ``middle`` is the member in the middle, as the program's pages count: members of which nothing could be
-  measured, such as a home where no page was ever complete, fare worst; of two in the middle it is the one that fares worse.
-- ``<!-- drawn: FIGURE -->`` or ``<!-- drawn: FIGURE / PANEL -->`` after a picture, which is a file in ``figures``: the figure
-  is drawn of the results.
+- ``<!-- measured … -->``, a line ``QUANTITY: what it is`` for each row, quantities as in
+  ``[expect]``. The table between it and ``<!-- end -->`` is written here: a column for each run, or
+  what ``--set`` changes beside the scenario as it is. Of a quantity with several values (a flow
+  with members, both directions), a word says which: ``lowest``, ``highest``, ``middle``, ``mean``
+  or ``total``. ``middle`` is the member in the middle, as the program's pages count: members of
+  which nothing could be measured, such as a home where no page was ever complete, fare worst; of
+  two in the middle it is the one that fares worse.
+- ``<!-- drawn: FIGURE -->`` or ``<!-- drawn: FIGURE / PANEL -->`` after a picture, which is a file
+  in ``figures``: the figure is drawn of the results.
 
 Both belong to the last command above, or, where there is none above, to the first of the page.
 
@@ -44,7 +47,8 @@ from headend.text.quantity import choose_unit, format_quantity
 
 HERE = Path(__file__).parent
 
-#: Of a picture, in pixels: small enough that its letters can be read where a telephone's screen shrinks it.
+#: Of a picture, in pixels: small enough that its letters can be read where a telephone's screen
+#: shrinks it.
 WIDTH, HEIGHT = 440, 190
 
 #: A picture that is larger has more points than it shows.
@@ -113,7 +117,7 @@ def name_columns(command: str) -> list[str]:
 
 
 def measure(results: Sequence[Any], name: str) -> list[str]:
-    """Give what runs measured, in one unit: ``call.mos.p50``, or ``lowest call.mos.p50`` of several values.
+    """Give what runs measured, in one unit: ``call.mos.p50``, or ``lowest call.mos.p50``.
 
     Raises
     ------
@@ -213,7 +217,7 @@ def _shorten(svg: str) -> str:
 
 
 def find_stale(page: Path, *, write: bool) -> Iterator[str]:
-    """Compare a lesson with what its commands give, or write it; a line for each fault that is left."""
+    """Compare a lesson with its commands, or write it; a line for each fault that is left."""
     text = page.read_text(encoding="utf-8")
     commands = list_commands(text)
     pieces, last, command = [], 0, commands[0]
@@ -240,11 +244,15 @@ def _check_picture(page: Path, command: str, match: re.Match[str], *, write: boo
     if write:
         path.parent.mkdir(exist_ok=True)
         path.write_text(svg + "\n", encoding="utf-8")
-    # Letters are measured with the fonts of the machine: the same picture is not the same file everywhere.
+    # Letters are measured with the fonts of the machine: the same picture is not the same file
+    # everywhere.
     if not path.is_file():
         yield f"{page.name}: {match['picture']} is not there"
     elif path.stat().st_size > MOST_BYTES:
-        yield f"{page.name}: {match['picture']} has {path.stat().st_size} bytes, {MOST_BYTES} are allowed"
+        yield (
+            f"{page.name}: {match['picture']} has {path.stat().st_size} bytes, {MOST_BYTES} are"
+            " allowed"
+        )
 
 
 def find_loose_numbers(page: Path, text: str) -> Iterator[str]:

@@ -1,22 +1,25 @@
 """headend: a laboratory for access networks.
 
 - ``run("scenario.toml")`` runs a scenario and gives a ``Result``, whose tables are Polars frames.
-- ``compare("scenario.toml", {"queue": ["drop_tail", "codel"]})`` runs it once with each value and the same traffic, and
-  gives a ``Comparison``.
-- ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds, and gives a ``SweepResult``.
-- ``recommend(upstream="10 Mbit/s")`` says which buffer, AQM or low latency a service tier shall have, and gives a
-  ``Recommendation``.
-- ``replay("laptop.pcapng")`` replays in virtual time what ``headend emulate`` recorded, and gives a ``Result``.
+- ``compare("scenario.toml", {"queue": ["drop_tail", "codel"]})`` runs it once with each value and
+  the same traffic, and gives a ``Comparison``.
+- ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds, and gives a
+  ``SweepResult``.
+- ``recommend(upstream="10 Mbit/s")`` says which buffer, AQM or low latency a service tier shall
+  have, and gives a ``Recommendation``.
+- ``replay("laptop.pcapng")`` replays in virtual time what ``headend emulate`` recorded, and gives a
+  ``Result``.
 - ``load("results/NAME")`` reads any of these back.
 - ``find("webrtc")`` looks up what headend calls something, and how to write it.
 - ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV.
 - ``verify("results/NAME")`` says which files of results are not what was written.
 
-A notebook shows a ``Result``, a ``Comparison``, a ``SweepResult`` and a ``Recommendation`` with question, answer, matrix and chart. Each has
-``answer``, ``figures``, ``figure(name)`` and ``to_csv(folder)``.
+A notebook shows a ``Result``, a ``Comparison``, a ``SweepResult`` and a ``Recommendation`` with
+question, answer, matrix and chart. Each has ``answer``, ``figures``, ``figure(name)`` and
+``to_csv(folder)``.
 
-What cannot be done is an ``InputError``, in one line; ``ScenarioError`` is the engine's own.
-Names are imported when first used, so that ``import headend`` and the command line's help stay quick.
+What cannot be done is an ``InputError``, in one line; ``ScenarioError`` is the engine's own. Names
+are imported when first used, so that ``import headend`` and the command line's help stay quick.
 """
 
 from __future__ import annotations

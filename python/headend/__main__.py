@@ -6,8 +6,8 @@ import gc
 
 from headend.interruption import leave_at_once
 
-#: New objects between two garbage collections. Imports create tens of thousands of objects and no garbage; Python's default of
-#: 700 costs a short run 4 % of its CPU time.
+#: New objects between two garbage collections. Imports create tens of thousands of objects and no
+#: garbage; Python's default of 700 costs a short run 4 % of its CPU time.
 OBJECTS = 50_000
 
 

@@ -1,5 +1,5 @@
-# The compiled engine as Python sees it. Kept by hand and held against the module by stubtest; the Rust side is
-# crates/headend-python.
+# The compiled engine as Python sees it. Kept by hand and held against the module by stubtest; the
+# Rust side is crates/headend-python.
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, final
@@ -37,7 +37,7 @@ class ScenarioError(ValueError):
     line: int | None
     column: int | None
     message: str
-    # A name or key that means nothing, as it was written; what there is; and what was perhaps meant.
+    # A name or key that means nothing, as written; what there is; what was perhaps meant.
     unknown: str | None
     known: list[str]
     meant: str | None
@@ -50,7 +50,7 @@ class ConfigError(ValueError):
 
 class RunError(RuntimeError): ...
 
-# A scenario that cannot be emulated here: one sentence that says what is missing and how to allow it.
+# A scenario that cannot be emulated here: one sentence on what is missing and how to allow it.
 class EmulationError(RuntimeError): ...
 
 @final
@@ -78,7 +78,8 @@ class Scenario:
     def expect(self) -> list[tuple[str, str]]: ...
     @property
     def warnings(self) -> list[str]: ...
-    # What a run can need of memory, the largest part first: keys, the reckoning, bytes, whether it is of result tables.
+    # What a run can need of memory, the largest part first: keys, the reckoning, bytes, whether it
+    # is of result tables.
     @property
     def memory(self) -> list[tuple[str, str, int, bool]]: ...
     # Names in results: flows with their applications, and queues.
@@ -91,25 +92,29 @@ class Scenario:
     @property
     def queue_path(self) -> str | None: ...
     def resolved_json(self) -> str: ...
-    # The effects of each modem's file that was read, as a JSON list of objects with "key" (that names the file), "file", "set"
-    # (a list of "key", "value" and "tlv"), "more" (keys beyond those), "replaced", "kept" and "notes" (lists of clauses).
+    # The effects of each modem's file that was read, as a JSON list of objects with "key" (that
+    # names the file), "file", "set" (a list of "key", "value" and "tlv"), "more" (keys beyond
+    # those), "replaced", "kept" and "notes" (lists of clauses).
     def modem_files_json(self) -> str: ...
-    # The configuration file of a modem, and a sentence for each setting of the scenario that it does not hold. Without a secret
-    # the file has no CMTS MIC. With `by_class` it names the modem's service class in place of the values that the class gives.
+    # The configuration file of a modem, and a sentence for each setting of the scenario that it
+    # does not hold. Without a secret the file has no CMTS MIC. With `by_class` it names the modem's
+    # service class in place of the values that the class gives.
     def modem_file(
         self, modem: str | None = None, secret: bytes | None = None, *, by_class: bool = False
     ) -> tuple[bytes, list[str]]: ...
 
 @final
 class Columns:
-    # By name: lists of text, or a type code ("d" or "q") and the bytes of an array.array of it; made anew at each call.
+    # By name: lists of text, or a type code ("d" or "q") and the bytes of an array.array of it;
+    # made anew at each call.
     def read(self) -> dict[str, list[str] | tuple[str, bytes]]: ...
 
 @final
 class Run:
     engine_version: ClassVar[str]
-    # `recording`: real hosts send again what it holds, in virtual time; a ValueError says why that cannot be.
-    # `follow`: a flow and a time in ns; the life of its first packet from then on becomes the table `steps`.
+    # `recording`: real hosts send again what it holds, in virtual time; a ValueError says why that
+    # cannot be. `follow`: a flow and a time in ns; the life of its first packet from then on
+    # becomes the table `steps`.
     def __new__(
         cls,
         scenario: Scenario,
@@ -120,64 +125,69 @@ class Run:
     def advance(self, wall_seconds: float) -> tuple[int, bool]: ...
     # What was captured since the last call, of a pcapng file for each point.
     def take_capture(self) -> dict[str, bytes]: ...
-    # In a replay: how the frames have ended so far, as JSON: "entered", "delivered", "discarded", "marked", "strays" and the
-    # "digest" of all ends.
+    # In a replay: how the frames have ended so far, as JSON: "entered", "delivered", "discarded",
+    # "marked", "strays" and the "digest" of all ends.
     def frames(self) -> str | None: ...
     # Tables by name.
     def finish(self) -> dict[str, Columns]: ...
 
-# A scenario in real time, with real programs on its real hosts. Linux only; elsewhere `enter` raises EmulationError.
+# A scenario in real time, with real programs. Linux only; elsewhere `enter` raises EmulationError.
 @final
 class Emulation:
-    # Prepares this process, which has one thread: its next child may make an Emulation. Asks for SCHED_FIFO, which the parent
-    # gives up again after the fork. `outside` needs root.
+    # Prepares this process, which has one thread: its next child may make an Emulation. Asks for
+    # SCHED_FIFO, which the parent gives up again after the fork. `outside` needs root.
     @staticmethod
     def enter(outside: bool) -> None: ...
-    # `options` is JSON: "commands" (a list of "host" and "argv"), "main" (a host), and, where they differ from what follows,
-    # "outside" (false), "record" (null), "snaplen" (0: whole frames), "output" ("inherit" or a file), "cwd" (null: here),
-    # "congestion" (null: that of this system).
+    # `options` is JSON: "commands" (a list of "host" and "argv"), "main" (a host), and, where they
+    # differ from what follows, "outside" (false), "record" (null), "snaplen" (0: whole frames),
+    # "output" ("inherit" or a file), "cwd" (null: here), "congestion" (null: that of this system).
     def __new__(cls, scenario: Scenario, seed: int, options: str) -> Emulation: ...
-    # What happened since the last update, if there is something within `timeout` seconds: JSON with "at_ns", "lateness" (of this
-    # interval, or null), "exited" (statuses by host, as of a shell) and "over", and rows of tables.
+    # What happened since the last update, if there is something within `timeout` seconds: JSON with
+    # "at_ns", "lateness" (of this interval, or null), "exited" (statuses by host, as of a shell)
+    # and "over", and rows of tables.
     def next(self, timeout: float) -> tuple[str, dict[str, Columns]] | None: ...
     # Passes a signal to the commands; those that do not end within 2 s are killed.
     def stop(self, signal: int) -> None: ...
     # What was captured up to the last update, since the last call.
     def take_capture(self) -> dict[str, bytes]: ...
-    # After "over": JSON with "simulated_ns", "lateness", "frames", "overruns", "strays", "scheduling" ("fifo" or "other"),
-    # "cpu_seconds" and "exited", and the tables that updates did not have.
+    # After "over": JSON with "simulated_ns", "lateness", "frames", "overruns", "strays",
+    # "scheduling" ("fifo" or "other"), "cpu_seconds" and "exited", and the tables that updates did
+    # not have.
     def finish(self) -> tuple[str, dict[str, Columns]]: ...
 
-# What the module was made of: "commit" (None where HEADEND_COMMIT did not name it), "profile", "target".
+# What the module was made of: "commit" (None where HEADEND_COMMIT did not name it), "profile",
+# "target".
 def build() -> dict[str, str | None]: ...
 
 # The columns of every table of results, by its name.
 def columns() -> dict[str, list[str]]: ...
 
-# The bytes of the file that a text describes: TOML, or JSON if it begins with a brace. Raises ConfigError with the line
-# and the key.
+# The bytes of the file that a text describes: TOML, or JSON if it begins with a brace. Raises
+# ConfigError with the line and the key.
 def config_from_text(text: str) -> bytes: ...
 
-# Verifies the message integrity checks of a modem's file. Returns JSON: "cm_mic", "cmts_mic" and "extended_mic" (null if the file
-# defines none), each with "state" (right, stale, wrong, unverifiable, missing), and with "found", "computed" (hexadecimal) and
-# "why" where there are. "extended_mic" has "hmac_type", the types that it "selects", and "is_cmts_mic" (TLV 7 holds the digest)
-# too. Raises ConfigError for an MTA's file, which has no such checks.
+# Verifies the message integrity checks of a modem's file. Returns JSON: "cm_mic", "cmts_mic" and
+# "extended_mic" (null if the file defines none), each with "state" (right, stale, wrong,
+# unverifiable, missing), and with "found", "computed" (hexadecimal) and "why" where there are.
+# "extended_mic" has "hmac_type", the types that it "selects", and "is_cmts_mic" (TLV 7 holds the
+# digest) too. Raises ConfigError for an MTA's file, which has no such checks.
 def config_mics(data: bytes, secret: bytes | None = None) -> str: ...
 
-# The file with all checks made anew, or with the CM MIC alone. Raises ConfigError if there is neither a secret nor
-# `cm_only`, and for a file that cannot be signed.
+# The file with all checks made anew, or with the CM MIC alone. Raises ConfigError if there is
+# neither a secret nor `cm_only`, and for a file that cannot be signed.
 def config_sign(data: bytes, secret: bytes | None = None, *, cm_only: bool = False) -> bytes: ...
 
-# The definitions of the TLVs, as a JSON list of objects with "number" (such as "24|25.35.2"), "name", "aliases", "form",
-# "unit", "range", "meanings", "default", "about" and "source".
+# The definitions of the TLVs, as a JSON list of objects with "number" (such as "24|25.35.2"),
+# "name", "aliases", "form", "unit", "range", "meanings", "default", "about" and "source".
 def config_table() -> str: ...
 
-# A modem's file as JSON; any bytes can be decoded. The JSON has "kind" (cable_modem or mta), "size" in bytes, "tlvs" and, if
-# bytes at the end are no TLV, "rest". A TLV has "tlv" (such as "24.35.2"), "path" (such as "24[1].35.2"), "offset", "hex", and
-# where there are "name", "value", "unit", "shown", "meaning", "problem" and "nested".
+# A modem's file as JSON; any bytes can be decoded. The JSON has "kind" (cable_modem or mta), "size"
+# in bytes, "tlvs" and, if bytes at the end are no TLV, "rest". A TLV has "tlv" (such as "24.35.2"),
+# "path" (such as "24[1].35.2"), "offset", "hex", and where there are "name", "value", "unit",
+# "shown", "meaning", "problem" and "nested".
 def config_to_json(data: bytes) -> str: ...
 
-# A modem's file as TOML, with names, units and comments. Both texts are read back to the same bytes.
+# A modem's file as TOML, with names and comments. Both are read back to the same bytes.
 def config_to_toml(data: bytes) -> str: ...
 
 # What the engine says of queue disciplines, applications and their measures, as JSON, which
@@ -194,8 +204,9 @@ def parse(
 # Refuses, with a ValueError, a recording whose hosts are not the real hosts of the scenario.
 def check_recording(scenario: Scenario, data: bytes) -> None: ...
 
-# What a recording says of itself, as JSON: "headend" (the version that wrote it), "seed", "scenario", "hosts", "end" ("end_ns" and
-# "frames"; null if it breaks off) and the number of "arrivals". Raises a ValueError with one sentence.
+# What a recording says of itself, as JSON: "headend" (the version that wrote it), "seed",
+# "scenario", "hosts", "end" ("end_ns" and "frames"; null if it breaks off) and the number of
+# "arrivals". Raises a ValueError with one sentence.
 def read_recording(data: bytes) -> str: ...
 def reference() -> str: ...
 def refuse(

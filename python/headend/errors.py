@@ -40,8 +40,9 @@ _MOST_QUOTED = 160
 def refuse_unfit(folders: Sequence[Path], error: Exception) -> UnfitError:
     """Give the error for results that agree with their seals and that headend cannot use.
 
-    Whoever changes a results folder can seal it again, and not every way in which its numbers and texts may then contradict each
-    other is looked for beforehand. A fault of headend that only such an error shows looks the same.
+    Whoever changes a results folder can seal it again, and not every way in which its numbers and
+    texts may then contradict each other is looked for beforehand. A fault of headend that only such
+    an error shows looks the same.
 
     Parameters
     ----------
@@ -53,14 +54,15 @@ def refuse_unfit(folders: Sequence[Path], error: Exception) -> UnfitError:
     Examples
     --------
     >>> print(refuse_unfit([Path("out")], KeyError("up")))
-    out: cannot be used (KeyError: 'up'): its files were changed after they were written, or headend has a fault (HEADEND_TRACEBACK=1 tells where)
+    out: cannot be used (KeyError: 'up'): its files were changed after they were written, or headend
+    has a fault (HEADEND_TRACEBACK=1 tells where)
     """
     what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
     names = join_names([str(folder) for folder in folders])
     whose = "its" if len(folders) == 1 else "their"
     return UnfitError(
-        f"{names}: cannot be used ({shorten(what, _MOST_QUOTED)}): {whose} files were changed after they were written, or headend has"
-        " a fault (HEADEND_TRACEBACK=1 tells where)"
+        f"{names}: cannot be used ({shorten(what, _MOST_QUOTED)}): {whose} files were changed after"
+        " they were written, or headend has a fault (HEADEND_TRACEBACK=1 tells where)"
     )
 
 
@@ -126,7 +128,7 @@ def tell_system(error: Exception) -> str:
 def find_near(found: str, known: Iterable[str]) -> str | None:
     """Give the name that was perhaps meant, whatever its case; None where none is near.
 
-    The beginning of a name counts as well, and that of its last part; so do its words in another order.
+    The beginning of a name counts as well, and that of its last part; so do reordered words.
 
     Examples
     --------

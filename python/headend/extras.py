@@ -1,4 +1,4 @@
-"""Libraries that the default install leaves out: whether they are there, and what to install where they are not."""
+"""Libraries that the default install leaves out: whether they are there, else what to install."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headend.errors import InputError
 
 @dataclass(frozen=True)
 class Extra:
-    """Libraries that one part of headend needs, and the name under which they are installed with it.
+    """Libraries that one part of headend needs, and the name that installs them with it.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Extra:
     packages: dict[str, str]
 
     def tell_absent(self, what: str) -> str:
-        """Say that ``what`` needs libraries that are not installed, and how to install them; an empty text where all are."""
+        """Say that ``what`` needs libraries that are absent, and how to install them; or empty."""
         absent = [package for module, package in self.packages.items() if not _is_installed(module)]
         if not absent:
             return ""
@@ -45,7 +45,7 @@ class Extra:
 
 
 def _find_installer() -> str:
-    """Give the command that installs into this environment: each tool leaves a file in those that it made."""
+    """Give the command that installs into this environment, as its tool's marker file tells."""
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():
         return "pipx install --force"

@@ -1,4 +1,4 @@
-"""Reads files and standard input up to a limit. Pipes and devices, which may wait or never end, are not opened."""
+"""Reads files and standard input up to a limit; never pipes and devices, which may wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from headend.errors import InputError, refuse_unwritable, tell_system
 #: The path that stands for standard input or output.
 STANDARD_INPUT = "-"
 
-#: A modem accepts a configuration file of 8192 B at least. Certificates and digit maps make files of some tens of KiB.
+#: A modem accepts a configuration file of 8192 B at least. Certificates and digit maps make files
+#: of some tens of KiB.
 LARGEST_MODEM_FILE_BYTES = 128 * 2**10
 
 #: The name of standard input in errors.
@@ -117,7 +118,7 @@ def read_standard_input(most: int, what: str) -> bytes:
 
 
 def _write_size(size: int) -> str:
-    """Write a size in MiB, whole KiB or bytes, so that it never reads like the limit that it exceeds.
+    """Write a size in MiB, whole KiB or bytes, never reading like a limit that it exceeds.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Ctrl-C before a command has begun: one line, at once.
 
-Raised while modules are imported, KeyboardInterrupt is printed with its traceback, or caught by whatever is being imported.
+Raised while modules are imported, KeyboardInterrupt is printed with its traceback, or caught by
+whatever is being imported.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def leave_at_once() -> None:
 
 
 def hear_as_exception() -> None:
-    """Let an interruption be a KeyboardInterrupt again: a command has begun, and has something to put in order."""
+    """Let an interruption be a KeyboardInterrupt again: a command has begun."""
     if threading.current_thread() is threading.main_thread() and (
         signal.getsignal(signal.SIGINT) is _leave
     ):

@@ -1,8 +1,8 @@
-"""The queues that the AQM paper compares, as its figures call them, with one colour in all figures of its studies."""
+"""The queues that the AQM paper compares, as its figures call them, with one colour each."""
 
 from __future__ import annotations
 
-#: What the studies call a queue, and what the paper's legends do; the order is that of the paper's §4.
+#: What the studies call a queue, and what the paper's legends do; in the order of its §4.
 DISCIPLINES = {
     "bufferbloat": "Buffer Bloat",
     "buffer-control": "Buffer Control",

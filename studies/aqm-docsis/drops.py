@@ -1,7 +1,8 @@
-"""How far drops lie apart when packets are dropped with a fixed probability: exact laws to hold samples against.
+"""How far drops lie apart at a fixed drop probability: exact laws to hold samples against.
 
-A run is a sequence of packets of which all but the last are let through. Independent coins make its length geometric;
-de-randomised ones (RFC 8033 §5.4, RFC 8034 §4.1, the AQM paper §8) bound it from both sides.
+A run is a sequence of packets of which all but the last are let through. Independent coins make its
+length geometric; de-randomised ones (RFC 8033 §5.4, RFC 8034 §4.1, the AQM paper §8) bound it from
+both sides.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ class RunLengths:
         return float(((self.lengths - self.mean) ** 2 * self.pmf).sum())
 
     def count_drops(self, packets: int) -> npt.NDArray[np.float64]:
-        """Give the probability of 0, 1, 2, … drops among so many packets, which begin anywhere in a run.
+        """Give the probability of 0, 1, 2, … drops among packets that begin anywhere in a run.
 
-        The distance to the first drop has the law of the rest of a run; from there runs follow each other.
+        The distance to the first drop has the law of the rest of a run; then runs follow.
         """
         survival = self.pmf[::-1].cumsum()[::-1]
         place = np.zeros(packets + 1)
@@ -68,15 +69,16 @@ class RunLengths:
 def find_run_lengths(
     probability: float, spacing: Spacing, *, low: float = 0.85, high: float = 8.5
 ) -> RunLengths:
-    """Give the law of the run length at a fixed drop probability, in exact arithmetic where it decides.
+    """Give the law of the run length at a fixed drop probability, in exact arithmetic.
 
     Parameters
     ----------
     probability
         Of one packet, above 0 and at most 1.
     spacing
-        ``off``: a coin for each packet. ``reached``: no drop before the probabilities of the run's packets add up to
-        ``low``, this packet included, and one for certain at ``high``. ``exceeded``: no drop before they are more than ``low``.
+        ``off``: a coin for each packet. ``reached``: no drop before the probabilities of the run's
+        packets add up to ``low``, this packet included, and one for certain at ``high``.
+        ``exceeded``: no drop before they are more than ``low``.
 
     Examples
     --------

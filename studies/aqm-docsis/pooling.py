@@ -19,7 +19,7 @@ def spread_out(percentiles: Mapping[float, float | None]) -> Values | None:
     Parameters
     ----------
     percentiles
-        The value at each percentile, 0 to 100, in any unit. Between two the distribution is taken for even.
+        The value at each percentile, 0 to 100, in any unit. Between two it is even.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Curves over buffer sizes: what a full buffer predicts, where a curve is best, and how it is drawn."""
+"""Curves over buffer sizes: what a full buffer predicts, where one is best, and drawing."""
 
 from __future__ import annotations
 
@@ -60,15 +60,16 @@ def find_slower(rows: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[Any, Ro
     Parameters
     ----------
     rows
-        A row for each case and ``buffer_kib``, the smallest first, with ``load_s`` and its standard error ``error_s``.
+        A row for each case and ``buffer_kib``, the smallest first, with ``load_s`` and its standard
+        error ``error_s``.
     by
         The columns that make a case.
 
     Yields
     ------
     tuple
-        The case, its row with the smallest buffer, and its best one; None where the two are as good within the standard
-        error of their difference.
+        The case, its row with the smallest buffer, and its best one; None where the two are as good
+        within the standard error of their difference.
     """
     for case, part in rows.group_by(by, maintain_order=True):
         least = part.row(0, named=True)

@@ -11,7 +11,8 @@ from headend.figures.theme import colour, log_axis, make_chart
 from headend.study.claims import Finding, Verdict
 from headend.study.deciding import decide_over_seeds
 
-#: IP bytes of a full packet, and what a cable line's rates count for it: Ethernet's header and check sum besides.
+#: IP bytes of a full packet, and what a cable line's rates count for it: Ethernet's header and
+#: check sum besides.
 PACKET, FRAME = 1500, 1518
 
 #: Bytes that a cable channel carries before that of each packet: the MAC header of DOCSIS 1.0.
@@ -27,8 +28,8 @@ def find_needed(points: pl.DataFrame, by: Sequence[str], full: float) -> pl.Data
     Parameters
     ----------
     points
-        A row for each run: the columns ``by``, ``seed``, ``alpha`` (of one flow, packets) and ``share`` (throughput
-        over what the link carries at most).
+        A row for each run: the columns ``by``, ``seed``, ``alpha`` (of one flow, packets) and
+        ``share`` (throughput over what the link carries at most).
     by
         The columns that make a case.
     full
@@ -41,7 +42,8 @@ def find_needed(points: pl.DataFrame, by: Sequence[str], full: float) -> pl.Data
 
     Examples
     --------
-    >>> runs = pl.DataFrame({"n": 1, "seed": 1, "alpha": [1.0, 2.0, 3.0], "share": [0.9, 0.99, 1.0]})
+    >>> shares = {"alpha": [1.0, 2.0, 3.0], "share": [0.9, 0.99, 1.0]}
+    >>> runs = pl.DataFrame({"n": 1, "seed": 1} | shares)
     >>> find_needed(runs, ["n"], 0.98)["alpha"].to_list()
     [2.0]
     """
@@ -53,12 +55,12 @@ def find_needed(points: pl.DataFrame, by: Sequence[str], full: float) -> pl.Data
 
 
 def find_lossy(points: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Find the smallest α tried with which packets are lost (column ``lost``), as ``find_needed`` does the other."""
+    """Find the smallest α tried with which packets are lost, as ``find_needed`` does."""
     return _find_first(points, [*by, "seed"], pl.col("lost") > 0)
 
 
 def average_seeds(found: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Give the median over the seeds of what was found, with the smallest and largest. Null where a seed found none."""
+    """Give the median over seeds of what was found, with extremes. Null if a seed found none."""
     of_seeds = pl.col("alpha")
     middle = pl.when(of_seeds.is_not_null().all()).then(of_seeds.median())
     return found.group_by(by, maintain_order=True).agg(

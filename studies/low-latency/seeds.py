@@ -15,7 +15,7 @@ WAYS = {"up": "upstream", "down": "downstream"}
 
 
 def take(rows: pl.DataFrame, column: str, **where: str | int) -> list[float]:
-    """Give a column of the runs that are chosen, a value for each seed; nothing where none was run."""
+    """Give a column of the chosen runs, a value for each seed; nothing if not run."""
     return rows.filter(**where).sort("seed")[column].cast(pl.Float64).to_list()
 
 
@@ -43,7 +43,8 @@ def hold(
     Parameters
     ----------
     found
-        A value for each seed, by what a finding calls the number. Numbers without values are left out.
+        A value for each seed, by what a finding calls the number. Numbers without values are left
+        out.
     low, high
         The bounds of what is accepted, in the unit of the values.
     digits

@@ -1,4 +1,4 @@
-"""What is asked of `headend recommend` in these studies, and its recommendations from their points."""
+"""What is asked of `headend recommend` here, and its recommendations from points."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def recommend(points: pl.DataFrame, request: Request) -> dict[int, Decision]:
     Parameters
     ----------
     points
-        Points of one case of a study: a row for each setting and seed, with a column for each quantity under its own name.
+        Points of one case of a study: a row for each setting and seed, with a column for each
+        quantity under its own name.
     request
         What is asked.
 

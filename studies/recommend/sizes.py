@@ -17,7 +17,7 @@ from headend.sweeps.conclusion import Standing
 #: What is recommended by the upstream rate in Mbit/s.
 Decisions = Mapping[int, Decision]
 
-#: Table 2 of the Buffer Control guideline: the recommended target in KiB by the upstream rate in Mbit/s.
+#: Table 2 of the Buffer Control guideline: the target in KiB by the upstream rate in Mbit/s.
 TABLE_2 = {1: 8, 2: 16, 5: 32, 10: 50}
 
 
@@ -33,7 +33,7 @@ def read_size(decision: Decision) -> int | None:
 
 
 def find_full(decision: Decision, share: float) -> int | None:
-    """Give the smallest buffer in KiB that holds and with which the objective has a share of the most it has; None where none holds."""
+    """Give the smallest holding buffer in KiB with a share of the best objective; or None."""
     conclusion = decision.conclusion
     objective = conclusion.objective
     if objective is None:

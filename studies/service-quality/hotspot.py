@@ -1,9 +1,10 @@
-"""Players and a download in one 802.11b cell: what the players take from it as the document reckons, and as simulated.
+"""Players and a download in one 802.11b cell: what they take, reckoned and simulated.
 
-Nguyen and Armitage (2004, §IV) take the time that the players' packets need on the air for time that a download loses. That
-curve is here as it is printed, with its sums corrected, and capped at what there is to lose; beside it what a download lost
-in the simulated cell, where everybody backs off and frames collide. A study of such runs has a row for each number of
-players, 0 among them, with `goodput` (of the download) and `nominal` (IP bit/s of the players' packets, both ways).
+Nguyen and Armitage (2004, §IV) take the time that the players' packets need on the air for time
+that a download loses. That curve is here as it is printed, with its sums corrected, and capped at
+what there is to lose; beside it what a download lost in the simulated cell, where everybody backs
+off and frames collide. A study of such runs has a row for each number of players, 0 among them,
+with `goodput` (of the download) and `nominal` (IP bit/s of the players' packets, both ways).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ FindShare = Callable[[int], float]
 
 
 def find_busy(game: Game, players: int) -> float:
-    """Give the share of a second that so many players take by the document's assumptions. More than 1 does not fit."""
+    """Give the share of a second that players take, as the document assumes; above 1: too many."""
     return players * game.busy_us(DOCUMENT) / SECOND_US
 
 
@@ -67,8 +68,9 @@ def tabulate_lost(points: pl.DataFrame, **place: Any) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``players``, ``lost`` and ``nominal`` as means over the seeds, and ``low`` and ``high``, the smallest and the largest
-        loss of a seed; bit/s. A loss is the difference to the same seed's run without players.
+        ``players``, ``lost`` and ``nominal`` as means over the seeds, and ``low`` and ``high``, the
+        smallest and the largest loss of a seed; bit/s. A loss is the difference to the same seed's
+        run without players.
     """
     rows = points.filter(**place) if place else points
     alone = rows.filter(players=0).select("seed", alone="goodput")
@@ -105,7 +107,7 @@ def judge_range(
 
 
 def list_lost(points: pl.DataFrame, players: int, **place: Any) -> list[float]:
-    """Give what a download lost to so many players in Mb/s, a seed after the other, at a place of the grid."""
+    """Give what a download lost to players in Mb/s by seed, at a place of the grid."""
     rows = points.filter(**place)
     alone = rows.filter(players=0).select("seed", alone="goodput")
     lost = rows.filter(players=players).join(alone, on="seed").sort("seed")
@@ -113,7 +115,7 @@ def list_lost(points: pl.DataFrame, players: int, **place: Any) -> list[float]:
 
 
 def compare_bound(points: pl.DataFrame, find_share: FindShare, **place: Any) -> dict[int, Decision]:
-    """Decide for every number of players that fits into a second whether they took at least what is reckoned: by how many Mb/s more."""
+    """Decide for each fitting number of players if they took what is reckoned, and the excess."""
     found = {}
     for players in sorted(set(points["players"]) - {0}):
         lost, share = list_lost(points, players, **place), find_share(players)
@@ -134,7 +136,7 @@ def tell_bound(found: dict[int, Decision]) -> str:
 
 
 def tell_price(game: Game) -> str:
-    """Say what a client's packet costs without an RTS before it, as in the cell, and with it, as the document reckons."""
+    """Say what a client's packet costs without an RTS, as in the cell, and with it."""
     plain, announced = (air.exchange_us(game.client.packet_bytes) / 1e3 for air in (CELL, DOCUMENT))
     return (
         f"without an RTS before it a player's packet costs {plain:.2f} ms and not {announced:.2f}"

@@ -1,9 +1,10 @@
-"""The distributed coordination function in theory: Bianchi's model of saturated stations, and who has which turn.
+"""The distributed coordination function in theory: Bianchi's saturated stations, turns.
 
-Bianchi (2000) takes every station to collide with the same probability in every slot, whatever happened before; its windows
-then give how often it sends, and all stations together give the probability: a fixed point. Here it is extended by a limit of
-tries, by EIFS, and by stations whose frames last differently. `draw_turns` is the process of slots itself (802.11-1999 §9.2)
-without frames and time: it says who sends after whom, which a fixed point does not.
+Bianchi (2000) takes every station to collide with the same probability in every slot, whatever
+happened before; its windows then give how often it sends, and all stations together give the
+probability: a fixed point. Here it is extended by a limit of tries, by EIFS, and by stations whose
+frames last differently. `draw_turns` is the process of slots itself (802.11-1999 §9.2) without
+frames and time: it says who sends after whom, which a fixed point does not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from headend.study.airtime import RTS_BYTES, Airtime
 #: Slots of the smallest window (CWmin + 1), and how often it doubles.
 WINDOW, DOUBLINGS = 32, 5
 
-#: SIFS, the slowest acknowledgement and DIFS: what all wait after a frame that nobody could read, µs.
+#: SIFS, the slowest acknowledgement and DIFS: the wait after an unreadable frame, µs.
 EIFS_US = 364.0
 
 #: Tries of a frame, by the standard.
@@ -31,7 +32,7 @@ ENDLESS = 2000
 
 
 def find_attempt_rate(collides: float, tries: int | None = None) -> float:
-    """Give the share of slots in which a station sends whose tries collide with this probability."""
+    """Give the share of slots in which a station sends whose tries collide this often."""
     stages = np.arange(tries or ENDLESS)
     weights = collides**stages
     windows = WINDOW * 2.0 ** np.minimum(stages, DOUBLINGS)
@@ -67,7 +68,7 @@ def find_saturation_bps(
     airtime
         What frames take; its mean backoff does not count, as the model has slots of its own.
     is_standard
-        Whether a frame has seven tries and all wait for EIFS after a collision; Bianchi has neither.
+        Whether a frame has seven tries and all wait for EIFS after collisions, unlike Bianchi.
     """
     sends = solve_attempt_rate(stations, TRIES if is_standard else None)
     success = airtime.exchange_us(packet_bytes) - airtime.backoff_us
@@ -84,7 +85,7 @@ def find_saturation_bps(
 
 
 def share_two_bps(packet_bytes: int, airtimes: Sequence[Airtime]) -> float:
-    """Give what each of two saturated stations has whose frames last differently, bit/s: both send equally often."""
+    """Give the rates of two saturated stations with unlike frames, bit/s: equal turns."""
     sends = solve_attempt_rate(2, TRIES)
     times = [airtime.exchange_us(packet_bytes) - airtime.backoff_us for airtime in airtimes]
     longest = max(airtime.data_us(packet_bytes) for airtime in airtimes)
@@ -95,7 +96,7 @@ def share_two_bps(packet_bytes: int, airtimes: Sequence[Airtime]) -> float:
 
 
 def draw_turns(stations: int, frames: int, seed: int = 1) -> npt.NDArray[np.int64]:
-    """Draw who sends so many frames that arrive, of stations that always have one: the process of slots alone."""
+    """Draw who sends so many arriving frames, all saturated: the process of slots alone."""
     draw = random.Random(seed).random
     windows, tries = [WINDOW] * stations, [0] * stations
     until = [int(draw() * WINDOW) for _ in range(stations)]
@@ -116,7 +117,7 @@ def draw_turns(stations: int, frames: int, seed: int = 1) -> npt.NDArray[np.int6
 
 
 def average_jain(turns: npt.NDArray[np.int64], stations: int, window: int) -> float:
-    """Give Jain's index of the frames that each station sent, averaged over all windows of so many frames in a row."""
+    """Give Jain's index of stations' frames, averaged over all windows of so many frames."""
     one_hot = np.zeros((len(turns) + 1, stations))
     one_hot[np.arange(1, len(turns) + 1), turns] = 1
     sums = one_hot.cumsum(axis=0)
@@ -128,7 +129,7 @@ def average_jain(turns: npt.NDArray[np.int64], stations: int, window: int) -> fl
 def draw_jain(
     stations: int, windows: tuple[int, ...], frames: int, *, by_chance: bool = False, seed: int = 1
 ) -> dict[int, float]:
-    """Give Jain's index by window of so many turns of the process of slots, or of turns drawn at random."""
+    """Give Jain's index by window of turns of the process of slots, or of random turns."""
     if by_chance:
         turns = np.random.default_rng(seed).integers(0, stations, frames)
     else:

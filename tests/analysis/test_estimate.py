@@ -1,4 +1,4 @@
-"""Intervals of means: held against SciPy's, covering what they claim to, within bounds, and as they are written."""
+"""Intervals of means: against SciPy's, covering what they claim to, and as written."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def test_the_interval_of_a_mean_is_that_of_scipy() -> None:
 
 
 def test_between_two_bounds_the_interval_is_the_students_of_the_logit() -> None:
-    # As svyciprop(method = "xlogit") of R's survey: logit(p) ± t · se / (p (1 - p)), transformed back.
+    # As svyciprop(method = "xlogit") of R's survey: logit(p) ± t · se / (p (1 - p)), transformed
+    # back.
     values = [0.97, 0.999, 0.995, 0.9]
     mean, error = np.mean(values), np.std(values, ddof=1) / 2
     logit, step = np.log(mean / (1 - mean)), student_t.ppf(0.975, 3) * error / (mean * (1 - mean))
@@ -91,7 +92,8 @@ def test_intervals_of_shares_cover_the_truth_and_stay_shares(
         sum(found.low <= truth <= found.high for found in all_found) / len(draws)
         for all_found in (bounded, plain)
     )
-    # 2000 draws of 95 % have a standard error of 0.5 %; nothing covers a share as skewed as the last.
+    # 2000 draws of 95 % have a standard error of 0.5 %; nothing covers a share as skewed as the
+    # last.
     assert covered >= max(before, 0.92 if shape[0] > 1 else 0.9)
 
 

@@ -146,27 +146,31 @@ def test_what_was_not_measured_misses() -> None:
         ),
         (
             "call.mos >= 4.0",
-            'expect.it: "call.mos": expected a statistic of mos (mean, min, p5, p25, p50, p75, p90, p95, p99, max,'
+            'expect.it: "call.mos": expected a statistic of mos (mean, min, p5, p25, p50, p75, p90,'
+            " p95, p99, max,"
             " count), such as call.mos.p50",
         ),
         (
             "call.mos.p55 >= 4.0",
-            'expect.it: "call.mos.p55": expected a statistic of mos (mean, min, p5, p25, p50, p75, p90, p95, p99, max,'
-            ' count), found "p55"; did you mean "p5"?',
+            'expect.it: "call.mos.p55": expected a statistic of mos (mean, min, p5, p25, p50, p75,'
+            ' p90, p95, p99, max, count), found "p55"; did you mean "p5"?',
         ),
         (
             "cloud.up.frames_late.mean < 1 %",
-            'expect.it: "cloud.up.frames_late.mean": cloud has no metric "frames_late"; there are delay, delivered,'
-            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, missed, reordered, retransmitted, sanctioned, sent, throughput",
+            'expect.it: "cloud.up.frames_late.mean": cloud has no metric "frames_late"; there are'
+            " delay, delivered,"
+            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, missed,"
+            " reordered, retransmitted, sanctioned, sent, throughput",
         ),
         (
             "cable.up.chanel.utilisation < 1 %",
-            'expect.it: "cable.up.chanel.utilisation": cable.up has no metric "chanel"; did you mean'
-            ' "channel"?',
+            'expect.it: "cable.up.chanel.utilisation": cable.up has no metric "chanel"; did you'
+            ' mean "channel"?',
         ),
         (
             "ping.rtt.p95 < 100 Mbit/s",
-            'expect.it: expected a time such as "100 ms" (ns, us, µs, ms, s, min), found "100 Mbit/s"',
+            'expect.it: expected a time such as "100 ms" (ns, us, µs, ms, s, min), found "100'
+            ' Mbit/s"',
         ),
         (
             "ping.rtt.p95 < 100",
@@ -174,8 +178,8 @@ def test_what_was_not_measured_misses() -> None:
         ),
         (
             "ping.rtt.p95 = 100 ms",
-            'expect.it: expected QUANTITY, one of >= > <= <, and a bound, such as "call.mos.p5 >= 4.0", found'
-            ' "ping.rtt.p95 = 100 ms"',
+            'expect.it: expected QUANTITY, one of >= > <= <, and a bound, such as "call.mos.p5 >='
+            ' 4.0", found "ping.rtt.p95 = 100 ms"',
         ),
         (
             "upload.goodput.p5 > 1 bit/s",
@@ -214,9 +218,10 @@ def test_what_was_not_measured_misses() -> None:
         ("run.jain_index >= 1.1", 'expect.it: no value meets ">= 1.1": jain_index is from 0 to 1'),
         (
             "upload.mos.p5 > 1",
-            'expect.it: "upload.mos.p5": upload has no metric "mos"; there are completion_time, delay, delivered,'
-            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, reordered, retransmitted, sanctioned, sent,"
-            " throughput",
+            'expect.it: "upload.mos.p5": upload has no metric "mos"; there are completion_time,'
+            " delay, delivered,"
+            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, reordered,"
+            " retransmitted, sanctioned, sent, throughput",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Low latency in results: who used the low-latency queue, who was sanctioned, and what verdicts, pages and expectations make of it."""
+"""Low latency in results: who used the queue, who was sanctioned, and what is said of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LOW, CLASSIC = "cable.up_low_latency", "cable.up"
 
 
 def make_home(*, sanctioned: int = 900, protected: bool = True, dscp: int = 45) -> Result:
-    """Make a home where a flood of ECT(1) packets shares the low-latency queue with a game, beside an upload in the classic queue."""
+    """Make a home where a flood of ECT(1) packets shares the low-latency queue with a game."""
     result = make_street(1)
     flows = [("game", "ping"), ("flood", "ping"), ("upload", "bulk")]
     rows = [_flow(name, kind, way, 5e6) for name, kind in flows for way in ("up", "down")]
@@ -47,15 +47,18 @@ def make_home(*, sanctioned: int = 900, protected: bool = True, dscp: int = 45) 
         # What comes back counts for nothing here.
         row["carries"] = "data" if row["direction"] == "up" else "control"
     queue = {
-        "link": "cable", "direction": "up", "rate_bps": 50e6, "packets_enqueued": 100, "packets_dequeued": 100,
+        "link": "cable", "direction": "up", "rate_bps": 50e6, "packets_enqueued": 100,
+        "packets_dequeued": 100,
     }  # fmt: skip
     queues = [
         {
-            **queue, "queue": CLASSIC, "discipline": "docsis_pie", "utilisation": 0.3, "delay_mean_ns": 12e6,
+            **queue, "queue": CLASSIC, "discipline": "docsis_pie", "utilisation": 0.3,
+            "delay_mean_ns": 12e6,
             "delay_p50_ns": 12e6, "delay_p99_ns": 30e6,
         },
         {
-            **queue, "queue": LOW, "discipline": "immediate_aqm", "utilisation": 0.6, "delay_mean_ns": 1e6,
+            **queue, "queue": LOW, "discipline": "immediate_aqm", "utilisation": 0.6,
+            "delay_mean_ns": 1e6,
             "delay_p50_ns": 0.5e6, "delay_p99_ns": 1.25e6,
         },
     ]  # fmt: skip
@@ -82,14 +85,19 @@ def make_home(*, sanctioned: int = 900, protected: bool = True, dscp: int = 45) 
         first = 1.5e9 if sanctioned else float("nan")
         values: list[dict[str, Any]] = [
             {
-                "queue": LOW, "flow": "game", "direction": "up", "packets": 300, "score_max_ns": 400_000,
+                "queue": LOW, "flow": "game", "direction": "up", "packets": 300,
+                "score_max_ns": 400_000,
                 "sanctioned": 0, "sanctioned_bytes": 0, "reordered": 0, "congestion_bytes": 50.0,
-                "first_sanction_ns": float("nan"), "last_sanction_ns": float("nan"), "sanction_delay_max_ns": float("nan"),
+                "first_sanction_ns": float("nan"), "last_sanction_ns": float("nan"),
+                "sanction_delay_max_ns": float("nan"),
             },
             {
-                "queue": LOW, "flow": "flood", "direction": "up", "packets": 1000, "score_max_ns": 12_000_000,
-                "sanctioned": sanctioned, "sanctioned_bytes": 1000 * sanctioned, "reordered": 7 if sanctioned else 0,
-                "congestion_bytes": 9e5, "first_sanction_ns": first, "last_sanction_ns": first, "sanction_delay_max_ns": first,
+                "queue": LOW, "flow": "flood", "direction": "up", "packets": 1000,
+                "score_max_ns": 12_000_000,
+                "sanctioned": sanctioned, "sanctioned_bytes": 1000 * sanctioned,
+                "reordered": 7 if sanctioned else 0,
+                "congestion_bytes": 9e5, "first_sanction_ns": first, "last_sanction_ns": first,
+                "sanction_delay_max_ns": first,
             },
         ]  # fmt: skip
         result.tables["queue_protection"] = pl.DataFrame(values).select(
@@ -98,7 +106,8 @@ def make_home(*, sanctioned: int = 900, protected: bool = True, dscp: int = 45) 
         objects = {"QpEnable": 3, "QpQueuingScoreThreshold": 4000, "QpDrainRateExponent": 19}
         result.tables["mib"] = pl.DataFrame(
             [
-                ("cable", "", "up", "up", "docsQosAggregateServiceFlowTable", f"docsQosAggregateServiceFlow{name}", value)
+                ("cable", "", "up", "up", "docsQosAggregateServiceFlowTable",
+                 f"docsQosAggregateServiceFlow{name}", value)
                 for name, value in objects.items()
             ],
             schema=OPTIONAL_TABLES["mib"],
@@ -160,12 +169,13 @@ def test_flows_are_gathered_by_the_queues_that_they_used() -> None:
 def test_the_verdict_names_who_was_sanctioned_and_why() -> None:
     told = " ".join(tell_low_latency(make_home(), CLASSIC))
     assert (
-        "game and flood use the low-latency queue cable.up_low_latency, which held packets 500 µs at the median and 1.25 ms at the"
-        " 99th percentile (cable.up, the classic queue beside it, 12 ms and 30 ms); 25 % of its packets left it with a CE mark."
+        "game and flood use the low-latency queue cable.up_low_latency, which held packets 500 µs"
+        " at the median and 1.25 ms at the 99th percentile (cable.up, the classic queue beside it,"
+        " 12 ms and 30 ms); 25 % of its packets left it with a CE mark."
     ) in told
     assert (
-        "Queue protection sent 900 of flood's 1,000 packets (90 %) to the classic queue cable.up, the first at 1.5 s: its queuing"
-        " score reached 12 ms, where 4 ms are allowed."
+        "Queue protection sent 900 of flood's 1,000 packets (90 %) to the classic queue cable.up,"
+        " the first at 1.5 s: its queuing score reached 12 ms, where 4 ms are allowed."
     ) in told
     assert "drains at 3.91 Mbit/s" in told
     assert "without ECT(1) and without DSCP 45" in told
@@ -237,10 +247,12 @@ def test_who_suffers_from_sanctions_hears_of_them() -> None:
     blame = blame_sanctions(make_home(), _suffer("flood"))
     assert blame is not None
     assert blame.told == (
-        "queue protection sends 90 % of flood's packets to the classic queue cable.up, where packets wait 12 ms"
+        "queue protection sends 90 % of flood's packets to the classic queue cable.up, where"
+        " packets wait 12 ms"
     )
     assert blame.advice == (
-        "Traffic that does not slow down for marks belongs in the classic queue, without ECT(1) and without DSCP 45."
+        "Traffic that does not slow down for marks belongs in the classic queue, without ECT(1)"
+        " and without DSCP 45."
     )
     assert blame_sanctions(make_home(), _suffer("game")) is None
     assert blame_sanctions(make_home(sanctioned=30), _suffer("flood")) is None

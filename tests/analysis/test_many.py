@@ -242,7 +242,7 @@ def test_a_distribution_without_packets_has_no_tail() -> None:
 
 
 def test_a_share_of_packets_above_a_delay_never_rises() -> None:
-    """Many members send little, and those that wait longest least; nobody who runs out of packets may move the curve."""
+    """Many members send little, the slowest least; who has no packets does not move the curve."""
     rng = np.random.default_rng(7)
     for _ in range(20):
         frames = []

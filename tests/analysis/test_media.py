@@ -1,4 +1,4 @@
-"""Games and videos from the engine to the reader: what they report, the grade of it, the figures by which runs compare, and the picture."""
+"""Games and videos from the engine to the reader: reports, grades, figures, picture."""
 
 from __future__ import annotations
 

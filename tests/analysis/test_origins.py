@@ -63,7 +63,10 @@ def make_calls(
     asked = pl.when(pl.col("direction") == "up").then(1000).otherwise(0)
     tables["queues"] = made.queues.with_columns(
         *(
-            pl.when(is_late(number)).then(250e6 if name != delays[0] else 5e6).otherwise(2e6).alias(name)
+            pl.when(is_late(number))
+            .then(250e6 if name != delays[0] else 5e6)
+            .otherwise(2e6)
+            .alias(name)
             for name in delays
         ),
         requests_contention=asked,

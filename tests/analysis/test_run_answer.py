@@ -1,4 +1,4 @@
-"""The answer of one run: short sentences, a matrix without holes, the figure that shows why, few lines on the terminal."""
+"""The answer of one run: short sentences, a full matrix, the figure that shows why."""
 
 from __future__ import annotations
 

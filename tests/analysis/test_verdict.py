@@ -78,7 +78,8 @@ def test_a_short_burst_of_many_packets_is_no_standing_queue() -> None:
     flow = {"burst": burst, "call": {"application": "voice"}}
     result = headend.run(make_line(up, TEN, flow=flow))
     row = result.queues.row(0, named=True)
-    # Half a second at the median of the packets; it stands for the two seconds in which the burst leaves, of fifteen.
+    # Half a second at the median of the packets; it stands for the two seconds in which the burst
+    # leaves, of fifteen.
     assert row["delay_p50_ns"] > 100e6
     assert abs(row["standing_ratio"] - 2 / 15) < 0.01
     paragraph = judge(result).paragraph
@@ -203,7 +204,10 @@ def test_what_the_path_loses_is_no_queues_loss() -> None:
     assert findings["call"].path_loss_ratio > 0.05
     assert findings["other"].path_loss_ratio == 0
     share = format_quantity(findings["call"].path_loss_ratio, "ratio")
-    told = f"The path beyond the line (path.loss) lost packets, apart from what queues dropped: {share} of call."
+    told = (
+        "The path beyond the line (path.loss) lost packets, apart from what queues dropped:"
+        f" {share} of call."
+    )
     assert told in verdict.paragraph
     assert weigh_queues(result)["lost"].sum() == 0
     assert "packets that it drops" not in verdict.paragraph
@@ -268,7 +272,8 @@ def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
     result = headend.run(make_line({**TEN, "queue": "fq_codel"}, TEN, flow=flow))
     queue = judge(result).queue
     assert queue is not None
-    # By what they say of it: standing, at times, long at the median of a full line, long for 1 packet in 100.
+    # By what they say of it: standing, at times, long at the median of a full line, long for 1
+    # packet in 100.
     full = {"utilisation": 1.0, "lost_ratio": 0.0}
     kinds: list[dict[str, float]] = [
         {"standing_ratio": 0.6},
@@ -610,7 +615,7 @@ def test_figures_of_one_way_are_not_taken_for_those_of_both() -> None:
 
 
 def make_pie_asleep(limit: str) -> Result:
-    """Run two BBR uploads through DOCSIS-PIE: they keep the queue at some 25 ms, unless packets are dropped."""
+    """Run two BBR uploads through DOCSIS-PIE: some 25 ms of queue, unless packets are dropped."""
     put = {"application": "bulk", "rtt": "10 ms", "tcp": {"congestion": "bbr"}, "count": 2}
     up = {**TEN, "queue": {"docsis_pie": {"limit": limit}}}
     return headend.run(make_line(up, TEN, flow={"put": put}))

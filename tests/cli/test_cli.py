@@ -220,8 +220,8 @@ def test_one_setting_is_run_with_several_seeds(fake: Any, home_line: Path) -> No
     ]
     assert Path("out/report.html").is_file()
     fails_with(
-        "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds 10), for means with"
-        " intervals; or several settings, such as --vary queue=drop_tail,codel",
+        "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds 10),"
+        " for means with intervals; or several settings, such as --vary queue=drop_tail,codel",
         "compare", "home-line.toml", "--seeds", "1",
     )  # fmt: skip
     fails_with(
@@ -448,15 +448,18 @@ def test_words_that_are_missing_or_too_many_are_told_in_one_line() -> None:
     results = f"{nothing}runs write theirs to results/NAME, or where --out says"
     fails_with(f"headend export: expected RESULTS_DIR, {results}", "export")
     fails_with(
-        "headend run: expected nothing after SCENARIO, found \"b\"; headend compare puts several runs side by side",
+        "headend run: expected nothing after SCENARIO, found \"b\"; headend compare puts several"
+        " runs side by side",
         "run", "a", "b",
     )  # fmt: skip
     fails_with(
-        "headend run: expected nothing after SCENARIO, found \"queue=pie\"; --set queue=pie changes a value",
+        "headend run: expected nothing after SCENARIO, found \"queue=pie\"; --set queue=pie changes"
+        " a value",
         "run", "a", "queue=pie",
     )  # fmt: skip
     fails_with(
-        'headend queues: expected nothing after NAME, found "b"; headend help queues lists the options',
+        'headend queues: expected nothing after NAME, found "b"; headend help queues lists the'
+        ' options',
         "queues", "a", "b",
     )  # fmt: skip
     fails_with(
@@ -496,7 +499,10 @@ def test_what_an_encoding_has_not_got_is_replaced(encoding: str) -> None:
 
 
 def test_marks_that_an_encoding_has_not_got_stay_told_apart(tmp_path: Path) -> None:
-    code = "import headend.cli.terminal as t; t.replace_unknown_letters(); print('✓ ✗ ↑ Δ × µ … m↕nchen 語')"
+    code = (
+        "import headend.cli.terminal as t; t.replace_unknown_letters(); print('✓ ✗ ↑ Δ × µ …"
+        " m↕nchen 語')"
+    )
     answer = subprocess.run(
         [sys.executable, "-c", code],
         env={
@@ -863,7 +869,10 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
 
 
 def test_help_is_quick_and_lists_every_command() -> None:
-    heavy = "[m for m in ('polars', 'altair', 'numpy', 'jinja2', 'headend._engine') if m in sys.modules]"
+    heavy = (
+        "[m for m in ('polars', 'altair', 'numpy', 'jinja2', 'headend._engine') if m in"
+        " sys.modules]"
+    )
     code = f"import sys, headend.cli.main; print({heavy})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -1069,5 +1078,8 @@ def test_errors_name_a_name_in_another_order_and_the_units() -> None:
     assert (answer.exit_code, 'did you mean "docsis_pie"?' in answer.stderr) == (2, True)
     rate = "link.cable.docsis.upstream.rate=100 Tbit/s"
     answer = call("run", "upload-and-call", "--set", rate, "--out", "out")
-    told = 'expected a rate or "unlimited", such as "10 Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s), found "100 Tbit/s"'
+    told = (
+        'expected a rate or "unlimited", such as "10 Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s), found'
+        ' "100 Tbit/s"'
+    )
     assert (answer.exit_code, told in answer.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""What every command offers: help, completion, the version; and results without a report, JUnit XML, CSV, standard input."""
+"""What every command offers: help, completion, version; JUnit XML, CSV, standard input."""
 
 from __future__ import annotations
 
@@ -187,7 +187,10 @@ def test_bash_completes_with_the_script(tmp_path: Path) -> None:
     command = tmp_path / "headend"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m headend "$@"\n', encoding="utf-8")
     command.chmod(0o755)
-    asked = 'COMP_WORDS=("$0" run upload-and); COMP_CWORD=2; _headend_completion "$0"; echo "$COMPREPLY"'
+    asked = (
+        'COMP_WORDS=("$0" run upload-and); COMP_CWORD=2; _headend_completion "$0"; echo'
+        ' "$COMPREPLY"'
+    )
     done = subprocess.run(
         ["bash", "--norc", "-c", f"{script.stdout}\n{asked}", str(command)],
         capture_output=True,
@@ -615,9 +618,11 @@ def test_senders_answer_to_congestion_too() -> None:
 
 def test_a_name_of_others_leads_to_what_headend_calls_it() -> None:
     assert call("queues", "cake").stderr == (
-        'error: no queue is called "cake"; headend has no cake; the nearest are cobalt and fq_codel\n'
+        'error: no queue is called "cake"; headend has no cake; the nearest are cobalt and'
+        " fq_codel\n"
     )
-    # What helps is not behind a list of all that there is; of what is not known at all, the list is told.
+    # What helps is not behind a list of all that there is; of what is not known at all, the list is
+    # told.
     where = "error: upload-and-call: link.cable.docsis.upstream.queue: unknown name"
     assert call("run", "upload-and-call", "--set", "queue=fifo").stderr == (
         f'{where} "fifo" (from --set queue=fifo); headend calls it drop_tail\n'

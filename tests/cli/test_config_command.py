@@ -1,4 +1,4 @@
-"""Tests of ``headend config``: files of modems are written as text and back, checked, compared, shown and made of scenarios.
+"""Tests of ``headend config``: files of modems as text and back, checked, compared, shown.
 Hostile files are refused."""
 
 from __future__ import annotations
@@ -143,7 +143,8 @@ def test_a_modem_s_file_is_never_written_to_a_terminal() -> None:
     os.close(master)
     assert (ended.returncode, shown) == (2, b"")
     assert ended.stderr == (
-        b"error: standard output is a terminal, and a modem's file is binary; write it with -o FILE, or redirect it: > FILE\n"
+        b"error: standard output is a terminal, and a modem's file is binary; write it with -o"
+        b" FILE, or redirect it: > FILE\n"
     )
 
 
@@ -151,12 +152,13 @@ def test_the_wrong_one_of_both_says_which_is_right() -> None:
     text = call("decode", "modem.cm").stdout
     Path("modem.toml").write_text(text)
     fail_with(
-        "modem.toml: expected a modem's file, which is binary, found a text; headend config encode modem.toml makes the binary file"
-        " of TOML or JSON",
+        "modem.toml: expected a modem's file, which is binary, found a text; headend config encode"
+        " modem.toml makes the binary file of TOML or JSON",
         *("decode", "modem.toml"),
     )
     fail_with(
-        "modem.cm: expected TOML or JSON, found a binary file; headend config decode modem.cm shows it as TOML",
+        "modem.cm: expected TOML or JSON, found a binary file; headend config decode modem.cm shows"
+        " it as TOML",
         *("encode", "modem.cm"),
     )
 
@@ -195,8 +197,8 @@ def test_checks_stay_as_the_text_has_them() -> None:
 def test_a_check_that_is_not_of_its_content_is_told_once() -> None:
     edit()
     told = (
-        "note: the CM MIC (TLV 6) is not that of this content, and the modem refuses the file: --mic computes it anew,"
-        " --secret or --secret-file computes the CMTS MIC (TLV 7) too\n"
+        "note: the CM MIC (TLV 6) is not that of this content, and the modem refuses the file:"
+        " --mic computes it anew, --secret or --secret-file computes the CMTS MIC (TLV 7) too\n"
     )
     for answer in (
         call("encode", "edited.toml"),
@@ -246,7 +248,10 @@ def test_without_a_secret_the_check_of_the_modem_alone_is_made_anew() -> None:
 
 
 def test_a_file_that_a_cmts_refuses_is_said_when_it_is_written_and_checked() -> None:
-    text = "network_access_control = 1\nUsServiceFlow.UsServiceFlowRef = 1\nDsServiceFlow.DsServiceFlowRef = 2\n"
+    text = (
+        "network_access_control = 1\nUsServiceFlow.UsServiceFlowRef = 1\n"
+        "DsServiceFlow.DsServiceFlowRef = 2\n"
+    )
     Path("tier.toml").write_text(text)
     made = call("encode", "tier.toml", "--mic", "-o", "ci.cm")
     assert made.exit_code == 0
@@ -267,7 +272,8 @@ def test_a_text_without_checks_is_signed_with_the_secret_of_the_environment() ->
     Path("tier.toml").write_text("network_access_control = 1\nUsServiceFlow.UsServiceFlowRef = 1\n")
     made = call("encode", "tier.toml", "-o", "ci.cm", HEADEND_CONFIG_SECRET="x")
     assert made.stderr == (
-        "note: the text has no MICs: both are computed with the secret of HEADEND_CONFIG_SECRET\nci.cm written\n"
+        "note: the text has no MICs: both are computed with the secret of"
+        " HEADEND_CONFIG_SECRET\nci.cm written\n"
     )
     states = [
         mic["state"]
@@ -295,7 +301,8 @@ def test_a_value_of_another_length_is_said_when_it_is_written() -> None:
     made = call("encode", "tos.toml", "-o", "tos.cm")
     assert (made.exit_code, made.stderr) == (
         0,
-        "note: TLV 22.9.1 (tos_range_and_mask) is written as 0xb8: it has 1 byte, expected 3 bytes\ntos.cm written\n",
+        "note: TLV 22.9.1 (tos_range_and_mask) is written as 0xb8: it has 1 byte, expected 3"
+        " bytes\ntos.cm written\n",
     )
 
 
@@ -560,7 +567,8 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
     [
         (
             ["decode"],
-            "headend config decode: expected FILE, found nothing; FILE is a modem's configuration file, or - for standard input",
+            "headend config decode: expected FILE, found nothing; FILE is a modem's configuration"
+            " file, or - for standard input",
         ),
         (
             ["encode", "modem.toml", "--json"],
@@ -585,8 +593,8 @@ def test_a_name_that_no_file_has_leads_to_the_one_beside_it() -> None:
 def test_another_text_is_no_modem_s_file(command: str) -> None:
     Path("notes.txt").write_text("hello world\n")
     fail_with(
-        "notes.txt: expected a modem's file, binary or as TOML or JSON, found another text: key with no value, expected `=` in"
-        " line 1",
+        "notes.txt: expected a modem's file, binary or as TOML or JSON, found another text: key"
+        " with no value, expected `=` in line 1",
         command,
         "notes.txt",
     )

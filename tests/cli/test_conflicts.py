@@ -1,4 +1,4 @@
-"""Settings that are given twice, have no effect or name nothing are refused, on the command line and in sweeps."""
+"""Settings given twice, without effect or of unknown names are refused everywhere."""
 
 from __future__ import annotations
 
@@ -46,17 +46,18 @@ def refuse(*arguments: str) -> str:
         ),
         (
             ["queue=fq_codel", "queue.codel.target=5 ms"],
-            "--set queue: has no effect, since --set queue.codel.target replaces it by another choice; leave out one of them",
+            "--set queue: has no effect, since --set queue.codel.target replaces it by another"
+            " choice; leave out one of them",
         ),
         (
             ["queue.codel.target=5 ms", "queue.pie.target=5 ms"],
-            "--set queue.codel.target: has no effect, since --set queue.pie.target replaces it by another choice; leave out"
-            " one of them",
+            "--set queue.codel.target: has no effect, since --set queue.pie.target replaces it by"
+            " another choice; leave out one of them",
         ),
         (
             ["queue.codel.target=5 ms", "queue=codel"],
-            "--set queue.codel.target: has no effect, since --set queue comes after it and replaces it; leave out one of"
-            " them, or put the longer path last",
+            "--set queue.codel.target: has no effect, since --set queue comes after it and replaces"
+            " it; leave out one of them, or put the longer path last",
         ),
     ],
 )
@@ -96,15 +97,18 @@ def test_one_packet_is_followed() -> None:
     [
         (
             ["--vary", "queue=codel,pie", "--set", "queue=red"],
-            "--set queue: has no effect, since --vary queue sets it in every run; leave out one of them",
+            "--set queue: has no effect, since --vary queue sets it in every run; leave out one of"
+            " them",
         ),
         (
             ["--vary", "queue=codel,pie", "--set", f"{UP}.red.limit=9 KiB"],
-            f"--set {UP}.red.limit: has no effect, since --vary queue sets it in every run; leave out one of them",
+            f"--set {UP}.red.limit: has no effect, since --vary queue sets it in every run; leave"
+            " out one of them",
         ),
         (
             ["--vary", "queue.codel.target=5 ms,9 ms", "--set", "queue=pie"],
-            "--set queue: has no effect, since --vary queue.codel.target replaces it by another choice; leave out one of them",
+            "--set queue: has no effect, since --vary queue.codel.target replaces it by another"
+            " choice; leave out one of them",
         ),
         (
             ["--vary", "queue=codel,pie", "--vary", f"{UP}=red,pie"],
@@ -120,7 +124,8 @@ def test_a_comparison_sets_nothing_twice(options: list[str], message: str) -> No
 def test_finished_runs_take_no_settings(tmp_path: Path, option: tuple[str, str]) -> None:
     (tmp_path / "a").mkdir()
     assert refuse("compare", "a", "a", *option) == (
-        f"{option[0]}: has no effect on a, a finished run; it needs a scenario and --vary or --seeds"
+        f"{option[0]}: has no effect on a, a finished run; it needs a scenario and --vary or"
+        " --seeds"
     )
 
 
@@ -129,11 +134,13 @@ def test_finished_runs_take_no_settings(tmp_path: Path, option: tuple[str, str])
     [
         (
             "queue=pie",
-            "--set queue: has no effect, since the axis queue.codel.target replaces it by another choice; leave out one of them",
+            "--set queue: has no effect, since the axis queue.codel.target replaces it by another"
+            " choice; leave out one of them",
         ),
         (
             "seed=3",
-            "--set seed: has no effect, since seeds say with which each point is run; leave it out, or write seeds = [3]",
+            "--set seed: has no effect, since seeds say with which each point is run; leave it out,"
+            " or write seeds = [3]",
         ),
     ],
 )
@@ -155,7 +162,8 @@ def test_what_a_sweep_sets_may_be_changed_from_outside(tmp_path: Path) -> None:
 
 def test_a_point_that_is_not_there_is_told_as_it_was_typed() -> None:
     assert refuse("run", "line.toml", "--capture", "up", "--capture", "foo") == (
-        'line.toml: --capture foo: no flow, host or queue is called "foo"; expected one of "ping", "up", "line.up", "line.down"'
+        'line.toml: --capture foo: no flow, host or queue is called "foo"; expected one of'
+        ' "ping", "up", "line.up", "line.down"'
     )
 
 
@@ -165,7 +173,8 @@ def write_own_queue(line: Path) -> None:
 
 
 NOTE = (
-    f"queue=drop_tail replaces what the scenario writes at {UP}.drop_tail by the defaults of drop_tail: limit is"
+    f"queue=drop_tail replaces what the scenario writes at {UP}.drop_tail by the defaults of"
+    f" drop_tail: limit is"
     ' "250 ms" and not "350 ms"; queue={drop_tail = {limit = "350 ms"}} keeps it'
 )
 

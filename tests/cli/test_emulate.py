@@ -1,4 +1,4 @@
-"""``headend emulate`` and ``headend replay`` beside a stand-in for the engine: options, errors, exit codes, JSON, rows, marks."""
+"""``headend emulate`` and ``replay`` beside a stand-in engine: options, errors, JSON, rows."""
 
 from __future__ import annotations
 
@@ -155,7 +155,10 @@ def test_the_programs_have_no_files_of_ours(line: Path) -> None:
 
 
 def test_a_closed_standard_stream_is_no_file_of_ours() -> None:
-    code = "from headend.emulation.process import open_standard_streams as own; own(); import os; print(os.open('/', 0))"
+    code = (
+        "from headend.emulation.process import open_standard_streams as own; own(); import os;"
+        " print(os.open('/', 0))"
+    )
     package = str(Path(headend.__file__).parents[1])
     for closing, lowest in (("<&-", "3\n"), ("2>&-", "3\n"), ("<&- 2>&-", "3\n")):
         words = ["sh", "-c", f'exec "$0" -c "$1" {closing}', sys.executable, code]
@@ -236,8 +239,8 @@ def test_words_that_make_no_sense_are_refused_in_one_line(line: Path) -> None:
     )
     for words in (["sh", "-q", "-c", "exit 3"], ["ping", "-c", "3"]):
         fails_with(
-            "headend emulate: expected -- before the command, whose options headend takes for its own without it:"
-            f" headend emulate -q home.toml -- {shlex.join(words)}",
+            "headend emulate: expected -- before the command, whose options headend takes for its"
+            f" own without it: headend emulate -q home.toml -- {shlex.join(words)}",
             "-q", "home.toml", *words,
         )  # fmt: skip
     fails_with(
@@ -249,8 +252,8 @@ def test_words_that_make_no_sense_are_refused_in_one_line(line: Path) -> None:
 def test_a_scenario_without_a_real_host_is_told_how_to_get_one(line: Path) -> None:
     Path("plain.toml").write_text(HOME_LINE)
     fails_with(
-        "plain.toml: no customer's host is real: expected a [host.NAME] with via and real = true, as in the shipped scenario"
-        " real-program",
+        "plain.toml: no customer's host is real: expected a [host.NAME] with via and real = true,"
+        " as in the shipped scenario real-program",
         "plain.toml", "--", "true",
     )  # fmt: skip
 
@@ -273,13 +276,14 @@ def test_a_recording_is_refused_where_it_cannot_be_written(line: Path) -> None:
 def test_the_outside_needs_root(line: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     fails_with(
-        "--outside: needs root, since the kernel translates addresses for it; without it, --server COMMAND runs the other"
-        " side here",
+        "--outside: needs root, since the kernel translates addresses for it; without it, --server"
+        " COMMAND runs the other side here",
         "home.toml", "--outside", "--", "true",
     )  # fmt: skip
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     fails_with(
-        "--outside: the world outside stands in the place of server, which has a command; leave out one of them",
+        "--outside: the world outside stands in the place of server, which has a command; leave out"
+        " one of them",
         "home.toml", "--outside", "--server", "true", "--", "true",
     )  # fmt: skip
 
@@ -287,7 +291,8 @@ def test_the_outside_needs_root(line: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_other_systems_are_told_what_to_do(line: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     fails_with(
-        "headend emulate needs Linux, for its network namespaces; headend run simulates the same line anywhere",
+        "headend emulate needs Linux, for its network namespaces; headend run simulates the same"
+        " line anywhere",
         "home.toml", "--", "true",
     )  # fmt: skip
 
@@ -303,7 +308,10 @@ def test_an_emulation_that_is_killed_from_outside_is_no_fault_of_headend(
     line: Path, place: str
 ) -> None:
     answer = call("home.toml", "-q", "--", "true", FAKE_EMULATION=f"die {place} 9")
-    told = "error: the process that emulates was killed by SIGKILL (9), as Linux does when memory is short, and the programs with it"
+    told = (
+        "error: the process that emulates was killed by SIGKILL (9), as Linux does when memory is"
+        " short, and the programs with it"
+    )
     assert (answer.exit_code, answer.stderr.startswith(told)) == (2, True), answer.stderr
     assert len(answer.stderr.splitlines()) == 1
     assert not any(Path("results").iterdir())
@@ -463,7 +471,8 @@ def test_the_live_view_shows_rates_queues_and_lateness() -> None:
     }  # fmt: skip
     queue = {
         "time_ns": whole, "queue": ["cable.up"], "backlog_bytes": fake_engine._column([2048.0]),
-        "delay_mean_ns": fake_engine._column([2e7]), "discarded": fake_engine._column([3]), "marked": fake_engine._column([0]),
+        "delay_mean_ns": fake_engine._column([2e7]), "discarded": fake_engine._column([3]),
+        "marked": fake_engine._column([0]),
     }  # fmt: skip
     trips = {
         "flow": ["laptop"],

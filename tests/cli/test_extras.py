@@ -1,4 +1,4 @@
-"""What the default install leaves out: one line says what to install, and the rest goes on without."""
+"""What the default install leaves out: one line says what to install; the rest goes on."""
 
 from __future__ import annotations
 
@@ -193,7 +193,8 @@ def test_a_run_without_what_draws_pictures_leaves_the_picture_out(
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr.splitlines()[-1] == (
-        'note: life.svg needs vl-convert-python: pip install "headend[paper]"; it is left out, the report has the figure'
+        'note: life.svg needs vl-convert-python: pip install "headend[paper]"; it is left out,'
+        " the report has the figure"
     )
     assert not Path("out/life.svg").exists()
     assert "Life of a packet of call" in Path("out/report.html").read_text()

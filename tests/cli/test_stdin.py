@@ -85,7 +85,8 @@ def test_it_may_be_json(feed: _Feed) -> None:
         ),
         (
             f'{LINE}expect.it = "ping.rtd.p95 < 1 s"\n',
-            'standard input: expect.it: "ping.rtd.p95": ping has no metric "rtd"; did you mean "rtt"? (line 5, column 13)',
+            'standard input: expect.it: "ping.rtd.p95": ping has no metric "rtd"; did you mean'
+            ' "rtt"? (line 5, column 13)',
         ),
         ("", "standard input: empty; a scenario needs at least a link and a flow"),
         (" \n\t", "standard input: empty; a scenario needs at least a link and a flow"),
@@ -95,8 +96,8 @@ def test_it_may_be_json(feed: _Feed) -> None:
         ),
         (
             'scenario = "line.toml"\ngrid.queue = ["pie", "codel"]\n',
-            "standard input: this is a sweep or a study, not a scenario; write it to a file: headend sweep FILE runs a"
-            " sweep, headend study run FOLDER a study",
+            "standard input: this is a sweep or a study, not a scenario; write it to a file:"
+            " headend sweep FILE runs a sweep, headend study run FOLDER a study",
         ),
     ],
 )

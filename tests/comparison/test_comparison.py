@@ -1,4 +1,4 @@
-"""Variants side by side: the same seeds, best and worst, paired differences, and what finished runs are called."""
+"""Variants side by side: the same seeds, best and worst, paired differences, names."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def test_a_comparison_over_seeds_is_kept_by_variant_and_seed(fake: Any, home_lin
 def test_figures_as_json_are_set_against_each_other_within_a_tier(
     fake: Any, home_line: Path
 ) -> None:
-    """The grid of a researcher: the first choice of each tier has no difference, and every tier its own best."""
+    """The grid of a researcher: first choices have no difference, each tier its own best."""
     rate = "link.cable.docsis.upstream.rate=5 Mbit/s,20 Mbit/s"
     arguments = ["--vary", "queue=drop_tail,docsis_pie", "--vary", rate, "--seeds", "2", "--json"]
     figures = json.loads(call("compare", "home-line.toml", *arguments).stdout)["figures"]
@@ -399,8 +399,9 @@ def test_one_choice_with_several_seeds_is_no_comparison_but_a_report(
     answer = call("compare", *folders)
     assert (answer.exit_code, answer.stderr) == (
         2,
-        "error: 'seed 2' 'seed 3': the same choice, run with seeds 2, 3, so there is nothing to compare; add runs of another"
-        " choice, or make a report with the means over these seeds: headend report 'seed 2' 'seed 3' --out FILE\n",
+        "error: 'seed 2' 'seed 3': the same choice, run with seeds 2, 3, so there is nothing to"
+        " compare; add runs of another choice, or make a report with the means over these seeds:"
+        " headend report 'seed 2' 'seed 3' --out FILE\n",
     )
     assert call("report", *folders, "--out", "seeds.html").exit_code == 0
     page = Path("seeds.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
@@ -442,9 +443,9 @@ def test_a_list_of_seeds_leaves_no_first_one_to_choose(fake: Any, home_line: Pat
     answer = call(
         "compare", "home-line.toml", "--vary", "queue=a,b", "--seeds", "1,2", "--seed", "3"
     )
-    assert (
-        answer.stderr
-        == "error: --seed: has no effect beside a list of --seeds, which names every seed; leave out one of them\n"
+    assert answer.stderr == (
+        "error: --seed: has no effect beside a list of --seeds, which names every seed; leave"
+        " out one of them\n"
     )
 
 
@@ -489,7 +490,10 @@ def test_a_run_that_is_given_twice_is_not_compared_with_itself(fake: Any, home_l
 
 
 def test_one_run_is_nothing_to_compare(fake: Any, home_line: Path) -> None:
-    told = "is nothing to compare: give several values, such as queue=drop_tail,codel; or several seeds (--seeds 10)"
+    told = (
+        "is nothing to compare: give several values, such as queue=drop_tail,codel; or several"
+        " seeds (--seeds 10)"
+    )
     vary = ("--vary", "queue=codel", "--vary", "flow.call.rtt=40 ms")
     answer = call("compare", "home-line.toml", *vary, "--out", "out")
     assert answer.exit_code == 2
@@ -504,7 +508,8 @@ def test_one_run_is_nothing_to_compare(fake: Any, home_line: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "first", "second"),
-    [("flow.call.rtt", "40ms", "40 ms"), ("queue", "codel", "codel"), ("queue", "codel", "{codel = {}}")],
+    [("flow.call.rtt", "40ms", "40 ms"), ("queue", "codel", "codel"),
+     ("queue", "codel", "{codel = {}}")],
 )  # fmt: skip
 def test_a_setting_is_not_compared_with_itself(path: str, first: str, second: str) -> None:
     answer = call("compare", "upload-and-call", "--vary", f"{path}={first},{second}")
@@ -526,7 +531,8 @@ def test_finished_runs_are_not_called_the_same(fake: Any, home_line: Path) -> No
     [
         (
             {"seeds": [1, 2], "seed": 3},
-            "seed: has no effect beside a list of seeds, which names every seed; leave out one of them",
+            "seed: has no effect beside a list of seeds, which names every seed; leave out one of"
+            " them",
         ),
         ({"labels": "abc"}, "labels: expected a list of texts, found 'abc'"),
         ({"labels": [1, 2, 3]}, "labels: expected a list of texts, found [1, 2, 3]"),
@@ -642,7 +648,8 @@ def test_finished_runs_of_other_flows_or_links_are_warned_of(
     document = json.loads(call("compare", first, second, "--out", "both", "--json").stdout)
     assert document["warnings"] == [
         f"the runs compared do not have the same flows (only first: call; only second: b): {end}",
-        f"the runs compared do not have the same links (only first: line; only second: other): {end}",
+        "the runs compared do not have the same links (only first: line; only second: other):"
+        f" {end}",
     ]
     page = html.unescape(Path("both/report.html").read_text("utf-8"))
     assert "do not have the same flows (only first: call; only second: b)" in page

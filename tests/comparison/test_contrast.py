@@ -1,4 +1,4 @@
-"""The answer of a comparison: its axes, who is hurt, what is best, ties, grids, and all seeds in it."""
+"""The answer of a comparison: its axes, who is hurt, what is best, ties, grids, seeds."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_what_a_matrix_calls_a_difference_a_table_marks(
 def tell(
     people: Mapping[str, Sequence[Fate]], delays: Sequence[float] = (), tiers: int = 1
 ) -> tuple[str, ...]:
-    """Give the sentences on some people under choices a, b, c …, whose queue has these median delays."""
+    """Give sentences on people under choices a, b, c …, with these median queue delays."""
     return tell_tiers([people] * tiers, delays)
 
 
@@ -244,7 +244,8 @@ def test_what_a_transfer_loses_is_said_where_nobody_suffers() -> None:
     first, second = tell(people)
     assert first == "Nobody suffers under any queue."
     assert second == (
-        "What differs most is ping: 20 ms under a, 50 ms under b, but upload gets 10 % less under a than under b."
+        "What differs most is ping: 20 ms under a, 50 ms under b, but upload gets 10 % less"
+        " under a than under b."
     )
     people["upload"] = (make_upload(9.8e6), make_upload(10e6))
     assert tell(people)[1] == "What differs most is ping: 20 ms under a, 50 ms under b."
@@ -262,7 +263,8 @@ def test_the_best_choice_is_told_with_everything_it_costs() -> None:
     }
     _, second = tell(people)
     assert second == (
-        "Under c it is good (MOS 4.3) and nobody suffers, for 20 % less backup than under a; ping is worse (30 ms, not 20 ms)."
+        "Under c it is good (MOS 4.3) and nobody suffers, for 20 % less backup than under a;"
+        " ping is worse (30 ms, not 20 ms)."
     )
 
 
@@ -274,8 +276,8 @@ def test_a_grid_without_a_change_of_grade_says_what_differs_all_the_same() -> No
     first, second = tell(people, tiers=2)
     assert first == "Nobody suffers anywhere."
     assert second == (
-        "At the same upstream rate, no queue changes anybody's grade; what differs most is upload at 1 Mbit/s: 10 Mbit/s"
-        " under b, 9 Mbit/s under a."
+        "At the same upstream rate, no queue changes anybody's grade; what differs most is upload"
+        " at 1 Mbit/s: 10 Mbit/s under b, 9 Mbit/s under a."
     )
 
 
@@ -292,7 +294,8 @@ def test_points_of_a_grid_have_shapes_and_intervals_that_are_seen(grid: headend.
 
 def test_a_grid_is_shown_by_what_was_varied(grid: headend.Comparison) -> None:
     assert repr(grid.grid) == (
-        "<Grid: queue (drop_tail limit 300 ms, docsis_pie) at each upstream rate (2 Mbit/s, 8 Mbit/s)>"
+        "<Grid: queue (drop_tail limit 300 ms, docsis_pie) at each upstream rate (2 Mbit/s, 8"
+        " Mbit/s)>"
     )
 
 
@@ -323,7 +326,7 @@ def test_a_grid_of_transfers_tells_what_each_gets() -> None:
 
 
 def test_where_grades_are_alike_the_best_is_told_by_what_it_gives() -> None:
-    """A best that transfers alone have decided is not called the best of all, and who pays for it is named."""
+    """A best that transfers alone decided is not the best of all; who pays for it is named."""
     suffers = {
         "call": (CALLS[1], CALLS[2]),
         "ping": (make_ping(20e6),) * 2,
@@ -336,8 +339,8 @@ def test_where_grades_are_alike_the_best_is_told_by_what_it_gives() -> None:
     }
     _, second = tell_tiers([suffers, alike])
     assert second == (
-        "Best: b at 1 Mbit/s, at no cost to transfers; at 2 Mbit/s grades are alike, and a gives most upload (18 Mbit/s),"
-        " but ping is worse (50 ms, not 20 ms) under a than under b."
+        "Best: b at 1 Mbit/s, at no cost to transfers; at 2 Mbit/s grades are alike, and a gives"
+        " most upload (18 Mbit/s), but ping is worse (50 ms, not 20 ms) under a than under b."
     )
 
 

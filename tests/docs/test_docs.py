@@ -132,7 +132,8 @@ def test_a_command_that_is_wrong_is_found(command: str, found: str) -> None:
 
 def test_a_command_over_several_lines_in_a_loop_or_before_a_pipe_is_found() -> None:
     text = (
-        "```console\n$ headend run a \\\n    --seed 1\nfor i in 1; do headend run b --set x=$i; done\n"
+        "```console\n$ headend run a \\\n    --seed 1\nfor i in 1; do headend run b --set x=$i;"
+        " done\n"
         "headend queues --json | head\nheadend run - < mine.toml\n```\nheadend is not run here.\n"
     )
     assert list(_list_commands(text)) == [
@@ -216,7 +217,7 @@ def _document_columns() -> Iterator[tuple[str, set[str]]]:
 
 
 def _lists(text: str) -> dict[str, set[str]]:
-    """Read paragraphs of the form: `table`: `column` (what it is), `column`, …; the next table follows a full stop."""
+    """Read paragraphs of the form: `table`: `column` (what it is), `column`, …; next table."""
     plain = re.sub(r"\([^)]*\)", "", "\n".join(_prose(text)))
     parts = re.split(r"(?:^|(?<=\. ))`(\w+)`: ", plain, flags=re.MULTILINE)
     return {
@@ -256,7 +257,7 @@ def _code(text: str) -> set[str]:
 
 
 def _list_commands(text: str) -> Iterator[str]:
-    """List the commands of headend in a page's blocks of a shell, without what the shell does with them."""
+    """List the commands of headend in a page's shell blocks, without the shell's work."""
     for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         if kind not in ("", "console"):
             continue
@@ -269,9 +270,10 @@ def _list_commands(text: str) -> Iterator[str]:
 
 
 def _parse(words: list[str]) -> None:
-    """Parse a command as headend does, with the scenario, the settings, the sweep or the study that it names.
+    """Parse a command as headend does, with the scenario, settings, sweep or study named.
 
-    Words in capitals stand for what is the reader's own, and files of the reader are not looked for.
+    Words in capitals stand for what is the reader's own, and files of the reader are not looked
+    for.
     """
     command: click.Command = app
     context = click.Context(app, info_name="headend")
@@ -305,12 +307,12 @@ def _as_list(value: object) -> list[str]:
 
 
 def _is_shipped(name: str) -> bool:
-    """See whether a name can only be that of something that ships: it is no path, and no word in capitals."""
+    """See whether a name can only be of something that ships: no path, no capitals."""
     return bool(name) and name != "-" and not re.search(r"\.toml$|^\.|results|[A-Z$]", name)
 
 
 def _is_placeholder(setting: str) -> bool:
-    """See whether a setting has a variable of the shell, or words in capitals for the reader's own."""
+    """See whether a setting has a variable of the shell, or capitals for the reader's own."""
     return "$" in setting or bool(re.match(r"[A-Z.]+=", setting))
 
 

@@ -1,4 +1,4 @@
-"""The gallery of figures: every figure that there is, its picture, and the command that makes it."""
+"""The gallery of figures: every figure, its picture, and the command that makes it."""
 
 from __future__ import annotations
 

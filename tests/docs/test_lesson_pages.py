@@ -1,4 +1,4 @@
-"""The lessons of the documentation: each shipped scenario has one, and what it shows is what its commands give."""
+"""The lessons of the documentation: one per shipped scenario, true to its commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shipped scenarios' texts propose: each command is run as it is written, exits 0 and shows what its sentence says."""
+"""What the shipped scenarios' texts propose: each command exits 0 and shows what is said."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from headend.scenario.subjects import Vocabulary
 from proposals import list_proposals
 from simulated import list_simulated
 
-#: A run as it was measured: its quantities by their names in `[expect]`, the worst of several for what is bad when high.
+#: A run as it was measured: its quantities by their names in `[expect]`, the worst of several for
+#: what is bad when high.
 Shown = dict[str, Result]
 
 AQM_QUEUES = "queue=docsis_pie,codel,sfq_codel"
@@ -28,7 +29,7 @@ OFFICE = "link.cable.docsis.modem.office.service_flow.voice"
 
 
 def read(result: Result, name: str) -> list[float]:
-    """Give what was measured, in base units: of each member, and each direction that carries data."""
+    """Give what was measured, in base units: of each member, and each direction with data."""
     scenario = read_scenario(result.manifest["scenario"]).load().scenario
     return parse_quantity_name(name, Vocabulary.from_scenario(scenario)).read(result.tables)
 
@@ -69,8 +70,8 @@ def share_of_the_near(result: Result) -> float:
     return near / (near + far)
 
 
-#: By scenario, and by command as its text has it: what its sentence says of the runs. `plain` is the scenario as it is,
-#: `set` the run that is proposed; a comparison's runs have their labels.
+#: By scenario, and by command as its text has it: what its sentence says of the runs. `plain` is
+#: the scenario as it is, `set` the run that is proposed; a comparison's runs have their labels.
 PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
     "aimd": {
         # "The teeth now reach below what fills the link."
@@ -88,7 +89,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
     },
     "aqm/load-8": {
         # "Calls hear it."
-        "--set flow.near.application.bulk.persistent=false --set flow.far.application.bulk.persistent=false": lambda runs: (
+        "--set flow.near.application.bulk.persistent=false --set"
+        " flow.far.application.bulk.persistent=false": lambda runs: (
             worst(runs["set"], "call.mos.p5") < least(runs["plain"], "call.mos.p5") - 0.3
         ),
         f"headend compare aqm/load-8 --vary {AQM_QUEUES}": names_its_queues,
@@ -108,7 +110,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
     },
     "aqm/speed-test": {
         # "After one second slow start": the farther, the less of it is over.
-        "headend compare aqm/speed-test --vary flow.test.rtt=20 ms,50 ms,100 ms,200 ms": lambda runs: (
+        "headend compare aqm/speed-test"
+        " --vary flow.test.rtt=20 ms,50 ms,100 ms,200 ms": lambda runs: (
             list(runs) == ["20 ms", "50 ms", "100 ms", "200 ms"]
             and least(runs["20 ms"], "test.speed_1s.p50")
             > 2 * least(runs["100 ms"], "test.speed_1s.p50")
@@ -128,7 +131,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
         ),
     },
     "evening": {
-        # Behind the long buffer the game hears too late, and the call's picture comes a quarter of a second late.
+        # Behind the long buffer the game hears too late, and the call's picture comes a quarter of
+        # a second late.
         "headend compare evening --vary queue=drop_tail,docsis_pie,fq_codel": lambda runs: (
             least(runs["drop_tail"], "game.missed.mean") > 0.9
             and least(runs["drop_tail"], "call.up.frame_delay.p50") > 0.2e9
@@ -146,7 +150,9 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
     },
     "game-console": {
         # "Half of the buffer, half the waiting, the same clips; with a quarter the clips pay."
-        "headend compare game-console --vary link.cable.docsis.service_flow.game.queue.buffer_control.target=16 KiB,8 KiB,4 KiB": lambda runs: (
+        "headend compare game-console --vary"
+        " link.cable.docsis.service_flow.game.queue.buffer_control.target=16 KiB,8 KiB,"
+        "4 KiB": lambda runs: (
             list(runs) == ["16 KiB", "8 KiB", "4 KiB"]
             and worst(runs["8 KiB"], "cable.game.delay.p99")
             < 0.6 * worst(runs["16 KiB"], "cable.game.delay.p99")
@@ -156,16 +162,16 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             and least(runs["4 KiB"], "clip.goodput") < 0.75 * least(runs["16 KiB"], "clip.goodput")
         ),
         # "The modem's own 256 KiB, and the game waits a third of a second."
-        "headend run game-console --set link.cable.docsis.buffer_settings.dropped=true": lambda runs: (
+        "headend run game-console"
+        " --set link.cable.docsis.buffer_settings.dropped=true": lambda runs: (
             runs["set"].queues.filter(queue="cable.game")["limit_bytes"].item() == 256 * 1024
             and runs["set"].queues.filter(queue="cable.up")["limit_bytes"].item() == 256 * 1024
             and 0.3e9 < worst(runs["set"], "cable.game.delay.p99") < 0.37e9
             and worst(runs["plain"], "cable.game.delay.p99") < 0.07e9
         ),
         # "Senders without HyStart fill the buffer, a whole second."
-        "headend run game-console --set link.cable.docsis.buffer_settings.dropped=true --set tcp.system=rfc": lambda runs: (
-            0.9e9 < worst(runs["set"], "cable.game.delay.p99") < 1.1e9
-        ),
+        "headend run game-console --set link.cable.docsis.buffer_settings.dropped=true --set"
+        " tcp.system=rfc": lambda runs: 0.9e9 < worst(runs["set"], "cable.game.delay.p99") < 1.1e9,
     },
     "generations": {
         # "Nothing changes."
@@ -179,7 +185,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
         ),
     },
     "low-latency-home": {
-        # "The game waits in one queue with the uploads", and neither upload stops where there are two.
+        # "The game waits in one queue with the uploads", and neither upload stops where there are
+        # two.
         "headend compare low-latency-home --vary low_latency=off,on": lambda runs: (
             list(runs) == ["off", "on"]
             and worst(runs["on"], "game.up.delay.p95")
@@ -192,8 +199,10 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
         ),
     },
     "office": {
-        # Those with grants do not notice; calls that have to ask are lost from 60 s on, and are good before.
-        f"headend compare office --vary {OFFICE}.scheduling={{ugs={{grants=3}}}},rtps,best_effort": lambda runs: (
+        # Those with grants do not notice; calls that have to ask are lost from 60 s on, and are
+        # good before.
+        "headend compare office"
+        f" --vary {OFFICE}.scheduling={{ugs={{grants=3}}}},rtps,best_effort": lambda runs: (
             len(runs) == 3
             and all(
                 (min(call_scores(result, late=True)) > 4) == ("ugs" in label)
@@ -202,8 +211,9 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
                 for label, result in runs.items()
             )
         ),
-        f"headend compare office --set {OFFICE}.priority=5 --vary {OFFICE}.scheduling=rtps,best_effort": lambda runs: (
-            all(least(result, "call.mos.p5") > 4 for result in runs.values())
+        f"headend compare office --set {OFFICE}.priority=5 --vary"
+        f" {OFFICE}.scheduling=rtps,best_effort": lambda runs: all(
+            least(result, "call.mos.p5") > 4 for result in runs.values()
         ),
         # "Six calls do not fit into three grants."
         "--set flow.call.count=6": lambda runs: (
@@ -214,7 +224,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
     },
     "rtt-unfairness": {
         # "The one with the shorter trip takes most of the link"; CUBIC's growth helps.
-        "headend compare rtt-unfairness --vary flow.near.tcp.congestion=reno,cubic --vary flow.far.tcp.congestion=reno,cubic": lambda runs: (
+        "headend compare rtt-unfairness --vary flow.near.tcp.congestion=reno,cubic --vary"
+        " flow.far.tcp.congestion=reno,cubic": lambda runs: (
             len(runs) == 4
             and share_of_the_near(runs["near=reno, far=reno"]) > 0.65
             and share_of_the_near(runs["near=cubic, far=cubic"])
@@ -241,7 +252,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
         ),
     },
     "ten-calls": {
-        "headend compare ten-calls --vary queue.buffer_control.target=8 KiB,16 KiB,32 KiB,64 KiB,256 KiB": lambda runs: (
+        "headend compare ten-calls --vary queue.buffer_control.target=8 KiB,16 KiB,32 KiB,64"
+        " KiB,256 KiB": lambda runs: (
             len(runs) == 5
             and is_rising([worst(run, "call.set_up_time.p50") for run in runs.values()])
             and least(runs["256 KiB"], "call.mos.p50") < least(runs["8 KiB"], "call.mos.p50") - 1
@@ -258,7 +270,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
     },
     "ten-uploads": {
         # The ping next to them, and Jain's index.
-        "headend compare ten-uploads --vary queue=drop_tail,buffer_control,codel,docsis_pie": lambda runs: (
+        "headend compare ten-uploads"
+        " --vary queue=drop_tail,buffer_control,codel,docsis_pie": lambda runs: (
             names_its_queues(runs)
             and least(runs["drop_tail"], "ping.rtt.p95") > 0.2e9
             and all(
@@ -270,8 +283,10 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
         ),
     },
     "upload-and-call": {
-        # The long buffer ruins the call and the page, and no other queue does: with PIE it is good, with Buffer Control fair at least.
-        "headend compare upload-and-call --vary queue=drop_tail,buffer_control,docsis_pie": lambda runs: (
+        # The long buffer ruins the call and the page, and no other queue does: with PIE it is good,
+        # with Buffer Control fair at least.
+        "headend compare upload-and-call"
+        " --vary queue=drop_tail,buffer_control,docsis_pie": lambda runs: (
             worst(runs["drop_tail"], "call.mos.p50") < 2
             and all(
                 least(runs[queue], "call.mos.p50") > bound
@@ -286,19 +301,22 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
     },
     "voice-adapter": {
         # "When the adapter is too fast" the queue forms in the modem.
-        "headend compare voice-adapter --vary link.adapter.point_to_point.up.rate=4.6 Mbit/s,5.5 Mbit/s": lambda runs: (
+        "headend compare voice-adapter --vary link.adapter.point_to_point.up.rate=4.6 Mbit/s,5.5"
+        " Mbit/s": lambda runs: (
             least(runs["4.6 Mbit/s"], "call.mos.p5") > 4
             and worst(runs["5.5 Mbit/s"], "call.mos.p50") < 2
             and worst(runs["4.6 Mbit/s"], "cable.up.delay.p50") < 0.02e9
             and least(runs["5.5 Mbit/s"], "cable.up.delay.p50") > 0.1e9
         ),
-        "headend compare voice-adapter --set link.adapter.point_to_point.up.rate=100 Mbit/s --vary link.cable.docsis.upstream.queue=drop_tail,docsis_pie": lambda runs: (
+        "headend compare voice-adapter --set link.adapter.point_to_point.up.rate=100 Mbit/s --vary"
+        " link.cable.docsis.upstream.queue=drop_tail,docsis_pie": lambda runs: (
             worst(runs["drop_tail"], "call.mos.p50") < 2
             and least(runs["docsis_pie"], "call.mos.p5") > 4
         ),
     },
     "web-page-under-upload": {
-        "headend compare web-page-under-upload --vary queue.buffer_control.target=16 KiB,64 KiB,256 KiB": lambda runs: (
+        "headend compare web-page-under-upload --vary queue.buffer_control.target=16 KiB,64 KiB,256"
+        " KiB": lambda runs: (
             len(runs) == 3
             and is_rising([worst(run, "page.page_load_time.p50") for run in runs.values()])
         ),
@@ -321,7 +339,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             > 10 * worst(runs["set"], "cable.up.delay.p50")
         ),
         # … until the modem's rate is below the cell's; then it is the modem's."
-        "--set flow.download.direction=up --set link.cable.docsis.upstream.rate=1 Mbit/s": lambda runs: (
+        "--set flow.download.direction=up"
+        " --set link.cable.docsis.upstream.rate=1 Mbit/s": lambda runs: (
             least(runs["set"], "cable.up.delay.p50")
             > 10 * worst(runs["set"], "wifi.laptop.up.delay.p50")
         ),
@@ -363,7 +382,8 @@ def test_a_command_that_a_text_proposes_exits_0_and_shows_what_its_sentence_says
     name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    # What a run shows is in its tables; its report, which has tests of its own, takes longer than the run.
+    # What a run shows is in its tables; its report, which has tests of its own, takes longer than
+    # the run.
     monkeypatch.setattr("headend.pages.page.write_report", lambda _results, path, **_: path)
     words = dict(list_proposals(name))[text]
     answer = CliRunner().invoke(app, [*words, "--quiet", "--out", "out"])

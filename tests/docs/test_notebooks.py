@@ -1,4 +1,4 @@
-"""The notebooks of docs/notebooks: stored without outputs, and run from the first cell to the last."""
+"""The notebooks of docs/notebooks: stored without outputs, and run to the last cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ FOLDER = Path(__file__).parents[2] / "docs/notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 NAMES = [path.stem for path in NOTEBOOKS]
 
-#: What cells give that must look like the first screen of a page, and like a figure, in each notebook.
+#: What cells give that must look like the first screen of a page, and like a figure, in each
+#: notebook.
 SHOWN = {"researcher": (3, 1), "teacher": (3, 4)}
 
 

@@ -1,4 +1,4 @@
-"""The documentation site: it builds without a warning, and a page of it needs nothing but the site's own files."""
+"""The documentation site: it builds without a warning, and needs only its own files."""
 
 from __future__ import annotations
 

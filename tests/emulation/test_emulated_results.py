@@ -1,4 +1,4 @@
-"""Results of runs with real programs: what is said first, of which flows, and how late frames were, wherever such a run is shown."""
+"""Results of runs with real programs: what is said first, of which flows, and lateness."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ from headend.scenario.subjects import Vocabulary
 
 OPEN = "Open loop: the recorded senders do not react to this queue."
 STALLED = (
-    "Not trustworthy: 1 frame in 100 was written more than 3.2 ms late, and the bound is 1 ms; it stood still for 100 ms, and the"
-    " bound is 10 ms."
+    "Not trustworthy: 1 frame in 100 was written more than 3.2 ms late, and the bound is 1 ms; it"
+    " stood still for 100 ms, and the bound is 10 ms."
 )
 
 
@@ -110,7 +110,8 @@ def test_a_recording_under_other_settings_than_a_queue_names_them() -> None:
     changed = ["link.line.point_to_point.down.rate", "queue"]
     result = make_emulated(kind="open_loop", lateness=None, changed=changed)
     assert tell_caveats(result) == (
-        "Open loop: the recorded senders do not react to what was changed (link.line.point_to_point.down.rate, queue).",
+        "Open loop: the recorded senders do not react to what was changed"
+        " (link.line.point_to_point.down.rate, queue).",
     )
 
 
@@ -118,9 +119,9 @@ def test_real_programs_get_no_grade() -> None:
     result = make_emulated()
     found = next(own for own in judge_flows(result) if own.flow == "laptop")
     assert found.grade is Grade.NONE
-    assert (
-        found.experience
-        == "9.54 Mbit/s down, TCP round trips of 109 ms at the median and 124 ms at the 95th percentile, 0.0902 % lost"
+    assert found.experience == (
+        "9.54 Mbit/s down, TCP round trips of 109 ms at the median and 124 ms at the 95th"
+        " percentile, 0.0902 % lost"
     )
     assert list_marks("real") == ()
 
@@ -227,8 +228,8 @@ def test_a_program_that_sent_nothing_is_asked_for_the_names_it_used() -> None:
     result.tables["flows"] = result.flows.with_columns(**none)
     result.tables["summary"] = result.summary.with_columns(packets_delivered=none["packets_sent"])
     assert answer_run(result).sentences == (
-        "Nothing was sent in the measured part, so there is nothing to judge: laptop sent nothing. Did the program use the names or"
-        " addresses of this run?",
+        "Nothing was sent in the measured part, so there is nothing to judge: laptop sent nothing."
+        " Did the program use the names or addresses of this run?",
     )
     assert tell_real(result)[0].endswith(
         "nothing sent: did it use the names or addresses of this run?"
@@ -289,8 +290,8 @@ def test_round_trips_are_left_out_in_open_loop_and_that_is_said(tmp_path: Path) 
     outcome = expectation.check(result.tables, is_open_loop=True)
     assert (outcome.met, outcome.measured) == (False, None)
     assert outcome.measured_text == (
-        "nothing measured: round trips are not measured in open loop; laptop.up.delay.p95 and laptop.down.delay.p95 are of every"
-        " packet"
+        "nothing measured: round trips are not measured in open loop; laptop.up.delay.p95 and"
+        " laptop.down.delay.p95 are of every packet"
     )
 
 
@@ -507,8 +508,8 @@ def test_a_comparison_says_that_its_runs_are_not_of_one_kind() -> None:
     variants = gather_variants([simulated, make_emulated(label="live"), make_open_loop()])
     (warning,) = warn_of_variants(variants)
     assert warning.startswith(
-        "the runs compared did not come about in the same way (simulated run: simulated; live: emulated in real time; fq_codel:"
-        " replayed open loop)"
+        "the runs compared did not come about in the same way (simulated run: simulated; live:"
+        " emulated in real time; fq_codel: replayed open loop)"
     )
     assert warn_of_variants(gather_variants([make_open_loop("a"), make_open_loop("b")])) == []
 

@@ -1,8 +1,9 @@
 """`headend emulate` with real programs in real time: what they see is what the line is.
 
-Each check runs beside a control, bare sleeps in the emulator's scheduling class, whose lateness stands in what a failure says. A run
-that is late by its own verdict is repeated, and skipped with the reason in the end: a busy machine is no error of ours. Each recorded
-run is replayed, and must be equal.
+Each check runs beside a control, bare sleeps in the emulator's scheduling class, whose lateness
+stands in what a failure says. A run that is late by its own verdict is repeated, and skipped with
+the reason in the end: a busy machine is no error of ours. Each recorded run is replayed, and must
+be equal.
 """
 
 from __future__ import annotations
@@ -125,8 +126,9 @@ def test_a_transfer_gets_all_of_the_rate(run: Run, congestion: str, seconds: int
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     if known.exists() and congestion not in known.read_text().split():
         pytest.skip(f"this kernel has no {congestion}")
-    # A loss keeps up to a round trip of data from iperf3's receiver, and that may be before what is omitted ends: of 60 ms in
-    # 16 s this is less than the tolerance. BBR is over before it probes for its round trip, 10 s after its start.
+    # A loss keeps up to a round trip of data from iperf3's receiver, and that may be before what is
+    # omitted ends: of 60 ms in 16 s this is less than the tolerance. BBR is over before it probes
+    # for its round trip, 10 s after its start.
     command = call_iperf(seconds, congestion=congestion)
     scenario = write_plain("10 Mbit/s", queue='drop_tail.limit = "40 ms"')
     emulated, sleeps = run(scenario, command, "iperf3", server=IPERF_SERVER, congestion=congestion)

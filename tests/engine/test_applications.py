@@ -65,7 +65,8 @@ def test_findings_say_what_somebody_meets(evening: Result) -> None:
     )
     assert live.experience.startswith("starts in ")
     assert "Mbit/s" in live.experience
-    # The upstream's queue holds up to 200 ms beside 20 ms of path: 60 s over 0.2 s are 300 round trips.
+    # The upstream's queue holds up to 200 ms beside 20 ms of path: 60 s over 0.2 s are 300 round
+    # trips.
     assert rpm.grade in (Grade.POOR, Grade.BAD)
     assert rpm.experience.startswith("round trips a minute: up ")
     assert speed.grade is Grade.NONE

@@ -1,4 +1,4 @@
-"""What a saturated cable line gives: a grant in nearly every MAP, its whole rate, and the queue that its law aims at."""
+"""What a saturated cable line gives: a grant in nearly every MAP, its rate, its queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures of runs, read by programs that know nothing of headend, and captures of others, replayed."""
+"""Captures of runs, read by other programs, and captures of others, replayed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ tcp.congestion = "prague"
 dscp = 10
 
 [flow.call]
-application.voice = { signalling = "sip", length = "2 s", pause = "1 s", scoring = { period = "2 s", grace = "500 ms" } }
+application.voice = { signalling = "sip", length = "2 s", pause = "1 s",\
+ scoring = { period = "2 s", grace = "500 ms" } }
 
 [flow.ping]
 application.ping.interval = "100 ms"
@@ -110,7 +111,8 @@ def test_headers_say_what_the_scenario_says(line: Path) -> None:
     assert sent[0].data.flags & dpkt.tcp.TH_SYN
     assert struct.unpack(">H", options[dpkt.tcp.TCP_OPT_MSS]) == (1460,)
     assert options[dpkt.tcp.TCP_OPT_WSCALE] == b"\x0a"
-    # L4S data is ECT(1); the first byte of data follows the SYN, and each new segment the one before.
+    # L4S data is ECT(1); the first byte of data follows the SYN, and each new segment the one
+    # before.
     data = [packet for packet in sent if packet.data.data]
     assert {packet.tos & 3 for packet in data} <= {0, 1, 3}
     assert sum(packet.tos & 3 == 1 for packet in data) > len(data) / 2

@@ -1,4 +1,4 @@
-"""The real engine behind the Python side: the tables it gives, determinism, pairing, interruption."""
+"""The real engine behind the Python side: tables, determinism, pairing, interruption."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def test_every_metric_of_the_language_can_be_read(line: Path) -> None:
     assert set(result.queues["queue"]) <= set(vocabulary.queues)
     for subject, metrics in (("upload", FLOW_METRICS), ("cable.up", QUEUE_METRICS)):
         for name, metric in metrics.items():
-            # Of a flow with a count: tests/analysis/test_expect.py; of a cell: tests/engine/test_cell_channel.py.
+            # Of a flow with a count: tests/analysis/test_expect.py; of a cell:
+            # tests/engine/test_cell_channel.py.
             if metric.of_members or name == "air":
                 continue
             for statistic in metric.statistics or ("",):

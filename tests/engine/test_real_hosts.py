@@ -1,4 +1,4 @@
-"""Real hosts in scenarios: what the engine says of them, and that nothing runs them in virtual time."""
+"""Real hosts in scenarios: what the engine says of them, and none in virtual time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def test_so_do_the_functions(tmp_path: Path) -> None:
         headend.compare(make_home(), vary={"link.line.point_to_point.up.queue": ["codel", "pie"]})
     sweep = tmp_path / "rates.toml"
     sweep.write_text(
-        'scenario = "real-program"\n[grid]\nqueue = ["codel", "pie"]\n[measures]\nuse = "cable.up.utilisation"\n',
+        'scenario = "real-program"\n[grid]\nqueue = ["codel", "pie"]\n[measures]\nuse ='
+        ' "cable.up.utilisation"\n',
         encoding="utf-8",
     )
     answer = CliRunner().invoke(app, ["sweep", str(sweep)])

@@ -24,7 +24,8 @@ qdisc codel 10: parent 1:1 limit 1000p target 5ms interval 100ms
   count 0 lastcount 0 ldelay 1us drop_next 0us
 """
 
-NETSTAT = """TcpExt: TCPHystartTrainDetect TCPHystartTrainCwnd TCPHystartDelayDetect TCPHystartDelayCwnd
+NETSTAT = """\
+TcpExt: TCPHystartTrainDetect TCPHystartTrainCwnd TCPHystartDelayDetect TCPHystartDelayCwnd
 TcpExt: {} {} {} {}
 IpExt: InNoRoutes
 IpExt: 0

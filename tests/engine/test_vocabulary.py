@@ -17,13 +17,18 @@ SCHEMA: dict[str, Any] = {
     "$defs": {
         "QueueConfig": {
             "oneOf": [
-                {"properties": {"red": {"$ref": "#/$defs/Config"}}, "type": "object", "description": "RED."},
-                {"const": "none", "description": "No limit.\n\nUse it to ask\nwhat if.\n\nSource: a choice of ours."},
+                {"properties": {"red": {"$ref": "#/$defs/Config"}}, "type": "object",
+                 "description": "RED."},
+                {"const": "none",
+                 "description": "No limit.\n\nUse it to ask\nwhat if.\n\nSource: a choice of"
+                    " ours."},
             ]
         },
         "Config": {
-            "description": "Parameters of RED.\n\nUse it for history.\n\nSizes are IP bytes.\n\nSource: Floyd and Jacobson §4.",
-            "properties": {"limit": LIMIT, "ends": {"$ref": "#/$defs/Ends"}, "gentle": {"type": ["boolean", "null"]}},
+            "description": "Parameters of RED.\n\nUse it for history.\n\nSizes are IP bytes.\n\n"
+            "Source: Floyd and Jacobson §4.",
+            "properties": {"limit": LIMIT, "ends": {"$ref": "#/$defs/Ends"},
+                           "gentle": {"type": ["boolean", "null"]}},
         },
         "Ends": ENDS,
     }

@@ -1,4 +1,4 @@
-"""Charts as a page holds them: rows packed as columns, from which the page's script makes the same rows."""
+"""Charts as a page holds them: rows packed as columns, unpacked by the page's script."""
 
 from __future__ import annotations
 

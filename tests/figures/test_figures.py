@@ -1,4 +1,4 @@
-"""What figures show where there is no room for all, and what their axes, names and exported files say of it."""
+"""What figures show where there is no room for all, and what they say of it."""
 
 from __future__ import annotations
 

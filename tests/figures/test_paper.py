@@ -1,4 +1,4 @@
-"""Pictures for papers: their size in print, what stands on them, and which of the figures are written."""
+"""Pictures for papers: their size in print, their text, and which are written."""
 
 from __future__ import annotations
 
@@ -132,7 +132,8 @@ def test_a_font_that_is_not_installed_is_refused(
     ("sizes", "words"),
     [
         ({"font_size": 0}, "font_size: expected 4 to 72 pt, found 0 pt"),
-        ({"width": "100000mm"}, "width: expected 52mm to 941mm with letters of 8 pt, found 100000mm"),
+        ({"width": "100000mm"},
+         "width: expected 52mm to 941mm with letters of 8 pt, found 100000mm"),
         ({"width": "85mm", "font_size": "large"}, 'font_size: expected a length such as "8pt"'),
     ],
 )  # fmt: skip
@@ -182,7 +183,8 @@ def test_every_figure_has_the_name_by_which_it_is_drawn(kept: Path) -> None:
     ("options", "words"),
     [
         (("--only", "dealy"), '--only: no figure is called "dealy"; did you mean "delay"?'),
-        (("--width", "85 nm"), '--width: expected a length such as "85mm" (mm, cm, in, pt, px), found "85 nm"'),
+        (("--width", "85 nm"),
+         '--width: expected a length such as "85mm" (mm, cm, in, pt, px), found "85 nm"'),
         (("--width", "85"), '--width: expected a length such as "85mm"'),
         (("--width", "5mm"), "--width: expected 52mm to 941mm with letters of 8 pt, found 5mm"),
         (("--height", "1mm"), "--height: expected 31mm to 941mm with letters of 8 pt, found 1mm"),

@@ -1,4 +1,4 @@
-"""What figures say of a dip, a step or a burst: found in made-up courses whose answer is known, and in runs."""
+"""What figures say of a dip, a step or a burst: in made-up courses, and in runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COUNT = 200
 
 
 def make(**columns: list[float]) -> Course:
-    """Make a course of 200 points 0.4 s apart, of a full line of 10 Mbit/s with a standing queue and no drops."""
+    """Make a course of 200 points 0.4 s apart, of a full 10 Mbit/s line and standing queue."""
     course = Course(
         times=[0.4 * (number + 1) for number in range(COUNT)],
         rates=[10e6] * COUNT,
@@ -42,8 +42,8 @@ def test_a_dip_after_drops_is_explained_by_them() -> None:
     rates, backlogs = put(10e6, p50=6e6, p100=7e6), put(50_000, p50=0, p100=0)
     course = make(rates=rates, backlogs=backlogs, drops=put(0, p48=3, p97=1))
     assert remark_on_rate([("", course)], 10e6) == (
-        " 2 short dips, the deepest to 6 Mbit/s at 20.4 s: after drops or marks the senders slowed down, and the queue ran"
-        " empty before they sent more."
+        " 2 short dips, the deepest to 6 Mbit/s at 20.4 s: after drops or marks the senders slowed"
+        " down, and the queue ran empty before they sent more."
     )
 
 
@@ -80,7 +80,8 @@ def test_a_rate_that_changes_is_told_with_its_ends() -> None:
     rates = [12e6] * 50 + [4e6] * 50 + [2e6] * 50 + [8e6] * 50
     course = make(rates=rates, delays=[60e6] * 50 + [200e6] * 50 + [500e6] * 50 + [90e6] * 50)
     assert tell_levels(course, 6.5e6) == (
-        "The line does not always give the same: while packets waited, from 2 Mbit/s to 12 Mbit/s left the queue."
+        "The line does not always give the same: while packets waited, from 2 Mbit/s to 12"
+        " Mbit/s left the queue."
     )
     assert "the longer a backlog takes" in remark_on_queue(course, 6.5e6)
 
@@ -89,8 +90,8 @@ def test_a_burst_ends_where_its_tokens_do() -> None:
     tokens = [10e6 * (1 - number / 30) for number in range(30)] + [0.0] * (COUNT - 30)
     rates = [50e6] * 30 + [20e6] * (COUNT - 30)
     assert tell_levels(make(rates=rates, tokens=tokens), 20e6) == (
-        "A burst passes at up to 50 Mbit/s while the bucket of the sustained rate holds tokens. They are used up at 12.4 s;"
-        " then the line has 20 Mbit/s."
+        "A burst passes at up to 50 Mbit/s while the bucket of the sustained rate holds tokens."
+        " They are used up at 12.4 s; then the line has 20 Mbit/s."
     )
     untouched = make(rates=rates, tokens=[10e6] * COUNT)
     assert "burst" not in tell_levels(untouched, 20e6)

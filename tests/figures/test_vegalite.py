@@ -1,4 +1,4 @@
-"""Vega-Lite specifications as Python values: what is written of charts, rows and choices, and what is refused."""
+"""Vega-Lite specifications as Python values: charts, rows, choices, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks a wheel finds what is wrong with one; what names the repository leaves everything else as it was; workflows call what there is."""
+"""Release scripts: wheels are checked, the repository is named, workflows call what exists."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def test_fetching_ends_where_pip_begins_to_install() -> None:
 
 def test_what_a_page_loads_from_elsewhere_is_found_and_links_for_readers_are_not() -> None:
     page = (
-        '<link rel="stylesheet" href="https://a.example/s.css"><script src="//b.example/v.js"></script>'
+        '<link rel="stylesheet" href="https://a.example/s.css"><script'
+        ' src="//b.example/v.js"></script>'
         "<style>@font-face { src: url(https://c.example/f.woff) }</style>"
         '<img src="data:image/png;base64,AA=="><a href="https://d.example/">read</a>'
         '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
@@ -149,7 +150,8 @@ def test_what_a_page_loads_from_elsewhere_is_found_and_links_for_readers_are_not
 
 def test_relative_links_become_whole_and_nothing_else_changes() -> None:
     text = (
-        "![A call](docs/call.svg) [models](docs/models/README.md#what) [folder](docs) [`code`](LICENSE)\n"
+        "![A call](docs/call.svg) [models](docs/models/README.md#what) [folder](docs)"
+        " [`code`](LICENSE)\n"
         "[![drawn](a.svg)](docs/trust.md) [out](https://example.org) [here](#install) `a[0]`\n"
         "```console\n[not](a-link)\n```\n[after](CHANGELOG.md)\n"
     )

@@ -10,7 +10,8 @@ import headend
 
 PACKAGE = Path(headend.__file__).parent
 
-# From low to high: folders, which are wings, and modules of the root. docs/architecture.md says what each is for.
+# From low to high: folders, which are wings, and modules of the root. docs/architecture.md says
+# what each is for.
 ORDER = (
     "text",
     "errors",
@@ -67,7 +68,7 @@ def modules(package: Path) -> dict[str, Path]:
 
 
 def imports(package: Path) -> Iterator[Import]:
-    """Every import of one module of the package by another, those inside functions and under TYPE_CHECKING too."""
+    """Every import of one module of the package by another, at any place in it."""
     known = modules(package)
     compiled = f"{package.name}._engine"
     for name, path in known.items():
@@ -80,7 +81,8 @@ def imports(package: Path) -> Iterator[Import]:
                     above = above[:-1]
                 base = ".".join(above[: len(above) - node.level + 1]) if node.level else ""
                 module = ".".join(part for part in (base, node.module) if part)
-                # `from package import module` imports the module, and `from module import name` the module it stands in.
+                # `from package import module` imports the module, and `from module import name` the
+                # module it stands in.
                 wanted = [
                     inner if (inner := f"{module}.{alias.name}") in (*known, compiled) else module
                     for alias in node.names
@@ -99,7 +101,7 @@ def place(name: str) -> int:
 
 
 def against_the_order(package: Path) -> list[str]:
-    """Every import that goes up, in words; the package itself holds no code of its own, so no module needs it."""
+    """Every import that goes up, in words; no module needs the package itself."""
     wrong = []
     for found in imports(package):
         importer, imported = place(found.importer), place(found.imported)

@@ -1,4 +1,4 @@
-"""Tests of the rules on modems' files: each rule finds its fault, and finds nothing in a file without the fault."""
+"""Tests of the rules on modems' files: each finds its fault, and nothing without it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from modem_files import (
     u32,
 )
 
-#: The low-latency pair: a classic flow 1 and a low-latency flow 2 of aggregate 5, with a classifier and an extended MIC that covers 70.
+#: The low-latency pair: a classic flow 1 and a low-latency flow 2 of aggregate 5, with a classifier
+#: and an extended MIC that covers 70.
 EXTENDED = tlv(
     43, tlv(8, b"\xff\xff\xff"), tlv(6, u8(1, 1), tlv(2, bytes(8) + b"\x02"), tlv(3, bytes(16)))
 )
@@ -110,7 +111,8 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "buffer_long", "error", "24.35.2", build(up=flow(24, buffer(1_250_000))),
     ),
     "full buffer of more than 100 ms without AQM": (
-        "buffer_long", "error", "24.35.2", build(u8(76, 1), up=flow(24, u32(27, 20_000_000), u32(9, 50_000))),
+        "buffer_long", "error", "24.35.2",
+        build(u8(76, 1), up=flow(24, u32(27, 20_000_000), u32(9, 50_000))),
     ),
     "minimum that makes the buffer long": (
         "buffer_long", "error", "24.35.1", build(up=flow(24, buffer(least=1_250_000))),
@@ -147,13 +149,16 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "aqm_off", "note", "24.40.1", build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1)))),
     ),
     "AQM on for a flow and off for all": (
-        "aqm_switches", "warning", "24.40.1", build(u8(76, 1), up=flow(24, buffer(62_500), tlv(40, u8(1, 0)))),
+        "aqm_switches", "warning", "24.40.1",
+        build(u8(76, 1), up=flow(24, buffer(62_500), tlv(40, u8(1, 0)))),
     ),
     "buffer below the AQM's target": (
-        "aqm_never_acts", "warning", "24.35.2", build(up=flow(24, buffer(62_500), tlv(40, u8(2, 50)))),
+        "aqm_never_acts", "warning", "24.35.2",
+        build(up=flow(24, buffer(62_500), tlv(40, u8(2, 50)))),
     ),
     "a third of the buffer below the AQM's target": (
-        "aqm_little_room", "note", "24.35.2", build(up=flow(24, buffer(62_500), tlv(40, u8(2, 20)))),
+        "aqm_little_room", "note", "24.35.2",
+        build(up=flow(24, buffer(62_500), tlv(40, u8(2, 20)))),
     ),
     "a third of the buffer far above the AQM's target": (
         "aqm_late", "warning", "24.35.2", build(up=flow(24, buffer(450_000), tlv(40, u8(2, 10)))),
@@ -162,13 +167,16 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "aqm_target", "warning", "24.40.2", build(up=flow(24, buffer(62_500), tlv(40, u8(2, 1)))),
     ),
     "latency target of 100 ms": (
-        "aqm_target", "warning", "24.40.2", build(up=flow(24, buffer(400_000), tlv(40, u8(2, 100)))),
+        "aqm_target", "warning", "24.40.2",
+        build(up=flow(24, buffer(400_000), tlv(40, u8(2, 100)))),
     ),
     "threshold of the immediate AQM beside PIE": (
-        "aqm_ignored", "warning", "24.40.4", build(up=flow(24, buffer(62_500), tlv(40, u16(4, 1000)))),
+        "aqm_ignored", "warning", "24.40.4",
+        build(up=flow(24, buffer(62_500), tlv(40, u16(4, 1000)))),
     ),
     "latency target without AQM": (
-        "aqm_ignored", "note", "24.40.2", build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1), u8(2, 10)))),
+        "aqm_ignored", "note", "24.40.2",
+        build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1), u8(2, 10)))),
     ),
     "latency target beside the immediate AQM": (
         "aqm_ignored", "warning", "24[2].40.2", pair(of=low(tlv(40, u8(2, 10)))),
@@ -182,7 +190,8 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         build(up=flow(24, buffer(62_500), tlv(40, tlv(6, bytes(range(32)))))),
     ),
     "rate in bit/s with the unit kbit/s": (
-        "rate_impossible", "error", "24.8", build(up=flow(24, u8(41, 1), buffer(62_500), rate=10_000_000)),
+        "rate_impossible", "error", "24.8",
+        build(up=flow(24, u8(41, 1), buffer(62_500), rate=10_000_000)),
     ),
     "rate in kbit/s without a unit": (
         "rate_tiny", "warning", "24.8", build(up=flow(24, rate=5000)),
@@ -206,7 +215,8 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "burst_short", "error", "24.9", build(up=flow(24, buffer(62_500), u32(9, 1000))),
     ),
     "peak without a burst": (
-        "peak_without_burst", "note", "24.27", build(up=flow(24, buffer(62_500), u32(27, 20_000_000))),
+        "peak_without_burst", "note", "24.27",
+        build(up=flow(24, buffer(62_500), u32(27, 20_000_000))),
     ),
     "classifier to a flow that is absent": (
         "classifier_flow", "error", "22.3", build(classifier(22, 1, 9)),
@@ -219,10 +229,12 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         build(classifier(22, 1, 1), classifier(22, 1, 1, priority=2)),
     ),
     "range of the TOS byte beside its mask": (
-        "classifier_never", "error", "22.9.1", build(classifier(22, 1, 1, tlv(9, tlv(1, b"\x2e\x2e\xfc")))),
+        "classifier_never", "error", "22.9.1",
+        build(classifier(22, 1, 1, tlv(9, tlv(1, b"\x2e\x2e\xfc")))),
     ),
     "ports in the wrong order": (
-        "classifier_never", "error", "22.9.9", build(classifier(22, 1, 1, tlv(9, u16(9, 5061), u16(10, 5060)))),
+        "classifier_never", "error", "22.9.9",
+        build(classifier(22, 1, 1, tlv(9, u16(9, 5061), u16(10, 5060)))),
     ),
     "two classifiers for the same packets": (
         "classifiers_compete", "warning", "22[2]",
@@ -233,7 +245,8 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         ),
     ),
     "second flow without a classifier": (
-        "flow_without_classifier", "note", "24[2]", build(UP, up=flow(24, buffer(62_500), reference=2)),
+        "flow_without_classifier", "note", "24[2]",
+        build(UP, up=flow(24, buffer(62_500), reference=2)),
     ),
     "aggregate that is absent": (
         "aggregate_absent", "error", "24.36", build(up=CLASSIC),
@@ -259,7 +272,8 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         pair(mic=tlv(43, tlv(8, b"\xff\xff\xff"), tlv(6, u8(1, 1), tlv(2, bytes(8) + b"\x02")))),
     ),
     "call without a classifier": (
-        "flow_without_classifier", "warning", "24[2]", build(UP, up=flow(24, u8(15, 6), reference=2)),
+        "flow_without_classifier", "warning", "24[2]",
+        build(UP, up=flow(24, u8(15, 6), reference=2)),
     ),
     "first flow without a rate": (
         "rate_absent", "warning", "24.8", build(up=flow(24, buffer(62_500), rate=None)),
@@ -268,13 +282,15 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "low_latency_classifier", "warning", "24[2]", pair(by=b""),
     ),
     "low-latency flow without L4S": (
-        "low_latency_classifier", "note", "22", pair(by=classifier(22, 1, 2, tlv(9, tlv(1, b"\xb4\xb4\xfc")))),
+        "low_latency_classifier", "note", "22",
+        pair(by=classifier(22, 1, 2, tlv(9, tlv(1, b"\xb4\xb4\xfc")))),
     ),
     "PIE on the low-latency flow": (
         "aqm_algorithm", "warning", "24[2].40.3", pair(of=low(tlv(40, u8(3, 1)))),
     ),
     "immediate AQM on an ordinary flow": (
-        "aqm_algorithm", "warning", "24.40.3", build(up=flow(24, buffer(62_500), tlv(40, u8(3, 2)))),
+        "aqm_algorithm", "warning", "24.40.3",
+        build(up=flow(24, buffer(62_500), tlv(40, u8(3, 2)))),
     ),
     "maximum threshold below the floor": (
         "threshold_floor", "warning", "24[2].40.4", pair(of=low(tlv(40, u16(4, 1000)))),
@@ -301,11 +317,13 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "scheduling_weight", "warning", "70.42.6", pair(joins=aggregate(u8(6, 26))),
     ),
     "low-latency flow before the classic one": (
-        "low_latency_primary", "warning", "24[1]", build(EXTENDED, L4S, low(), aggregate(), up=CLASSIC),
+        "low_latency_primary", "warning", "24[1]",
+        build(EXTENDED, L4S, low(), aggregate(), up=CLASSIC),
     ),
     "low latency without a rate": (
         "low_latency_rate", "warning", "70.8",
-        pair(of=flow(24, u16(36, 5), reference=2, rate=None), joins=tlv(70, u16(1, 5), tlv(42, u16(1, 2)))),
+        pair(of=flow(24, u16(36, 5), reference=2, rate=None),
+             joins=tlv(70, u16(1, 5), tlv(42, u16(1, 2)))),
     ),
     "low-latency queue for no frame": (
         "low_latency_limit", "error", "24[2].35.2", pair(of=low(buffer(2000))),
@@ -326,7 +344,8 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "low_latency_off", "warning", "91", pair(u8(91, 1)),
     ),
     "grants without an interval": (
-        "scheduling_parameter", "error", "24.20", build(up=flow(24, u8(15, 6), u16(19, 232), buffer(62_500))),
+        "scheduling_parameter", "error", "24.20",
+        build(up=flow(24, u8(15, 6), u16(19, 232), buffer(62_500))),
     ),
     "grants of activity detection without a size": (
         "scheduling_parameter", "error", "24.19",
@@ -343,14 +362,16 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         build(up=flow(24, u8(15, 6), u16(19, 232), u32(20, 20), buffer(62_500))),
     ),
     "polls once in 20 s": (
-        "scheduling_interval", "warning", "24.17", build(up=flow(24, u8(15, 4), u32(17, 20_000_000), buffer(62_500))),
+        "scheduling_interval", "warning", "24.17",
+        build(up=flow(24, u8(15, 4), u32(17, 20_000_000), buffer(62_500))),
     ),
     "grants that hold no frame": (
         "scheduling_grant", "warning", "24.19",
         build(up=flow(24, u8(15, 6), u16(19, 20), u32(20, 20_000), buffer(62_500))),
     ),
     "an interval without grants": (
-        "scheduling_grant", "warning", "24.22", build(up=flow(24, *CALL[:-1], u8(22, 0), buffer(62_500))),
+        "scheduling_grant", "warning", "24.22",
+        build(up=flow(24, *CALL[:-1], u8(22, 0), buffer(62_500))),
     ),
     "no network access": (
         "mandatory", "error", "3", sign(UP + DOWN),
@@ -389,13 +410,15 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "value", "warning", "24.9", build(up=flow(24, u16(9, 9000), buffer(62_500))),
     ),
     "CMTS MIC before the CM MIC": (
-        "mic_order", "error", "7", b"".join((u8(3, 1), UP, DOWN, tlv(7, bytes(16)), tlv(6, bytes(16)), b"\xff")),
+        "mic_order", "error", "7",
+        b"".join((u8(3, 1), UP, DOWN, tlv(7, bytes(16)), tlv(6, bytes(16)), b"\xff")),
     ),
     "software file without a name": (
         "software", "warning", "9", build(tlv(9, b"")),
     ),
     "settings after the MIC": (
-        "after_mic", "error", "18", build().rstrip(b"\x00").removesuffix(b"\xff") + u8(18, 4) + b"\xff",
+        "after_mic", "error", "18",
+        build().rstrip(b"\x00").removesuffix(b"\xff") + u8(18, 4) + b"\xff",
     ),
     "file that is cut short": (
         "rest", "error", None, build()[:40],
@@ -536,7 +559,8 @@ def test_the_bitmap_that_is_advised_is_all_that_the_cmts_needs() -> None:
     bitmap = bytes.fromhex(re.findall(r"43\.6\.2 = 0x([0-9a-f]+)", advice)[0])
     mended = pair(mic=tlv(43, general, tlv(6, u8(1, 1), tlv(2, bitmap))))
     assert find(mended, "not_told_to_cmts") == []
-    # A digest of its own cannot cover TLV 6, which is computed after it, and leaves TLV 7 to the flows.
+    # A digest of its own cannot cover TLV 6, which is computed after it, and leaves TLV 7 to the
+    # flows.
     digest = pair(mic=tlv(43, general, tlv(6, u8(1, 1), tlv(2, b""), tlv(3, bytes(16)))))
     assert "(bitmap = [3, 22, 24, 25, 43, 70])" in only(digest, "not_told_to_cmts").advice
 

@@ -43,8 +43,8 @@ def test_equal_files_have_no_difference() -> None:
 def test_another_buffer_is_told_with_its_delay() -> None:
     change = only(build(), build(up=flow(24, buffer(250_000))))
     assert change.text == (
-        "Upstream service flow 1: target buffer 62500 B → 250000 B (TLV 24.35.2): at 10 Mbit/s a full buffer of 250000 B"
-        " delays by 200 ms, before by 50 ms."
+        "Upstream service flow 1: target buffer 62500 B → 250000 B (TLV 24.35.2): at 10 Mbit/s a"
+        " full buffer of 250000 B delays by 200 ms, before by 50 ms."
     )
     assert (change.kind, change.path) == ("buffer", "24.35.2")
     assert (change.old, change.new) == ("62500 B", "250000 B")
@@ -113,13 +113,14 @@ def test_an_aqm_that_goes_off_is_told_with_its_delay() -> None:
     texts = [change.text for change in settings(build(), off)]
     assert texts == [
         "Upstream service flow 1: AQM unsaid → off (TLV 24.40.1).",
-        "Upstream service flow 1: without AQM (24.40.1) each upload brings the 50 ms of a full buffer of 62500 B, before about"
-        " 10 ms.",
+        "Upstream service flow 1: without AQM (24.40.1) each upload brings the 50 ms of a full"
+        " buffer of 62500 B, before about 10 ms.",
     ]
     texts = [change.text for change in settings(off, build())]
     assert texts[1] == (
-        "Upstream service flow 1: its AQM is no longer off: a modem with DOCSIS-PIE (3.1 and later) keeps about 10 ms beside each"
-        " upload, one without has the 50 ms of a full buffer of 62500 B."
+        "Upstream service flow 1: its AQM is no longer off: a modem with DOCSIS-PIE (3.1 and later)"
+        " keeps about 10 ms beside each upload, one without has the 50 ms of a full buffer of 62500"
+        " B."
     )
     texts = [change.text for change in settings(build(), build(u8(76, 1)))]
     assert any(
@@ -132,7 +133,8 @@ def test_flows_come_and_go() -> None:
     more = build(up=UP + flow(24, buffer(12_500), reference=2, rate=2_000_000))
     came = only(build(), more)
     assert came.text == (
-        "Upstream service flow 2 is new: sustained rate 2 Mbit/s, buffer 12500 B, 50 ms when full (TLV 24[2])."
+        "Upstream service flow 2 is new: sustained rate 2 Mbit/s, buffer 12500 B, 50 ms when"
+        " full (TLV 24[2])."
     )
     assert (
         only(more, build()).text == "Upstream service flow 2 is gone (TLV 24[2] of the old file)."
@@ -151,7 +153,8 @@ def test_classifiers_are_told_in_words() -> None:
     old = build(classifier(22, 1, 1, TOS))
     new = build(classifier(22, 1, 1, tlv(9, u16(2, 17), u16(9, 5060), u16(10, 5060)), priority=3))
     assert only(old, new).text == (
-        "Upstream classifier 1: DSCP 46 (EF) → service flow 1; now UDP and to port 5060 → service flow 1, priority 3 (TLV 22)."
+        "Upstream classifier 1: DSCP 46 (EF) → service flow 1; now UDP and to port 5060 →"
+        " service flow 1, priority 3 (TLV 22)."
     )
     assert "is new: DSCP 46 (EF) → service flow 1" in only(build(), old).text
     assert "is gone: DSCP 46 (EF) → service flow 1" in only(old, build()).text
@@ -249,8 +252,8 @@ def test_a_file_at_a_glance() -> None:
     assert (row["buffer_bytes"], row["buffer_path"], row["delay_ns"]) == (62_500, "24.35.2", 50e6)
     assert (row["aqm_state"], row["aqm_target_ns"]) == ("on", 10e6)
     assert seen.delays[0] == (
-        "Upstream service flow 1: a full buffer of 62500 B delays by 50 ms at 10 Mbit/s, by 25 ms at 20 Mbit/s while the burst"
-        " lasts; its AQM keeps about 10 ms."
+        "Upstream service flow 1: a full buffer of 62500 B delays by 50 ms at 10 Mbit/s, by 25 ms"
+        " at 20 Mbit/s while the burst lasts; its AQM keeps about 10 ms."
     )
     assert seen.classifiers == ("Upstream classifier 1: DSCP 46 (EF) → service flow 1",)
     assert "1 setting of vendor 00:00:10 (TLV 43)" in seen.others
@@ -268,8 +271,8 @@ def test_an_aqm_without_a_rate_is_told_without_a_number() -> None:
     off = build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1)), rate=None))
     on = build(up=flow(24, buffer(62_500), tlv(40, u8(1, 0)), rate=None))
     assert settings(off, on)[1].text == (
-        "Upstream service flow 1: its AQM is no longer off: it keeps about 10 ms beside each upload, before the delay of a full"
-        " buffer, which the file does not say."
+        "Upstream service flow 1: its AQM is no longer off: it keeps about 10 ms beside each"
+        " upload, before the delay of a full buffer, which the file does not say."
     )
 
 
@@ -277,8 +280,8 @@ def test_the_delay_is_told_with_the_number_that_made_the_buffer() -> None:
     old = build(up=flow(24, buffer(62_500, most=100_000)))
     texts = [change.text for change in settings(old, build(up=flow(24, buffer(25_000))))]
     assert texts == [
-        "Upstream service flow 1: target buffer 62500 B → 25000 B (TLV 24.35.2): at 10 Mbit/s a full buffer of 25000 B delays by"
-        " 20 ms, before by 50 ms.",
+        "Upstream service flow 1: target buffer 62500 B → 25000 B (TLV 24.35.2): at 10 Mbit/s a"
+        " full buffer of 25000 B delays by 20 ms, before by 50 ms.",
         "Upstream service flow 1: maximum buffer 100000 B → none (TLV 24.35.3).",
     ]
 

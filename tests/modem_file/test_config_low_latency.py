@@ -1,4 +1,4 @@
-"""Tests of the words for low latency in modems' files: marks, shares, queue protection, and what changes with them."""
+"""Tests of the words for low latency in modems' files, and for changes of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def low(*more: bytes) -> bytes:
 
 
 def aggregate(*more: bytes, rate: int | None = 50_000_000, name: bool = True) -> bytes:
-    """An aggregate with low latency, which names its low-latency flow or leaves that to the reference of the flow."""
+    """An aggregate with low latency, which names its low-latency flow or is named by it."""
     limit = b"" if rate is None else u32(8, rate)
     return tlv(70, u16(1, 5), limit, tlv(42, u16(1, 2) if name else b"", *more))
 
@@ -42,11 +42,13 @@ def texts(old: bytes, new: bytes) -> list[str]:
 
 def test_an_aggregate_says_what_its_settings_do() -> None:
     assert describe(pair(), SECRET).low_latency == (
-        "Upstream aggregate service flow 5: Service flow 2 is the low-latency one, 1 the classic one. They share 50 Mbit/s. While"
-        " both flows have packets, the low-latency one gets 89.8 % of the rate, 44.9 Mbit/s. From 640 µs of delay on some packets"
-        " are marked, from 1.16 ms on every packet. The base probability of the classic flow's AQM, times 2, marks them too. Queue"
-        " protection moves packets to the classic queue while the delay is above 1.16 ms, if their flow has a score above 4 ms, or"
-        " above less at a longer delay; scores decay at 3.91 Mbit/s of marked packets.",
+        "Upstream aggregate service flow 5: Service flow 2 is the low-latency one, 1 the classic"
+        " one. They share 50 Mbit/s. While both flows have packets, the low-latency one gets 89.8 %"
+        " of the rate, 44.9 Mbit/s. From 640 µs of delay on some packets are marked, from 1.16 ms"
+        " on every packet. The base probability of the classic flow's AQM, times 2, marks them too."
+        " Queue protection moves packets to the classic queue while the delay is above 1.16 ms, if"
+        " their flow has a score above 4 ms, or above less at a longer delay; scores decay at 3.91"
+        " Mbit/s of marked packets.",
     )
 
 
@@ -106,22 +108,24 @@ def test_the_flow_that_names_an_aggregate_beside_the_first_is_its_low_latency_on
 
 def test_what_changes_for_packets_is_told() -> None:
     assert texts(pair(), pair(of=low(tlv(40, u16(4, 2000))))) == [
-        "Upstream service flow 2: maximum threshold of the immediate AQM none → 2 ms (TLV 24[2].40.4).",
-        "Upstream service flow 2: from 1.48 ms of delay on some packets are marked, from 2 ms on every packet; before from 640 µs"
-        " and 1.16 ms on.",
+        "Upstream service flow 2: maximum threshold of the immediate AQM none → 2 ms (TLV"
+        " 24[2].40.4).",
+        "Upstream service flow 2: from 1.48 ms of delay on some packets are marked, from 2 ms on"
+        " every packet; before from 640 µs and 1.16 ms on.",
     ]
     slower = texts(pair(), pair(joins=aggregate(rate=20_000_000)))
     assert (
-        "Upstream service flow 2: from 1.6 ms of delay on some packets are marked, from 2.12 ms on every packet; before from 640 µs"
-        " and 1.16 ms on." in slower
+        "Upstream service flow 2: from 1.6 ms of delay on some packets are marked, from 2.12 ms on"
+        " every packet; before from 640 µs and 1.16 ms on." in slower
     )
     assert texts(pair(), pair(joins=aggregate(u8(6, 128)))) == [
-        "Upstream aggregate service flow 5: scheduling weight none → 128 (TLV 70.42.6): while both flows have packets, the"
-        " low-latency one gets 50 % of the rate, 25 Mbit/s."
+        "Upstream aggregate service flow 5: scheduling weight none → 128 (TLV 70.42.6): while both"
+        " flows have packets, the low-latency one gets 50 % of the rate, 25 Mbit/s."
     ]
     (coupling,) = texts(pair(), pair(joins=aggregate(u8(5, 10))))
     assert coupling.endswith(
-        "a low-latency packet is marked with 1 times the base probability of the classic flow's AQM, before 2 times."
+        "a low-latency packet is marked with 1 times the base probability of the classic flow's"
+        " AQM, before 2 times."
     )
     (protection,) = texts(pair(), pair(joins=aggregate(u8(7, 0))))
     assert "queue protection is off: a flow that ignores marks delays all others" in protection

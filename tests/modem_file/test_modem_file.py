@@ -10,7 +10,8 @@ import pytest
 
 from headend import _engine
 
-# Network access, an upstream and a downstream service flow, and TLV 76, which the CMTS MIC leaves out.
+# Network access, an upstream and a downstream service flow, and TLV 76, which the CMTS MIC leaves
+# out.
 UPSTREAM = bytes.fromhex("180a01020001080400989680")
 SETTINGS = bytes.fromhex("030101") + UPSTREAM + bytes.fromhex("190401020002 4c0100")
 SECRET = b"DOCSIS"
@@ -106,7 +107,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems count in other units")
 @pytest.mark.parametrize("unit", ["00", "0c00", "0c0101", "18fc" + "010101" * 84])
 def test_a_large_file_takes_a_bounded_amount_of_memory(unit: str) -> None:
-    # 128 KiB is some ten times the size of modems' files. TLVs without a value take the most memory as text.
+    # 128 KiB is some ten times the size of modems' files. TLVs without a value take the most memory
+    # as text.
     count = (128 << 10) // len(bytes.fromhex(unit))
     command = [sys.executable, "-c", MEASURED, unit, str(count)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Tests that the reference page and the JSON Schema of a modem's file agree with the table of TLVs, and that the schema accepts
+"""Tests that the reference page and JSON Schema of a modem's file agree with the TLVs,
 and refuses the same texts as the engine."""
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def test_the_page_has_every_row_of_the_table() -> None:
     target = next(line for line in page.splitlines() if line.startswith("| 24/25.35.2<br>"))
     assert target == (
         "| 24/25.35.2<br>`target`<br>`TargetBuffer` | 4-byte number, in B, default 0"
-        " | Size that the device should choose, or one near it. 0: the device decides. *runs* [CSROM] |"
+        " | Size that the device should choose, or one near it. 0: the device decides. *runs*"
+        " [CSROM] |"
     )
     assert (
         "| 70/71.42.5<br>`aqm_coupling_factor` | 1-byte number, tenths, 0.1 to 25.5, default 2.0 |"

@@ -73,7 +73,8 @@ EDGE = 1.5
 #: Measures a page; what is folded has no size and is not looked at.
 MEASURE = """() => {
   const box = element => element && (({ left, top, right, bottom }) =>
-    ({ left: left + scrollX, top: top + scrollY, right: right + scrollX, bottom: bottom + scrollY }))(element.getBoundingClientRect());
+    ({ left: left + scrollX, top: top + scrollY,
+       right: right + scrollX, bottom: bottom + scrollY }))(element.getBoundingClientRect());
   const first = document.querySelector(".first");
   const find = selector => box(first?.querySelector(selector));
   const charts = [...document.querySelectorAll(".chart")].filter(element => element.offsetParent);
@@ -85,27 +86,33 @@ MEASURE = """() => {
     question: find("h1"), answer: find(".said"), matrix: find(".matrix"),
     matrixBox: box(first?.querySelector(".matrix")?.closest(".scroll")),
     chart: find(".why .chart"), said: first?.querySelector(".said")?.textContent ?? "",
-    homes: [...(first?.querySelectorAll("[data-chart='street-0'] .mark-rect path") ?? [])].map(path => path.getBBox()).map(({ width, height }) => [width, height]),
+    homes: [...(first?.querySelectorAll("[data-chart='street-0'] .mark-rect path") ?? [])]
+      .map(path => path.getBBox()).map(({ width, height }) => [width, height]),
     fades: Boolean(first?.querySelector(".scroll.more")),
     choices: (first?.querySelectorAll(".matrix thead th").length ?? 1) - 1,
     cells: [...(first?.querySelectorAll("td.cell") ?? [])].map(cell => cell.textContent.trim()),
     why: first?.querySelectorAll(".why").length ?? 0,
     twice: charts.map(c => c.dataset.chart).filter((name, at, all) => all.indexOf(name) < at),
     empty: charts.filter(c => !c.querySelector("svg")).map(c => c.dataset.chart),
-    wide: charts.filter(c => c.querySelector("svg") && box(c.querySelector("svg")).right > box(c).right + 1).map(c => c.dataset.chart),
+    wide: charts
+      .filter(c => c.querySelector("svg") && box(c.querySelector("svg")).right > box(c).right + 1)
+      .map(c => c.dataset.chart),
     cut: charts.flatMap(c => [...c.querySelectorAll("svg.marks text")]
-      .filter(text => text.textContent.trim() && getComputedStyle(text).opacity !== "0" && text.getAttribute("opacity") !== "0"
+      .filter(text => text.textContent.trim() && getComputedStyle(text).opacity !== "0"
+        && text.getAttribute("opacity") !== "0"
         && !isIn(box(text), box(text.closest("svg")), %s))
       .map(text => `${c.dataset.chart}: ${text.textContent}`)),
     texts: document.querySelectorAll(".chart svg.marks text").length,
     background: getComputedStyle(document.body).backgroundColor,
     text: getComputedStyle(document.body).color,
-    chartText: [...document.querySelectorAll(".chart .role-axis-label text")].map(text => getComputedStyle(text).fill)[0],
+    chartText: [...document.querySelectorAll(".chart .role-axis-label text")]
+      .map(text => getComputedStyle(text).fill)[0],
   };
 }""".replace("%s", str(EDGE))
 
 
-#: Puts a chart into a fold of its own, and tells how many pictures it has before and in print, and what comes of the fold.
+#: Puts a chart into a fold of its own, and tells how many pictures it has before and in print, and
+#: what comes of the fold.
 FOLD = """async () => {
   const fold = document.createElement("details");
   const chart = document.querySelector(".chart").cloneNode();
@@ -278,13 +285,16 @@ def test_dark_colours_are_those_of_page_and_charts(look: Any, name: str) -> None
     assert look(name, WIDE, "dark").complaints == []
 
 
-#: Draws a chart with a legend of colours and one of dashes, and gives how far its texts reach over its right edge.
+#: Draws a chart with a legend of colours and one of dashes, and gives how far its texts reach over
+#: its right edge.
 LEGENDS = """async () => {
   const names = letter => [1, 2, 3].map(number => `${letter} of a line with the number ${number}`);
   const own = domain => ({ scale: { domain }, legend: { values: domain, title: null } });
-  const rows = names("colour").map((colour, place) => ({ colour, dash: names("dash")[place], x: place }));
+  const rows = names("colour")
+    .map((colour, place) => ({ colour, dash: names("dash")[place], x: place }));
   data.legends = {
-    width: "container", autosize: { type: "fit-x", contains: "padding" }, data: { values: rows }, mark: "point",
+    width: "container", autosize: { type: "fit-x", contains: "padding" },
+    data: { values: rows }, mark: "point",
     encoding: {
       x: { field: "x", type: "quantitative" },
       color: { field: "colour", type: "nominal", ...own(names("colour")) },

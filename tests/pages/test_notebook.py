@@ -1,4 +1,4 @@
-"""What Python and notebooks show of results: the first screen, figures by name, and tables as files."""
+"""What Python and notebooks show of results: first screen, figures, tables as files."""
 
 from __future__ import annotations
 

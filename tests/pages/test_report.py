@@ -73,7 +73,8 @@ def test_a_report_fetches_nothing(kept: Path) -> None:
 @pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
 def test_a_browser_without_network_draws_every_figure(kept: Path) -> None:
     command = [
-        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND",
+        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
         "--virtual-time-budget=60000", "--dump-dom", (kept / "report.html").resolve().as_uri(),
     ]  # fmt: skip
     page = subprocess.run(command, capture_output=True, text=True, check=True).stdout

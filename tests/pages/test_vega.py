@@ -1,4 +1,4 @@
-"""The script that draws figures in a page: a file of the package, the same as the libraries that are installed."""
+"""The script that draws figures in a page: the same as the libraries installed."""
 
 from __future__ import annotations
 

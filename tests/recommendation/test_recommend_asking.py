@@ -1,4 +1,4 @@
-"""Tests of what a recommendation is asked: options, files of tiers, modems' files, people and conditions."""
+"""Tests of what a recommendation is asked: options, tiers, files, people, conditions."""
 
 import json
 import re
@@ -410,9 +410,7 @@ def test_round_trip_times_are_those_of_transfers_and_pages(rtt: str, found: Any)
     } == {name: KNOWN[name]["rtt"] for name in ("call", "game", "video")}
 
 
-def test_round_trip_times_are_those_of_a_scenarios_transfers_and_pages_only_where_they_are_given() -> (
-    None
-):
+def test_round_trip_times_are_those_of_a_scenarios_transfers_and_pages_where_given() -> None:
     own = read_request(upstream=FIVE, traffic="upload-and-call").people.flows
     given = read_request(upstream=FIVE, traffic="upload-and-call", rtt="90 ms").people.flows
 
@@ -726,9 +724,9 @@ def test_a_scenario_in_place_of_a_file_of_tiers_is_told_apart(tmp_path: Path) ->
     path.write_text('link.cable.docsis.preset = "docsis30"\n[flow.a]\napplication = "voice"\n')
 
     assert (
-        f"this is a scenario; expected a file of tiers or of a modem (the people of a scenario: --traffic {path})"
-        in refuse(path)
-    )
+        "this is a scenario; expected a file of tiers or of a modem (the people of a scenario:"
+        f" --traffic {path})"
+    ) in refuse(path)
 
 
 # Modems' files

@@ -298,7 +298,8 @@ def test_options_of_a_run_are_refused_with_results_that_are_there(
     answer = call(str(kept), *words)
     assert (answer.exit_code, answer.stdout) == (2, "")
     assert answer.stderr == (
-        f"error: {words[0]}: has no effect on results that are there; leave it out, or name tiers in place of kept\n"
+        f"error: {words[0]}: has no effect on results that are there; leave it out, or name"
+        " tiers in place of kept\n"
     )
 
 

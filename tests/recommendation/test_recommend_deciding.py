@@ -1,4 +1,4 @@
-"""What a recommendation decides and says where values are missing, and where only some settings have a quantity."""
+"""What a recommendation decides and says where values or quantities are missing."""
 
 from __future__ import annotations
 
@@ -58,5 +58,6 @@ def test_without_a_condition_or_an_objective_the_sentences_say_so() -> None:
         set=SHORT,
     ).decisions
     assert tell_tier(call)[0].endswith(
-        f": of {len(call.chosen.line)} settings, which all keep what must hold, it is the smallest buffer."
+        f": of {len(call.chosen.line)} settings, which all keep what must hold, it is the smallest"
+        " buffer."
     )

@@ -60,7 +60,7 @@ def make_tier_of(content: bytes, file: Path) -> Tier:
 
 
 def recommend(tiers: Sequence[Tier], labels: Sequence[str | None]) -> Recommendation:
-    """A recommendation as if the candidates of these labels had done best; of None, as if nothing had met the condition."""
+    """A recommendation as if the candidates of these labels were best; None: none holds."""
     request = Request(
         "tiers",
         tuple(tiers),
@@ -137,9 +137,8 @@ def test_the_default_is_pinned_and_a_sentence_says_that_it_is_the_default() -> N
         "24.40.3 AQM algorithm: 1 (DOCSIS-PIE)",
     ]
     told = default_of(make_tier(), "AQM 10 ms")
-    assert (
-        told
-        == "A modem has this setting by default: nothing has to be set; these TLVs say so explicitly."
+    assert told == (
+        "A modem has this setting by default: nothing has to be set; these TLVs say so explicitly."
     )
     assert default_of(make_tier(preset="docsis30"), "AQM 10 ms") is None
 
@@ -152,9 +151,9 @@ def test_low_latency_is_a_line_for_each_aggregate_flow_and_set_of_classifiers() 
     assert ".8 = 10 Mbit/s" in aggregate
     assert ".42.1 = 3" in aggregate
     assert (
-        "22 6 upstream classifiers: ECT(1) and CE, DSCP 45 (NQB), DSCP 46 (EF), in IPv4 and IPv6 → service flow 3"
-        in told
-    )
+        "22 6 upstream classifiers: ECT(1) and CE, DSCP 45 (NQB), DSCP 46 (EF), in IPv4 and"
+        " IPv6 → service flow 3"
+    ) in told
     assert [own.split()[0] for own in told if own[:2] in ("71", "23", "43")] == ["71", "23", "43.6"]
 
 

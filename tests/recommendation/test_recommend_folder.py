@@ -1,4 +1,4 @@
-"""The results of a recommendation: kept in a folder, gone on with, read back, and judged by other conditions."""
+"""The results of a recommendation: kept, gone on with, read back, and judged anew."""
 
 from __future__ import annotations
 
@@ -244,7 +244,8 @@ def test_a_quantity_that_was_not_kept_is_told_in_one_line(kept: Recommendation) 
     older = replace(kept, table=kept.table.filter(pl.col("measure") != "cable.up.delay.p95"))
     with pytest.raises(
         InputError,
-        match=r'--expect "cable.up.delay.p95 <= 1 s": cable.up.delay.p95 was not kept .* run the recommendation again',
+        match=r'--expect "cable.up.delay.p95 <= 1 s": cable.up.delay.p95 was not kept .* run the'
+        r" recommendation again",
     ):
         older.judge_again("cable.up.delay.p95 <= 1 s")
     with pytest.raises(InputError, match='no flow or queue is called "cal"; did you mean "call"'):

@@ -1,4 +1,4 @@
-"""What a recommendation decides and says, against tables made for the purpose: ties, intervals, nearest settings, and sentences."""
+"""What a recommendation decides and says, on made-up tables: ties, intervals, sentences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def make(
     seeds: int = 3,
     wish: tuple[str, ...] = ("call.mos.p5 >= 4.0", "most upload.goodput"),
 ) -> Decision:
-    """Decide over a table in which each measure is a function of the candidate's label and the seed."""
+    """Decide over a table of measures that are functions of candidate's label and seed."""
     tier = tier or make_tier()
     candidates = list_candidates(tier, CHOOSABLE)
     rows = [
@@ -194,8 +194,8 @@ def test_who_pays_is_told_against_the_buffer_that_nobody_has_set() -> None:
     _, cost, _ = tell_tier(decision)
 
     assert cost.startswith(
-        "Against a modem with a buffer of 250 ms and no AQM, better: call MOS (5th percentile) 1 → 4.2;"
-        " worse: upload rate 5 Mbit/s → 4 Mbit/s."
+        "Against a modem with a buffer of 250 ms and no AQM, better: call MOS (5th percentile) 1 →"
+        " 4.2; worse: upload rate 5 Mbit/s → 4 Mbit/s."
     )
 
 

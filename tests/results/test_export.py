@@ -215,7 +215,8 @@ def test_what_cannot_be_written_is_refused_before_anything_is(
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "queues.csv").write_text("mine", encoding="utf-8")
     assert refuse(tmp_path) == (
-        "tables/queues.csv: exists; choose another folder, or replace it with --force (from Python, force=True)"
+        "tables/queues.csv: exists; choose another folder, or replace it with --force (from"
+        " Python, force=True)"
     )
     assert [path.name for path in (tmp_path / "tables").iterdir()] == ["queues.csv"]
     assert (tmp_path / "tables" / "queues.csv").read_text("utf-8") == "mine"

@@ -214,7 +214,7 @@ def test_a_packet_drawn_at_the_map_has_its_burst_where_the_grant_lies(
 
 
 def find_bursts(result: RunResult, rows: list[dict[str, Any]]) -> list[tuple[int, str]]:
-    """Give what is told of bursts, after a check that the packet's way begins with the first of its own."""
+    """Give what is told of bursts, after a check that the way begins with the first."""
     life = trace_life(replace_steps(result, rows))
     assert life is not None
     told = [
@@ -234,7 +234,8 @@ def find_bursts(result: RunResult, rows: list[dict[str, Any]]) -> list[tuple[int
 def test_the_burst_is_that_of_the_grant_that_the_packet_left_for(
     fake: Any, home_line: Path
 ) -> None:
-    # Two grants lie ahead: the packet goes into the one that its MAP brought, not into the one before.
+    # Two grants lie ahead: the packet goes into the one that its MAP brought, not into the one
+    # before.
     rows = [
         step(0, "enqueued", "cable.up"),
         step(3, "granted", "cable.up", when_ns=15, bytes=528.0),
@@ -355,7 +356,8 @@ def test_the_real_engines_burst_is_soon_followed_by_the_packet(
     )
     # Without wide-area delay the receiver has it soon after.
     assert 0 <= times["received"] - times["the CMTS passes it on"] < 100_000
-    # One burst's length and the frame of OFDMA at most; grants are a MAP interval of 2 ms apart or more.
+    # One burst's length and the frame of OFDMA at most; grants are a MAP interval of 2 ms apart or
+    # more.
     assert 0 < times["received"] - times["the burst begins"] < 2_000_000
 
 

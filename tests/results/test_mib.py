@@ -1,4 +1,4 @@
-"""Tests of the table `mib`: its objects are documented, its counters agree with those of the queues, and pages and figures show
+"""Tests of the table `mib`: its objects are documented, its counters agree, and pages show
 it."""
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ ugs = { direction = "up", scheduling = "ugs", match.destination_port = 1 }
 pgs = { direction = "up", scheduling = "pgs", match.destination_port = 2 }
 rtps = { direction = "up", scheduling = "rtps", match.destination_port = 3 }
 [link.cable.docsis.change]
-first = { at = "1 s", service_flow = "call", create = { direction = "up", match.destination_port = 4 } }
+first = { at = "1 s", service_flow = "call",\
+ create = { direction = "up", match.destination_port = 4 } }
 last = { at = "3 s", service_flow = "call", delete = true }
 [flow.upload]
 application = "bulk"

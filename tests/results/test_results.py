@@ -1,4 +1,4 @@
-"""Results: what is written is read back, equal runs give equal folders, nothing is left half-written."""
+"""Results: written and read back, equal runs give equal folders, nothing half-written."""
 
 from __future__ import annotations
 
@@ -118,7 +118,10 @@ def test_a_value_that_is_none_is_refused_with_its_path(fake: Any, home_line: Pat
 def test_what_varies_nothing_is_refused(fake: Any, home_line: Path, vary: Any) -> None:
     with pytest.raises(InputError) as error:
         headend.compare(home_line, vary)
-    expected = 'vary: expected a mapping of paths to lists of values, such as {"queue": ["drop_tail", "codel"]}'
+    expected = (
+        'vary: expected a mapping of paths to lists of values, such as {"queue": ["drop_tail",'
+        ' "codel"]}'
+    )
     assert str(error.value) == f"{expected}, found {vary!r}"
 
 
@@ -155,12 +158,14 @@ def test_arguments_of_another_type_are_refused(
     result, comparison = headend.run(home_line), headend.compare(home_line, vary)
     monkeypatch.setattr(fake.Run, "advance", lambda *_: pytest.fail("was run"))
     calls: list[tuple[Callable[[], object], str]] = [
-        (lambda: headend.run(home_line, explain=found), 'explain: expected FLOW@TIME, such as "call@12 s"'),
+        (lambda: headend.run(home_line, explain=found),
+         'explain: expected FLOW@TIME, such as "call@12 s"'),
         (lambda: headend.run(home_line, out=found), "out: expected a path"),
         (lambda: headend.compare(home_line, vary, out=found), "out: expected a path"),
         (lambda: headend.sweep(sweep, out=found), "out: expected a path"),
         (lambda: headend.sweep(sweep, stop=found), "stop: expected a threading.Event"),
-        (lambda: headend.sweep(sweep, on_progress=found), "on_progress: expected a function of one argument"),
+        (lambda: headend.sweep(sweep, on_progress=found),
+         "on_progress: expected a function of one argument"),
         (lambda: headend.sweep(sweep, out="mine", scheduler=found),
          "scheduler: expected the address of a Dask scheduler, such as tcp://HOST:8786"),
         (lambda: result.save(found), "folder: expected a path"),

@@ -1,4 +1,4 @@
-"""Nothing damaged is believed: seals of results, points and pages, faults and crashes at every call on the disk, and leftovers."""
+"""Nothing damaged is believed: seals, faults and crashes at every call on the disk."""
 
 from __future__ import annotations
 
@@ -452,7 +452,10 @@ def test_of_two_runs_into_one_folder_both_are_kept(tmp_path: Path) -> None:
             (fresh / "manifest.json").write_text(json.dumps({"headend": "1", "number": 1}))
             fill(tmp_path / "out", 2)
 
-    told = r"out: something else was written there in the meantime; the results of this run are in .*out-2$"
+    told = (
+        r"out: something else was written there in the meantime; the results of this run are in"
+        r" .*out-2$"
+    )
     with pytest.raises(InputError, match=told):
         begin_both()
     found = [
@@ -663,9 +666,11 @@ SHOWN = (("report",), ("figures", "--list"), ("export", "--csv", "csv", "--force
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda own: own["dimensions"][0].update({"flow.ping.rtt": ["9 ms", "30 ms"]}), "'10 ms', which is none of the values"),
+        (lambda own: own["dimensions"][0].update({"flow.ping.rtt": ["9 ms", "30 ms"]}),
+         "'10 ms', which is none of the values"),
         (lambda own: own.update(compare="other"), 'no axis is called "other"'),
-        (lambda own: own.update(dimensions=[{"x": ["1"]}], axes={"x": "x"}), 'it has no column "x"'),
+        (lambda own: own.update(dimensions=[{"x": ["1"]}], axes={"x": "x"}),
+         'it has no column "x"'),
         (lambda own: own.update(measures=["x"]), "cannot be used ("),
     ],
 )  # fmt: skip
@@ -685,7 +690,8 @@ def test_a_sweep_that_was_changed_and_sealed_again_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("table", "columns", "told"),
     [
-        ("flows", {"direction": "sideways"}, "the column \"direction\" holds 'sideways', expected up or down"),
+        ("flows", {"direction": "sideways"},
+         "the column \"direction\" holds 'sideways', expected up or down"),
         ("queues", {"direction": None}, "holds None, expected up or down"),
         ("measures", {"flow": "nobody"}, ""),
         ("flows", {"flow": "nobody"}, ""),
@@ -719,8 +725,8 @@ def test_an_unexpected_error_names_the_results_that_were_read_and_without_result
     monkeypatch.setattr("headend.pages.page.write_report", stumble)
     answer = invoke("report", str(kinds / "run"))
     told = (
-        f"error: {kinds / 'run'}: cannot be used (KeyError: 'up'): its files were changed after they were written, or headend has a"
-        " fault (HEADEND_TRACEBACK=1 tells where)\n"
+        f"error: {kinds / 'run'}: cannot be used (KeyError: 'up'): its files were changed after"
+        " they were written, or headend has a fault (HEADEND_TRACEBACK=1 tells where)\n"
     )
     assert (answer.exit_code, answer.stderr) == (2, told)
     for name in ("first", "second"):

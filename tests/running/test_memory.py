@@ -1,4 +1,4 @@
-"""Memory: what may be taken, what is refused before anything of its size is made, and how many runs go side by side."""
+"""Memory: what may be taken, what is refused early, and how many runs go side by side."""
 
 from __future__ import annotations
 
@@ -64,14 +64,15 @@ def test_a_run_that_can_need_more_than_half_is_refused_with_its_numbers(machine:
         plan_run(LONG)
     text = str(refused.value)
     assert re.match(
-        r"scenario: a run can need 1\.\d+ GB of memory, and 500 MB are allowed \(half of the 1 GB here;"
+        r"scenario: a run can need 1\.\d+ GB of memory, and 500 MB are allowed \(half of the 1 GB"
+        r" here;"
         r" more than this machine has, so make it smaller by these keys\): ",
         text,
     )
     assert (
-        "results.interval with duration and flow: 40 flow directions × 80000 intervals × 360 B = 1.15 GB"
-        in text
-    )
+        "results.interval with duration and flow: 40 flow directions × 80000 intervals × 360 B"
+        " = 1.15 GB"
+    ) in text
     assert "\n" not in text
 
 
@@ -246,7 +247,7 @@ def test_the_files_of_a_scenario_have_a_limit_together(
 
 
 def test_what_is_captured_is_taken_before_it_is_much() -> None:
-    """Packets of 1500 B every microsecond: a tenth of a second of the machine's time could hold gigabytes of them."""
+    """Packets of 1500 B every microsecond: in a tenth of a second they could hold gigabytes."""
     packets = {"cbr": {"size": "1500 B", "gap": "1 us"}}
     scenario = {
         **PINGS,

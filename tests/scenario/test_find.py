@@ -408,7 +408,8 @@ def refuse(**settings: str) -> str:
         (
             "flow.call.application",
             "webrtc",
-            'unknown name "webrtc" (from --set flow.call.application="webrtc"); headend calls it video_call',
+            'unknown name "webrtc" (from --set flow.call.application="webrtc"); headend calls it'
+            " video_call",
         ),
         ("queue", "cake", "; headend has no cake; the nearest are cobalt and fq_codel"),
         ("queue.cake.limit", "1 s", "; headend has no cake; the nearest are cobalt and fq_codel"),

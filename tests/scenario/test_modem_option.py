@@ -1,4 +1,4 @@
-"""Tests of a modem's file beside a scenario: the overrides of ``--modem`` and ``modem=``, and the folders from which such a file
+"""Tests of a modem's file beside a scenario: ``--modem``, ``modem=``, and where such a file
 is read."""
 
 from __future__ import annotations
@@ -261,7 +261,8 @@ def test_set_of_a_key_wins_over_the_file(folder: Path) -> None:
 def test_another_name_of_the_option_leads_to_it(command: str) -> None:
     told = call(command, "line.toml", "--config", "x.cm").stderr
     assert told == (
-        f"error: headend {command}: no such option: --config; --modem FILE sets a modem by its configuration file\n"
+        f"error: headend {command}: no such option: --config; --modem FILE sets a modem by its"
+        " configuration file\n"
     )
 
 
@@ -269,8 +270,9 @@ def test_one_of_several_modems_is_named(folder: Path) -> None:
     Path("line.toml").write_text(STREET)
     file = str(folder / "long.cm")
     assert refuse("--modem", file) == (
-        "line.toml: modem: the line has several modems: expected --modem NAME=FILE, with one of the names home, office; or"
-        f" link.cable.docsis.config, for all that have no file of their own (from --modem {file})"
+        "line.toml: modem: the line has several modems: expected --modem NAME=FILE, with one of the"
+        " names home, office; or link.cable.docsis.config, for all that have no file of their own"
+        f" (from --modem {file})"
     )
     office = run("--modem", f"office={file}")
     assert office["modem_files"] == [{"modem": "cable.office", "file": file}]
@@ -345,7 +347,8 @@ def test_files_are_compared(folder: Path) -> None:
     assert page.count("What the modem's file ") == 2
     answer = call("compare", "line.toml", "--vary", f"modem={files}", "--modem", "other.cm")
     assert answer.stderr == (
-        "error: --modem: has no effect, since --vary modem sets it in every run; leave out one of them\n"
+        "error: --modem: has no effect, since --vary modem sets it in every run; leave out one"
+        " of them\n"
     )
 
 

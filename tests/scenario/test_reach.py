@@ -1,4 +1,4 @@
-"""Nothing foreign is read: from where a scenario's files may be, what an error quotes of them, and programs that are announced."""
+"""Nothing foreign is read: where scenarios' files may be, quoted errors, programs."""
 
 from __future__ import annotations
 

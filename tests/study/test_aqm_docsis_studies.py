@@ -1,4 +1,4 @@
-"""The studies of the AQM paper's figures: claims judged on points made for the purpose, and the exact laws of drops."""
+"""The studies of the AQM paper's figures: claims on made-up points, laws of drops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def missed(found: dict[str, Verdict]) -> set[str]:
 @pytest.mark.parametrize(
     ("probability", "effective", "first", "last"),
     # By hand for one half: 1 / (1 + 2 (1 - 2**-16)).
-    [(0.01, 0.005436, 85, 850), (0.2126, 0.12982, 4, 40), (0.5, 0.333337, 2, 17), (0.9, 0.9, 1, 10)],
+    [(0.01, 0.005436, 85, 850), (0.2126, 0.12982, 4, 40), (0.5, 0.333337, 2, 17),
+     (0.9, 0.9, 1, 10)],
 )  # fmt: skip
 def test_the_effective_probability_is_that_of_the_closed_form(
     probability: float, effective: float, first: int, last: int
@@ -61,7 +62,8 @@ def test_drops_of_independent_coins_are_binomial() -> None:
 
 
 def test_drops_are_counted_from_anywhere_in_a_run() -> None:
-    # p = 1/2 within 2 and 2 packets: every other packet is dropped, and a window of three begins with it or not.
+    # p = 1/2 within 2 and 2 packets: every other packet is dropped, and a window of three begins
+    # with it or not.
     counts = run_lengths.find_run_lengths(0.5, "reached", low=1, high=1).count_drops(3)
     assert counts[:3] == pytest.approx([0, 0.5, 0.5])
 
@@ -131,7 +133,7 @@ def test_effective_probabilities_by_the_exact_law_are_its_own_and_those_of_coins
 
 
 def flood(row: Row, *, swings: bool = True, low: float = 0.45, delay: float = 10.0) -> Row:
-    """Give a run whose probability fits the need, or swings around 0.85 where there is none that does.
+    """Give a run whose probability fits the need, or swings around 0.85 if none fits.
 
     Below 0.85 it drops the share `low`.
     """

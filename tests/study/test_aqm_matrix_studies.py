@@ -1,4 +1,4 @@
-"""The studies of the AQM paper's conditions, matrix and speed test: claims judged on points made for the purpose."""
+"""The studies of the AQM paper's conditions, matrix and speed test, on made-up points."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ pooling = import_shared("aqm-docsis", "pooling")
 Row = dict[str, Any]
 
 #: 90th percentiles as the paper has them: latency, ms, and page load time, s.
-LATENCY = {"bufferbloat": 170.0, "buffer-control": 42.0, "codel": 24.0, "codel-dt": 22.0, "pie": 24.5,
-           "sfq-codel": 13.0, "sfq-pie": 13.2, "docsis-pie": 20.0, "codel-dt-offset": 19.8, "pie-draft": 24.5,
+LATENCY = {"bufferbloat": 170.0, "buffer-control": 42.0, "codel": 24.0, "codel-dt": 22.0,
+           "pie": 24.5,
+           "sfq-codel": 13.0, "sfq-pie": 13.2, "docsis-pie": 20.0, "codel-dt-offset": 19.8,
+           "pie-draft": 24.5,
            "sfq-pie-draft": 13.2}  # fmt: skip
 PAGES = {"bufferbloat": 5.5, "buffer-control": 3.5, "codel": 2.75, "codel-dt": 2.8, "pie": 2.8,
-         "sfq-codel": 2.7, "sfq-pie": 2.7, "docsis-pie": 2.8, "codel-dt-offset": 2.8, "pie-draft": 2.8,
+         "sfq-codel": 2.7, "sfq-pie": 2.7, "docsis-pie": 2.8, "codel-dt-offset": 2.8,
+         "pie-draft": 2.8,
          "sfq-pie-draft": 2.7}  # fmt: skip
 LOSS = {"codel": 4, "codel-dt": 20, "pie": 3, "bufferbloat": 9, "buffer-control": 8}
 
@@ -66,7 +69,7 @@ def spread(p90: float, scale: float) -> list[float]:
 def fare(
     row: Row, *, latency: Row | None = None, lost: Row | None = None, mos: float = 4.38
 ) -> Row:
-    """Give a cell as the paper has it; the loads and channels do not differ, but for who is best and what is lost."""
+    """Give a cell as the paper has it; loads and channels differ in best and lost only."""
     queue = row["queue"]
     known = {**LATENCY, **(latency or {})}
     p90 = known[queue] + (-4 if (queue, row["load"]) in {("codel", 2), ("pie", 3)} else 0)

@@ -44,7 +44,7 @@ def split_buffer(text: str) -> int:
 
 
 def make_tooth(analysis: ModuleType, *, left: float, growth: float = 1.0) -> pl.DataFrame:
-    """Give the record of a window that doubles to 335 segments, falls, and grows by one a round to 168, again and again."""
+    """Give the record of a window that doubles to 335 segments, falls, and grows to 168."""
     rows, cwnd, ssthresh, start = [], 1.0, float("nan"), True
     for reading in range(6000):
         rows.append((int((reading + 1) * 10e6), 100e6, 124_500, cwnd, ssthresh))
@@ -154,7 +154,7 @@ def test_the_engines_device_takes_the_nearest_offer_and_refuses_what_it_has_not(
 
 
 def upload(row: Row, *, share: float, spread: float = 0.0) -> Row:
-    """Give ten uploads that get so much over 117 ms of what they get over 57, and one that its window limits."""
+    """Give ten uploads that get so much over 117 ms as over 57, and one limited by window."""
     predicted = row["buffer_kib"] * 8192 / row["rtt_ms"] * 1e3
     if row["flows"] == 1:
         return {"goodput": min(predicted, 64 * 8192 / row["rtt_ms"] * 1e3)}
@@ -184,7 +184,7 @@ BEST = {1: 8, 2: 16, 5: 32, 10: 64}
 
 
 def call(row: Row, best: int, *, loss: float = 0.002) -> Row:
-    """Give a call that is best through one buffer: to the left it loses packets, to the right it waits."""
+    """Give a call that is best through one buffer: smaller ones lose, larger ones delay."""
     steps = (row["buffer_kib"] / best) if row["buffer_kib"] > best else 1.0
     small = 0.1 if row["buffer_kib"] < best else 0.0
     mos = max(1.0, 4.3 - small - 0.4 * (steps - 1))

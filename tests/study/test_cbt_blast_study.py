@@ -12,7 +12,8 @@ Row = dict[str, Any]
 
 STUDY = "cbt/blast"
 
-#: What the paper's words come to: TCP in the blast (kB/s), conferences' loss and delay (ms), the flood's loss.
+#: What the paper's words come to: TCP in the blast (kB/s), conferences' loss and delay (ms), the
+#: flood's loss.
 AS_PAPER = {
     "RED": (100.0, 0.4, 24.0, 0.3),
     "RED, arrivals dropped": (100.0, 0.4, 26.0, 0.3),

@@ -20,7 +20,7 @@ def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
 
 
 def fill_queue(row: Row, *, small: float, spread: float, red: float) -> Row:
-    """Give a run of a policy: the shares that small senders lose behind drop-tail and elsewhere; RED keeps so many packets."""
+    """Give a run of a policy: the shares that small senders lose; RED keeps so many packets."""
     lost = small if row["queue"] == "drop_tail" else spread
     packets = red if row["queue"] == "red" else 59.7
     return {
@@ -79,7 +79,7 @@ def test_a_large_flow_that_loses_otherwise_differs() -> None:
 
 
 def trace(_row: Row, *, late: float, dropped: float = 1.0, long: float = 45_000.0) -> Row:
-    """Give 100 s: an average that reaches 31 packets at the start, and `late` at the end, under a queue that swings."""
+    """Give 100 s: an average that reaches 31 packets first, and `late` at the end."""
     average = [31.0] * 50 + [20.0, 21.0] * 2425 + [late] * 100
     return {
         "average": average,
@@ -99,6 +99,7 @@ def test_forced_drops_at_the_beginning_are_told_from_later_ones() -> None:
 
     assert count(late=20) == 50
     assert count(late=30) == 0
-    # An average above the threshold that costs nothing is no forced drop, and a short queue shows nothing.
+    # An average above the threshold that costs nothing is no forced drop, and a short queue shows
+    # nothing.
     assert count(late=20, dropped=0.0) == 0
     assert count(late=20, long=20_000.0) == 0

@@ -1,4 +1,4 @@
-"""A cell beside theory, windows and downloads on it, and traces of it: the claims of their studies on points made for the purpose."""
+"""A cell beside theory, downloads on it, and its traces: claims on made-up points."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_turns_come_to_all_alike_and_jains_index_tells_who_had_them() -> None:
 
 
 def measure_windows(row: dict[str, Any], *, is_starved: bool = True) -> dict[str, Any]:
-    """Give windows their share of the rate: alone all of it from the idle product on, or always half of it."""
+    """Give windows their share of the rate: alone all from the product on, or half."""
     measured: dict[str, Any] = {}
     for line, rate, idle, product in (("wifi", 5e6, 1.5e6, 2000), ("cable", 1.9e6, 8.4e6, 2000)):
         other = 32768 if row["company"] == "beside" else 0
@@ -136,7 +136,7 @@ def test_turns_as_the_slots_make_them_agree_and_strict_turns_differ() -> None:
 
 
 def make_steps(*, gap_us: int = 110, sifs_us: int = 10) -> pl.DataFrame:
-    """Make a trace: a neighbour's exchange during which a packet comes to its turn, and the packet's own."""
+    """Make a trace: a neighbour's exchange during a packet's turn, and its own."""
     rows: list[dict[str, Any]] = []
 
     def add(

@@ -47,7 +47,7 @@ def test_seeds_are_averaged_only_where_all_have_found_one() -> None:
 
 
 def one_modem(row: Row, *, needs: dict[int, float], stray: float = 0.0) -> Row:
-    """Give a run in which so many packets of α each fill the line, with a queue that strays from α on the cable line."""
+    """Give a run in which α packets each fill the line, with a stray queue on cable."""
     carried = 3e6 if row["line"] == "simple" else CABLE
     is_full = row["alpha"] >= needs[row["flows"]]
     total = row["alpha"] * row["flows"]
@@ -145,7 +145,7 @@ def test_lines_of_which_none_is_idle_show_no_phantom() -> None:
 
 
 def delay_causes(row: Row, *, slow: float, other: float) -> Row:
-    """Give a run in which so many packets of α each fill lines with slow requests, and all other lines."""
+    """Give a run in which α packets each fill lines with slow requests, and others."""
     analysis = load("fast-docsis/delay-causes").load_analysis()
     needs = slow if row["line"] in analysis.SLOW else other
     full = 3e6 if row["line"] == "simple" else CABLE

@@ -1,4 +1,4 @@
-"""Frames reckoned and players beside a download: the calculator, and the claims of its studies on points made for the purpose."""
+"""Frames reckoned and players beside a download: claims of studies on made-up points."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ def measure_quake3(row: dict[str, Any], *, factor: float = 1.02) -> dict[str, An
     }
 
 
-def test_players_of_quake3_who_take_a_little_more_than_is_reckoned_agree_and_cheaper_ones_differ() -> (
-    None
-):
+def test_quake3_players_who_take_a_little_more_than_reckoned_agree_and_cheaper_differ() -> None:
     agreeing = judge(QUAKE3, fill_points(QUAKE3, measure_quake3))
     assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
     cheap = judge(QUAKE3, fill_points(QUAKE3, lambda row: measure_quake3(row, factor=0.5)))
@@ -109,9 +107,7 @@ def measure_half_life(row: dict[str, Any], *, factor: float = 1.02) -> dict[str,
     }
 
 
-def test_players_of_half_life_who_take_a_little_more_than_is_reckoned_agree_and_cheaper_ones_differ() -> (
-    None
-):
+def test_half_life_players_who_take_a_little_more_than_reckoned_agree_and_cheaper_differ() -> None:
     agreeing = judge(HALF_LIFE, fill_points(HALF_LIFE, measure_half_life))
     differing = {claim for claim, (verdict, _) in agreeing.items() if verdict is Verdict.DIFFERS}
     # The text contradicts its table.

@@ -1,4 +1,4 @@
-"""The study of Linux senders: its claims on points made for the purpose, and what it sets in each case."""
+"""The study of Linux senders: its claims on made-up points, and each case's settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from judged import fill_points, judge, load
 
 LINUX = "validation/linux"
 
-#: How the checks are called that hold against a kernel in real time, and against one in virtual time.
+#: How the checks are called that hold against a kernel in real time, and against one in virtual
+#: time.
 REAL, VIRTUAL = "check", "check_virtual"
 
 Row = dict[str, Any]
@@ -52,7 +53,7 @@ def make_run(
     exit_at: float = 0.2,
     segments: float = 50.0,
 ) -> Row:
-    """Give a run in the units of a person; its drops come in the interval of the first loss, or at the start."""
+    """Give a run in a person's units; drops are at the first loss, or at the start."""
     dropped, pings = [0.0] * len(TIMES), [0.0] * len(TIMES)
     if first_loss < NEVER:
         dropped[round(first_loss * 20) - 1] += 1
@@ -102,12 +103,12 @@ def behave(row: Row, reference: str = REAL, /, **changed: float) -> Row:
 
 
 def fill(measure: Callable[[Row], Row]) -> pl.DataFrame:
-    """Give points as a function measures them; two seeds say as much as all, since it knows none."""
+    """Give points as a function measures them, for two seeds, since it knows none."""
     return fill_points(LINUX, measure).filter(pl.col("seed") <= 2)
 
 
 def find_verdicts(reference: str, /, **changed: float) -> dict[str, Verdict]:
-    """Give the verdicts on the claims about a reference, of runs as that has them but for what is changed."""
+    """Give the verdicts on claims about a reference, of its runs but for what is changed."""
     found = judge(LINUX, fill(lambda row: behave(row, reference, **changed)))
     own = {
         claim.id

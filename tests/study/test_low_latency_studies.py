@@ -1,4 +1,4 @@
-"""The studies of low latency on a cable line: their claims on points made for the purpose, and their quick forms on the engine."""
+"""The studies of low latency on a cable line: claims on made-up points, quick forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STARVATION = "low-latency/no-starvation"
 
 
 def find_reproduced(name: str, measure: Any) -> set[str]:
-    """Give the claims of a study that these points reproduce, without the study's part of their names."""
+    """Give the claims of a study that these points reproduce, without the study's name."""
     verdicts = judge(name, fill_points(name, measure))
     return {
         claim.split(".")[1]
@@ -45,7 +45,7 @@ def test_rates_by_the_weight_agree_and_equal_or_starved_ones_differ() -> None:
     assert find_reproduced(STARVATION, divide) == every
 
     def equal(row: dict[str, Any]) -> dict[str, Any]:
-        """Give half to each flow, as a scheduler without a weight does, and less to CUBIC with protection and coupling."""
+        """Give half to each flow, and less to CUBIC with protection and coupling."""
         half = divide(row)
         low, classic = ("prague", "cubic") if half["prague"] else ("low", "cubic")
         if row["case"].startswith("both"):
@@ -96,7 +96,8 @@ def misuse(row: dict[str, Any]) -> dict[str, Any]:
 def test_a_protected_queue_agrees_and_one_that_judges_nobody_or_everybody_differs() -> None:
     every = {
         "flood", "game", "delay", "unprotected", "game-delay", "unlabelled", "33-slow",
-        "33-slow-game", "33-fast", "33-fast-large", "obeys", "steady", "steady-backlog", "order", "default",
+        "33-slow-game", "33-fast", "33-fast-large", "obeys", "steady", "steady-backlog", "order",
+        "default",
     }  # fmt: skip
     assert find_reproduced(ABUSE, misuse) == every
 
@@ -126,7 +127,7 @@ def test_a_protected_queue_agrees_and_one_that_judges_nobody_or_everybody_differ
 
 
 def send(row: dict[str, Any]) -> dict[str, Any]:
-    """Give runs in which the wait for grants counts as a queue, and nothing else costs Prague its rate."""
+    """Give runs in which the wait for grants counts as a queue, at no other cost to Prague."""
     kind, _, interval = row["case"].partition("-")
     interval = int(interval) if interval in ("1", "2", "4") else 2
     beside = row["flows"] == "beside"
@@ -153,12 +154,13 @@ def send(row: dict[str, Any]) -> dict[str, Any]:
 def test_waits_that_count_as_a_queue_agree_and_waits_that_do_not_differ() -> None:
     every = {
         "half", "interval", "estimate", "ramp", "virtual", "pgs", "pgs-25", "dequeue", "down",
-        "virtual-ramp", "timestamps", "bursts", "plain-ramp", "share", "virtual-share", "causes", "delay", "sanctions",
+        "virtual-ramp", "timestamps", "bursts", "plain-ramp", "share", "virtual-share", "causes",
+        "delay", "sanctions",
     }  # fmt: skip
     assert find_reproduced(CABLE, send) == every
 
     def free(row: dict[str, Any]) -> dict[str, Any]:
-        """Give runs in which Prague always has the line, and its queue is long with the virtual queue."""
+        """Give runs in which Prague has the line, and a long queue with the virtual queue."""
         found = send(row)
         late = {"probe_p99": 99e6} if row["case"].startswith("virtual") else {}
         rate = 49e6 if row["case"] == "map-4" else 48e6
@@ -166,7 +168,8 @@ def test_waits_that_count_as_a_queue_agree_and_waits_that_do_not_differ() -> Non
         return found | {"prague": rate, "cubic": cubic, "prague_sanctioned": 4_000} | late
 
     kept = {
-        "ramp", "virtual", "pgs-25", "dequeue", "virtual-ramp", "down", "plain-ramp", "virtual-share",
+        "ramp", "virtual", "pgs-25", "dequeue", "virtual-ramp", "down", "plain-ramp",
+        "virtual-share",
     }  # fmt: skip
     assert find_reproduced(CABLE, free) == kept
 
@@ -197,7 +200,8 @@ def live(row: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_evening_as_promised_agrees_and_one_without_a_gain_differs() -> None:
     every = {
-        "game", "game-idle", "pgs", "down", "call", "call-rate", "pages", "pages-backlog", "pages-cause", "uploads", "mixed", "prague",
+        "game", "game-idle", "pgs", "down", "call", "call-rate", "pages", "pages-backlog",
+        "pages-cause", "uploads", "mixed", "prague",
         "prague-backlog", "backlog-game", "sanctions", "2019",
     }  # fmt: skip
     assert find_reproduced(HOMES, live) == every

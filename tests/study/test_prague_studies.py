@@ -1,4 +1,4 @@
-"""The studies of Prague beside classic senders: their claims on points made for the purpose, and their quick forms on the engine."""
+"""The studies of Prague beside classic senders: claims on made-up points, quick forms."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ if TYPE_CHECKING:
 CAUSES = "low-latency/prague"
 PUBLIC = "low-latency/prague-measured"
 
-#: RFC 9332, appendix C.2: the mean classic round trip is 0.85 of base and target, and 0.85/1.22 is printed as 1/1.4.
+#: RFC 9332, appendix C.2: the mean classic round trip is 0.85 of base and target, and 0.85/1.22 is
+#: printed as 1/1.4.
 MEAN = 0.85
 
-#: The two Prague flows of each path: equal with the virtual round trip, and by the square of their paths without.
+#: The two Prague flows of each path: equal with the virtual round trip, and by the square of their
+#: paths without.
 BESIDE = {"beside-prague": 1.0, "beside-prague-own-rtt": 16.0}
 
 
 def couple(row: dict[str, Any], *, swing: float = 1.0, window: float = 2.0) -> dict[str, Any]:
     """Give runs whose numbers are those of RFC 9332's derivation.
 
-    With a swing, √p of the losses is larger by it with one pair. At fixed probabilities, the windows are the closed forms'.
+    With a swing, √p of the losses is larger by it with one pair. At fixed probabilities, the
+    windows are the closed forms'.
     """
     case, base = row["case"], row["rtt"] / 1e3
     own = 0.0 if case == "own-rtt" else 0.025

@@ -1,4 +1,4 @@
-"""Receipts: what every shipped claim has to say of itself, and when a number over seeds is decided."""
+"""Receipts: what every shipped claim says of itself, and when a number is decided."""
 
 from __future__ import annotations
 

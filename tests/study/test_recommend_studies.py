@@ -119,7 +119,7 @@ TARGETS = {1: 8, 2: 16, 5: 32, 10: 50}
 
 
 def call(row: Row, *, full: float = 0.7, bears: float = 1.4, small: float = 4.15) -> Row:
-    """Give a call and an upload that has all of the rate from a part of Table 2's target on, and a call that bears so much of it."""
+    """Give a call, and an upload with all of the rate from a part of Table 2's target on."""
     rate, label = read_place(row)
     size = int(label.split()[1]) / TARGETS[rate]
     longer = {"de-jitter": 1.5, "blocks": 1.5, "bench": 1.5}.get(row["case"], 1.0)
@@ -154,7 +154,7 @@ def test_a_call_that_bears_no_buffer_leaves_nothing_to_recommend() -> None:
 
 
 def play(row: Row, *, product: float = 1.0, missed: float = 0.0) -> Row:
-    """Give a game and uploads of which one has all of the rate with so much of the bandwidth-delay product, and ten with a third of that."""
+    """Give a game and uploads, with all of the rate from so much of the product on."""
     rate, label = read_place(row)
     size = int(label.split()[1])
     rtt = 117 if "far" in row["case"] else 57
@@ -185,7 +185,7 @@ def test_uploads_that_need_another_buffer_differ(world: dict[str, float], claims
 
 
 def live(row: Row, *, aqm: float = 4.3, low_latency: float = 4.3) -> Row:
-    """Give a home in which AQM is best, and calls that score so much with AQM and with low latency."""
+    """Give a home in which AQM is best, and calls that score so much with each feature."""
     rate, label = read_place(row)
     kind = label.split()[0].rstrip(",")
     score = {"AQM": aqm, "buffer": 4.1, "low": low_latency, "no": 1.0}[kind]
@@ -203,7 +203,8 @@ def live(row: Row, *, aqm: float = 4.3, low_latency: float = 4.3) -> Row:
     }
 
 
-#: What holds in another case than the one asked for, which these points do not tell apart; and Table 2, which they know nothing of.
+#: What holds in another case than the one asked for, which these points do not tell apart; and
+#: Table 2, which they know nothing of.
 APART = {"REC-T2.cause-telephone", "REC-T2.cause-video", "REC-T2.everybody"}
 
 

@@ -1,4 +1,4 @@
-"""The study of docsis-ns3's residential scenarios: its claims on points made for the purpose, and its scenarios."""
+"""The study of docsis-ns3's residential scenarios: claims on made-up points, scenarios."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RATIOS = {"up": (200 / 210) * (1528 / 1518), "down": 1528 / 1518}
 
 
 def repeat(row: Row) -> Row:
-    """Give a run that is docsis-ns3's, with the rates of a line that counts as the specification does."""
+    """Give a run that is docsis-ns3's, with rates as the specification counts them."""
     analysis = load(RESIDENTIAL).load_analysis()
     scenario = row["case"].partition(",")[0]
     own = next(filter(None, map(analysis.find_run, (row["case"], scenario, "1"))))

@@ -1,4 +1,4 @@
-"""The studies of congestion controls: their quick forms on the engine, and their claims on points made for the purpose."""
+"""The studies of congestion controls: quick forms on the engine, claims on made-up points."""
 
 from __future__ import annotations
 
@@ -172,7 +172,8 @@ def test_a_window_reduced_at_the_first_mark_is_larger_than_one_reduced_every_rou
 
 def test_the_closed_forms_are_those_of_their_sources() -> None:
     forms = load(RESPONSE).load_analysis().FORMS
-    # Mathis et al.: √(3/2) / √p where timeouts are rare; ten times the step is √10 times the window.
+    # Mathis et al.: √(3/2) / √p where timeouts are rare; ten times the step is √10 times the
+    # window.
     assert forms["padhye"](1e-4) == pytest.approx(math.sqrt(1.5e4), rel=0.01)
     assert forms["halved"](1e-4) == pytest.approx(math.sqrt(1.5e4))
     assert forms["fast"](1e-4) == pytest.approx(math.sqrt(1.5e5), rel=0.01)

@@ -1,4 +1,4 @@
-"""Modules that the studies of a document share: found beside them, apart from those of others, blamed where they fail."""
+"""Modules that a document's studies share: found beside them, blamed where they fail."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_an_rtt_that_matters_differs() -> None:
 
 
 def contend(row: dict[str, Any], *, saturated_share: float = 1.0) -> dict[str, Any]:
-    """Give a run as the closed forms have it, with saturated shares that are so many times theirs."""
+    """Give a run as the closed forms have it, with saturated shares so many times theirs."""
     analysis = load("cable-plant/contention").load_analysis()
     window, modems = 2 ** row["exponent"], row["modems"]
     cycle = 20 + (window - 1) / 2
@@ -121,7 +121,8 @@ def test_contention_by_the_closed_forms_is_reproduced_and_otherwise_not() -> Non
 
 def test_the_fixed_point_is_one() -> None:
     analysis = load("cable-plant/contention").load_analysis()
-    # Two modems, one window only (the end is 8): each asks once in cycle opportunities, so the other meets it that often.
+    # Two modems, one window only (the end is 8): each asks once in cycle opportunities, so the
+    # other meets it that often.
     assert analysis.compute_saturated(8, 2, 200.0) == pytest.approx(1 / 200)
     assert analysis.compute_saturated(4, 1, 20.0) == pytest.approx(0)
 
@@ -425,7 +426,8 @@ def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
     [
         (("ping.rtt.mean", "ping.rtt.mean + line.up.utilisation"), "of one kind (line 9)"),
         (("ping.rtt.mean", "ping.rtt.avg"), "measures.ping: "),
-        (("line.point", "lime.point"), '(from small/study.toml: link.lime.point_to_point.up.rate=1 M'),
+        (("line.point", "lime.point"),
+         '(from small/study.toml: link.lime.point_to_point.up.rate=1 M'),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_point_is_told_with_the_study_s_file(
@@ -460,9 +462,11 @@ BROKEN_CHART = """from headend.figures import Panel, vegalite
         (("return Finding(", "return nothing + ("), "line 4: NameError: name 'nothing' is not def"),
         (("str(len(points))", "points['pong'][0]"), "line 4: ColumnNotFoundError: "),
         (("def count", "def cuont"), 'claim A: no function "count"; did you mean "cuont"?'),
-        (("return Finding", "Finding"), "line 3: count: expected it to return a Finding, found None"),
+        (("return Finding", "Finding"),
+         "line 3: count: expected it to return a Finding, found None"),
         (("return []", "return points"), "line 7: draw: expected it to return a list of panels, f"),
-        (("count(points, limits)", "count(points)"), "line 3: count: expected it to take 2 arguments: "),
+        (("count(points, limits)", "count(points)"),
+         "line 3: count: expected it to take 2 arguments: "),
         (("return []", BROKEN_CHART), "line 7: draw: a chart that cannot be drawn: "),
         (("return []", "return points.dropp()"), "line 8: AttributeError: 'DataFrame' object has"),
         (("def draw", "def drawn"), 'figure rates: no function "draw"; did you mean "drawn"?'),
@@ -491,7 +495,8 @@ def test_a_mistake_elsewhere_is_not_the_analysis_s(small: Path) -> None:
     [
         ("./empty", "./empty: expected a folder with a study.toml, found none in it"),
         ("empty", "empty: expected a folder with a study.toml, found none in it"),
-        ("small/study.toml", "small/study.toml: expected a study's name or its folder, found a file"),
+        ("small/study.toml",
+         "small/study.toml: expected a study's name or its folder, found a file"),
         ("./nothing", "./nothing: no such folder"),
         ("bufer-control", 'no study is called "bufer-control"; did you mean "buffer-control"?'),
         ("ping-latenc", 'no study is called "ping-latenc"; did you mean "ping-latency"?'),

@@ -240,7 +240,10 @@ def test_the_readings_of_a_document_are_on_the_receipts_once(
     )
     assert CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"]).exit_code == 0
     text = Path("receipts.md").read_text(encoding="utf-8")
-    line = "- Reading: **Order of service**. The \\<first> goes first. Source: §2. Beside it: others: none."
+    line = (
+        "- Reading: **Order of service**. The \\<first> goes first. Source: §2. Beside it: others:"
+        " none."
+    )
     assert text.splitlines().count(line) == len(NAMES)
     page = Path("results/studies/report.html").read_text(encoding="utf-8")
     assert page.count("Reading: Order of service.") == len(NAMES)
@@ -310,7 +313,7 @@ def test_what_an_older_version_wrote_is_refused(finished: list[Study]) -> None:
 
 
 def make_outcome(study: Study, verdicts: list[Verdict]) -> StudyOutcome:
-    """Give the outcome of a study of which the claims in turn have some verdicts, the last one for the rest."""
+    """Give the outcome of a study whose claims have these verdicts, the last for the rest."""
     filled = verdicts + verdicts[-1:] * (len(study.claims) - len(verdicts))
     judgements = [
         Judgement(claim, Finding("17 < 18 " * 12, verdict))
@@ -337,7 +340,9 @@ def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> No
     study = replace(shipped, claims=tuple(replace(claim, weak="") for claim in shipped.claims))
     kinds = [claim.kind for claim in study.claims]
     differing = [
-        Verdict.DIFFERS if kind is Kind.RESULT and number == kinds.index(Kind.RESULT) + 1 else Verdict.REPRODUCED
+        Verdict.DIFFERS
+        if kind is Kind.RESULT and number == kinds.index(Kind.RESULT) + 1
+        else Verdict.REPRODUCED
         for number, kind in enumerate(kinds)
     ]  # fmt: skip
     answer = make_outcome(study, differing).answer
@@ -373,7 +378,8 @@ def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> No
     [
         (Verdict.REPRODUCED, "Both claims are reproduced."),
         (Verdict.DIFFERS, "0 of 2 claims are reproduced; 2 differ (CBT-2.3.equal, CBT-2.3.fred)."),
-        (Verdict.UNDECIDED, "0 of 2 claims are reproduced; 2 are undecided (CBT-2.3.equal, CBT-2.3.fred)."),
+        (Verdict.UNDECIDED,
+         "0 of 2 claims are reproduced; 2 are undecided (CBT-2.3.equal, CBT-2.3.fred)."),
     ],
 )  # fmt: skip
 def test_the_verdicts_of_a_study_are_told_in_a_sentence(verdict: Verdict, sentence: str) -> None:

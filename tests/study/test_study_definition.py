@@ -25,7 +25,8 @@ def test_an_axis_chooses_a_shipped_scenario_or_one_of_the_folder(tmp_path: Path)
         tmp_path,
         """
         measures = { delay = "call.up.delay.p90" }
-        grid.load = { values = [1, 2, 0], scenario = { 1 = "aqm/load-1", 2 = "aqm/load-2", 0 = "mine.toml" } }
+        grid.load = { values = [1, 2, 0],\
+ scenario = { 1 = "aqm/load-1", 2 = "aqm/load-2", 0 = "mine.toml" } }
         grid.queue = { values = ["pie"], set = { queue = "{}" } }
         """,
     )
@@ -97,7 +98,8 @@ def test_single_values_of_an_axis_set_what_is_theirs(tmp_path: Path) -> None:
     ("shared", "told"),
     [
         ("[set]\n'flow.call.rtt' = '9 ms'\n", "set.flow.call.rtt: has no effect"),
-        ("[quick]\ndescription = 'q'\n[quick.set]\n'flow.call.rtt' = '9 ms'\n", "quick.set.flow.call.rtt: "),
+        ("[quick]\ndescription = 'q'\n[quick.set]\n'flow.call.rtt' = '9 ms'\n",
+         "quick.set.flow.call.rtt: "),
         ("[set]\n'flow.call.rtt.mean' = 3\n", "set.flow.call.rtt.mean: has no effect"),
     ],
 )  # fmt: skip
@@ -109,7 +111,8 @@ def test_what_an_axis_sets_at_every_point_is_not_set_for_all(
         read(tmp_path, f'scenario = "aqm/load-3"\n{grid}{shared}[measures]\n')
     line = next(n for n, text in enumerate(shared.split("\n"), start=9) if "flow." in text)
     assert str(error.value).startswith(f"{tmp_path / 'study.toml'}: {told}")
-    assert str(error.value).endswith(f"the axis rtt_ms sets it at every point; leave out one of them (line {line})")  # fmt: skip
+    told = f"the axis rtt_ms sets it at every point; leave out one of them (line {line})"
+    assert str(error.value).endswith(told)
 
 
 def test_an_axis_may_change_part_of_what_is_set_for_all(tmp_path: Path) -> None:
@@ -177,7 +180,8 @@ def test_a_reading_that_the_document_has_not_got_is_refused(
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [
-        ('source = "§6"\n', "", 'pie: missing key "source"; a reading has title, reading, source, beside (line 1)'),
+        ('source = "§6"\n', "",
+         'pie: missing key "source"; a reading has title, reading, source, beside (line 1)'),
         ("beside", "besides", 'pie.besides: unknown key; did you mean "beside"? (line 5)'),
         ('"§6"', "6", "pie.source: expected a text, found 6 (line 4)"),
         ('"§6"', '" "', 'pie: missing key "source"'),
@@ -210,14 +214,19 @@ FIGURE = '[[figure]]\nname = "f"\ntitle = "t"\nexplanation = "e"\ndraw = "draw"\
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('[[claim]]\n' + CLAIM + 'publishd = "9"\n', 'claim A-1: unknown key "publishd"; did you mean "published"?'),
-        ('[[claim]]\n' + CLAIM + "published = 9\n", "claim A-1: published: expected a text, found 9"),
+        ('[[claim]]\n' + CLAIM + 'publishd = "9"\n',
+         'claim A-1: unknown key "publishd"; did you mean "published"?'),
+        ('[[claim]]\n' + CLAIM + "published = 9\n",
+         "claim A-1: published: expected a text, found 9"),
         ('[[claim]]\n' + CLAIM + "weak = true\n", "claim A-1: weak: expected a text, found True"),
         ('[[claim]]\n' + CLAIM + 'kind = ["result"]\n', "claim A-1: kind: expected a text"),
-        ('[[claim]]\n' + CLAIM + 'kind = "resul"\n', 'claim A-1: unknown kind "resul"; expected one of "result"'),
+        ('[[claim]]\n' + CLAIM + 'kind = "resul"\n',
+         'claim A-1: unknown kind "resul"; expected one of "result"'),
         ('[[claim]]\n' + CLAIM + "[[claim]]\n" + CLAIM, "claim A-1: 2 claims have this id"),
-        ("claim = []\n" + FIGURE + 'show = ["Figure 3"]\n', 'figure f: unknown key "show"; did you mean "shows"?'),
-        ("claim = []\n" + FIGURE + 'shows = "Figure 3"\n', 'figure f: shows: expected a list such as ["Figure 3"]'),
+        ("claim = []\n" + FIGURE + 'show = ["Figure 3"]\n',
+         'figure f: unknown key "show"; did you mean "shows"?'),
+        ("claim = []\n" + FIGURE + 'shows = "Figure 3"\n',
+         'figure f: shows: expected a list such as ["Figure 3"]'),
     ],
 )  # fmt: skip
 def test_a_slip_in_a_claim_or_a_figure_is_named(tmp_path: Path, text: str, problem: str) -> None:

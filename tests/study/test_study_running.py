@@ -1,4 +1,4 @@
-"""Several studies as one stream of points: order, failures, interruption, and the same bytes as one by one."""
+"""Several studies as one stream of points: order, failures, interruption, equal bytes."""
 
 from __future__ import annotations
 
@@ -136,7 +136,8 @@ def test_a_reading_is_told_by_run_and_show(document: Path) -> None:
     whole = CliRunner().invoke(app, ["study", "show", "document/two", "--full"]).stdout
     assert "Reading: Ping. One a second. Source: §1. Beside it: none." in whole.splitlines()
     described = CliRunner().invoke(app, ["study", "show", "document/two", "--json"]).stdout
-    expected = {"name": "ping", "title": "Ping", "reading": "One a second.", "source": "§1", "beside": "none"}  # fmt: skip
+    expected = {"name": "ping", "title": "Ping", "reading": "One a second.", "source": "§1",
+                "beside": "none"}  # fmt: skip
     assert json.loads(described)["readings"] == [expected]
     left = json.loads(run("--json", name="document/two").stdout)
     assert left["readings"] == [expected]

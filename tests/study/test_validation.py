@@ -1,4 +1,4 @@
-"""The studies of ``make validate``: their quick forms on the engine, and their claims on points made for the purpose."""
+"""The studies of ``make validate``: quick forms on the engine, claims on made-up points."""
 
 from __future__ import annotations
 
@@ -101,7 +101,8 @@ def find_judged(limits: dict[str, Any]) -> set[tuple[int, int]]:
 
 def test_cells_of_a_few_packets_are_not_judged() -> None:
     several = {(20, 1), (20, 10), (200, 1), (200, 10), (200, 100)}
-    # 5 ms at 2 Mbit/s is less than a packet; a hundred flows on 20 Mbit/s have less than half a packet each.
+    # 5 ms at 2 Mbit/s is less than a packet; a hundred flows on 20 Mbit/s have less than half a
+    # packet each.
     assert find_judged({"queue": "codel", "target_ms": 5, "within": 0.5}) == several
     # Thresholds of at least 5 and 15 packets leave a single flow at 2 Mbit/s a window of 13.
     adaptive = {"queue": "red_adaptive", "target_ms": 5, "least_threshold": 5}
@@ -122,7 +123,8 @@ def test_a_queue_that_a_backoff_empties_may_stand_lower() -> None:
         points = fill_points(STEADY, lambda row: measure(row, **where))
         return judge(STEADY, points)["STEADY.codel"][0]
 
-    # 5 ms and half of it more hold 7.5 of the 13.75 ms that a lone Reno window gives back, and all that one of ten does.
+    # 5 ms and half of it more hold 7.5 of the 13.75 ms that a lone Reno window gives back, and all
+    # that one of ten does.
     assert judge_codel(flows=1, rate=200) is Verdict.REPRODUCED
     assert judge_codel(flows=10, rate=200) is Verdict.DIFFERS
 

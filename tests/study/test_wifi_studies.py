@@ -53,7 +53,7 @@ def test_a_verdict_that_the_spread_of_the_seeds_hides_is_undecided() -> None:
 
 
 def measure_pings(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
-    """Give a download the document's 4 Mb/s, and let pings take so many times what this cell's times say they do."""
+    """Give a download the document's 4 Mb/s, less so many times the pings' time here."""
     stolen = (
         load(PINGS).load_analysis().find_stolen({**row, "per_second": 1000 / row["interval_ms"]})
     )
@@ -84,7 +84,7 @@ def test_the_documents_times_are_its_tables() -> None:
 
 
 def measure_choices(row: dict[str, Any]) -> dict[str, Any]:
-    """Give broken frames what is published, RTS what it takes, and all other choices a cell of no such numbers."""
+    """Give broken frames what is published, RTS what it takes, and others no such numbers."""
     if row["choice"] == "each, 5 %, 2 Mb/s":
         limit = row["run"] if row["run"][0].isdigit() else "100"
         rtt = measure_rtt({**row, "limit": "idle" if row["run"] == "idle" else limit})["rtt"]

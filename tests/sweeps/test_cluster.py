@@ -1,4 +1,4 @@
-"""A Dask scheduler that is none, is stopped, or loses its workers: what is told, and that every command ends."""
+"""A Dask scheduler that is none, is stopped, or loses workers: every command ends."""
 
 from __future__ import annotations
 
@@ -195,7 +195,8 @@ def test_a_listener_that_is_no_scheduler_is_answered_by_one_line(
     with listen(answer) as (address, _), start_sweep("small.toml", address) as process:
         output, errors = process.communicate(timeout=PATIENCE)
     assert errors == (
-        f"error: --scheduler {address}: expected a running Dask scheduler such as tcp://HOST:8786, found {found}\n"
+        f"error: --scheduler {address}: expected a running Dask scheduler such as"
+        f" tcp://HOST:8786, found {found}\n"
     )
     assert (process.returncode, output) == (2, "")
     assert not Path("out").exists()
@@ -285,7 +286,8 @@ def test_a_scheduler_needs_no_headend_and_a_worker_without_it_is_refused(folder:
             assert errors == (
                 f"error: --scheduler {address}: a worker has no headend, or another version of it"
                 " (ModuleNotFoundError: No module named 'headend');"
-                f" install headend {headend.__version__} there, restart the worker, and run again to go on\n"
+                f" install headend {headend.__version__} there, restart the worker, and run again"
+                " to go on\n"
             )
             assert (process.returncode, output) == (2, "")
         with start_worker(address), start_sweep("small.toml", address) as process:
@@ -341,8 +343,9 @@ def test_another_build_of_the_engine_is_refused(
     with pytest.raises(OtherBuildError) as refused:
         parcel.carry_out()
     assert str(refused.value) == (
-        f"another build of headend's engine: found {version} (c0ffeec0ffee), expected {version} ({here[:12]});"
-        " install the same build as here, restart the worker, and run again to go on"
+        f"another build of headend's engine: found {version} (c0ffeec0ffee), expected {version}"
+        f" ({here[:12]}); install the same build as here, restart the worker, and run again to go"
+        " on"
     )
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None

@@ -1,4 +1,4 @@
-"""What follows from a sweep, against tables made for the purpose: best settings, ties, knees, trade-offs, wishes, and the axes of figures."""
+"""What follows from a sweep, on made-up tables: best settings, ties, knees, wishes, axes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ QUANTITIES = {
 
 BUFFERS = ["8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB"]
 
-#: A value of a measure at a place, with a seed; None where it was not measured, an error where the point failed.
+#: A value of a measure at a place, with a seed; None where it was not measured, an error where the
+#: point failed.
 Give = Callable[..., float | str | None]
 
 
@@ -292,7 +293,9 @@ def test_a_row_of_what_a_scenario_has_not_got_is_left_out() -> None:
     def of_first(rate: str, buffer: str, seed: int) -> float | None:
         return 4.0 if rate == RATES[0] else None
 
-    result = make({"rate": RATES[:2], "buffer": BUFFERS[:2]}, {"call": of_first, "upload": lambda _, buffer, seed: UPLOAD(buffer, seed)})  # fmt: skip
+    result = make({"rate": RATES[:2], "buffer": BUFFERS[:2]},
+                  {"call": of_first, "upload": lambda _, buffer,
+                   seed: UPLOAD(buffer, seed)})  # fmt: skip
     assert result.answer.matrix is not None
     labels = [row.label for row in result.answer.matrix.rows]
     assert labels == ["1 Mbit/s, call", "1 Mbit/s, upload", "5 Mbit/s, upload"]
@@ -335,7 +338,8 @@ def test_each_line_has_a_best_setting_and_the_first_axis_is_the_rows() -> None:
     answer = result.answer
     assert answer.sentences == (
         "The buffer with the most upload, while call ≥ 4 holds: 32 KiB at 10 Mbit/s.",
-        "At 1 and 5 Mbit/s no buffer gives call ≥ 4; 128 KiB at 1 Mbit/s comes nearest, with call 1.00 (1.00–1.01).",
+        "At 1 and 5 Mbit/s no buffer gives call ≥ 4; 128 KiB at 1 Mbit/s comes nearest, with call"
+        " 1.00 (1.00–1.01).",
     )
     assert answer.matrix is not None
     assert [row.label for row in answer.matrix.rows] == RATES
@@ -385,7 +389,7 @@ QUEUES = ["small", "large", "pie"]
 def conclude_queues(
     call: Mapping[str, float], upload: Mapping[str, Sequence[float]]
 ) -> SweepResult:
-    """Conclude about queues at two round-trip times and two numbers of flows; an upload for each of the four."""
+    """Conclude about queues at two round-trip times and numbers of flows, an upload each."""
     circumstances = ["20 ms 1", "20 ms 4", "80 ms 1", "80 ms 4"]
     return make(
         {"queue": QUEUES, "rtt": ["20 ms", "80 ms"], "count": [1, 4]},
@@ -400,7 +404,8 @@ def conclude_queues(
 
 
 def test_among_choices_as_good_everywhere_the_one_with_most_to_spare_is_the_answer() -> None:
-    # Each but the small one is within 5 % of the row's most; which has the most differs from row to row.
+    # Each but the small one is within 5 % of the row's most; which has the most differs from row to
+    # row.
     upload: dict[str, list[float]] = {
         "small": [10, 5, 5, 5],
         "large": [10, 9.8, 10, 9.9],
@@ -662,14 +667,18 @@ def test_wide_values_and_intervals_below_zero_are_drawn_along_a_logarithm() -> N
     ("wish", "message"),
     [
         ({"holds": "call >= 4"}, '^wish.holds: unknown key "holds"; did you mean "hold"\\?$'),
-        ({"hold": 4}, '^wish.hold: expected a condition such as "call >= 4.0", or a list of them, found 4$'),
-        ({"hold": "call"}, '^wish.hold: expected QUANTITY, one of >= > <= <, and a bound, such as "call >= 4.0", found "call"$'),
+        ({"hold": 4},
+         '^wish.hold: expected a condition such as "call >= 4.0", or a list of them, found 4$'),
+        ({"hold": "call"},
+         '^wish.hold: expected QUANTITY, one of >= > <= <, and a bound, such as "call >= 4.0",'
+            ' found "call"$'),
         ({"hold": "call = 4"}, "^wish.hold: expected QUANTITY"),
         ({"hold": "cal >= 4"}, '^wish.hold: no measure is called "cal"; did you mean "call"\\?$'),
         ({"hold": "call / upload / call > 1"}, "^wish.hold: expected a measure or a ratio of two"),
         ({"most": "uplod"}, '^wish.most: no measure is called "uplod"; did you mean "upload"\\?$'),
         ({"most": 3}, '^wish.most: expected a measure such as "upload", found 3$'),
-        ({"most": "upload", "least": "call"}, "^wish.least: there is wish.most too; expected one of them$"),
+        ({"most": "upload", "least": "call"},
+         "^wish.least: there is wish.most too; expected one of them$"),
         ("call >= 4", "^wish: expected a table"),
     ],
 )  # fmt: skip
@@ -684,7 +693,8 @@ def test_a_wish_that_cannot_be_is_refused(wish: Any, message: str) -> None:
         (["call"], '^--prefer "call": expected QUANTITY'),
         (["most uplod"], '^--prefer "most uplod": no measure is called "uplod"; did you mean'),
         (["most"], '^--prefer "most": expected a measure such as "call.mos.mean", found ""$'),
-        (["most upload", "least call"], '^--prefer "least call": expected one most or least, found "most upload" before$'),
+        (["most upload", "least call"],
+         '^--prefer "least call": expected one most or least, found "most upload" before$'),
     ],
 )  # fmt: skip
 def test_a_preference_that_cannot_be_is_refused(texts: list[str], message: str) -> None:
@@ -735,11 +745,13 @@ def run(*options: str) -> Result:
     ("change", "message"),
     [
         (('"rtt <= 100 ms"', '"rtt <= 100 KiB"'),
-         'wished.toml: wish.hold: expected a time such as "100 ms" (ns, us, µs, ms, s, min), found "100 KiB" (line 10)'),
+         'wished.toml: wish.hold: expected a time such as "100 ms" (ns, us, µs, ms, s, min), found'
+         ' "100 KiB" (line 10)'),
         (('"rtt <= 100 ms"', '"rtt >= 0 ms"'),
          'wished.toml: wish.hold: every value meets ">= 0 ms": rtt is 0 ms or more (line 10)'),
         (('"rtt <= 100 ms"', '"ping.rtt.p5 <= 100 ms", "png.rtt.mean > 1 ms"'),
-         'wished.toml: wish.hold: no flow or queue is called "png"; did you mean "ping"? (line 10)'),
+         'wished.toml: wish.hold: no flow or queue is called "png"; did you mean "ping"?'
+         ' (line 10)'),
         (('"rtt <= 100 ms"', '"rtt / rate <= 1"'),
          'wished.toml: wish.hold: "rtt / rate": a ratio of a time and a rate (line 10)'),
         (('most = "rate"', 'most = "rat"'),
@@ -851,9 +863,13 @@ def test_the_page_begins_with_the_question_and_ends_with_every_setting(folder: P
 @pytest.mark.parametrize(
     ("values", "scale", "ticks", "title"),
     [
-        (["8 KiB", "16 KiB", "64 KiB"], {"type": "log", "base": 2, "domain": [8, 64], "nice": False}, [8, 16, 64], "own (KiB)"),
-        (["512 KiB", "1 MiB", "2 MiB"], {"type": "log", "base": 2, "domain": [512, 2048], "nice": False}, [512, 1024, 2048], "own (KiB)"),
-        (["1 ms", "5 ms", "30 ms"], {"type": "log", "domain": [1, 30], "nice": False}, [1, 5, 30], "own (ms)"),
+        (["8 KiB", "16 KiB", "64 KiB"],
+         {"type": "log", "base": 2, "domain": [8, 64], "nice": False}, [8, 16, 64], "own (KiB)"),
+        (["512 KiB", "1 MiB", "2 MiB"],
+         {"type": "log", "base": 2, "domain": [512, 2048], "nice": False}, [512, 1024, 2048],
+         "own (KiB)"),
+        (["1 ms", "5 ms", "30 ms"], {"type": "log", "domain": [1, 30], "nice": False}, [1, 5, 30],
+         "own (ms)"),
         (["10 ms", "20 ms"], {"zero": False, "nice": True}, [10, 20], "own (ms)"),
         ([1, 2, 3, 4], {"zero": False, "nice": True}, [1, 2, 3, 4], "own"),
     ],

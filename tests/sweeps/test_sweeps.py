@@ -1,4 +1,4 @@
-"""Sweeps: the grid of a file, tables that are the same however they came about, and what a failure costs."""
+"""Sweeps: the grid of a file, equal tables however made, and what a failure costs."""
 
 from __future__ import annotations
 
@@ -150,15 +150,19 @@ def test_paths_may_be_written_as_tables() -> None:
         ({"grid": {"queue": ["a"]}, "seeds": "3"}, "seeds: expected how many"),
         ({"grid": {"queue": ["a"]}, "compare": "queu"}, 'did you mean "queue"'),
         ({"grid": {"queue": {"from": 1, "to": 2}}}, "either step or count"),
-        ({"grid": {"queue": {"from": "1 ms", "to": "1e999 ms", "count": 3}}}, "too large or too small"),
-        ({"grid": {"queue": {"from": 1, "to": "1e999999999", "step": 1}}}, "too large or too small"),
-        ({"grid": {"queue": {"from": 1, "to": 2, "step": "1e-999999999"}}}, "too large or too small"),
+        ({"grid": {"queue": {"from": "1 ms", "to": "1e999 ms", "count": 3}}},
+         "too large or too small"),
+        ({"grid": {"queue": {"from": 1, "to": "1e999999999", "step": 1}}},
+         "too large or too small"),
+        ({"grid": {"queue": {"from": 1, "to": 2, "step": "1e-999999999"}}},
+         "too large or too small"),
         ({"grid": {"queue": {"from": 2, "to": 1, "step": 1}}}, "expected from ≤ to"),
         ({"grid": {"queue": {"from": "1 s", "to": "2 ms", "step": 1}}}, 'in "s" and to in "ms"'),
         ({"grid": {"queue": {"from": 1, "to": 10**9, "step": 1}}},
          r"grid\.queue: 1,000,000,000 values; a sweep has at most 100,000 points"),
         ({"grid": {"queue": {"from": 0, "to": 1, "count": 3, "scale": "log"}}}, "above 0"),
-        ({"grid": {"queue": ["a"], "queue.codel.target": ["5 ms"]}}, "would replace what queue chose"),
+        ({"grid": {"queue": ["a"], "queue.codel.target": ["5 ms"]}},
+         "would replace what queue chose"),
         ({"grid": {"queue": ["a"]}, "zip": [{"queue": ["b"]}]}, "varied twice"),
         ({"zip": [{"a": [1, 2], "b": [1]}]}, "a has 2, b has 1"),
         ({"grid": {"value": [1]}}, 'cannot be called "value"'),
@@ -184,7 +188,8 @@ def test_a_sweep_that_cannot_be_is_refused(keys: dict[str, Any], message: str) -
          '"link.line.point_to_point.up.queue" is varied twice: "queue" is the same setting'),
         (("[grid]", '[set]\nlink.line.point_to_point.up.queue.codel.target = "5 ms"\n[grid]'),
          "(line 5)"),
-        (("[measures]", "[[zip]]\nlink.line.point_to_point.up = [{ rate = '1 Mbit/s' }]\n[measures]"),
+        (("[measures]",
+          "[[zip]]\nlink.line.point_to_point.up = [{ rate = '1 Mbit/s' }]\n[measures]"),
          "queue: would replace what link.line.point_to_point.up chose"),
     ],
 )  # fmt: skip
@@ -260,13 +265,17 @@ def test_a_line_is_found_after_values_of_several_lines() -> None:
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ('[grid]\nqueue = ["codel"]\n\nqueue = [\n"pie"]', "grid.queue is there twice (lines 3 and 5)"),
+        ('[grid]\nqueue = ["codel"]\n\nqueue = [\n"pie"]',
+         "grid.queue is there twice (lines 3 and 5)"),
         ('seeds = 3\nseeds = 4', "seeds is there twice (lines 2 and 3)"),
-        ('[set]\nflow.call.rtt = 3\nflow."call".rtt = 4\n', "set.flow.call.rtt is there twice (lines 3 and 4)"),
+        ('[set]\nflow.call.rtt = 3\nflow."call".rtt = 4\n',
+         "set.flow.call.rtt is there twice (lines 3 and 4)"),
         ('[set]\na = { b = 1 }\na = 2\n', "set.a is there twice (lines 3 and 4)"),
         ('[grid]\na = [1]\n[set]\n[grid]\n', "grid is there twice (lines 2 and 5)"),
-        ("[grid]\nq = { values = [1], values = [2] }", 'grid.q has "values" twice, or a path below it, in its braces (line 3)'),
-        ("[grid]\nq = { from = 1, from = 2 }", 'grid.q has "from" twice, or a path below it, in its braces (line 3)'),
+        ("[grid]\nq = { values = [1], values = [2] }",
+         'grid.q has "values" twice, or a path below it, in its braces (line 3)'),
+        ("[grid]\nq = { from = 1, from = 2 }",
+         'grid.q has "from" twice, or a path below it, in its braces (line 3)'),
         ("[[zip]]\na = [1]\n[[zip]]\na = [1]\na = [2]\n", "zip 2.a is there twice (lines 5 and 6)"),
     ],
 )  # fmt: skip
@@ -284,7 +293,8 @@ def test_a_path_with_quotes_and_without_is_there_twice(folder: Path) -> None:
     (folder / "twice.toml").write_text(text, encoding="utf-8")
     with pytest.raises(
         InputError,
-        match=r"toml: grid\.flow\.ping\.x\.y: written twice, once with quotes and once without \(line 7\)",
+        match=r"toml: grid\.flow\.ping\.x\.y: written twice, once with quotes and once without"
+        r" \(line 7\)",
     ):
         read_sweep(folder / "twice.toml")
 
@@ -606,8 +616,9 @@ def test_a_measure_is_a_sum_and_no_ratio(folder: Path, quantity: str) -> None:
     answer = run_small(file="ratio.toml")
     assert answer.exit_code == 2
     assert answer.stderr == (
-        f'error: ratio.toml: measures.rate: "{quantity}": expected a quantity, or several of one kind joined by +,'
-        f' found "{quantity.split()[1]}"; for a ratio, keep both measures and divide them in the results (line 9)\n'
+        f'error: ratio.toml: measures.rate: "{quantity}": expected a quantity, or several of one'
+        f' kind joined by +, found "{quantity.split()[1]}"; for a ratio, keep both measures and'
+        " divide them in the results (line 9)\n"
     )
 
 
@@ -689,7 +700,8 @@ def test_an_interrupted_sweep_keeps_no_report_of_other_points(
     assert answer.exit_code == 130
     assert not report.exists()
 
-    # Nor does one that is killed: the report goes as soon as the first point is done that was not kept.
+    # Nor does one that is killed: the report goes as soon as the first point is done that was not
+    # kept.
     add = PointStore.add
 
     def note(store: PointStore, key: str, frame: pl.DataFrame) -> None:
@@ -731,7 +743,8 @@ def test_another_sweeps_results_are_not_replaced_unasked(folder: Path) -> None:
     answer = run_small(file="other.toml")
     assert (answer.exit_code, answer.stderr) == (
         2,
-        'error: out: holds the results of another sweep, "small" over line and not "other" over line; choose another'
+        'error: out: holds the results of another sweep, "small" over line and not "other" over'
+        " line; choose another"
         " folder with --out, or replace them with --force\n",
     )
     with pytest.raises(InputError, match="holds the results of another sweep"):
@@ -941,7 +954,10 @@ def test_a_point_that_kills_its_worker_takes_no_other_with_it(
         patience.start()
         found = headend.sweep("long.toml", out="far", scheduler=local.scheduler_address, stop=stop)
         patience.cancel()
-    reason = "each worker that ran it died, also when it ran alone; most often memory ran out, which the worker's log tells"
+    reason = (
+        "each worker that ran it died, also when it ran alone; most often memory ran out, which the"
+        " worker's log tells"
+    )
     assert found.failures == {(queue, "30 ms", 2): reason for queue in ("drop_tail", "codel")}
     assert found.complete
     assert found.table.filter(pl.col("error").is_null()).height == 2 * 6
@@ -966,9 +982,9 @@ def test_a_scheduler_that_does_not_answer_is_said_so(
     answer = run_small("--scheduler", "tcp://127.0.0.1:1")
     assert answer.exit_code == 2
     assert (
-        "--scheduler tcp://127.0.0.1:1: expected a running Dask scheduler such as tcp://HOST:8786, found no answer"
-        in answer.stderr
-    )
+        "--scheduler tcp://127.0.0.1:1: expected a running Dask scheduler such as"
+        " tcp://HOST:8786, found no answer"
+    ) in answer.stderr
 
 
 @pytest.mark.parametrize(
@@ -981,7 +997,10 @@ def test_what_is_no_address_is_never_called(
     monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("was called"))
     answer = run_small("--scheduler", address)
     assert answer.exit_code == 2
-    expected = f"error: --scheduler {address}: expected the address of a Dask scheduler, such as tcp://HOST:8786\n"
+    expected = (
+        f"error: --scheduler {address}: expected the address of a Dask scheduler, such as"
+        " tcp://HOST:8786\n"
+    )
     assert answer.stderr == expected
 
 

@@ -1,4 +1,4 @@
-"""Numbers are read in the digits 0 to 9: those of other scripts look alike to few readers, and mean what nobody checked."""
+"""Numbers are read in the digits 0 to 9: those of other scripts are refused."""
 
 from __future__ import annotations
 

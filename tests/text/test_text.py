@@ -1,4 +1,4 @@
-"""Texts of others in all that is printed and written: shown as they are, whatever characters they hold."""
+"""Texts of others in all that is printed and written: shown as they are."""
 
 from __future__ import annotations
 
@@ -34,15 +34,23 @@ from headend.scenario.source import read_scenario
 from headend.sweeps.crew import Progress
 from headend.text.reveal import reveal_line
 
-#: Markup of Rich, an emoji's name, and what moves cursors, rings, ends lines and turns the direction of writing.
-NASTY = "Uplink [/48] [red]:smile: \x1b[31m \x1b]0;t\x07 \x9b2J \x7f \u202e\u2066\u200e\u200f\u061c a\r\nb"
-SHOWN = r"Uplink [/48] [red]:smile: \x1b[31m \x1b]0;t\x07 \x9b2J \x7f \u202e\u2066\u200e\u200f\u061c a\r\nb"
+#: Markup of Rich, an emoji's name, and what moves cursors, rings, ends lines and turns the
+#: direction of writing.
+NASTY = (
+    "Uplink [/48] [red]:smile: \x1b[31m \x1b]0;t\x07 \x9b2J \x7f \u202e\u2066\u200e\u200f\u061c"
+    " a\r\nb"
+)
+SHOWN = (
+    r"Uplink [/48] [red]:smile: \x1b[31m \x1b]0;t\x07 \x9b2J \x7f \u202e\u2066\u200e\u200f\u061c"
+    r" a\r\nb"
+)
 
 #: What may control nothing: all that is not printed, but for the newline.
 CONTROL = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-#: What Rich writes to a terminal for colours and styles, and for bars that are drawn in their place.
+#: What Rich writes to a terminal for colours and styles, and for bars that are drawn in their
+#: place.
 STYLES = re.compile(r"\x1b\[(?:[0-9;]*m|[0-9]*[AGK]|\?25[lh])|\r")
 
 SCENARIO = f"""\
@@ -61,7 +69,8 @@ title = {json.dumps(NASTY)}
 scenario = "nasty.toml"
 [grid]
 queue = ["drop_tail", "codel"]
-flow.ping.rtt = {{ values = ["10 ms", "30 ms"], labels = [{json.dumps(NASTY)}, "far"], name = {json.dumps(NASTY)} }}
+flow.ping.rtt = {{ values = ["10 ms", "30 ms"],\
+ labels = [{json.dumps(NASTY)}, "far"], name = {json.dumps(NASTY)} }}
 [measures]
 {json.dumps("rtt " + NASTY)} = "ping.rtt.mean"
 """
@@ -99,13 +108,14 @@ def count(points, limits):
     return Finding({NASTY!r}, Verdict.DIFFERS, why={NASTY!r})
 
 def draw(points):
-    return [Panel({NASTY!r}, vl.Chart(points).mark_point().encode(x=vl.X("rtt:N", title={NASTY!r}), y="ping:Q"))]
+    x = vl.X("rtt:N", title={NASTY!r})
+    return [Panel({NASTY!r}, vl.Chart(points).mark_point().encode(x=x, y="ping:Q"))]
 """
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give a folder with a scenario, a sweep and a study of such texts, and the results of all of them."""
+    """Give a folder with a scenario, a sweep and a study of such texts, and their results."""
     folder = tmp_path_factory.mktemp("text")
     (folder / "study").mkdir()
     for name, text in (
@@ -220,7 +230,7 @@ def medium(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def start(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> tuple[int, str, str]:
-    """Run the command as a shell starts it; give its exit code, and what it printed on both outputs."""
+    """Run the command as a shell starts it; give its exit code, and both its outputs."""
     monkeypatch.setattr("sys.argv", ["headend", *arguments])
     monkeypatch.setattr(logging.getLogger("headend"), "handlers", [])
     capfd.readouterr()

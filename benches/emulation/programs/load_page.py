@@ -1,7 +1,7 @@
-"""Load pages of serve_page.py with Chromium: `load_page.py CHROMIUM LOADS WAIT PAUSE`; prints the load times in ms as JSON.
+"""Load pages with Chromium: `load_page.py CHROMIUM LOADS WAIT PAUSE`; times in ms as JSON.
 
-Each load is by a browser without a connection and without a cache, WAIT s after the start and PAUSE s after the load before. A load
-ends with the last byte of the last resource.
+Each load is by a browser without a connection and without a cache, WAIT s after the start and PAUSE
+s after the load before. A load ends with the last byte of the last resource.
 """
 
 import json

@@ -1,7 +1,8 @@
-"""Serve pages of one HTML document and 100 resources over HTTP/1.1: `serve_page.py PAGE_BYTES HTML_BYTES`, on port 8000.
+"""Serve pages of a document and 100 resources: `serve_page.py PAGE_BYTES HTML_BYTES`, port 8000.
 
-`/?N` is page N; its resources `/N/0` to `/N/99` share what is left of the page, log-normal with a standard deviation of the logarithm
-of 1, as in headend's `web` application. Nothing is to be kept by the browser.
+`/?N` is page N; its resources `/N/0` to `/N/99` share what is left of the page, log-normal with a
+standard deviation of the logarithm of 1, as in headend's `web` application. Nothing is to be kept
+by the browser.
 """
 
 import http.server

@@ -1,4 +1,4 @@
-"""Open so many TCP connections one after the other: `short_flows.py serve` answers each, `short_flows.py COUNT` opens them."""
+"""Open TCP connections in turn: `short_flows.py serve` answers, `short_flows.py COUNT` opens."""
 
 import socket
 import sys

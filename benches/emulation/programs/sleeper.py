@@ -1,4 +1,4 @@
-"""Sleep for 10 ms again and again until SIGTERM, at most ten minutes, and say how late the sleeps ended."""
+"""Sleep for 10 ms until SIGTERM, at most ten minutes, and say how late sleeps ended."""
 
 import contextlib
 import json

@@ -1,7 +1,8 @@
 """Upload with iperf3 and watch the first connection: `upload.py SECONDS STREAMS CONGESTION`.
 
-Prints lines of JSON: first `{"segments", "at"}`, the first slow-start threshold that `ss` shows and its time since the start in s, or
-null; at the end `{"streams"}`, what each stream brought to the receiver after the first 5 s, bit/s.
+Prints lines of JSON: first `{"segments", "at"}`, the first slow-start threshold that `ss` shows and
+its time since the start in s, or null; at the end `{"streams"}`, what each stream brought to the
+receiver after the first 5 s, bit/s.
 """
 
 import json
@@ -10,7 +11,8 @@ import subprocess
 import sys
 import time
 
-#: How often the connection is looked at, and for how long, s: HyStart leaves slow start soon, or not at all.
+#: How often the connection is looked at, and for how long, s: HyStart leaves slow start soon, or
+#: not at all.
 STEP, WATCHED = 0.05, 15
 
 seconds, streams, congestion = sys.argv[1:4]

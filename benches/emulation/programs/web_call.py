@@ -1,8 +1,8 @@
 """A WebRTC call between two Chromium: `web_call.py CHROMIUM FOLDER call|answer SECONDS`.
 
-Both send the audio of a fake microphone. The caller also sends 60 B each 20 ms over an unreliable data channel, which come back at
-once. Offer and answer are handed over as files in FOLDER. Prints JSON: the round trips in ms, how many were sent, and what each side's
-statistics say of the audio.
+Both send the audio of a fake microphone. The caller also sends 60 B each 20 ms over an unreliable
+data channel, which come back at once. Offer and answer are handed over as files in FOLDER. Prints
+JSON: the round trips in ms, how many were sent, and what each side's statistics say of the audio.
 """
 
 import json
@@ -38,7 +38,8 @@ PREPARE = """async role => {
             channel.send(String(performance.now()).padEnd(20).padEnd(60, "."));
         }, 20);
     } else {
-        peer.ondatachannel = event => event.channel.onmessage = message => event.channel.send(message.data);
+        peer.ondatachannel = event => event.channel.onmessage =
+          message => event.channel.send(message.data);
     }
 }"""
 GATHER = """async () => {

@@ -1,4 +1,4 @@
-"""Draw the figures of docs/models, of each queue with a page and of low latency: ``make figures``."""
+"""Draw the figures of docs/models, of queues with pages and low latency: ``make figures``."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def draw_low_latency(result: Result) -> vl.Chart:
 
 
 def _join(result: Result, name: str) -> pl.DataFrame:
-    """Take the uploads, the call or the flood as one: what they carry together, and the mean of their flows' mean delays."""
+    """Take the uploads, the call or the flood as one: their sum, and flows' mean delays."""
     stem = name.removeprefix("the ").removesuffix("s")
     rows = result.flow_series.filter(
         pl.col("flow").str.starts_with(stem), pl.col("direction") == "up"

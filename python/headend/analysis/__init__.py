@@ -1,1 +1,1 @@
-"""What the results of one run mean: how each flow fared, which queue did the harm and why, and what was expected."""
+"""What the results of a run mean: how each flow fared, which queue did the harm, and why."""

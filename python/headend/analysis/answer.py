@@ -1,4 +1,4 @@
-"""The first screen of every page and the first lines of every command: a question, its answer, one matrix, and the figure that shows why."""
+"""The first screen of pages and commands: a question, its answer, one matrix and one figure."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class Answer:
     question
         The headline.
     sentences
-        At most two short ones, after those that say why its numbers may not be believed, such as of a run that fell behind real
-        time.
+        At most two short ones, after those that say why its numbers may not be believed, such as of
+        a run that fell behind real time.
     matrix
         The matrix; None where there is no flow to show.
     why
@@ -105,8 +105,8 @@ class Answer:
         names
             The figures of the page, in their order.
         instead
-            Figures to name where the answer's own could not be drawn, the best first. The page's first
-            figure comes last.
+            Figures to name where the answer's own could not be drawn, the best first. The page's
+            first figure comes last.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Which queue a run is about: the one that did the harm, whatever the scenario calls its bottleneck; and the others."""
+"""Which queue a run is about: the one that did the harm; and the others."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class QueueParty:
 
     @property
     def middle(self) -> dict[str, Any]:
-        """The queue in the middle of all by their median delay; of two in the middle, the one where packets wait longer."""
+        """The queue in the middle of all by median delay; of two, the one with the longer wait."""
         return self.rows[(len(self.rows) - 1) // 2]
 
     @property
@@ -69,7 +69,7 @@ class QueueParty:
 
 
 def gather_queues(result: Record) -> list[QueueParty]:
-    """Give the queues that had packets; those that differ in a number only are put together, those of each tier apart."""
+    """Give the queues that had packets; those that differ in a number only are put together."""
     rows = weigh_queues(result).to_dicts()
     groups = find_groups([row["queue"] for row in rows])
     pooled: dict[str, list[dict[str, Any]]] = {}
@@ -108,11 +108,12 @@ def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
 
 @once
 def find_bottleneck(result: Record) -> str | None:
-    """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most.
+    """Find the queue that did the harm, else the scenario's own, or the one with the longest waits.
 
-    Harm does a queue that stands, then one that loses much, then one that stands at times, then one that is long now and then. Whose packets are
-    late are not harmed by what is lost, and whose are lost first of all by that; the queues in which most of those
-    who suffer wait come before any other, and those of a direction in which one of them suffers before the rest.
+    Harm does a queue that stands, then one that loses much, then one that stands at times, then one
+    that is long now and then. Whose packets are late are not harmed by what is lost, and whose are
+    lost first of all by that; the queues in which most of those who suffer wait come before any
+    other, and those of a direction in which one of them suffers before the rest.
     """
     import polars as pl
 
@@ -155,7 +156,7 @@ def find_bottleneck(result: Record) -> str | None:
 
 
 def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFrame, str]) -> bool:
-    """Say whether the same queue is to blame whoever suffers: a look at all flows takes long where there are many."""
+    """Say whether the same queue is to blame whoever suffers; looking at all flows takes long."""
     import polars as pl
 
     standing, lossy, _ = (frame for frame, _ in kinds)
@@ -167,7 +168,7 @@ def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFram
 
 
 def find_shared_bottleneck(results: Sequence[Record]) -> str | None:
-    """Find the one queue that several runs are compared by: of those that are not the same in all of them, or else of those that did harm, the worst."""
+    """Find the one queue to compare several runs by: the worst of those that differ or did harm."""
     changed = _find_changed(results)
     named, chosen = results[0].bottleneck, [find_bottleneck(result) for result in results]
     for is_meant in (lambda _, row: row["queue"] in changed and _is_long(row), _is_blamed(chosen)):
@@ -193,12 +194,12 @@ def _is_blamed(chosen: Sequence[str | None]) -> Callable[[int, Mapping[str, Any]
 
 
 def _is_long(row: Mapping[str, Any]) -> bool:
-    """Say whether a queue was one to speak of; one that nothing waits in tells nothing, whatever it is."""
+    """Say whether a queue was one to speak of; one that nothing waits in tells nothing."""
     return (row["delay_p99_ns"] or 0.0) > SHORT_WAIT or row["lost_ratio"] > LOSSY_SHARE
 
 
 def _find_changed(results: Sequence[Record]) -> set[str]:
-    """Find the queues that are not the same in all runs: by what the tables say of them, or by their keys in the scenario."""
+    """Find the queues that differ between runs, in the tables or by their keys in the scenario."""
     seen: dict[str, set[str]] = {}
     for result in results if len(results) > 1 else ():
         scenario = result.manifest["scenario"]

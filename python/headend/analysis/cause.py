@@ -1,4 +1,4 @@
-"""The main cause of poor grades on a line, and the advice that follows from it, for a run's short answer."""
+"""The main cause of poor grades on a line, and the advice that follows from it."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _blame_channel(result: Record, queue: QueueState, state: ChannelState) -> Ca
 
 
 def _blame_queue(result: Record, queue: QueueState, suffering: Sequence[Party]) -> Cause:
-    """Say how the queue harmed the flows that suffer; the conditions are in the order of a verdict's."""
+    """Say how the queue harmed the flows that suffer; the conditions are in a verdict's order."""
     worst, harm = suffering[0].worst, gather_harm(suffering)
     name, passing = _name(queue), find_passing(result, queue)
     stood = write_quantity(queue.standing_ratio, "ratio")
@@ -231,8 +231,8 @@ def describe_line(result: Record, queue: QueueState) -> Cause:
         return Cause(f"the line has room to spare: {used} of it is used", "", ())
     if (queue.delay_p50_ns or 0.0) > SHORT_WAIT and _overflows(queue):
         told = (
-            f"the line is {used} used: senders speed up until {name} is full and drops a packet, then"
-            f" slow down; half of the packets wait more than {wait}"
+            f"the line is {used} used: senders speed up until {name} is full and drops a packet,"
+            f" then slow down; half of the packets wait more than {wait}"
         )
         return Cause(told, "", ("queue",))
     if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
@@ -254,7 +254,10 @@ def advise(result: Record, queue: QueueState) -> str:
     if about.governor in ("bound", "nothing"):
         smaller = f"A smaller {about.bound}" if about.bound else "A limit"
         tries = _name_setting(result, queue)
-        return f"{smaller}{tlvs.buffer} or an AQM{tlvs.aqm} shortens the queue{f': try {tries}' if tries else ''}."
+        return (
+            f"{smaller}{tlvs.buffer} or an AQM{tlvs.aqm} shortens the"
+            f" queue{f': try {tries}' if tries else ''}."
+        )
     key = name_queue_key(result, queue.queue)
     if about.governor == "chosen_law":
         law = f"{key}.{queue.discipline}.{about.law_key}=codel" if key and about.law_key else ""
@@ -305,7 +308,7 @@ def _name(queue: QueueState) -> str:
 
 
 def _name_setting(result: Record, queue: QueueState) -> str:
-    """Name the setting that gives a queue an AQM: DOCSIS-PIE on a cable upstream, FQ-CoDel elsewhere."""
+    """Name the setting that gives a queue an AQM: DOCSIS-PIE on a cable upstream, else FQ-CoDel."""
     key = name_queue_key(result, queue.queue)
     if not key:
         return ""

@@ -1,4 +1,4 @@
-"""The channels that the queues of a cable line or of a cell share: how much of each was used, and whether it was full."""
+"""The channels that the queues of a cable line or of a cell share: their use, and whether full."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from headend.text.quantity import format_quantity
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: A channel is full from these shares on: of the time in which a modem waited for it, and of its capacity that was used. The time alone is
-#: not enough: on any busy channel, modems request more than single MAPs have.
+#: A channel is full from these shares on: of the time in which a modem waited for it, and of its
+#: capacity that was used. The time alone is not enough: on any busy channel, modems request more
+#: than single MAPs have.
 FULL_TIME = 0.5
 FULL_USE = 0.95
 
-#: A cell is full from this share on of the time in which a station had a frame to send; gaps between frames take much of its capacity.
+#: A cell is full from this share on of the time in which a station had a frame to send; gaps
+#: between frames take much of its capacity.
 FULL_CELL = 0.95
 
 
@@ -29,13 +31,13 @@ class ChannelState:
     queues
         How many queues share it.
     full_ratio
-        Share of the time in which modems requested more than the channel had; in a cell, in which a station had a frame to
-        send.
+        Share of the time in which modems requested more than the channel had; in a cell, in which a
+        station had a frame to send.
     granted_maps_ratio
         Of a cable upstream: share of MAPs that carried a grant; NaN elsewhere.
     collision_ratio, broken_ratio, idle_ratio
-        Of a cell: shares of the time in which frames collided, in which frames arrived broken, and in which nobody sent; NaN
-        elsewhere.
+        Of a cell: shares of the time in which frames collided, in which frames arrived broken, and
+        in which nobody sent; NaN elsewhere.
     is_cell
         Whether it is the channel of a cell, which all queues share in both directions.
     """
@@ -105,9 +107,10 @@ def tell_channel(state: ChannelState) -> str:
     if state.is_cell:
         air = format_quantity(state.utilisation, "ratio")
         return (
-            f"The {state.title} ({state.sharing}) is full: {asked} of the time somebody has a frame to send."
-            f" Frames are on the air {air} of the time, {format_quantity(state.collision_ratio, 'ratio')} of it in collisions;"
-            " backoff and the gaps between frames take the rest."
+            f"The {state.title} ({state.sharing}) is full: {asked} of the time somebody has a frame"
+            f" to send. Frames are on the air {air} of the time,"
+            f" {format_quantity(state.collision_ratio, 'ratio')} of it in collisions; backoff and"
+            " the gaps between frames take the rest."
         )
     used = format_quantity(state.used_bps, "rate")
     if state.neighbours_bps > 0:

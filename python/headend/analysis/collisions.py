@@ -13,7 +13,8 @@ from headend.text.wording import join_names
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: Share of a flow's packets that must have joined a queue with others' for that to be told: below, it is no matter of the run.
+#: Share of a flow's packets that must have joined a queue with others' for that to be told: below,
+#: it is no matter of the run.
 MET = 0.1
 
 #: Meetings told of, and flows named of each.
@@ -39,7 +40,7 @@ class Meeting:
 
 
 def find_meetings(result: Record, queue: str) -> list[Meeting]:
-    """Find the flows that a hash put together in the queues of a scheduler, for a good part of their packets."""
+    """Find the flows that a hash put together in a scheduler's queues for many of their packets."""
     import polars as pl
 
     rows = (
@@ -61,7 +62,7 @@ def find_meetings(result: Record, queue: str) -> list[Meeting]:
 
 
 def tell_meetings(result: Record, queue: str, discipline: str) -> list[str]:
-    """Say which flows share a queue inside a scheduler's, what they have there, and what others have that are alone."""
+    """Say which flows share a queue inside a scheduler's, and what they and the others get."""
     meetings = find_meetings(result, queue)
     if not meetings:
         return []
@@ -73,8 +74,9 @@ def tell_meetings(result: Record, queue: str, discipline: str) -> list[str]:
         share = write_quantity(meeting.share, "ratio")
         costs = "; ".join(_tell_costs(result, meeting, met))
         told.append(
-            f"A hash put {who} into one queue of {discipline}, for {share} of the packets of {named[0]}: they have one share"
-            f" of the line together{f', {costs}' if costs else ''}."
+            f"A hash put {who} into one queue of {discipline}, for {share} of the packets of"
+            f" {named[0]}: they have one share of the line"
+            f" together{f', {costs}' if costs else ''}."
         )
     more = len(meetings) - MOST_MEETINGS
     if more > 0:
@@ -82,13 +84,14 @@ def tell_meetings(result: Record, queue: str, discipline: str) -> list[str]:
     key = name_queue_key(result, queue)
     if key:
         told.append(
-            f"Another seed puts others together; with --set {key}.{discipline}.hash.isolation=perfect nobody meets."
+            "Another seed puts others together; with --set"
+            f" {key}.{discipline}.hash.isolation=perfect nobody meets."
         )
     return told
 
 
 def _tell_costs(result: Record, meeting: Meeting, met: set[str]) -> list[str]:
-    """Say what those get that share a queue, transfers first, and what others of their kind get that are alone."""
+    """Say what those that share a queue get, transfers first, and what others of their kind get."""
     import polars as pl
 
     flows = result.flows.filter(

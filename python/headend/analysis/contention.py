@@ -1,4 +1,4 @@
-"""The contention for requests on a cable upstream: how many requests collide, and which setting reduces the wait."""
+"""Contention on a cable upstream: how many requests collide, and what reduces the wait."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from headend.scenario.parameters import find_value
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: Keys of a plant that say how many request opportunities there are, with the factor that doubles them.
+#: Keys of a plant for its request opportunities, with the factor that doubles them.
 OPPORTUNITIES = {
     "upstream.sc_qam.opportunities": 2.0,
     "upstream.ofdma.frames_per_opportunity": 0.5,
 }
 
-#: From this share of collided requests on, modems send more requests than the opportunities have room for.
+#: From this share of collided requests on, there are too many for the opportunities.
 MOST_COLLIDE = 0.5
 
 
@@ -39,17 +39,18 @@ def count_contention(result: Record, link: str) -> str:
     """Give both counts in a sentence that also says what a modem does after a collision."""
     sent, collided = measure_contention(result, link)
     return (
-        f"Of {write_quantity(round(sent), 'number')} requests that the modems of {link} sent in contention,"
-        f" {write_quantity(round(collided), 'number')} collided: after each collision a modem waits longer"
-        " before it sends another request."
+        f"Of {write_quantity(round(sent), 'number')} requests that the modems of {link} sent in"
+        f" contention, {write_quantity(round(collided), 'number')} collided: after each collision a"
+        " modem waits longer before it sends another request."
     )
 
 
 def advise_on_contention(result: Record, link: str) -> str:
     """Say in one short sentence how to shorten the wait until a request succeeds.
 
-    More request opportunities shorten it, up to the most that a plant can have. With few collisions, modems wait mostly
-    for their own backoff, so a shorter backoff helps. Once most requests collide, it only causes more collisions.
+    More request opportunities shorten it, up to the most that a plant can have. With few
+    collisions, modems wait mostly for their own backoff, so a shorter backoff helps. Once most
+    requests collide, it only causes more collisions.
     """
     more = _name_opportunities(result, link)
     if more:
@@ -58,11 +59,14 @@ def advise_on_contention(result: Record, link: str) -> str:
     sent, collided = measure_contention(result, link)
     if shorter and collided < MOST_COLLIDE * sent:
         return f"A backoff that grows less shortens that wait: try `--set {shorter}`."
-    return "Fewer modems on the channel, or grants without requests (UGS), leave room for the others' requests."
+    return (
+        "Fewer modems on the channel, or grants without requests (UGS), leave room for the others'"
+        " requests."
+    )
 
 
 def _name_opportunities(result: Record, link: str) -> str:
-    """Name the setting with twice the request opportunities; empty where they cannot be more frequent."""
+    """Name the setting with twice the request opportunities; empty where there cannot be more."""
     plant, scenario = f"link.{link}.docsis.plant", result.manifest["scenario"]
     for key, factor in OPPORTUNITIES.items():
         value = find_value(scenario, f"{plant}.{key}")
@@ -72,7 +76,7 @@ def _name_opportunities(result: Record, link: str) -> str:
 
 
 def _name_backoff(result: Record, link: str) -> str:
-    """Name the setting that moves the largest backoff half way towards the first one; empty where they are equal."""
+    """Name the setting that moves the largest backoff half way to the first; empty if equal."""
     own, scenario = f"link.{link}.docsis.plant.contention", result.manifest["scenario"]
     start, end = (find_value(scenario, f"{own}.{key}") for key in ("data_start", "data_end"))
     if start is None or end is None or (start + end) // 2 >= end:

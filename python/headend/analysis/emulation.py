@@ -1,7 +1,7 @@
-"""What is to be known of a run with real programs: whether its times can be trusted, and whether its senders could react.
+"""Whether the times of a run with real programs can be trusted, and its senders could react.
 
-Pages, the terminal, notebooks and JSON take these sentences from here. What a run with real programs is, stands in its manifest
-under ``emulation``.
+Pages, the terminal, notebooks and JSON take these sentences from here. What a run with real
+programs is, stands in its manifest under ``emulation``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def name_kind(result: Record) -> str:
     Returns
     -------
     str
-        ``simulated``, ``emulated in real time``, ``replayed from a recording`` or ``replayed open loop``.
+        ``simulated``, ``emulated in real time``, ``replayed from a recording`` or
+        ``replayed open loop``.
     """
     kind = str(_read(result).get("kind", ""))
     return KINDS.get(kind, kind) or SIMULATED
@@ -82,7 +83,7 @@ def tell_kind(result: Record) -> str:
 
 
 def is_open_loop(result: Record) -> bool:
-    """Say whether recorded arrivals met other settings than those to which their senders had reacted."""
+    """Say whether recorded arrivals met other settings than those their senders reacted to."""
     return bool(_read(result).get("kind") == "open_loop")
 
 
@@ -110,7 +111,7 @@ def tell_untrustworthy(lateness: Mapping[str, Any]) -> str:
     Parameters
     ----------
     lateness
-        That of the whole run, as the manifest has it: its ``why``, or else its numbers, give the reason.
+        The whole run's, from the manifest: its ``why``, or else its numbers, give the reason.
 
     Examples
     --------
@@ -150,7 +151,8 @@ def tell_open_loop(changed: Sequence[str]) -> str:
     Examples
     --------
     >>> tell_open_loop(["queue"]), tell_open_loop(["link.cable.docsis.upstream.rate"])
-    ('Open loop: the recorded senders do not react to this queue.', 'Open loop: the recorded senders do not react to what was changed (link.cable.docsis.upstream.rate).')
+    ('Open loop: the recorded senders do not react to this queue.', 'Open loop: the recorded senders
+    do not react to what was changed (link.cable.docsis.upstream.rate).')
     """
     is_queue = bool(changed) and all("queue" in path.split(".") for path in changed)
     if is_queue or not changed:
@@ -161,7 +163,7 @@ def tell_open_loop(changed: Sequence[str]) -> str:
 
 
 def list_programs(result: Record) -> list[tuple[str, str, str]]:
-    """List what ran where: host, command and how it ended; no host on which nothing ran, such as those of a replay."""
+    """List what ran where: host, command and how it ended; only hosts on which something ran."""
     return [
         (str(host), shlex.join(map(str, own["command"])), write_end(own))
         for host, own in (_read(result).get("hosts") or {}).items()
@@ -170,7 +172,7 @@ def list_programs(result: Record) -> list[tuple[str, str, str]]:
 
 
 def tell_real(result: Record) -> list[str]:
-    """Say in a line for each real host what ran there and how it ended, and what its flows got on this line."""
+    """Say for each real host what ran there, how it ended, and what its flows got on this line."""
     findings = {finding.flow: finding for finding in judge_flows(result)}
     flows = result.manifest["scenario"].get("flow", {})
     programs = {
@@ -196,7 +198,7 @@ def _name_host(flows: Mapping[str, Any], name: str) -> str:
 
 
 def _tell_counts(result: Record, flow: str) -> str:
-    """Say how many packets of a flow were dropped and marked, and of TCP in open loop, that round trips are not measured."""
+    """Say how many packets of a flow were dropped and marked, and what open loop leaves out."""
     import polars.selectors as cs
 
     rows = result.flows.filter(flow=flow)
@@ -326,7 +328,10 @@ def tell_source(result: Record) -> str:
     source = emulation.get("recording") or "a recording"
     equal = " Every frame ended as in the recorded run." if emulation.get("equal") else ""
     again = "" if is_open_loop(result) else " again"
-    return f"The packets of real programs, as recorded in {source}, crossed this line{again} in virtual time{others}.{equal}"
+    return (
+        f"The packets of real programs, as recorded in {source}, crossed this line{again} in"
+        f" virtual time{others}.{equal}"
+    )
 
 
 def _write_time(value: float | None) -> str:

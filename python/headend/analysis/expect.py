@@ -2,30 +2,33 @@
 
 ::
 
-    expectation = quantity [ "/" quantity ] operator bound
-    quantity    = subject "." metric [ "." statistic ]
-    subject     = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | LINK ".up.channel" | LINK ".down.channel" | "run"
-    operator    = ">=" | ">" | "<=" | "<"
-    bound       = a number with a unit of what the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
+    expectation = quantity [ "/" quantity ] operator bound quantity = subject "." metric [ "."
+    statistic ] subject = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | LINK ".up.channel" | LINK
+    ".down.channel" | "run" operator = ">=" | ">" | "<=" | "<" bound = a number with a unit of what
+    the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
 
-Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
-``delivered``, ``discarded``, ``marked``, ``retransmitted``; of TCP the shares of time in which something held the
-sender back (``cwnd_limited``, ``rwnd_limited``, ``sndbuf_limited``, ``app_limited``, ``recovery_limited``, ``pacing_limited``); and the counts of queue protection ``sanctioned`` and
-``reordered``, which are 0 where there is none; and the measures its application reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
+Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic),
+``sent``, ``delivered``, ``discarded``, ``marked``, ``retransmitted``; of TCP the shares of time in
+which something held the sender back (``cwnd_limited``, ``rwnd_limited``, ``sndbuf_limited``,
+``app_limited``, ``recovery_limited``, ``pacing_limited``); and the counts of queue protection
+``sanctioned`` and ``reordered``, which are 0 where there is none; and the measures its application
+reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
 Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
-Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, of a cell ``air``, and the MAC
-counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
-``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``; of a low-latency queue
-``sanctioned`` and ``reordered``.
-Metrics of a channel that queues share: ``utilisation``, ``full``, ``capacity``, ``used``, ``neighbours``, of a cable upstream
-``granted_maps_ratio``, of a cell ``collisions``, ``broken`` and ``idle``.
-Metric of the run: ``jain_index``.
+Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``,
+``marked``, of a cell ``air``, and the MAC counters of a cable upstream: ``requests_contention``,
+``requests_piggyback``, ``collisions``, ``request_retries``, ``requests_exceeded``, ``grants``,
+``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``; of a low-latency queue
+``sanctioned`` and ``reordered``. Metrics of a channel that queues share: ``utilisation``, ``full``,
+``capacity``, ``used``, ``neighbours``, of a cable upstream ``granted_maps_ratio``, of a cell
+``collisions``, ``broken`` and ``idle``. Metric of the run: ``jain_index``.
 
-A flow without a direction means the directions that carry its data. Where there are several, by direction or because the
-flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …), the worst counts; rates and numbers of
-the members add up. What an application measures in each direction is that of the worse one too (the lower score, the longer delay), a
-direction in which nothing succeeded being the worst; ``FLOW.up.mos`` and ``FLOW.down.mos`` name one, and ``FLOW.mos_down`` is another name of the latter.
-Of two quantities of one kind the ratio is taken. The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the
+A flow without a direction means the directions that carry its data. Where there are several, by
+direction or because the flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …),
+the worst counts; rates and numbers of the members add up. What an application measures in each
+direction is that of the worse one too (the lower score, the longer delay), a direction in which
+nothing succeeded being the worst; ``FLOW.up.mos`` and ``FLOW.down.mos`` name one, and
+``FLOW.mos_down`` is another name of the latter. Of two quantities of one kind the ratio is taken.
+The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the
 delay of nothing) misses every expectation.
 """
 
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
 
 
 class Lists:
-    """The columns of a table as lists, each made once: many quantities are read from them faster than by queries.
+    """The columns of a table as lists, each made once, which are read faster than by queries.
 
     Parameters
     ----------
@@ -123,7 +126,7 @@ class Quantity:
     key: str = "flow"
 
     def read(self, tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]) -> list[float]:
-        """Give the values in base units: one, or one for each direction and member; none if not measured."""
+        """Give the values in base units: one, or one per direction and member; none if unknown."""
         if self.table in OPTIONAL_TABLES:
             table = tables.get(self.table)
             return [0.0 if table is None else self._count(Lists.of(table))]
@@ -160,7 +163,7 @@ class Quantity:
         return sum(self._take(rows, **wanted))
 
     def _read_measures(self, rows: Lists) -> list[float]:
-        """Give a value for each member; of both directions that of the worse, which is none where nothing succeeded in one."""
+        """Give a value for each member; of both directions the worse, none if one had no result."""
         worse = list_measures()[self.metric].worse
         if worse is None:
             return _finite(self._take(rows, flow=self.members, measure=[self.metric]))
@@ -177,7 +180,7 @@ class Quantity:
         return _finite(found.values())
 
     def _take(self, rows: Lists, **wanted: Collection[str]) -> list[float]:
-        """Give the values of the rows that hold one of the wanted texts in each of these columns."""
+        """Give the values of the rows that hold one of the wanted texts in each of the columns."""
         column = self._column(rows)
         return [column[place] for place in rows.find_rows(**wanted)]
 
@@ -217,7 +220,7 @@ class Expectation:
         tables
             Those of the run.
         is_open_loop
-            Whether it was a replay under other settings, which leaves out the round trips of real programs.
+            Whether it was a replay under other settings, without round trips of real programs.
         """
         values = self.quantity.read(tables)
         if self.divisor:
@@ -271,7 +274,8 @@ def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectati
         divisor = parse_quantity_name(right.strip(), vocabulary) if slash else None
         if divisor and divisor.kind != quantity.kind:
             raise InputError(
-                f'"{written}": expected two quantities of one kind, found a {quantity.kind} and a {divisor.kind}'
+                f'"{written}": expected two quantities of one kind, found a {quantity.kind} and a'
+                f" {divisor.kind}"
             )
         bound = parse_quantity(limit, "ratio" if divisor else quantity.kind).value
         if not divisor:
@@ -303,7 +307,7 @@ def split_expectation(text: str, example: str = "call.mos.p5 >= 4.0") -> tuple[s
 
 
 def check_bound(quantity: Quantity, operator: str, bound: float, text: str) -> None:
-    """Refuse a share in whole numbers that was meant as percent, and a bound that every value meets or none."""
+    """Refuse a share in whole numbers meant as percent, and a bound that all or no values meet."""
     if quantity.kind == "ratio" and bound >= 1 and not text.endswith("%"):
         raise InputError(
             f'expected a share below 1 or one with %, such as "{text} %", found "{text}"'
@@ -382,7 +386,8 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
             f'found "{statistic}"{hint}' if statistic else f"such as {subject}.{metric}.p50"
         )
         raise InputError(
-            f'"{text}": expected a statistic of {metric} ({", ".join(definition.statistics)}), {found_text}'
+            f'"{text}": expected a statistic of {metric} ({", ".join(definition.statistics)}),'
+            f" {found_text}"
         )
     surplus = rest[2 if definition.statistics else 1 :]
     if surplus:
@@ -392,13 +397,14 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     limits = ANY if is_count else definition.limits
     if definition.of_members and len(members) < 2:
         raise InputError(
-            f'"{text}": {metric} is of the members of a flow with a count, and {subject} has no members'
+            f'"{text}": {metric} is of the members of a flow with a count, and {subject} has no'
+            " members"
         )
     return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits, key)
 
 
 def list_quantities(vocabulary: Vocabulary) -> list[str]:
-    """List all that can be asked: of flows as a whole and of each direction, of queues, of channels, and of the run.
+    """List all that can be asked: of flows, of each direction, of queues, of channels, of the run.
 
     Members of groups are left out.
 
@@ -436,7 +442,7 @@ def _write_names(subject: str, metrics: Mapping[str, Metric]) -> list[str]:
 
 
 def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:
-    """Give what an application measures in a direction; without one, all of it, what is measured downstream by its second name too."""
+    """Give what an application measures in a direction; without one, all of it."""
     about = describe().applications.get(application)
     measures = list_measures()
     if about is None:

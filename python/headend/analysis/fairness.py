@@ -1,4 +1,4 @@
-"""How evenly transfers of one direction share a line: within each group of them, and between groups."""
+"""How evenly transfers of one direction share a line, within groups and between them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GroupShare:
     mean_bps
         Goodput of a member on average, bit/s.
     jain_index
-        Jain's index over the members' goodputs, 1/n to 1; None of one alone, and where nobody got anything.
+        Jain's index over the members' goodputs, 1/n to 1; None of one alone, and without data.
     ratio
         Their mean over that of the group of their direction whose members got most.
     """
@@ -48,7 +48,7 @@ class GroupShare:
 
 
 def measure_fairness(result: Record) -> list[GroupShare]:
-    """Measure each group of bulk flows, in the order of the tables; nothing where a single such flow goes that way.
+    """Measure each group of bulk flows, in the tables' order; nothing where only one goes that way.
 
     Up and down are apart: what goes one way leaves what goes the other its line.
     """
@@ -61,7 +61,7 @@ def measure_fairness(result: Record) -> list[GroupShare]:
 
 
 def measure_evenness(result: Record) -> dict[str, float]:
-    """Give Jain's index over all bulk flows of each direction in which there are several; NaN where nobody got anything."""
+    """Give Jain's index over all bulk flows of each direction with several; NaN if none got any."""
     indices = {}
     for direction, groups in _gather_goodputs(result).items():
         goodputs = [goodput for own in groups.values() for goodput in own]

@@ -2,24 +2,25 @@
 
 Marks, and where they come from:
 
-- a call: ITU-T G.107 Annex B's classes of satisfaction, as MOS 4.0, 3.6 and 3.1, applied to the 5th percentile of the
-  scoring periods (a call is as good as its bad spells);
+- a call: ITU-T G.107 Annex B's classes of satisfaction, as MOS 4.0, 3.6 and 3.1, applied to the 5th
+  percentile of the scoring periods (a call is as good as its bad spells);
 - one-way delay: ITU-T G.114's 150 ms (good) and 400 ms (unacceptable);
 - ping: 130 ms round trip, what games ask for, then 250 and 400 ms;
 - loss of pings and datagrams, and calls that could not be set up: 1, 2.5 and 5 %, ours;
-- packets of a game that were lost or came after their deadline, in the mean over the scoring periods: 5, 20 and 50 %, ours;
-- video: frames that were late or never whole, in the mean over the scoring periods: 1, 5 and 20 %, ours; time in which the picture stood still: 0.5,
-  2 and 5 %, ours;
+- packets of a game that were lost or came after their deadline, in the mean over the scoring
+  periods: 5, 20 and 50 %, ours;
+- video: frames that were late or never whole, in the mean over the scoring periods: 1, 5 and 20 %,
+  ours; time in which the picture stood still: 0.5, 2 and 5 %, ours;
 - page load: 2, 4 and 10 s, ours; of a page that never came, the time waited for it;
-- a transfer of which nothing came while some of it was under way: the same marks, for the time waited for it, and no grade before the first of them:
-  it had next to no time;
+- a transfer of which nothing came while some of it was under way: the same marks, for the time
+  waited for it, and no grade before the first of them: it had next to no time;
 - a video: the same until the first picture, and 0.1, 1 and 5 % of the time standing still, ours;
 - responsiveness: 1000, 500 and 200 round trips per minute (60, 120 and 300 ms), ours;
 - whatever sent and got nothing through is bad.
 
-The word for a grade is the grade itself, but for the far end of bad, which is called unusable: where nothing came
-through, a call below MOS 2.6 (G.107 Annex B recommends against it), and of games and videos those of which three
-quarters were late, lost or frozen.
+The word for a grade is the grade itself, but for the far end of bad, which is called unusable:
+where nothing came through, a call below MOS 2.6 (G.107 Annex B recommends against it), and of games
+and videos those of which three quarters were late, lost or frozen.
 """
 
 from __future__ import annotations
@@ -64,14 +65,16 @@ LOSS_MARKS = (0.01, 0.025, 0.05)
 DELAY_MARKS = (150e6, 275e6, 400e6)
 GAME_DELAY_MARKS = (65e6, 125e6, 200e6)
 
-#: Packets of a game, or of a cloud game's input, that were lost or came after their deadline, as shares.
+#: Packets of a game, or of a cloud game's input, that were lost or came after their deadline, as
+#: shares.
 PLAY_MARKS = (0.05, 0.2, 0.5)
 
 #: Frames that were late or never whole, and time in which the picture stood still, as shares.
 FRAME_MARKS = (0.01, 0.05, 0.2)
 FREEZE_MARKS = (0.005, 0.02, 0.05)
 
-#: The far end of bad: a call's MOS below this one, and shares above this one of what a game or a video shows.
+#: The far end of bad: a call's MOS below this one, and shares above this one of what a game or a
+#: video shows.
 UNUSABLE_SCORE = 2.6
 UNUSABLE_SHARE = 0.75
 
@@ -124,11 +127,13 @@ class Finding:
     goodput_bps: float | None
     #: What the grade is by, larger is worse: tells members of one group apart, and nothing else.
     strain: float = 0.0
-    #: Of the packets of its data, those that the path beyond all links lost; of two directions the larger share.
+    #: Of the packets of its data, those that the path beyond all links lost; of two directions the
+    #: larger share.
     path_loss_ratio: float = 0.0
     #: Whether its goodput is that of both directions together, whatever came of each.
     is_both_ways: bool = False
-    #: What one that suffers suffers most from, where that can be told: ``late`` or ``lost`` packets; and which way they went, or neither if both did.
+    #: What one that suffers suffers most from, where that can be told: ``late`` or ``lost``
+    #: packets; and which way they went, or neither if both did.
     harm: str = ""
     way: str = ""
     #: The one word for it, from ``good`` to ``unusable``; empty where there is nothing to judge.
@@ -137,13 +142,13 @@ class Finding:
     number: str = ""
     #: What that number is.
     about: str = ""
-    #: Share of a call's packets that came too late to be played, in the direction that the grade is by.
+    #: Share of a call's packets that came too late to be played, in the graded direction.
     late_ratio: float | None = None
     #: All numbers that the grade could be by, that first which it is by.
     headlines: tuple[Headline, ...] = ()
-    #: The direction whose delay is given, ``up`` or ``down``; only of real programs, which are told with it.
+    #: The direction whose delay is given, ``up`` or ``down``; only of real programs.
     delay_way: str = ""
-    #: What held its TCP senders back for most of the time, with the share; empty where that is not known.
+    #: What held its TCP senders back for most of the time, with the share; empty if not known.
     limit: str = ""
 
     @property
@@ -167,7 +172,7 @@ class _Evidence:
     stats: dict[str, dict[str, Any]]
     samples: pl.DataFrame
     waited_ns: float
-    #: Whether a connection had data under way when the run ended, or still waited for its first answer.
+    #: Whether a connection had data under way when the run ended, or waited for an answer.
     is_under_way: bool
     #: The receiver's de-jitter buffer, in words; empty of what is no call.
     de_jitter: str = ""
@@ -182,14 +187,15 @@ class _Evidence:
 
     @property
     def loss(self) -> float | None:
-        """Lost pings are those without an answer, whichever way it was lost; of other packets the worse way counts."""
+        """Lost pings are those without an answer, lost either way; else the worse way counts."""
         if "rtt" in self.stats and self.application != REAL:
             import polars as pl
 
             pings = self.samples.filter(pl.col("measure") == "rtt")["value"]
             return float(pings.is_nan().mean() or 0.0) if len(pings) else None  # type: ignore[arg-type]
         if self.application == REAL:
-            # Both ways carry data and acknowledgements; of those, the ones that a modem leaves out are no loss.
+            # Both ways carry data and acknowledgements; of those, the ones that a modem leaves out
+            # are no loss.
             thinned = self.data["discarded_ack_thinned"] / self.data["packets_sent"].clip(1)
             return _worst((self.data["loss_ratio"] - thinned).clip(0))
         return _worst(self.data["loss_ratio"])
@@ -224,17 +230,17 @@ class _Evidence:
 
 
 def _gather_evidence(result: Record) -> Iterator[_Evidence]:
-    """Gather what was measured of each flow, looking at every table once, however many flows there are."""
+    """Gather what was measured of each flow, looking at every table once however many there are."""
     import polars as pl
 
     active = (pl.col("throughput_bps") > 0) | (pl.col("discarded") > 0)
     begun = dict(
         result.flow_series.filter(active).group_by("flow").agg(pl.col("time_ns").min()).iter_rows()
     )
-    # A connection is there from its first try, long before anything of it arrives where the way is long.
+    # A connection is there from its first try, before anything of it arrives where the way is long.
     connections = result.connection_series.group_by("flow", maintain_order=True)
     opened = dict(connections.agg(pl.col("time_ns").min()).iter_rows())
-    # One that is over has no row at the end: what it had in flight when it was last seen has long arrived.
+    # One that is over has no row at the end: what was in flight then has arrived.
     last = result.flow_series["time_ns"].max()
     under_way = dict(
         result.connection_series.filter(pl.col("time_ns") == pl.lit(last))
@@ -260,7 +266,7 @@ def _gather_evidence(result: Record) -> Iterator[_Evidence]:
 
 
 def describe_de_jitter(result: Record, flow: str) -> str:
-    """Say what de-jitter buffer a call's receiver has: its grade hangs on that; empty of what is no call."""
+    """Say what de-jitter buffer a call's receiver has, for its grade; empty if it is no call."""
     scoring = read_parameters(result.manifest["scenario"], flow, "voice").get("scoring", {})
     buffer = scoring.get("de_jitter")
     if isinstance(buffer, Mapping):
@@ -307,7 +313,7 @@ def _judge_flow(evidence: _Evidence) -> Finding:
 
 
 def _find_slower_way(evidence: _Evidence) -> str:
-    """Find the direction with the longer 95th percentile of the delay; neither where nothing was measured."""
+    """Find the direction with the longer 95th percentile of the delay; neither if not measured."""
     delays = {
         str(row["direction"]): value
         for row in evidence.data.to_dicts()
@@ -355,7 +361,8 @@ def _name_word(share: float | None) -> str:
 def _find_harm(evidence: _Evidence) -> tuple[str, str]:
     """Say whether late or lost packets are what a flow suffers most from, and which way they went.
 
-    A transfer over TCP feels both alike, as one that takes longer: of it nothing is said, unless nothing of it came through.
+    A transfer over TCP feels both alike, as one that takes longer: of it nothing is said, unless
+    nothing of it came through.
     """
     if evidence.is_cut_off():
         # What a classifier forbids, or a modem that is not there, is no harm that a queue does.
@@ -494,7 +501,7 @@ def _grade_sound(evidence: _Evidence) -> _Judgement:
 
 
 def _explain_call(evidence: _Evidence, score: str) -> str:
-    """Say what spoiled a call: packets too late for its de-jitter buffer, packets lost, or delay."""
+    """Say what spoiled a call: packets too late for its de-jitter buffer, packet loss, or delay."""
     import polars as pl
 
     direction = "down" if score == "mos_down" else "up"
@@ -603,7 +610,10 @@ def _grade_ping(evidence: _Evidence) -> _Judgement:
     # The round-trip times are those of the answers: who gets none is not well off.
     by_loss = _grade_falling(loss, LOSS_MARKS)
     lost = f", {write_quantity(loss, 'ratio')} lost" if loss else ""
-    text = f"{write_quantity(row['p50'])} at the median, {write_quantity(slow)} at the 95th percentile{lost}"
+    text = (
+        f"{write_quantity(row['p50'])} at the median, {write_quantity(slow)} at the 95th"
+        f" percentile{lost}"
+    )
     headline = Headline("95th percentile of the round trip", slow)
     return _choose_worse(text, slow, (by_time, headline), (by_loss, _write_loss(loss)))
 
@@ -765,7 +775,7 @@ def _tell_real(evidence: _Evidence) -> _Judgement:
 
 
 def _grade_wait(waited_ns: float) -> _Judgement:
-    """Grade a transfer of which nothing came yet: who has not waited for long is neither well nor badly off."""
+    """Grade a transfer of which nothing came yet: it is not graded before it has waited long."""
     if not waited_ns:
         # It began after the last sample but one.
         return _Judgement(Grade.NONE, NOTHING_READ, 0.0, _say(NOTHING_READ))
@@ -801,7 +811,9 @@ def grade_measure(measure: str, value: float) -> Grade:
 
     Examples
     --------
-    >>> grade_measure("mos", 3.7), grade_measure("page_load_time", 1e9), grade_measure("goodput", 1e6)
+    >>> grade_measure("mos", 3.7), grade_measure("page_load_time", 1e9), grade_measure(
+    ...     "goodput", 1e6
+    ... )
     (<Grade.FAIR: 'fair'>, <Grade.GOOD: 'good'>, <Grade.NONE: 'none'>)
     """
     marks = _MARKS_OF_MEASURES.get(measure)

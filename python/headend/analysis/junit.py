@@ -1,4 +1,4 @@
-"""What ``[expect]`` asked of runs and what was found, as JUnit XML, which continuous integration shows as tests."""
+"""What ``[expect]`` asked of runs and what was found, as JUnit XML for continuous integration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from headend.results.outcome import Outcome
     from headend.results.record import Record
 
-#: Characters that XML 1.0 has no way to write, besides the control characters and surrogates of :mod:`headend.text.reveal`.
+#: Characters that XML 1.0 has no way to write, besides the control characters and surrogates of
+#: :mod:`headend.text.reveal`.
 _NO_CHARACTERS = re.compile("[\ufffe\uffff]")
 
 #: How every file of ours begins.
@@ -29,7 +30,7 @@ _HEAD_SIZE = 256
 
 
 def check_junit(path: str | Path) -> Path:
-    """Prepare for `write_junit` before a run: refuse what it would not write over, and remove what an earlier run left.
+    """Prepare for `write_junit` before a run: refuse to write over files, remove an earlier result.
 
     A run that then fails leaves no result that is not its own.
 
@@ -41,8 +42,8 @@ def check_junit(path: str | Path) -> Path:
     Raises
     ------
     InputError
-        When something is there that headend did not write as JUnit XML, such as a scenario, or the path leads through a
-        file; an empty file is no harm.
+        When something is there that headend did not write as JUnit XML, such as a scenario, or the
+        path leads through a file; an empty file is no harm.
     """
     path = take_path(path, "path")
     try:
@@ -73,13 +74,15 @@ def _refuse_foreign(path: Path) -> None:
 def write_junit(
     path: str | Path, results: Sequence[Record], *, unfinished: Sequence[str] = ()
 ) -> Path:
-    """Write the expectations of runs as JUnit XML, which GitLab, GitHub's test reporters and Jenkins read.
+    """Write expectations of runs as JUnit XML, which GitLab, GitHub's reporters and Jenkins read.
 
-    Each run is a ``testsuite`` and each expectation a ``testcase``, failed where it was missed. A run without expectations
-    is a suite without test cases. A run that was stopped before its end has the property ``interrupted``, and its
-    expectations are errors that say what was found so far; without any, and for a run that was not begun, one test case
-    ``interrupted`` is the error. The file is written whole or not at all, and only over one that headend wrote. A scenario
-    that cannot be run has no results, and so nothing to write: `check_junit` removes an earlier file before.
+    Each run is a ``testsuite`` and each expectation a ``testcase``, failed where it was missed. A
+    run without expectations is a suite without test cases. A run that was stopped before its end
+    has the property ``interrupted``, and its expectations are errors that say what was found so
+    far; without any, and for a run that was not begun, one test case ``interrupted`` is the error.
+    The file is written whole or not at all, and only over one that headend wrote. A scenario that
+    cannot be run has no results, and so nothing to write: `check_junit` removes an earlier file
+    before.
 
     Parameters
     ----------

@@ -17,13 +17,13 @@ NOT_TRUSTWORTHY = "not trustworthy"
 
 
 def find_emulation(record: Record) -> Mapping[str, Any] | None:
-    """Give what a manifest says of an emulated or replayed run; None for a run of the simulation alone.
+    """Give what a manifest says of an emulated or replayed run; None for a simulation alone.
 
     Returns
     -------
     mapping or None
-        With ``kind`` (``emulated``, ``replayed``, ``open_loop``), ``hosts``, ``lateness`` and so on, as docs/reference/results.md
-        defines them.
+        With ``kind`` (``emulated``, ``replayed``, ``open_loop``), ``hosts``, ``lateness`` and so
+        on, as docs/reference/results.md defines them.
     """
     found = record.manifest.get("emulation")
     return found if isinstance(found, Mapping) else None
@@ -46,12 +46,15 @@ def write_lateness(lateness: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> kept = {"frames": 9, "p50_ns": 12e3, "p99_ns": 8e4, "max_ns": 9e5, "stalls": 0, "overruns": 0, "trustworthy": True}
+    >>> kept = {"frames": 9, "p50_ns": 12e3, "p99_ns": 8e4, "max_ns": 9e5, "stalls": 0}
+    >>> kept |= {"overruns": 0, "trustworthy": True}
     >>> write_lateness(kept)
     'lateness p50 12 µs, p99 80 µs, max 900 µs, no stalls: trustworthy'
-    >>> stalled = {"stalls": 1, "longest_stall_ns": 1e8, "overruns": 2, "trustworthy": False, "why": "it stalled"}
+    >>> stalled = {"stalls": 1, "longest_stall_ns": 1e8, "overruns": 2}
+    >>> stalled |= {"trustworthy": False, "why": "it stalled"}
     >>> write_lateness(kept | stalled)
-    'lateness p50 12 µs, p99 80 µs, max 900 µs, 1 stall (100 ms), 2 overruns: not trustworthy, it stalled'
+    'lateness p50 12 µs, p99 80 µs, max 900 µs, 1 stall (100 ms), 2 overruns: not trustworthy, it
+    stalled'
     >>> write_lateness({"frames": 0, "stalls": 0})
     'lateness of no frame, no stalls'
     """

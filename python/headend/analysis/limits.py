@@ -20,12 +20,13 @@ LIMITS_NOTE = (
 
 
 def tell_limit(data: pl.DataFrame) -> str:
-    """Say what held the senders of a flow back for most of the time, with its share; empty without TCP, and of real programs.
+    """Say what held the senders of a flow back for most of the time, with its share; or empty.
 
     Parameters
     ----------
     data
-        The rows of the table ``flows`` with the flow's data. Of several directions, the one that sent most counts.
+        The rows of the table ``flows`` with the flow's data. Of several directions, the one that
+        sent most counts.
     """
     known = data.drop_nulls("cwnd_limited_ratio").drop_nans("cwnd_limited_ratio")
     if known.is_empty():

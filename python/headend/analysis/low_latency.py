@@ -1,4 +1,4 @@
-"""Aggregates with low latency: whose packets are in the low-latency queue, how it fares beside the classic queue, and whom queue protection sanctioned."""
+"""Aggregates with low latency: who uses them, how their queues fare, and whom protection hit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from headend.analysis.grading import Finding
 
-#: Share of a flow's packets from which on queue protection redirects the flow, and not only its bursts.
+#: Share of a flow's packets from which on queue protection redirects more than bursts.
 MANY_SANCTIONED = 0.1
 
 #: Delay of the low-latency queue at the 99th percentile from which on packets wait in it, ns.
@@ -33,7 +33,7 @@ MOST_AGGREGATES = 2
 MOST_NAMED = 4
 MOST_SANCTIONED = 2
 
-#: Rate up to which advice takes a flow for one that builds no queue, in bit/s: a game sends less, and a video call more.
+#: Rate up to which advice takes a flow for one that builds no queue, in bit/s: a game sends less.
 LITTLE = 1e6
 
 #: The DSCP of traffic that builds no queue (RFC 9956).
@@ -106,7 +106,7 @@ class Aggregate:
     classic, low
         The names of the queues.
     flows
-        Those with packets in either queue, the ones with most packets in the low-latency queue first.
+        Those with packets in either queue, most low-latency packets first.
     is_protected
         Whether queue protection is on.
     score_threshold_ns
@@ -161,7 +161,7 @@ def gather_aggregates(result: Record) -> list[Aggregate]:
     sent = _split_by_queue(result.low_latency)
     judged = _split_by_queue(result.queue_protection)
     limits = _read_limits(result)
-    groups = find_groups(result.flows["flow"].unique().to_list())
+    groups = find_groups(result.flows["flow"].unique(maintain_order=True).to_list())
     found = []
     for low in low_queues:
         row, classic = queues[low], queues.get(name_classic(low), {})
@@ -194,7 +194,7 @@ def _split_by_queue(table: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def _read_limits(result: Record) -> dict[str, tuple[int | None, int | None]]:
-    """Give the score threshold (µs) and the drain exponent of each aggregate, by its classic queue; none where protection is off."""
+    """Give the score threshold (µs) and drain exponent of each aggregate, by classic queue."""
     import polars as pl
 
     from headend.analysis.mib import name_service_queues
@@ -251,7 +251,7 @@ def _gather_flows(
 
 
 def choose_aggregates(result: Record, queue: str | None) -> list[Aggregate]:
-    """Choose the aggregates to tell of: that of a queue first, then others where packets wait; of many, those where somebody was sanctioned.
+    """Choose the aggregates to tell of: a queue's own, then those with waits or with sanctions.
 
     Parameters
     ----------
@@ -314,19 +314,22 @@ def write_flow(flow: AggregateFlow, *, is_protected: bool) -> tuple[str, ...]:
 def explain_columns(one: Aggregate) -> str:
     """Explain the columns of the table of an aggregate's flows."""
     told = (
-        f"Packets: those that the low-latency queue {one.low} sent. CE: the share of them that carried a mark. Classic: the flow's packets"
-        f" that the classic queue {one.classic} sent."
+        f"Packets: those that the low-latency queue {one.low} sent. CE: the share of them that"
+        f" carried a mark. Classic: the flow's packets that the classic queue {one.classic} sent."
     )
     if not one.is_protected:
         return f"{told} Queue protection is off."
     allowed = ""
     if one.score_threshold_ns is not None:
-        allowed = f": at the latency threshold a score of {write_quantity(one.score_threshold_ns)} is allowed, and less the longer the queue is"
+        allowed = (
+            f": at the latency threshold a score of {write_quantity(one.score_threshold_ns)} is"
+            " allowed, and less the longer the queue is"
+        )
     return f"{told} Sanctioned: those that queue protection sent to the classic queue{allowed}."
 
 
 def tell_low_latency(result: Record, queue: str) -> list[str]:
-    """Say who uses the low-latency queues, what packets wait there, and who was sent to the classic queue and why.
+    """Say who uses the low-latency queues, what waits there, and who was redirected and why.
 
     Parameters
     ----------
@@ -346,8 +349,8 @@ def _tell_aggregate(result: Record, one: Aggregate) -> Iterable[str]:
     users = one.users
     if not users:
         return [
-            f"No packet was sent to the low-latency queue {one.low}: it takes what its classifiers match, by default ECT(1) and CE"
-            " (L4S senders) and DSCP 45 and 46."
+            f"No packet was sent to the low-latency queue {one.low}: it takes what its classifiers"
+            " match, by default ECT(1) and CE (L4S senders) and DSCP 45 and 46."
         ]
     return [_tell_users(one), *_tell_sanctions(result, one)]
 
@@ -359,13 +362,13 @@ def _tell_users(one: Aggregate) -> str:
     told = f"{who} {'uses' if is_one else 'use'} the low-latency queue {one.low}"
     if one.low_p50_ns is not None:
         told += (
-            f", which held packets {write_quantity(one.low_p50_ns)} at the median and {write_quantity(one.low_p99_ns)} at the 99th"
-            " percentile"
+            f", which held packets {write_quantity(one.low_p50_ns)} at the median and"
+            f" {write_quantity(one.low_p99_ns)} at the 99th percentile"
         )
     if one.low_p50_ns is not None and one.classic_p50_ns is not None:
         told += (
-            f" ({one.classic}, the classic queue beside it, {write_quantity(one.classic_p50_ns)} and"
-            f" {write_quantity(one.classic_p99_ns)})"
+            f" ({one.classic}, the classic queue beside it, {write_quantity(one.classic_p50_ns)}"
+            f" and {write_quantity(one.classic_p99_ns)})"
         )
     marked = one.marked_ratio
     if marked:
@@ -378,13 +381,16 @@ def _tell_users(one: Aggregate) -> str:
 
 
 def _tell_sanctions(result: Record, one: Aggregate) -> Iterable[str]:
-    """Say of whom queue protection sent packets to the classic queue, since when, why, and what to do."""
+    """Say of whom queue protection redirected packets, since when, why, and what to do."""
     for flow in one.sanctioned[:MOST_SANCTIONED]:
-        what = f"{write_quantity(flow.sanctioned, 'number')} of {flow.label}'s {write_quantity(flow.judged, 'number')} packets"
+        what = (
+            f"{write_quantity(flow.sanctioned, 'number')} of {flow.label}'s"
+            f" {write_quantity(flow.judged, 'number')} packets"
+        )
         since = _tell_since(result, flow.first_sanction_ns)
         told = (
-            f"Queue protection sent {what} ({write_quantity(flow.sanctioned_ratio, 'ratio')}) to the classic queue"
-            f" {one.classic}{since}: {_tell_score(one, flow)}"
+            f"Queue protection sent {what} ({write_quantity(flow.sanctioned_ratio, 'ratio')}) to"
+            f" the classic queue {one.classic}{since}: {_tell_score(one, flow)}"
         )
         if flow.sanctioned_ratio < MANY_SANCTIONED:
             yield f"{told}. Only bursts of it were redirected."
@@ -394,8 +400,8 @@ def _tell_sanctions(result: Record, one: Aggregate) -> Iterable[str]:
         yield from _tell_crowding(one, flow)
         if flow.reordered:
             yield (
-                f"{write_quantity(flow.reordered, 'number')} packets of {flow.label} left after packets that had come later: the two"
-                " queues do not keep their order."
+                f"{write_quantity(flow.reordered, 'number')} packets of {flow.label} left after"
+                " packets that had come later: the two queues do not keep their order."
             )
     more = len(one.sanctioned) - MOST_SANCTIONED
     if more > 0:
@@ -428,7 +434,10 @@ def _tell_score(one: Aggregate, flow: AggregateFlow) -> str:
     score = write_quantity(flow.score_max_ns)
     if one.score_threshold_ns is None:
         return f"its queuing score reached {score}"
-    return f"its queuing score reached {score}, where {write_quantity(one.score_threshold_ns)} are allowed"
+    return (
+        f"its queuing score reached {score}, where {write_quantity(one.score_threshold_ns)} are"
+        " allowed"
+    )
 
 
 def _explain_sanction(result: Record, one: Aggregate, flow: AggregateFlow) -> str:
@@ -450,8 +459,8 @@ def _advise_sanctioned(result: Record, one: Aggregate, flow: AggregateFlow) -> s
             f"Smaller bursts, or a higher score threshold{tries}, keep it in the low-latency queue."
         )
     return (
-        "Traffic that does not slow down for marks belongs in the classic queue, without ECT(1) and without DSCP"
-        f" {NON_QUEUE_BUILDING}."
+        "Traffic that does not slow down for marks belongs in the classic queue, without ECT(1) and"
+        f" without DSCP {NON_QUEUE_BUILDING}."
     )
 
 
@@ -480,14 +489,17 @@ class Blame:
 
 
 def blame_sanctions(result: Record, worst: Finding) -> Blame | None:
-    """Give what queue protection did to a flow that suffers, where it redirected a good part of the flow's packets."""
+    """Give what queue protection did to a suffering flow, where it redirected many packets."""
     for one in gather_aggregates(result):
         flow = next((own for own in one.sanctioned if worst.flow in own.members), None)
         if flow is None or flow.sanctioned_ratio < MANY_SANCTIONED:
             continue
         share = write_quantity(round(flow.sanctioned_ratio, 2), "ratio")
         wait = write_quantity(one.classic_p50_ns) if one.classic_p50_ns is not None else ""
-        told = f"queue protection sends {share} of {worst.flow}'s packets to the classic queue {one.classic}"
+        told = (
+            f"queue protection sends {share} of {worst.flow}'s packets to the classic queue"
+            f" {one.classic}"
+        )
         return Blame(
             f"{told}, where packets wait {wait}" if wait else told,
             _advise_sanctioned(result, one, flow),
@@ -496,7 +508,7 @@ def blame_sanctions(result: Record, worst: Finding) -> Blame | None:
 
 
 def tell_sanctions(result: Record, queue: str) -> str:
-    """Say in a clause whom queue protection keeps out of the low-latency queue; empty where that is nobody."""
+    """Say in a clause whom queue protection keeps out of the low-latency queue; or empty."""
     kept = [
         flow
         for one in choose_aggregates(result, queue)
@@ -511,7 +523,7 @@ def tell_sanctions(result: Record, queue: str) -> str:
 
 
 def advise_marking(result: Record, queue: str, worst: Finding) -> str:
-    """Give advice where a flow without bulk data waits in a classic queue and could use the low-latency queue beside it; empty elsewhere."""
+    """Give advice where a flow without bulk data waits in a classic queue of an aggregate."""
     import polars as pl
 
     aggregate = next((one for one in gather_aggregates(result) if one.classic == queue), None)
@@ -529,13 +541,13 @@ def advise_marking(result: Record, queue: str, worst: Finding) -> str:
     if name not in scenario.get("flow", {}) or find_value(scenario, f"flow.{name}.dscp"):
         return ""
     return (
-        f"Marked as traffic that builds no queue, {worst.flow}'s packets use the low-latency queue: try"
-        f" `--set flow.{name}.dscp={NON_QUEUE_BUILDING}`."
+        f"Marked as traffic that builds no queue, {worst.flow}'s packets use the low-latency queue:"
+        f" try `--set flow.{name}.dscp={NON_QUEUE_BUILDING}`."
     )
 
 
 def find_queue_of(result: Record, flow: str, direction: str) -> str | None:
-    """Give the queue that sent most packets of a flow, of the queues of aggregates; None for a flow of no aggregate."""
+    """Give the aggregates' queue that sent most of a flow's packets; None where there is none."""
     import polars as pl
 
     rows = result.low_latency.filter(pl.col("flow") == flow, pl.col("direction") == direction)

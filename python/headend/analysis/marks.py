@@ -1,4 +1,4 @@
-"""The marks that each application is graded by, for the notes of pages and for bounds in ``[expect]``."""
+"""The marks that each application is graded by, for pages and for bounds in ``[expect]``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Mark:
         return self.bounds[0] > self.bounds[-1]
 
     def write_bound(self, place: int) -> str:
-        """Write the expectation that a value meets if it is good (0), at least fair (1) or at least poor (2)."""
+        """Write the expectation met by values that are good (0), at least fair (1) or poor (2)."""
         sign = ">=" if self.is_rising else "<="
         return f"{sign} {format_quantity(self.bounds[place], self.kind)}".replace(",", "")
 
@@ -105,7 +105,8 @@ def tell_marks(applications: Iterable[str]) -> str:
     Examples
     --------
     >>> tell_marks(["ping", "bulk"])
-    'ping by 95th percentile of the round trip (130 ms, 250 ms, 400 ms) and share of packets lost (1 %, 2.5 %, 5 %)'
+    'ping by 95th percentile of the round trip (130 ms, 250 ms, 400 ms) and share of packets lost (1
+    %, 2.5 %, 5 %)'
     """
     alike: dict[tuple[Mark, ...], list[str]] = {}
     for name in dict.fromkeys(applications):

@@ -1,4 +1,4 @@
-"""The values that SNMP would show of a cable line: the service flows of a modem side by side, and their latency histograms."""
+"""The values that SNMP would show of a cable line: service flows and latency histograms."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ObjectRow:
     unit
         The unit of its values, or nothing.
     values
-        Its value for each service flow, written; empty where a service flow does not have the object.
+        Its value for each service flow, written; empty where it has none.
     """
 
     table: str
@@ -79,7 +79,8 @@ class ManagedModem:
     service_flows
         Their names, upstream ones first.
     rows
-        The objects, in the order of the table `mib`; a modem's own have the same value for all its upstream service flows.
+        The objects, in the order of the table `mib`; a modem's own have the same value for all its
+        upstream service flows.
     """
 
     label: str
@@ -197,7 +198,7 @@ def name_service_queues(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _order_objects(rows: pl.DataFrame) -> Sequence[tuple[str, str]]:
-    """Give tables with their objects, in the order of their first rows; the objects of one table stand together."""
+    """Give tables with their objects, those of one table together, in the order of first rows."""
     met = list(dict.fromkeys(rows.select("mib_table", "object").iter_rows()))
     tables = list(dict.fromkeys(table for table, _ in met))
     return sorted(met, key=lambda pair: tables.index(pair[0]))
@@ -210,9 +211,13 @@ def _find_unit(name: str) -> str:
     --------
     >>> _find_unit("docsQosParamSetHCMaxTrafficRate"), _find_unit("docsQosParamSetTargetBuffer")
     ('bit/s', 'B')
-    >>> _find_unit("docsQosCmSystemCfgStateDefaultUsTargetBuffer"), _find_unit("docsQosParamSetPriority")
+    >>> _find_unit("docsQosCmSystemCfgStateDefaultUsTargetBuffer"), _find_unit(
+    ...     "docsQosParamSetPriority"
+    ... )
     ('ms', '')
-    >>> _find_unit("docsQosParamSetGrantsPerInterval"), _find_unit("docsQosParamSetNomGrantInterval")
+    >>> _find_unit("docsQosParamSetGrantsPerInterval"), _find_unit(
+    ...     "docsQosParamSetNomGrantInterval"
+    ... )
     ('grants', 'µs')
     """
     return next((unit for end, unit in _UNITS if re.search(end, name)), "")

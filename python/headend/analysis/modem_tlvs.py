@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tlvs:
-    """The TLVs that change a queue, each as it stands in a sentence: a space and brackets; empty where no TLV does.
+    """The TLVs that change a queue, as in a sentence: a space and brackets; or empty.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where each suffering flow waits or loses packets: at a full channel, in request contention, or in a queue."""
+"""Where each suffering flow waits or loses packets: full channel, contention, or queue."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from headend.results.record import Record, once
 if TYPE_CHECKING:
     import polars as pl
 
-#: From this share of collided contention requests on, collisions explain a long wait: one request in 25 then
-#: collides twice in a row, and each collision doubles the backoff.
+#: From this share of collided contention requests on, collisions explain a long wait: one request
+#: in 25 then collides twice in a row, and each collision doubles the backoff.
 MANY_COLLIDE = 0.2
 
 
@@ -184,8 +184,8 @@ class _Routes:
     ) -> dict[str, Any] | None:
         """Find the queue that harms a flow's packets most, of those on their way in one direction.
 
-        A modem with several service flows is represented by the queue whose delay is nearest to the flow's; of the queues of an
-        aggregate it is known which sent the flow's packets.
+        A modem with several service flows is represented by the queue whose delay is nearest to the
+        flow's; of the queues of an aggregate it is known which sent the flow's packets.
         """
         found = []
         used = find_queue_of(self._result, flow, row["direction"])
@@ -198,7 +198,7 @@ class _Routes:
         return max(found, key=lambda own: _read(own, by)) if found else None
 
     def _list_places(self, flow: str) -> Iterator[str]:
-        """Give the links and modems on a flow's way; many modems share one name, and the flow's number picks one."""
+        """Give the links and modems on a flow's way; the flow's number picks one of many modems."""
         name, _, number = flow.rpartition(".")
         if not number.isdecimal() or name not in self._flows:
             name, number = flow, ""
@@ -212,8 +212,9 @@ class _Routes:
 def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
     """Give how long 1 packet in 20 of a flow waits in a queue, ns.
 
-    A flow can wait longer than the queue's own 95th percentile, where many packets of other flows wait less. Then the
-    wait is the variation of the flow's delay, at most the queue's 99th percentile.
+    A flow can wait longer than the queue's own 95th percentile, where many packets of other flows
+    wait less. Then the wait is the variation of the flow's delay, at most the queue's 99th
+    percentile.
     """
     varies = _read(flow, "delay_p95_ns") - _read(flow, "delay_min_ns")
     return max(_read(queue, "delay_p95_ns"), min(varies, _read(queue, "delay_p99_ns")))
@@ -254,13 +255,13 @@ def classify(
 
 
 def count_collided(queue: Mapping[str, Any]) -> float:
-    """Give the share of a cable upstream queue's contention requests that collided; 0 where it sent none."""
+    """Give the share of a cable upstream queue's contention requests that collided, or 0."""
     asked = queue["requests_contention"]
     return queue["collisions"] / asked if asked else 0.0
 
 
 def pick_rows(queues: pl.DataFrame, share: Share | None) -> pl.DataFrame:
-    """Give the rows of the queues in which a share of the suffering flows wait; no row without a share."""
+    """Give the rows of the queues in which a share of the suffering flows wait."""
     import polars as pl
 
     return queues.filter(pl.col("queue").is_in(share.queues if share else []))

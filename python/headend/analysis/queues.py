@@ -1,4 +1,4 @@
-"""What the queues of a run did: when one is called standing, full or lossy, what its delay and loss weigh, and its key."""
+"""What the queues of a run did: when one is standing, full or lossy, its delay, loss and key."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ from headend.scenario.groups import name_group
 if TYPE_CHECKING:
     import polars as pl
 
-#: Share of the time, in which a packet in a queue had waited for more than 50 ms, from which it is called a standing queue.
+#: Share of the time, in which a packet in a queue had waited for more than 50 ms, from which it is
+#: called a standing queue.
 STANDING_TIME = 0.5
 
 #: The same share, from which it is the trouble of those who suffer.
 STOOD_AT_TIMES = 0.05
 
-#: Median delay from which a queue stood while it was used, however seldom that was, ns: what it takes to be called standing.
+#: Median delay from which a queue stood while it was used, however seldom that was, ns: what it
+#: takes to be called standing.
 LONG_WAIT = 50e6
 
-#: Median delay up to which the queue of a full line is short, ns: 15 ms is the longest that a standard's law aims at (PIE, DualPI2), and
-#: the median of one that keeps to it swings about that by a third.
+#: Median delay up to which the queue of a full line is short, ns: 15 ms is the longest that a
+#: standard's law aims at (PIE, DualPI2), and the median of one that keeps to it swings about that
+#: by a third.
 SHORT_WAIT = 20e6
 
-#: Share of its rate from which a line is full. A single sender that halves its window uses 75 % with no buffer at all and 100 % with one of a
-#: round trip; by that sawtooth 85 % take a seventh of it.
+#: Share of its rate from which a line is full. A single sender that halves its window uses 75 %
+#: with no buffer at all and 100 % with one of a round trip; by that sawtooth 85 % takes 1/7.
 FULL = 0.85
 
-#: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its rate.
+#: Share of a queue's packets from which its losses are the trouble, not a sender's search.
 LOSSY_SHARE = 0.05
 
 #: Share of its own rate from which a queue waits for nothing else.
@@ -51,7 +54,7 @@ def is_low_latency(queue: str) -> bool:
 
 
 def name_classic(queue: str) -> str:
-    """Name the classic queue of the aggregate that a queue belongs to; the queue itself where it is no low-latency queue.
+    """Name the classic queue of a queue's aggregate; the queue itself if it is not low-latency.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def name_classic(queue: str) -> str:
 
 
 def name_pair(queue: str) -> tuple[str, str]:
-    """Name the classic and the low-latency queue that an aggregate has, or would have, of which a queue is one.
+    """Name the classic and the low-latency queue of the aggregate that a queue is, or would be, in.
 
     Examples
     --------
@@ -75,10 +78,11 @@ def name_pair(queue: str) -> tuple[str, str]:
 
 @once
 def weigh_queues(result: Record) -> pl.DataFrame:
-    """Give the queues that had packets, with their ``median`` delay, ``waited`` in all, ``lost``, and ``lost_ratio``.
+    """Give the queues that had packets, with ``median``, ``waited``, ``lost`` and ``lost_ratio``.
 
-    The two queues of an aggregate share one rate: the ``utilisation`` of each is that of both together.
-    Of what was offered, every packet left or was lost, on arrival or later; a thinned acknowledgement is no loss, and what the path lost is none of a queue's.
+    The two queues of an aggregate share one rate: the ``utilisation`` of each is that of both
+    together. Of what was offered, every packet left or was lost, on arrival or later; a thinned
+    acknowledgement is no loss, and what the path lost is none of a queue's.
     """
     import polars as pl
     import polars.selectors as cs
@@ -119,7 +123,7 @@ def _share_rates(queues: pl.DataFrame) -> pl.DataFrame:
 
 
 def name_queue_key(result: Record, queue: str) -> str | None:
-    """Give what stands for a queue in ``--set``: ``queue`` for the bottleneck's, or the path of its key.
+    """Give what stands for a queue in ``--set``: ``queue`` for the bottleneck's, or its key's path.
 
     A low-latency queue has none: its law is part of its aggregate.
     """
@@ -140,7 +144,7 @@ def locate_key(result: Record, queue: str) -> str | None:
 
 
 def find_key(links: Mapping[str, Any], queue: str) -> str | None:
-    """Give the path of a queue's key, where its name tells it; of a low-latency queue, that of its aggregate's table."""
+    """Give the path of a queue's key, where its name tells it; or of its aggregate's table."""
     if is_low_latency(queue):
         key = find_key(links, name_classic(queue))
         return key.removesuffix("queue") + "low_latency" if key else None
@@ -156,7 +160,7 @@ def find_key(links: Mapping[str, Any], queue: str) -> str | None:
 
 
 def _name_end_key(links: Mapping[str, Any], place: str, direction: str) -> str | None:
-    """Give the key of a modem's or station's own queue; the queues of a modem's other service flows have keys that the name does not tell."""
+    """Give the key of a modem's or station's own queue; others' names do not tell their keys."""
     link, _, end = place.partition(".")
     stem = name_group(end) or end
     line = links.get(link, {})

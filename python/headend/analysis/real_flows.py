@@ -1,4 +1,4 @@
-"""The flows that real programs opened, as rows of a table: the largest first, and all others as one."""
+"""The flows that real programs opened, as rows: the largest first, all others as one."""
 
 from __future__ import annotations
 
@@ -28,13 +28,23 @@ PROTOCOLS = {"tcp": "TCP", "udp": "UDP", "icmp": "ICMP"}
 TEXTS = ("flow", "peer", "from port")
 
 #: What explains the columns.
-NOTE = "IP down and up: bytes of packets that entered the line, headers included. Goodput: what arrived for programs to read, as a rate from a flow's first packet to its last, not over the whole measured part."
+NOTE = (
+    "IP down and up: bytes of packets that entered the line, headers included. Goodput: what"
+    " arrived for programs to read, as a rate from a flow's first packet to its last, not over the"
+    " whole measured part."
+)
 
 #: What explains the column of round trips.
-TRIPS_NOTE = "RTT: the least, mean and longest round trip of TCP, from data that was sent once until its acknowledgement was back at the sender."
+TRIPS_NOTE = (
+    "RTT: the least, mean and longest round trip of TCP, from data that was sent once until its"
+    " acknowledgement was back at the sender."
+)
 
 #: What explains flows of which an earlier one had the same ends.
-CONTINUED_NOTE = "Same ports again: it went on after a pause longer than the flow's idle time, or is a new one after the first had ended."
+CONTINUED_NOTE = (
+    "Same ports again: it went on after a pause longer than the flow's idle time, or is a new one"
+    " after the first had ended."
+)
 
 #: Columns for which a terminal of the usual width has no room.
 WIDE = ("from port", "goodput down", "goodput up", "sent again")
@@ -130,13 +140,13 @@ def _list_empty(rows: Sequence[Row]) -> set[str]:
 
 
 def _find_continued(rows: Sequence[Row]) -> set[tuple[str, int]]:
-    """Find the rows of what went on after a pause for which it was taken to be over: an earlier flow has the same ends."""
+    """Find the rows that continue after a pause: an earlier flow has the same ends."""
     ends = ("flow", "protocol", "host_address", "host_port", "peer_address", "peer_port")
     seen: set[tuple[Any, ...]] = set()
     found = set()
     for row in sorted(rows, key=lambda row: int(row["opened_ns"])):
         own = tuple(row[name] for name in ends)
-        # A port may be used again, of which TCP would be a new connection; without ports nothing tells.
+        # A port may be used again, by TCP as a new connection; without ports nothing tells.
         if own in seen and row["protocol"] in WITH_PORTS:
             found.add((str(row["flow"]), int(row["number"])))
         seen.add(own)
@@ -144,7 +154,7 @@ def _find_continued(rows: Sequence[Row]) -> set[tuple[str, int]]:
 
 
 def _name_flow(row: Row, *, several: bool, is_continued: bool = False) -> tuple[str, str, str]:
-    """Say what a flow is, whom it is with and from which port: with the server's name where one passed, and whose it is where there are several."""
+    """Say what a flow is, with whom, and from which port, by the names of servers where known."""
     protocol = str(row["protocol"])
     told = PROTOCOLS.get(protocol, f"protocol {protocol}")
     named = f"{told} {row['name']}" if row["name"] else told
@@ -156,11 +166,13 @@ def _name_flow(row: Row, *, several: bool, is_continued: bool = False) -> tuple[
 
 
 def write_end(protocol: str, address: str, port: int) -> str:
-    """Write the end of a flow: its address, and its port where it has one; the rest of a packet in fragments has none.
+    """Write the end of a flow: its address, and its port where it has one (fragments have none).
 
     Examples
     --------
-    >>> write_end("tcp", "10.0.0.2", 443), write_end("udp", "fd00::2", 53), write_end("icmp", "10.0.0.2", 0)
+    >>> write_end("tcp", "10.0.0.2", 443), write_end("udp", "fd00::2", 53), write_end(
+    ...     "icmp", "10.0.0.2", 0
+    ... )
     ('10.0.0.2:443', '[fd00::2]:53', '10.0.0.2')
     >>> write_end("udp", "10.0.0.2", 0)
     '10.0.0.2 (fragments)'

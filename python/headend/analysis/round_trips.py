@@ -1,7 +1,8 @@
 """Round trips of real programs: where they are not measured, and why.
 
-They are those of TCP, from data until its acknowledgement is back. In open loop they would mean nothing: recorded acknowledgements
-enter the line when they were recorded, however late the data was that they answer.
+They are those of TCP, from data until its acknowledgement is back. In open loop they would mean
+nothing: recorded acknowledgements enter the line when they were recorded, however late the data was
+that they answer.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def list_real(flows: pl.DataFrame, among: Collection[str] | None = None) -> list
 
 
 def leave_out_round_trips(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Take the round trips of real programs out of the tables of a replay in open loop; those of simulated flows stay."""
+    """Take the round trips of real programs out of the tables of a replay in open loop."""
     import polars as pl
 
     kept = dict(tables)

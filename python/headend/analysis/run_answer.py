@@ -1,4 +1,4 @@
-"""The answer of one run: which flows suffer, how badly, why, and what to change, in two sentences and one matrix."""
+"""The answer of one run: which flows suffer, how badly, why, and what to change."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def _write_plain(values: Iterable[float | None], kind: str, before: str) -> Cell
 def _write_fate(party: Party) -> Cell:
     worst = party.worst
     if not party.is_group:
-        # Nothing is known of what real programs do, so that their round trips stand beside their rate.
+        # What real programs do is unknown: their round trips stand beside their rate.
         felt = worst.headlines[1:] if worst.application == REAL else ()
         return Cell(worst.grade, worst.word, worst.number, ", ".join(own.write() for own in felt))
     if not party.grades:

@@ -43,7 +43,7 @@ class Home:
 
 @once
 def gather_homes(result: Record) -> list[Home]:
-    """Give the homes that have a graded flow, in the order of the street; none where there are fewer than ten.
+    """Give the homes that have a graded flow, in the street's order; none if fewer than ten.
 
     The flows of one home are those of one host that have the same number.
     """
@@ -71,7 +71,7 @@ def gather_homes(result: Record) -> list[Home]:
 
 
 def _name_homes(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """Give the name of the modems behind which each flow's hosts are, for modems with a count above one."""
+    """Give the name of the modems before each flow's hosts, for modems with a count above one."""
     hosts, links = scenario.get("host", {}), scenario.get("link", {})
     names = {}
     for flow, own in scenario.get("flow", {}).items():
@@ -86,6 +86,6 @@ def _name_homes(scenario: Mapping[str, Any]) -> dict[str, str]:
 
 
 def name_homes(homes: list[Home]) -> str:
-    """Give the plural of the homes' kind: ``homes``, or ``people`` where there are several kinds."""
+    """Give the plural of the homes' kind: ``homes``, or ``people`` if there are several kinds."""
     kinds = {home.kind for home in homes}
     return f"{kinds.pop()}s" if len(kinds) == 1 else "people"

@@ -12,7 +12,8 @@ from headend.scenario.parameters import read_parameters
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: Share of the time in which they must have had something under way, for a line's use over all of the time to tell anything.
+#: Share of the time in which they must have had something under way, for a line's use over all of
+#: the time to tell anything.
 MOST_OF_THE_TIME = 0.5
 
 
@@ -27,7 +28,7 @@ class Throttled:
     by_limit
         Whether most of what slowed them was for want of room, rather than the law of the queue.
     rtt_ns
-        The shortest time a packet and its answer took, ns; of several senders the longest such time.
+        The shortest time a packet and its answer took, ns; of several the longest.
     asks_for_grants
         Whether it is the queue of a cable upstream.
     idle_ratio
@@ -42,9 +43,11 @@ class Throttled:
 
 
 def find_throttled(result: Record, queue: str) -> Throttled | None:
-    """Find the senders that a queue slowed down while they were most of the time under way and its line was not full.
+    """Find the senders that a queue slowed down while most were under way and the line not full.
 
-    One that sends files is left out: their ends, pauses and beginnings leave a line idle too. Told only where all that slowed anybody in the queue's direction happened in this queue: else it is not known whose it was.
+    One that sends files is left out: their ends, pauses and beginnings leave a line idle too. Told
+    only where all that slowed anybody in the queue's direction happened in this queue: else it is
+    not known whose it was.
     """
     import polars as pl
 

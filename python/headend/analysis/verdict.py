@@ -1,4 +1,4 @@
-"""All that was judged of a run: how everybody fared and where the queue stood, in numbers and in words."""
+"""All that was judged of a run: flows and the queue, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def gather_parties(findings: Sequence[Finding]) -> list[Party]:
 
 
 def pair_parties(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Party | None]]]:
-    """Give each flow or group, by what to call it, with how it fared in each run; None where it is not."""
+    """Give each flow or group, by what to call it, with how it fared in each run, or None."""
     runs = [{party.name: party for party in verdict.parties} for verdict in verdicts]
     pairs = []
     for name in dict.fromkeys(name for parties in runs for name in parties):
@@ -291,7 +291,7 @@ def _measure_fill(row: Mapping[str, Any]) -> float | None:
 
 
 def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
-    """Say whether it is TCP that loses packets, or has them marked, as this queue's do: which queue did that to a flow is not known."""
+    """Say whether TCP loses the packets, or has them marked; which queue did it is not known."""
     import polars as pl
 
     reasons = [reason.column for reason in _list_reasons() if row[reason.column]]
@@ -310,7 +310,7 @@ def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
 
 
 def _find_share_of_tcp(result: Record, flow: str, transport: str, way: str) -> float:
-    """Give the share of TCP in what a flow lost, or had marked: of a real host with several transports, as its connections tell."""
+    """Give the share of TCP in what a flow lost, or had marked; a host's connections tell."""
     if transport != MIXED:
         return float(transport == "tcp")
     lost: dict[str, int] = dict.fromkeys(("tcp", "other"), 0)
@@ -339,7 +339,7 @@ def describe_shared_queue(results: Sequence[Record]) -> list[QueueState | None]:
 
 
 def note_comparison(results: Sequence[Record], verdicts: Sequence[Verdict]) -> list[str]:
-    """Say in sentences what a table of people by runs leaves out: which queues harm those whom no choice helps, and which channels are full.
+    """Say what a table of people by runs leaves out: harmful queues and full channels.
 
     Of one run, which is all that is left of some comparisons, it is the verdict's notes.
 
@@ -437,7 +437,7 @@ def _write_notes(
 
 
 def waits_for_channel(queue: QueueState, channels: Sequence[ChannelState]) -> bool:
-    """Say whether a full channel is what a queue waits for: one that has all of its own rate waits for that, whatever the channel is like."""
+    """Say whether a full channel is what a queue waits for, not its own rate."""
     is_behind = any(state.serves(queue.link, queue.direction) for state in channels)
     return is_behind and (queue.utilisation or 0.0) <= OWN_RATE
 
@@ -450,20 +450,21 @@ def tell_nothing(result: Record) -> list[str]:
     if not sent:
         if real := _list_real_hosts(result):
             return [
-                f"Nothing was sent in the measured part, so there is nothing to judge: {join_names(real)} sent nothing. Did the"
-                " program use the names or addresses of this run?"
+                "Nothing was sent in the measured part, so there is nothing to judge:"
+                f" {join_names(real)} sent nothing. Did the program use the names or addresses of"
+                " this run?"
             ]
         return [
-            "Nothing was sent in the measured part, so there is nothing to judge: look at when flows start and stop, at"
-            " warmup and duration."
+            "Nothing was sent in the measured part, so there is nothing to judge: look at when"
+            " flows start and stop, at warmup and duration."
         ]
     import polars.selectors as cs
 
     lost = int(result.flows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum())
     few = _count(sent, "packet")
     return [
-        f"Nothing was delivered in the measured part: {few} sent, {write_quantity(lost, 'number')} lost, the rest still on"
-        " the way at its end."
+        f"Nothing was delivered in the measured part: {few} sent, {write_quantity(lost, 'number')}"
+        " lost, the rest still on the way at its end."
     ]
 
 
@@ -493,7 +494,8 @@ def _tell_path(parties: Sequence[Party]) -> list[str]:
         for party, worst in lossy
     ]
     return [
-        f"The path beyond the line (path.loss) lost packets, apart from what queues dropped: {list_names(shares, MOST_NAMED)}."
+        "The path beyond the line (path.loss) lost packets, apart from what queues dropped:"
+        f" {list_names(shares, MOST_NAMED)}."
     ]
 
 
@@ -508,8 +510,9 @@ def _tell_queue(queue: QueueState) -> str:
     if queue.delay_p50_ns is None:
         return f"The queue {queue.queue} ({queue.discipline}){alike} let no packet through."
     return (
-        f"The queue {queue.queue} ({queue.discipline}){alike} held packets {write_quantity(queue.delay_p50_ns)} at the median"
-        f" and {write_quantity(queue.delay_p99_ns)} at the 99th percentile{lost}, with"
+        f"The queue {queue.queue} ({queue.discipline}){alike} held packets"
+        f" {write_quantity(queue.delay_p50_ns)} at the median and"
+        f" {write_quantity(queue.delay_p99_ns)} at the 99th percentile{lost}, with"
         f" {write_quantity(queue.utilisation, 'ratio')} of its rate used."
     )
 
@@ -534,7 +537,10 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 def _explain_shortage(result: Record, queue: QueueState) -> list[str]:
     """Say what a queue can and cannot do about the full channel that it waits for."""
-    cause = "It waits for the full channel: only more capacity, or less load, gives everyone their rate."
+    cause = (
+        "It waits for the full channel: only more capacity, or less load, gives everyone their"
+        " rate."
+    )
     if queue.standing_ratio <= STANDING_TIME:
         return [cause]
     return [
@@ -556,7 +562,7 @@ def _explain_queue(
     *,
     suffers: bool,
 ) -> list[str]:
-    """Say what the queue had to do with what those felt who suffer; advice is for the kind of queue that is there."""
+    """Say what the queue had to do with what those who suffer felt; advice fits its kind."""
     stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
     is_short = (queue.delay_p50_ns or 0.0) <= SHORT_WAIT
     passing = _tell_passing(result, queue)
@@ -592,19 +598,19 @@ def _explain_queue(
 
 
 def _tell_passing(result: Record, queue: QueueState) -> str:
-    """Say that not everybody waits as long as a queue's delays say, and end the sentence; nothing where everybody does."""
+    """Say that not everybody waits as long as a queue's delays say, and end the sentence."""
     passing = find_passing(result, queue)
     return f", but not everybody's: {queue.discipline} {passing}." if passing else ""
 
 
 def find_passing(result: Record, queue: QueueState) -> str:
-    """Say which packets pass others in a queue, as the end of a sentence; nothing where none does."""
+    """Say which packets pass others in a queue, as the end of a sentence; or nothing."""
     passing = find_queue(queue.discipline).lets_pass
     return "" if not passing or _is_one_band(result, queue) else passing
 
 
 def _is_one_band(result: Record, queue: QueueState) -> bool:
-    """Say whether all packets of a queue with strict priorities are in one of its bands, so that none passes another."""
+    """Say whether all packets of a strict-priority queue are in one band: none passes another."""
     key = locate_key(result, queue.queue)
     if queue.discipline != "strict_priority" or key is None:
         return False
@@ -619,7 +625,8 @@ def _is_one_band(result: Record, queue: QueueState) -> bool:
     used = {
         next((place for place, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
     }
-    # What flows of other lines say of themselves is left out: the engine warns of bands to which nothing comes here.
+    # What flows of other lines say of themselves is left out: the engine warns of bands to which
+    # nothing comes here.
     warned = [
         place
         for place in used - {rest}
@@ -638,8 +645,8 @@ def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
     if not is_felt:
         return told
     return (
-        f"{told} Other flows in this queue lose packets too: a queue for each flow (fq_codel) protects those that"
-        " send little."
+        f"{told} Other flows in this queue lose packets too: a queue for each flow (fq_codel)"
+        " protects those that send little."
     )
 
 
@@ -662,7 +669,8 @@ def _explain_full_line(result: Record, queue: QueueState, *, suffers: bool) -> l
         return [told, _advise(result, queue)] if suffers else [told]
     if suffers:
         return [
-            "The line was full and the queue stayed short: look at loss, wide-area delay and the offered rates."
+            "The line was full and the queue stayed short: look at loss, wide-area delay and the"
+            " offered rates."
         ]
     return ["The line was full and the queue stayed short, which is what a good queue does."]
 
@@ -685,19 +693,23 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
         if queue.room_ns and queue.room_ns < throttled.rtt_ns:
             return (
                 f"{told}: with room for {write_quantity(queue.room_ns)} where a round trip takes"
-                f" {write_quantity(throttled.rtt_ns)}, the queue runs empty {each} {lost}. A larger limit fills"
-                " the line."
+                f" {write_quantity(throttled.rtt_ns)}, the queue runs empty {each} {lost}. A larger"
+                " limit fills the line."
             )
         return f"{told}: after its {lost} the senders were slow to grow back to the line's rate."
     did = "marked" if queue.marked > queue.by_law else "dropped"
     waits = (
-        " On a cable upstream, request and grant alone take milliseconds, which a law takes for a queue."
+        (
+            " On a cable upstream, request and grant alone take milliseconds, which a law takes for"
+            " a queue."
+        )
         if throttled.asks_for_grants
         else ""
     )
     return (
-        f"{told}: its law ({queue.discipline}) {did} {_count(max(queue.marked, queue.by_law), 'packet')},"
-        f" too early for this line.{waits} A higher target or threshold fills it."
+        f"{told}: its law ({queue.discipline}) {did}"
+        f" {_count(max(queue.marked, queue.by_law), 'packet')}, too early for this line.{waits} A"
+        " higher target or threshold fills it."
     )
 
 
@@ -719,29 +731,42 @@ def _advise(result: Record, queue: QueueState) -> str:
         return _tell_asleep(queue, key, tlvs.buffer)
     if not counted and queue.overflowed:
         return (
-            f"Its AQM ({queue.discipline}) dropped nothing, and {_count(queue.overflowed, 'packet')} found no room: it"
-            " assumes a rate that the line does not give, or its parameters allow this delay."
+            f"Its AQM ({queue.discipline}) dropped nothing, and"
+            f" {_count(queue.overflowed, 'packet')} found no room: it assumes a rate that the line"
+            " does not give, or its parameters allow this delay."
         )
     if not counted:
         return (
-            f"Its AQM ({queue.discipline}) dropped nothing: it assumes a rate that the line does not give,"
-            " or its parameters allow this delay."
+            f"Its AQM ({queue.discipline}) dropped nothing: it assumes a rate that the line does"
+            " not give, or its parameters allow this delay."
         )
     more = f" ({_count(queue.overflowed, 'more packet')} found no room)" if queue.overflowed else ""
-    did = f"Its AQM ({queue.discipline}) dropped or marked {_count(counted, 'packet')}{more} and could not shorten it"
+    did = (
+        f"Its AQM ({queue.discipline}) dropped or marked {_count(counted, 'packet')}{more} and"
+        " could not shorten it"
+    )
     if not queue.is_tcps:
-        return f"{did}: its senders do not slow down when packets are dropped, or its parameters allow this delay."
-    told = f"{did}: its parameters allow this delay, or new transfers fill it before they notice a drop."
+        return (
+            f"{did}: its senders do not slow down when packets are dropped, or its parameters allow"
+            " this delay."
+        )
+    told = (
+        f"{did}: its parameters allow this delay, or new transfers fill it before they notice a"
+        " drop."
+    )
     room = queue.room_ns or math.inf
     # One that does not get its rate holds packets for longer than its limit takes at that rate.
     if not AT_ITS_LIMIT <= (queue.delay_p99_ns or 0.0) / room <= 1 / AT_ITS_LIMIT:
         return told
     limit = f"; --set {key}.{queue.discipline}.limit=… tries one." if key else "."
-    return f"{told} It holds {write_quantity(room)} at most; a smaller limit{tlvs.buffer} shortens the worst{limit}"
+    return (
+        f"{told} It holds {write_quantity(room)} at most; a smaller limit{tlvs.buffer} shortens the"
+        f" worst{limit}"
+    )
 
 
 def is_asleep(queue: QueueState) -> bool:
-    """Say whether a queue's law did nothing because it begins only once its buffer is filled so far."""
+    """Say whether a queue's law did nothing because it begins only at some fill of the buffer."""
     is_low = queue.filled_ratio is not None and queue.filled_ratio < SLEEPS_TO
     return queue.discipline == "docsis_pie" and is_low
 
@@ -750,7 +775,7 @@ def _tell_asleep(queue: QueueState, key: str | None, tlv: str) -> str:
     longest = (queue.room_ns or 0.0) * (queue.filled_ratio or 0.0)
     tries = f"; --set {key}.docsis_pie.limit=… tries one." if key else "."
     return (
-        "Its AQM (docsis_pie) never woke: it drops nothing while less than a third of its buffer is filled (RFC 8034), and of"
-        f" the {write_quantity(queue.room_ns)} that this one holds {write_quantity(longest)} were the most. A smaller buffer{tlv}"
-        f" wakes it sooner{tries}"
+        "Its AQM (docsis_pie) never woke: it drops nothing while less than a third of its buffer is"
+        f" filled (RFC 8034), and of the {write_quantity(queue.room_ns)} that this one holds"
+        f" {write_quantity(longest)} were the most. A smaller buffer{tlv} wakes it sooner{tries}"
     )

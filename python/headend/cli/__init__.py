@@ -1,1 +1,1 @@
-"""The command line. Each command is a module; what takes long to import is imported when it is needed."""
+"""The command line. Each command is a module; slow imports are made when they are needed."""

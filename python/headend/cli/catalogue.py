@@ -1,4 +1,4 @@
-"""``headend queues|senders|congestion|applications|schema``: every name that can be written, from the engine's own schema."""
+"""``headend queues|senders|congestion|…|schema``: all names, from the engine's own schema."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def queues(name: str | None, as_json: bool) -> None:
 @_name_argument("congestion")
 @json_option
 def senders(name: str | None, as_json: bool) -> None:
-    """List every congestion control and when to use it; with a NAME, show its parameters. Also: headend congestion."""
+    """List every congestion control and when to use it; with a NAME, show its parameters."""
     _list("congestion", name, as_json)
 
 
@@ -60,7 +60,8 @@ def applications(name: str | None, as_json: bool) -> None:
 @click.option(
     "--modem-file",
     is_flag=True,
-    help="Print the schema of a modem's file as TOML (headend config decode) instead of the scenarios'.",
+    help="Print the schema of a modem's file as TOML (headend config decode) instead of the"
+    " scenarios'.",
 )
 def schema(modem_file: bool) -> None:
     """Print the JSON Schema of scenarios, or of modems' files, for editors and checks."""
@@ -121,6 +122,7 @@ def _point_to_system(name: str) -> None:
     for system in list_choices("system"):
         if system.name == name:
             raise InputError(
-                f'"{name}" is an end system, not a congestion control: tcp.system = "{name}" in a flow sets its control and the'
+                f'"{name}" is an end system, not a congestion control: tcp.system = "{name}" in a'
+                f" flow sets its control and the"
                 f" rest of its TCP ({system.description.rstrip('.')})"
             )

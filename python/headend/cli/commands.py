@@ -47,7 +47,8 @@ ELSEWHERE = {
     "headend run": {
         "--config": MODEM_FILE,
         "--label": "headend compare takes it",
-        "--seeds": "headend compare SCENARIO --seeds N runs it with several seeds, and with --vary PATH=A,B each value",
+        "--seeds": "headend compare SCENARIO --seeds N runs it with several seeds, and with --vary"
+        " PATH=A,B each value",
         "--vary": "headend compare SCENARIO --vary PATH=A,B runs it once with each value",
     },
     "headend compare": {"--config": MODEM_FILE},
@@ -136,7 +137,7 @@ class LazyCommand(NamedTuple):
     module_and_name
         Its module and its name in it, such as ``"headend.cli.run:run"``.
     help
-        The first paragraph of its help, for the list of commands; an empty text hides the command from the list.
+        The first paragraph of its help, for the list of commands; an empty text hides it.
     """
 
     module_and_name: str
@@ -216,7 +217,7 @@ class Commands(click.Group):
             fail(f'no command "{ctx.command_path} {name}"{hint}')
 
     def guess(self, name: str) -> str:
-        """Guess what was meant by something that is no command, as words behind the group; nothing where that is unknown."""
+        """Guess what was meant by something that is no command, as words behind the group."""
         return ""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
@@ -323,7 +324,7 @@ def _explain_rest(context: click.Context, rest: Sequence[str]) -> str:
 
 
 def _explain_option(name: str, context: click.Context) -> str:
-    """Write the error for an unknown option, with what there is in its place, the nearest one, or all."""
+    """Write the error for an unknown option, with what replaces it, the nearest one, or all."""
     from headend.errors import find_near
 
     known = [

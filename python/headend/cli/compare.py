@@ -1,4 +1,4 @@
-"""``headend compare``: the same traffic and seed under several settings, or finished runs, in one report."""
+"""``headend compare``: the same traffic and seed under several settings, or finished runs."""
 
 from __future__ import annotations
 
@@ -75,16 +75,17 @@ if TYPE_CHECKING:
 @click.option(
     "--vary",
     metavar="PATH=A,B,…",
-    help="Run once for each of these values, such as queue=drop_tail,docsis_pie. A file is looked for in this folder, then in the"
-    " scenario's. Given several times, every combination is run.",
+    help="Run once for each of these values, such as queue=drop_tail,docsis_pie. A file is looked"
+    " for in this folder, then in the scenario's. Given several times, every combination is run.",
     multiple=True,
 )
 @click.option(
     "--label",
     "labels",
     metavar="TEXT",
-    help="Call a setting by this name. Give it once for each setting, in their order; with several --vary, once for each value"
-    " of the choice, such as --label CoDel --label FQ-CoDel for queue=codel,fq_codel.",
+    help="Call a setting by this name. Give it once for each setting, in their order; with several"
+    " --vary, once for each value of the choice, such as --label CoDel --label FQ-CoDel for"
+    " queue=codel,fq_codel.",
     multiple=True,
 )
 @set_option
@@ -93,13 +94,14 @@ if TYPE_CHECKING:
 @click.option(
     "--seeds",
     metavar="N | A,B,…",
-    help="Run every setting with so many seeds, or with these; without --vary, the scenario as it is. Results are means with 95 % intervals.",
+    help="Run every setting with so many seeds, or with these; without --vary, the scenario as it"
+    " is. Results are means with 95 % intervals.",
 )
 @click.option(
     "--out",
     metavar="DIR",
-    help="The results folder. By default results/NAME-compared, or results/compared for finished runs;"
-    " where that is there, with -2, -3 and so on.",
+    help="The results folder. By default results/NAME-compared, or results/compared for finished"
+    " runs; where that is there, with -2, -3 and so on.",
     type=read_path,
     shell_complete=complete_folders,
 )
@@ -108,7 +110,8 @@ if TYPE_CHECKING:
 @quiet_option
 @click.option(
     "--full",
-    help="Also print how everybody fared in words, and every figure with its difference to the first choice.",
+    help="Also print how everybody fared in words, and every figure with its difference to the"
+    " first choice.",
     is_flag=True,
 )
 @junit_option
@@ -136,15 +139,16 @@ def compare(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Run the same traffic under several settings, or take finished runs, and say which is best for whom.
+    """Run the same traffic under several settings, or take finished runs; say which is best.
 
-    With --seeds and without --vary, the scenario is run as it is with several seeds. Every setting meets the same traffic with the same seeds. With several --vary, one of them is the choice and the
-    others make tiers, such as rates: settings are compared within a tier and never across. Rates, round-trip times and
-    loads make tiers; of several choices, the first does.
+    With --seeds and without --vary, the scenario is run as it is with several seeds. Every setting
+    meets the same traffic with the same seeds. With several --vary, one of them is the choice and
+    the others make tiers, such as rates: settings are compared within a tier and never across.
+    Rates, round-trip times and loads make tiers; of several choices, the first does.
 
-    Exit code 1: a run missed an expectation of its scenario. 2: the input is wrong, or the page cannot be written (the
-    results are kept and printed). 130: interrupted; the runs that came to their end are kept, and of a setting without
-    one, what was simulated until then.
+    Exit code 1: a run missed an expectation of its scenario. 2: the input is wrong, or the page
+    cannot be written (the results are kept and printed). 130: interrupted; the runs that came to
+    their end are kept, and of a setting without one, what was simulated until then.
     """
     from headend.running.experiment import plan_comparison
     from headend.scenario.modems import parse_modem
@@ -213,7 +217,7 @@ def _run_varied(
     *,
     hidden: bool,
 ) -> tuple[Comparison, bool, list[Unwritten]]:
-    """Run everything and keep it; say also whether that was stopped, and what of it could not be written."""
+    """Run everything and keep it; say whether that was stopped, and what could not be written."""
     from headend.results.folder import choose_folder, create_folder
     from headend.running.comparison import Comparison
     from headend.running.execution import stop_on_interrupt
@@ -307,7 +311,8 @@ def _refuse_settings(
     option = next((name for name, is_given in given if is_given), None)
     if option and Path(source).is_dir():
         raise InputError(
-            f"{option}: has no effect on {source}, a finished run; it needs a scenario and --vary or --seeds"
+            f"{option}: has no effect on {source}, a finished run; it needs a scenario and --vary"
+            " or --seeds"
         )
 
 
@@ -318,7 +323,7 @@ def _load_finished(
     force: bool,
     wanted: Wanted,
 ) -> tuple[Comparison, list[Unwritten]]:
-    """Write finished runs side by side into one folder, and report the files that could not be written."""
+    """Write finished runs side by side into a folder, and report files that cannot be written."""
     from headend.comparison.comparison import check_labels, gather_variants
     from headend.comparison.grid import find_grid, name_choices
     from headend.results.folder import MANIFEST, choose_folder
@@ -333,7 +338,8 @@ def _load_finished(
         raise InputError('"": expected the name or file of a scenario, or a results folder')
     if len(sources) == 1 and not (Path(sources[0]) / MANIFEST).is_file():
         raise InputError(
-            f"{sources[0]}: to compare, give a scenario with --vary PATH=A,B, --seeds N or both, or several results folders"
+            f"{sources[0]}: to compare, give a scenario with --vary PATH=A,B, --seeds N or both, or"
+            " several results folders"
         )
     results = load_results(sources)
     variants = gather_variants(results)
@@ -373,8 +379,9 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
         return f"{folders}: one run alone is nothing to compare; give another folder"
     out = " --out FILE" if len(sources) > 1 else ""
     return (
-        f"{folders}: the same choice, run with seeds {write_seeds(variant.seeds)}, so there is nothing to compare; add runs of"
-        f" another choice, or make a report with the means over these seeds: headend report {folders}{out}"
+        f"{folders}: the same choice, run with seeds {write_seeds(variant.seeds)}, so there is"
+        " nothing to compare; add runs of another choice, or make a report with the means over"
+        f" these seeds: headend report {folders}{out}"
     )
 
 
@@ -387,11 +394,13 @@ def read_seeds(text: str, first: int | None = None) -> int | list[int]:
         numbers = [read_digits(part, MOST_DIGITS) for part in parts or [text]]
     except ValueError as error:
         raise InputError(
-            f"--seeds {shorten(text, MOST_SHOWN)}: expected how many, such as 10, or a list, such as 1,2,5"
+            f"--seeds {shorten(text, MOST_SHOWN)}: expected how many, such as 10, or a list, such"
+            " as 1,2,5"
         ) from error
     if "," in text and first is not None:
         raise InputError(
-            "--seed: has no effect beside a list of --seeds, which names every seed; leave out one of them"
+            "--seed: has no effect beside a list of --seeds, which names every seed; leave out one"
+            " of them"
         )
     seeds = numbers if "," in text else numbers[0]
     try:
@@ -452,7 +461,7 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
 
 
 def _print_tier(tier: Tier) -> None:
-    """Print how each flow fared under each setting of a tier, in words and in figures, over all seeds."""
+    """Print how each flow fared under each setting of a tier, in words and figures, over seeds."""
     from headend.analysis.verdict import judge, note_comparison
     from headend.cli.tables import draw_board, draw_comparison, fit
     from headend.comparison.comparison import compare_figures, explain_board

@@ -93,7 +93,7 @@ def complete_choices(kind: str) -> Callable[..., list[CompletionItem]]:
 
 
 def _complete_paths(typed: str, names: Iterable[str]) -> list[CompletionItem]:
-    """Complete names and paths of TOML files; where only folders match, leave the completion to the shell."""
+    """Complete names and paths of TOML files; where only folders match, the shell completes."""
     folder, slash, begun = typed.rpartition("/")
     files, folders = [], []
     for entry in _list_folder(folder + slash or "."):

@@ -1,4 +1,4 @@
-"""``headend config``: shows, checks, compares and converts configuration files of modems, and makes them of scenarios."""
+"""``headend config``: shows, checks, compares, converts and makes configuration files of modems."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
     from headend.modem_file.reading import ModemFile
 
-#: Letters of JSON that are read again to be indented; an operator's file has a tenth of them. That takes many times their memory.
+#: Letters of JSON that are read again to be indented; an operator's file has a tenth of them. That
+#: takes many times their memory.
 MOST_INDENTED = 2**20
 
 #: The most values that do not fit the table and are named one by one when a file is written.
@@ -90,8 +91,8 @@ class _Config(Commands):
 def app() -> None:
     """Read, check, compare and write the configuration file of a modem.
 
-    A modem's file sets the line: rates, buffers, AQM and classifiers, as binary TLVs. headend run SCENARIO --modem FILE
-    simulates a line with it.
+    A modem's file sets the line: rates, buffers, AQM and classifiers, as binary TLVs. headend run
+    SCENARIO --modem FILE simulates a line with it.
 
         headend config show modem.cm
         headend config check modem.cm --secret-file secret.txt
@@ -116,7 +117,7 @@ def app() -> None:
 def show(
     files: tuple[str, ...], secret: str | None, secret_file: str | None, as_json: bool
 ) -> None:
-    """Show what is in a modem's file: service flows, classifiers, and the delay that its buffers give.
+    """Show what is in a modem's file: service flows, classifiers, and the delay of its buffers.
 
     The delay of a service flow is the time that a full buffer takes to be sent at the flow's rate.
 
@@ -143,9 +144,10 @@ def show(
 @click.option("--json", "as_json", help="Write JSON in place of TOML.", is_flag=True)
 @replace_option
 def decode(file: str, output: Path | None, as_json: bool, force: bool) -> None:
-    """Write a modem's file as TOML, or with --json as JSON. headend config encode turns both back into the same file.
+    """Write a modem's file as TOML, or with --json as JSON; headend config encode reads both.
 
-    TLVs that headend does not know and values whose length does not fit are written as bytes, in their place.
+    TLVs that headend does not know and values whose length does not fit are written as bytes, in
+    their place.
 
         headend config decode modem.cm
         headend config decode modem.cm -o modem.toml
@@ -168,8 +170,8 @@ def decode(file: str, output: Path | None, as_json: bool, force: bool) -> None:
 @output_option("the modem's file")
 @click.option(
     "--mic",
-    help="Compute the message integrity checks anew: that of the modem (TLV 6) and, where there is a secret, that of the CMTS"
-    " (TLV 7).",
+    help="Compute the message integrity checks anew: that of the modem (TLV 6) and, where there is"
+    " a secret, that of the CMTS (TLV 7).",
     is_flag=True,
 )
 @secret_option
@@ -187,10 +189,11 @@ def encode(
 ) -> None:
     """Write a modem's binary file from TOML or JSON.
 
-    The message integrity checks (MICs, TLVs 6 and 7) that the text has stay as they are, and a note says where they do not
-    fit the content. --secret and --secret-file compute both anew; --mic computes that of the modem and, where
-    HEADEND_CONFIG_SECRET is set, that of the CMTS. A TOML text without MICs is signed where HEADEND_CONFIG_SECRET is set,
-    unless it says unsigned = true, as headend config decode writes it.
+    The message integrity checks (MICs, TLVs 6 and 7) that the text has stay as they are, and a note
+    says where they do not fit the content. --secret and --secret-file compute both anew; --mic
+    computes that of the modem and, where HEADEND_CONFIG_SECRET is set, that of the CMTS. A TOML
+    text without MICs is signed where HEADEND_CONFIG_SECRET is set, unless it says unsigned = true,
+    as headend config decode writes it.
 
         headend config encode modem.toml -o modem.cm
         headend config encode modem.toml -o modem.cm --secret-file secret.txt
@@ -250,10 +253,11 @@ def check(
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Check a modem's file: buffers and AQM against the rate, references, ranges, lengths and integrity checks.
+    """Check a modem's file: buffers and AQM against rates, references, ranges, lengths and MICs.
 
-    An error is what a modem or a CMTS refuses, or what a line suffers from. Each finding names the TLV, the numbers and
-    what to do. Exit code 1: a file has an error, or with --strict a warning. 2: a file cannot be read.
+    An error is what a modem or a CMTS refuses, or what a line suffers from. Each finding names the
+    TLV, the numbers and what to do. Exit code 1: a file has an error, or with --strict a warning.
+    2: a file cannot be read.
 
         headend config check modem.cm
         headend config check *.cm --strict --secret-file secret.txt
@@ -343,8 +347,8 @@ def write_from(
 ) -> None:
     """Write the file of a modem of a scenario: its rates, buffers, AQM and classifiers as TLVs.
 
-    The check of the modem (TLV 6) is computed; that of the CMTS (TLV 7) with the secret, where there is one. A note says
-    what the scenario has and no TLV can say.
+    The check of the modem (TLV 6) is computed; that of the CMTS (TLV 7) with the secret, where
+    there is one. A note says what the scenario has and no TLV can say.
 
         headend config from upload-and-call -o modem.cm
         headend config from upload-and-call --set queue=docsis_pie -o pie.cm
@@ -385,23 +389,24 @@ def _tell_unsigned(content: bytes) -> list[str]:
     """Say what became of the CMTS MIC, which was not computed because there is no secret."""
     if _find_states(content, None).get("cmts_mic") == "missing":
         return [
-            "the CMTS MIC (TLV 7) is not in the file, because there is no secret: a CMTS refuses the file; --secret-file computes it"
+            "the CMTS MIC (TLV 7) is not in the file, because there is no secret: a CMTS refuses"
+            " the file; --secret-file computes it"
         ]
     return ["the CMTS MIC (TLV 7) stays as it is in the text; a secret computes it anew"]
 
 
 def _tell_stale(content: bytes, secret: bytes | None) -> list[str]:
-    """Say which message integrity check of a text is not that of its content, as after an edit; nothing where both are."""
+    """Say which message integrity check of a text does not fit its content, as after an edit."""
     states = _find_states(content, secret)
     if states.get("cm_mic") in ("wrong", "stale"):
         return [
-            "the CM MIC (TLV 6) is not that of this content, and the modem refuses the file: --mic computes it anew,"
-            " --secret or --secret-file computes the CMTS MIC (TLV 7) too"
+            "the CM MIC (TLV 6) is not that of this content, and the modem refuses the file: --mic"
+            " computes it anew, --secret or --secret-file computes the CMTS MIC (TLV 7) too"
         ]
     if states.get("cmts_mic") in ("wrong", "stale"):
         return [
-            "the CMTS MIC (TLV 7) is not that of this content with this secret, and the CMTS refuses the file:"
-            " --mic computes it anew"
+            "the CMTS MIC (TLV 7) is not that of this content with this secret, and the CMTS"
+            " refuses the file: --mic computes it anew"
         ]
     return []
 
@@ -430,7 +435,7 @@ def _write_json(content: bytes) -> str:
 def _take_target(
     output: Path | None, *, force: bool, as_json: bool, sources: tuple[str, ...] = ()
 ) -> Target:
-    """Find where a modem's file is written. What is wrong with it is refused before anything is read."""
+    """Find where a modem's file is written; what is wrong is refused before anything is read."""
     target = Target(output, force=force, sources=sources)
     if as_json and target.path is None:
         raise InputError("--json: standard output has the JSON; -o FILE says where the file goes")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PlainConsole(Console):
-    """A console on which text is text: it holds no markup and no emoji names, and its control characters are made visible."""
+    """A console on which text is text: no markup, no emoji names, control characters visible."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
@@ -29,7 +29,7 @@ class PlainConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Render anything; only what Rich itself writes for styles and cursors may control the terminal."""
+        """Render anything; only Rich's own codes for styles and cursors control the terminal."""
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment
@@ -38,7 +38,7 @@ class PlainConsole(Console):
 
 
 class Output(PlainConsole):
-    """Standard output, whose reader may have read enough: the command goes on, and its exit code stays what it is."""
+    """Standard output whose reader may stop reading: the command goes on, its exit code stays."""
 
     def on_broken_pipe(self) -> None:
         """Discard the rest of the output."""

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 #: The file among the results with what the commands wrote, where a live view has the terminal.
 OUTPUT = "output.txt"
 
-#: The least that a recording keeps of a packet, in bytes: the headers of IPv6 and TCP with all of their options. A replay opens
-#: flows by them.
+#: The least that a recording keeps of a packet, in bytes: the headers of IPv6 and TCP with all of
+#: their options. A replay opens flows by them.
 LEAST_SNAPLEN = 128
 
 #: The most that a packet of IP has, in bytes.
@@ -68,7 +68,7 @@ class EmulateCommand(Command):
     """A command behind which another one is typed: `--` stands between their options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words that were typed, and refuse options of the program that only headend would see."""
+        """Read the typed words, and refuse options of the program that only headend would see."""
         if not ctx.resilient_parsing:
             self._check_separated(ctx, args)
         return super().parse_args(ctx, args)
@@ -80,13 +80,13 @@ class EmulateCommand(Command):
             return
         typed = shlex.join([*args[:begin], "--", *args[begin:]])
         raise click.UsageError(
-            f"{ctx.command_path}: expected -- before the command, whose options headend takes for its own without it:"
-            f" {ctx.command_path} {typed}",
+            f"{ctx.command_path}: expected -- before the command, whose options headend takes for"
+            f" its own without it: {ctx.command_path} {typed}",
             ctx,
         )
 
     def _find_program(self, ctx: click.Context, args: Sequence[str]) -> int | None:
-        """Find where a program begins, the word behind the scenario; none where `--` or an unknown option comes before."""
+        """Find where a program begins, the word behind the scenario; or none."""
         options = {
             name: own
             for own in self.get_params(ctx)
@@ -116,7 +116,8 @@ class EmulateCommand(Command):
 @argument(
     "command",
     metavar="[-- COMMAND…]",
-    help="The program on the customer's host, with its arguments. When it exits, the run is over, and headend exits with its code.",
+    help="The program on the customer's host, with its arguments. When it exits, the run is over,"
+    " and headend exits with its code.",
     nargs=-1,
     type=click.UNPROCESSED,
 )
@@ -126,7 +127,8 @@ class EmulateCommand(Command):
 @click.option(
     "--server",
     metavar="COMMAND",
-    help='Run this on the host server, the other side of the line, such as "iperf3 -s". The program starts when it listens.',
+    help='Run this on the host server, the other side of the line, such as "iperf3 -s". The program'
+    " starts when it listens.",
 )
 @click.option(
     "--host",
@@ -137,13 +139,15 @@ class EmulateCommand(Command):
 )
 @click.option(
     "--outside",
-    help="Make the internet the other side of the line, by network address translation. Needs root.",
+    help="Make the internet the other side of the line, by network address translation. Needs"
+    " root.",
     is_flag=True,
 )
 @click.option(
     "--congestion",
     metavar="NAME",
-    help="Use this TCP congestion control of the kernel on the real hosts. By default, the one of this machine.",
+    help="Use this TCP congestion control of the kernel on the real hosts. By default, the one of"
+    " this machine.",
 )
 @set_option
 @modem_option
@@ -151,27 +155,29 @@ class EmulateCommand(Command):
 @click.option(
     "--record",
     metavar="FILE",
-    help="Record what the real hosts send, with scenario and seed, to a pcapng file: headend replay FILE replays it.",
+    help="Record what the real hosts send, with scenario and seed, to a pcapng file: headend replay"
+    " FILE replays it.",
     type=read_file_path,
     shell_complete=complete_any_file,
 )
 @click.option(
     "--snaplen",
     metavar="N",
-    help="Record the first N bytes of each packet; 0, the default, records all. 128 keeps the headers, but a replay then does not"
-    " know the names of servers.",
+    help="Record the first N bytes of each packet; 0, the default, records all. 128 keeps the"
+    " headers, but a replay then does not know the names of servers.",
     type=read_number,
     default=0,
 )
 @click.option(
     "--live",
-    help=f"Show rates, queues, round trips and lateness while it runs. What the programs write goes to {OUTPUT} in the results.",
+    help="Show rates, queues, round trips and lateness while it runs. What the programs write goes"
+    f" to {OUTPUT} in the results.",
     is_flag=True,
 )
 @click.option(
     "--strict",
-    help="Exit with 1 if the run is not trustworthy: more lateness or a longer stall than [emulation] of the scenario allows,"
-    " or frames lost between the programs and the line.",
+    help="Exit with 1 if the run is not trustworthy: more lateness or a longer stall than"
+    " [emulation] of the scenario allows, or frames lost between the programs and the line.",
     is_flag=True,
 )
 @capture_option
@@ -186,7 +192,8 @@ class EmulateCommand(Command):
 @click.option(
     "--json",
     "as_json",
-    help="Print one JSON document on standard output and nothing else; what the program prints goes to standard error.",
+    help="Print one JSON document on standard output and nothing else; what the program prints goes"
+    " to standard error.",
     is_flag=True,
 )
 def emulate(
@@ -215,14 +222,15 @@ def emulate(
 ) -> None:
     """Run a real program behind the line of a scenario, in real time, beside simulated neighbours.
 
-    It runs on a host of the scenario that has real = true, and its packets cross the links, queues and MAC of the scenario. Every
-    other flow is simulated on the same line at the same time.
+    It runs on a host of the scenario that has real = true, and its packets cross the links, queues
+    and MAC of the scenario. Every other flow is simulated on the same line at the same time.
 
         headend emulate real-program --server "iperf3 -s" -- iperf3 -c server
 
-    The exit code is that of the program (128 + n if signal n ended it). If that is 0: 1 if an expectation of the scenario is
-    missed or, with --strict, if the run is not trustworthy. 2: the input is wrong. 126, 127: a command cannot be run, or is not
-    there. headend itself writes to standard error. Ctrl-C ends the program, and the results are kept.
+    The exit code is that of the program (128 + n if signal n ended it). If that is 0: 1 if an
+    expectation of the scenario is missed or, with --strict, if the run is not trustworthy. 2: the
+    input is wrong. 126, 127: a command cannot be run, or is not there. headend itself writes to
+    standard error. Ctrl-C ends the program, and the results are kept.
     """
     from headend.emulation.experiment import Options, check_machine, plan_emulation
     from headend.emulation.programs import MissingProgramError, choose_programs
@@ -274,7 +282,8 @@ def _choose_command(command: Sequence[str], *, shell: bool, live: bool) -> Seque
 
     if shell and command:
         raise InputError(
-            f'--shell: a shell stands in the place of the command, found "{command[0]}"; leave out one of them'
+            f'--shell: a shell stands in the place of the command, found "{command[0]}"; leave out'
+            " one of them"
         )
     if shell and live:
         raise InputError("--live: a shell needs the terminal; leave out one of --shell and --live")
@@ -282,7 +291,8 @@ def _choose_command(command: Sequence[str], *, shell: bool, live: bool) -> Seque
         return choose_shell()
     if not command:
         raise InputError(
-            "headend emulate: expected -- COMMAND after SCENARIO, found nothing; --shell opens a shell"
+            "headend emulate: expected -- COMMAND after SCENARIO, found nothing; --shell opens a"
+            " shell"
         )
     return command
 
@@ -290,7 +300,8 @@ def _choose_command(command: Sequence[str], *, shell: bool, live: bool) -> Seque
 def _check_snaplen(size: int) -> int:
     if size and not LEAST_SNAPLEN <= size <= LARGEST_FRAME:
         raise InputError(
-            f"--snaplen: expected 0 for all bytes, or from {LEAST_SNAPLEN} to {LARGEST_FRAME} of them, found {size}"
+            f"--snaplen: expected 0 for all bytes, or from {LEAST_SNAPLEN} to {LARGEST_FRAME} of"
+            f" them, found {size}"
         )
     return size
 
@@ -353,7 +364,7 @@ def _clear_recording(options: Options, *, force: bool) -> None:
 def _watch(
     emulation: Emulation, *, is_shown: bool
 ) -> Iterator[tuple[Callable[[Update], None] | None, Console]]:
-    """Show a live view, if one is wanted and there is a terminal for it; give also the console for messages beside it."""
+    """Show a live view, if wanted and on a terminal; give the console for messages beside it."""
     console = make_messages()
     if not is_shown:
         yield None, console

@@ -1,4 +1,4 @@
-"""What the terminal says of real programs, beside the answer of a run: what they got, their flows, and lateness."""
+"""What the terminal says of real programs: what they got, their flows, and lateness."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_FLOWS = 5
 
 
 def print_emulation(result: Record, *, full: bool = False) -> None:
-    """Print what real programs got, their largest flows, whether the run kept time, and whether a replay equals its recording.
+    """Print what real programs got, their largest flows, lateness, and a replay's comparison.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def print_emulation(result: Record, *, full: bool = False) -> None:
 
 
 def print_real_in_full(result: Record) -> None:
-    """Print what real programs ran where, their flows, and how late their frames were; nothing of a simulated run."""
+    """Print what real programs ran where, their flows, and how late frames were, if any ran."""
     from headend.analysis.emulation import list_timing, tell_real, tell_source
     from headend.cli.tables import draw_lines, draw_real_flows, fit
 

@@ -57,8 +57,9 @@ def export(
 ) -> None:
     """Write the tables of results as CSV or JSON lines, one file per table, in full precision.
 
-    The tables of a comparison hold the rows of all its runs, with the columns label and seed in front. Its table figures
-    has the means over seeds, with intervals and with differences to the first choice of each tier.
+    The tables of a comparison hold the rows of all its runs, with the columns label and seed in
+    front. Its table figures has the means over seeds, with intervals and with differences to the
+    first choice of each tier.
     """
     from headend.loading.tables import export_tables
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 @click.option(
     "--only",
     metavar="NAME",
-    help="Write only this figure, or this chart of a figure. --list shows the names. Can be given several times.",
+    help="Write only this figure, or this chart of a figure. --list shows the names. Can be given"
+    " several times.",
     multiple=True,
 )
 @click.option(
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
 @click.option(
     "--width",
     metavar="LENGTH",
-    help="The width of the whole picture in mm, cm, in, pt or px, such as 85mm. By default as on a page, or 180mm with one of the next four options.",
+    help="The width of the whole picture in mm, cm, in, pt or px, such as 85mm. By default as on a"
+    " page, or 180mm with one of the next four options.",
 )
 @click.option(
     "--height",
@@ -54,7 +56,8 @@ if TYPE_CHECKING:
 @click.option(
     "--font-size",
     metavar="POINTS",
-    help="The size of the letters. Lines and symbols are scaled with it. With one of the options around, 8 by default.",
+    help="The size of the letters. Lines and symbols are scaled with it. With one of the options"
+    " around, 8 by default.",
 )
 @click.option(
     "--font", metavar="FAMILY", help="The font of the letters, such as Arial. It must be installed."
@@ -86,7 +89,7 @@ def figures(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Write the figures of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep, a recommendation or a study.
+    """Write a report's figures as SVG, PDF or PNG: of runs, a sweep, a recommendation or a study.
 
     For a column of a paper, add --width 85mm --font-size 8 --no-title --format pdf.
     A file that is there is replaced where a new figure has the same name.
@@ -155,7 +158,7 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
 
 
 def _list_figures(drawn: Sequence[Figure], *, as_json: bool) -> None:
-    """Print the names of figures with their titles, and of those that have several charts, the charts' names."""
+    """Print the names of figures with their titles, and the names of charts where several."""
     from headend.figures.export import name_panels
 
     listed = [(figure, list(figure.stems) or name_panels(figure)) for figure in drawn]

@@ -1,4 +1,4 @@
-"""The first lines of a command: the question, the answer in at most two sentences, and the matrix."""
+"""The first lines of a command: question, answer in at most two sentences, and matrix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def print_answer(
     most_rows
         The most rows of the matrix; by default all.
     is_grid
-        Whether the matrix is a table as long as no word of it is cut, even if that takes more lines than other forms.
+        Whether the matrix is a table as long as no word of it is cut, even if that takes more lines
+        than other forms.
     """
     console = make_output()
     console.print()
@@ -64,7 +65,7 @@ def print_answer(
 
 
 def _draw_grid(console: Console, matrix: Matrix) -> Table | None:
-    """Draw a matrix as a table whose cells have several lines where they have to; None where a word of it would be cut."""
+    """Draw a matrix as a table whose cells may have several lines; None where a word is cut."""
     wide = draw_matrix(matrix)
     if fit(console, wide) is wide:
         return wide
@@ -79,7 +80,7 @@ def _draw_grid(console: Console, matrix: Matrix) -> Table | None:
 
 
 def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
-    """Draw a matrix in as few lines as possible; a long one is drawn without the notes of its cells."""
+    """Draw a matrix in as few lines as possible; a long one without the notes of its cells."""
     whole = fit(console, draw_matrix(matrix))
     if _count_lines(console, whole) <= MOST_LINES:
         return whole
@@ -103,7 +104,7 @@ def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
 
 
 def _split(console: Console, matrix: Matrix) -> RenderableType | None:
-    """Draw a matrix as tables one below the other, each of some choices, with the labels of the rows before each.
+    """Draw a matrix as tables one below the other, each of some choices, all with the row labels.
 
     None where one choice alone does not fit.
     """

@@ -62,7 +62,8 @@ def _print_version(_: click.Context, __: click.Parameter, wanted: bool) -> None:
 app = Program(
     PROGRAM,
     sections=SECTIONS,
-    help="A laboratory for access networks: what a line does to the people behind it, and what to change.",
+    help="A laboratory for access networks: what a line does to the people behind it, and what to"
+    " change.",
     params=[
         click.Option(
             ["--version"],

@@ -34,7 +34,7 @@ _UNSET = "–"
 
 
 def print_overview(name: str, overview: Overview) -> None:
-    """Print an overview of a file: its device and size, its flows with their delays, its classifiers, and its other settings."""
+    """Print an overview of a file: device, size, flows with delays, classifiers, settings."""
     console = make_output()
     console.print(write_line((name, "bold"), f"  {overview.title}"))
     if overview.mics:
@@ -49,7 +49,7 @@ def print_overview(name: str, overview: Overview) -> None:
 
 
 def print_findings(name: str, findings: Sequence[Finding]) -> None:
-    """Print what a check found: the count of each severity, then each finding with its place and what to do."""
+    """Print what a check found: counts by severity, then each finding, its place and remedy."""
     console = make_output()
     counts = {one: sum(found.severity == one for found in findings) for one in _SEVERITIES}
     told = [write_count(count, severity) for severity, count in counts.items() if count]

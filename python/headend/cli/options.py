@@ -42,7 +42,8 @@ def read_file_path(text: str | Path) -> Path:
     """Take the path of a file to write; ``-`` is refused, since standard output has the answer."""
     if str(text).strip() == "-":
         raise click.BadParameter(
-            'expected a file, found "-", and standard output has the answer of the command; for a file of this name write ./-'
+            'expected a file, found "-", and standard output has the answer of the command; for a'
+            " file of this name write ./-"
         )
     return read_path(text)
 
@@ -58,17 +59,18 @@ set_option = click.option(
     "--set",
     "settings",
     metavar="PATH=VALUE",
-    help="Set one value of the scenario by its path. The path queue means the bottleneck's queue, low_latency that of its cable"
-    " line in both directions (on, off, 2019). A file is looked for in this folder, then in the scenario's. Can be given several"
-    " times.",
+    help="Set one value of the scenario by its path. The path queue means the bottleneck's queue,"
+    " low_latency that of its cable line in both directions (on, off, 2019). A file is looked for"
+    " in this folder, then in the scenario's. Can be given several times.",
     multiple=True,
 )
 modem_option = click.option(
     "--modem",
     "modems",
     metavar="[NAME=]FILE",
-    help="Let this configuration file set the line's only modem or, with NAME=, the modem of this name. --set of a key wins over"
-    " the file. Can be given several times. headend config show FILE says what is in it.",
+    help="Let this configuration file set the line's only modem or, with NAME=, the modem of this"
+    " name. --set of a key wins over the file. Can be given several times. headend config show FILE"
+    " says what is in it.",
     multiple=True,
     shell_complete=complete_any_file,
 )
@@ -83,19 +85,21 @@ seeds_option = click.option(
 memory_option = click.option(
     "--memory",
     metavar="SIZE",
-    help="The most memory that runs may take, such as 8GB or 50%. A run that can need more is refused. By default half of the machine's memory.",
+    help="The most memory that runs may take, such as 8GB or 50%. A run that can need more is"
+    " refused. By default half of the machine's memory.",
 )
 out_option = click.option(
     "--out",
     metavar="DIR",
-    help="The results folder. By default results/NAME, or where that is there, NAME-2, NAME-3 and so on.",
+    help="The results folder. By default results/NAME, or where that is there, NAME-2, NAME-3 and"
+    " so on.",
     type=read_path,
     shell_complete=complete_folders,
 )
 force_option = click.option(
     "--force",
-    help="Replace an existing results folder: the one of --out or, without --out, the one without a number."
-    " A folder that holds anything but its results is refused.",
+    help="Replace an existing results folder: the one of --out or, without --out, the one without a"
+    " number. A folder that holds anything but its results is refused.",
     is_flag=True,
 )
 page_force_option = click.option(
@@ -122,13 +126,15 @@ no_report_option = click.option(
 capture_option = click.option(
     "--capture",
     metavar="POINT",
-    help="Write the packets of a flow, a host or a queue to a pcapng file for Wireshark. Can be given several times.",
+    help="Write the packets of a flow, a host or a queue to a pcapng file for Wireshark. Can be"
+    " given several times.",
     multiple=True,
 )
 junit_option = click.option(
     "--junit",
     metavar="FILE",
-    help="Also write the outcomes of [expect] as JUnit XML, for continuous integration. A scenario without [expect] is refused.",
+    help="Also write the outcomes of [expect] as JUnit XML, for continuous integration. A scenario"
+    " without [expect] is refused.",
     type=read_file_path,
     shell_complete=complete_any_file,
 )
@@ -142,13 +148,14 @@ csv_option = click.option(
 secret_option = click.option(
     "--secret",
     metavar="TEXT",
-    help="The secret of the CMTS MIC. Other users of this machine can read it in the list of processes; --secret-file hides it.",
+    help="The secret of the CMTS MIC. Other users of this machine can read it in the list of"
+    " processes; --secret-file hides it.",
 )
 secret_file_option = click.option(
     "--secret-file",
     metavar="FILE",
-    help="Read the secret from this file, or - for standard input; one line end at its end is no part of it."
-    " Without either option, the environment variable HEADEND_CONFIG_SECRET gives it.",
+    help="Read the secret from this file, or - for standard input; one line end at its end is no"
+    " part of it. Without either option, the environment variable HEADEND_CONFIG_SECRET gives it.",
     shell_complete=complete_any_file,
 )
 quiet_option = click.option("--quiet", "-q", help="Print no progress and no table.", is_flag=True)

@@ -84,7 +84,8 @@ HEADINGS = {
 @argument(
     "sources",
     metavar="[SOURCE]…",
-    help="A file of tiers (TOML); modems' configuration files, a tier each; or a results folder of an earlier recommendation.",
+    help="A file of tiers (TOML); modems' configuration files, a tier each; or a results folder of"
+    " an earlier recommendation.",
     nargs=-1,
     shell_complete=complete_any_file,
 )
@@ -97,7 +98,8 @@ HEADINGS = {
 @click.option(
     "--downstream",
     metavar="RATE",
-    help="The downstream rate of the tiers: one for all, or as many as upstream. By default ten times the upstream rate.",
+    help="The downstream rate of the tiers: one for all, or as many as upstream. By default ten"
+    " times the upstream rate.",
     multiple=True,
 )
 @click.option(
@@ -109,14 +111,16 @@ HEADINGS = {
 @click.option(
     "--traffic",
     metavar="LIST",
-    help='Who uses the line: a list of call, game, page, upload and video, such as "call, 2 uploads"; or a scenario, whose'
+    help='Who uses the line: a list of call, game, page, upload and video, such as "call, 2'
+    ' uploads"; or a scenario, whose'
     " flows are taken. By default one of each.",
     shell_complete=complete_traffic,
 )
 @click.option(
     "--rtt",
     metavar="TIME",
-    help='The round-trip time to the servers of uploads and pages: "30 ms", a range such as "20 ms to 100 ms", or the sites of'
+    help='The round-trip time to the servers of uploads and pages: "30 ms", a range such as "20 ms'
+    ' to 100 ms", or the sites of'
     " CM-GL-Buffer, Appendix I: all, boston, louisville or philadelphia. By default 46.9 ms.",
     shell_complete=complete_sites,
 )
@@ -124,29 +128,30 @@ HEADINGS = {
     "--may-set",
     "may_set",
     metavar="LIST",
-    help="What may be set: buffer-control, aqm, low-latency, or several of them with commas between. By default all that the"
-    " modems have.",
+    help="What may be set: buffer-control, aqm, low-latency, or several of them with commas"
+    " between. By default all that the modems have.",
     multiple=True,
     shell_complete=complete_features,
 )
 @click.option(
     "--expect",
     metavar="CONDITION",
-    help='What must hold, as in [expect]: "call.mos.p5 >= 4.0". A rate can be a share of the line\'s: "upload.goodput >= 80 %".'
+    help='What must hold, as in [expect]: "call.mos.p5 >= 4.0". A rate can be a share of the'
+    ' line\'s: "upload.goodput >= 80 %".'
     " Can be given several times. It takes the place of the default conditions.",
     multiple=True,
 )
 @click.option(
     "--prefer",
     metavar="MEASURE",
-    help='What there should be most or least of where the conditions hold: "most upload.goodput" (the default with an upload),'
-    ' or "least page.page_load_time.p50".',
+    help='What there should be most or least of where the conditions hold: "most upload.goodput"'
+    ' (the default with an upload), or "least page.page_load_time.p50".',
 )
 @click.option(
     "--seeds",
     metavar="N | A,B,…",
-    help="Run each setting with so many seeds, or with these. By default 5, or those in the file of tiers; more of them make the"
-    " intervals narrower.",
+    help="Run each setting with so many seeds, or with these. By default 5, or those in the file of"
+    " tiers; more of them make the intervals narrower.",
 )
 @set_option
 @allow_option
@@ -155,7 +160,8 @@ HEADINGS = {
 @click.option(
     "--write",
     metavar="FILE",
-    help="Write the modem's configuration file with the recommended setting. With several tiers, each name has the tier's added.",
+    help="Write the modem's configuration file with the recommended setting. With several tiers,"
+    " each name has the tier's added.",
     type=read_file_path,
     shell_complete=complete_any_file,
 )
@@ -170,8 +176,8 @@ HEADINGS = {
 )
 @click.option(
     "--force",
-    help="Replace the results of another recommendation in the results folder, the files of --write, and existing tables of"
-    " --csv.",
+    help="Replace the results of another recommendation in the results folder, the files of"
+    " --write, and existing tables of --csv.",
     is_flag=True,
 )
 @no_report_option
@@ -200,8 +206,9 @@ def recommend(
 ) -> None:
     """Recommend a buffer, an AQM or low latency for service tiers, and write it to modems' files.
 
-    Buffers, AQM targets and low latency are tried for each tier, with several seeds. A setting is recommended only if
-    every condition holds; where none does, the nearest one is named, and by how much it misses.
+    Buffers, AQM targets and low latency are tried for each tier, with several seeds. A setting is
+    recommended only if every condition holds; where none does, the nearest one is named, and by how
+    much it misses.
 
         headend recommend --upstream "10 Mbit/s" --downstream "100 Mbit/s"
         headend recommend --upstream "5 Mbit/s" --upstream "35 Mbit/s" --may-set aqm --seeds 10
@@ -209,14 +216,15 @@ def recommend(
         headend recommend modem.cm --write new.cm --secret-file secret.txt
         headend recommend results/recommend/10M --prefer "least page.page_load_time.p50"
 
-    A file of tiers has a table for each, such as [tier.bronze] with upstream = "5 Mbit/s" and downstream = "50 Mbit/s", or with
-    modem = "bronze.cm".
+    A file of tiers has a table for each, such as [tier.bronze] with upstream = "5 Mbit/s" and
+    downstream = "50 Mbit/s", or with modem = "bronze.cm".
 
-    Finished points are kept: run the command again, and it runs only what is missing. A results folder is judged again by
-    --expect and --prefer, and its page is written again; nothing is simulated.
+    Finished points are kept: run the command again, and it runs only what is missing. A results
+    folder is judged again by --expect and --prefer, and its page is written again; nothing is
+    simulated.
 
-    Exit code 1: nothing can be recommended for a tier, or a point failed. 2: the input is wrong, or a file cannot be
-    written (the results are kept and printed). 130: interrupted.
+    Exit code 1: nothing can be recommended for a tier, or a point failed. 2: the input is wrong, or
+    a file cannot be written (the results are kept and printed). 130: interrupted.
     """
     from headend.cli.recommendation import (
         describe_recommendation,
@@ -286,7 +294,8 @@ def _find_results(sources: tuple[str, ...]) -> Path | None:
         raise InputError(f"{folders[0]}: holds the results of a {kind}; expected {EXPECTED}")
     if len(sources) > 1:
         raise InputError(
-            f"{folders[0]}: holds the results of a recommendation; expected one such folder alone, or several files"
+            f"{folders[0]}: holds the results of a recommendation; expected one such folder alone,"
+            " or several files"
         )
     return Path(folders[0])
 
@@ -298,7 +307,8 @@ def _refuse_new_points(folder: Path) -> None:
         is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if is_given and parameter.name in FOR_RUNS:
             raise InputError(
-                f"{parameter.opts[0]}: has no effect on results that are there; leave it out, or name tiers in place of {folder}"
+                f"{parameter.opts[0]}: has no effect on results that are there; leave it out, or"
+                f" name tiers in place of {folder}"
             )
 
 
@@ -414,7 +424,10 @@ def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[Unwrit
         return []
     from headend.loading.tables import export_tables
 
-    later = f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables"
+    later = (
+        f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their"
+        " tables"
+    )
     lacking = attempt(lambda: export_tables(folder, csv, force=force), csv, later)
     return [lacking] if lacking else []
 
@@ -435,13 +448,16 @@ def _write_files(
     *,
     force: bool,
 ) -> list[Unwritten]:
-    """Write the modems' files of the tiers that have a recommendation, and add them to ``written``."""
+    """Write the modems' files of the recommended tiers, and add them to ``written``."""
     from headend.recommendation.writing import write_files
 
     if not any(decision.recommended for decision in result.decisions):
         print_note(f"{path} is not written: no setting meets every condition")
         return []
-    later = f"the results are kept, and headend recommend {quote_path(folder)} --write FILE writes modems' files"
+    later = (
+        f"the results are kept, and headend recommend {quote_path(folder)} --write FILE writes"
+        " modems' files"
+    )
     lacking = attempt(
         lambda: written.extend(write_files(result, path, secret, force=force)), path, later
     )

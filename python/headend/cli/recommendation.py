@@ -1,4 +1,4 @@
-"""The output of ``headend recommend``: what the terminal and the JSON document say of a recommendation, and the exit code."""
+"""The output of ``headend recommend``: what terminal and JSON say, and the exit code."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def print_recommendation(
 
 
 def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
-    """Print the TLVs that set what is recommended, a line each, or only their numbers where they are many."""
+    """Print the TLVs that set what is recommended, a line each, or only the numbers of many."""
     from rich.table import Table
 
     console = make_output()
@@ -98,7 +98,7 @@ def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
 
 
 def _print_candidates(decision: Decision) -> None:
-    """Print every setting that was tried; on a narrow terminal, with the names of quantities in several lines."""
+    """Print every setting tried; on a narrow terminal, names of quantities take several lines."""
     console = make_output()
     wide, narrow = draw_candidates(decision), draw_candidates(decision, narrow=True)
     console.print()
@@ -110,7 +110,7 @@ def _print_candidates(decision: Decision) -> None:
 def print_troubles(
     result: Recommendation, folder: Path, written: Sequence[Written], *, brief: bool
 ) -> None:
-    """Report on standard error what to know of written files, failed points, and what an interruption left.
+    """Report written files, failed points and what an interruption left on standard error.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def print_troubles(
 
 
 def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> ExitCode:
-    """Give the exit code: a file that is missing counts for more than a tier without a recommendation."""
+    """Give the exit code: a missing file counts for more than a tier without recommendation."""
     if not result.complete:
         return ExitCode.INTERRUPTED
     if lacking:
@@ -141,7 +141,7 @@ def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> Exit
 def describe_recommendation(
     result: Recommendation, folder: Path, written: Sequence[Written]
 ) -> dict[str, Any]:
-    """Give a recommendation as one JSON document; values are in base units. An interrupted one has no tiers."""
+    """Give a recommendation as one JSON document in base units, without tiers if interrupted."""
     return {
         "request": result.request.to_dict(),
         "folder": str(folder),
@@ -199,7 +199,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
 
 
 def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
-    """Describe a candidate: whether it holds, and the mean of each quantity of the wish with its interval."""
+    """Describe a candidate: whether it holds, and the mean and interval of each quantity."""
     candidate = decision.find(setting)
     return {
         "label": candidate.label,
@@ -225,7 +225,7 @@ def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, An
 
 
 def _describe_condition(decision: Decision, condition: Condition, setting: int) -> dict[str, Any]:
-    """Describe a condition on the nearest setting, with how much its mean misses the bound: a negative one is a margin."""
+    """Describe a condition on the nearest setting, with what its mean misses the bound by."""
     kind = decision.conclusion.terms[condition.term.text].about.kind
     return {
         "condition": condition.text,

@@ -61,12 +61,13 @@ def replay(
     allow_files: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Replay what headend emulate recorded, in virtual time: equal to the packet, or under other settings.
+    """Replay what headend emulate recorded, in virtual time: equal, or under other settings.
 
-    With --set the same packets cross another line, or wait in another queue. The replay is then open loop: the recorded
-    senders do not react, and every page of the results says so.
+    With --set the same packets cross another line, or wait in another queue. The replay is then
+    open loop: the recorded senders do not react, and every page of the results says so.
 
-    Exit code 1: an expectation is missed, or the replay is not equal to what was recorded. 2: the input is wrong. 130: interrupted.
+    Exit code 1: an expectation is missed, or the replay is not equal to what was recorded. 2: the
+    input is wrong. 130: interrupted.
     """
     from headend.cli.run import conclude, describe_result, print_missed, print_result
     from headend.emulation.replaying import plan_replay, tell_replay

@@ -46,7 +46,7 @@ folders_argument = argument(
 @json_option
 @reads_results("folders")
 def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
-    """Write the page of a run, a comparison, a sweep or a recommendation again from its folder, or one page of several runs."""
+    """Write the page of saved results again from their folder, or one page of several runs."""
     from headend.pages.page import write_report
     from headend.results.record import read_manifest
     from headend.running.comparison import load_missing_seeds, load_results, load_unfinished
@@ -61,9 +61,8 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
     if kind == "study":
         name = read_manifest(Path(folders[0])).get("study", "NAME")
         raise InputError(
-            f"{folders[0]}: holds the results of a study; headend study run {quote_path(name)} --out {quote_path(folders[0])}"
-            " makes its report again:"
-            " its finished points are kept"
+            f"{folders[0]}: holds the results of a study; headend study run {quote_path(name)}"
+            f" --out {quote_path(folders[0])} makes its report again: its finished points are kept"
         )
     if kind == "sweep":
         from headend.sweeps.loading import rewrite_sweep_report
@@ -92,7 +91,8 @@ def refuse_foreign(page: Path) -> None:
     own = page.name == REPORT and is_results_folder(page.parent)
     if os.path.lexists(page) and not page.is_dir() and not (own or is_sealed_page(page)):
         raise InputError(
-            f"{page}: exists and is no page of headend; choose another file, or replace it with --force"
+            f"{page}: exists and is no page of headend; choose another file, or replace it with"
+            " --force"
         )
 
 
@@ -104,11 +104,12 @@ def _tell_report(path: Path, *, as_json: bool) -> None:
 
 
 def find_kind(folders: Sequence[str]) -> str | None:
-    """Say which kind of results stands alone in a folder, such as those of a sweep or a study; None for those of runs, which go side by side."""
+    """Say which kind of results stands alone in a folder; None for runs, which go side by side."""
     kinds = [read_kind(Path(folder)) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):
         if kind in RESUMABLE and len(folders) > 1:
             raise InputError(
-                f"{folder}: holds the results of a {kind}, which has a page of its own; expected one such folder alone, or several folders of runs"
+                f"{folder}: holds the results of a {kind}, which has a page of its own; expected"
+                " one such folder alone, or several folders of runs"
             )
     return kinds[0] if kinds[0] in RESUMABLE else None

@@ -78,7 +78,8 @@ SHORT_SECONDS = 0.1
 @click.option(
     "--explain",
     metavar="FLOW@TIME",
-    help="Follow the first packet of a flow after a time, and draw its requests, grants and bursts.",
+    help="Follow the first packet of a flow after a time, and draw its requests, grants and"
+    " bursts.",
     multiple=True,
 )
 @capture_option
@@ -107,9 +108,9 @@ def run(
 ) -> None:
     """Run a scenario: say who suffers, how badly, why, and what to change.
 
-    The results and a page go to a folder. Exit code 1: an expectation of the scenario is missed. 2: the input is wrong,
-    or the page cannot be written (the results are kept and printed). 130: interrupted; what was simulated until then is
-    kept and marked as partial, without a page.
+    The results and a page go to a folder. Exit code 1: an expectation of the scenario is missed. 2:
+    the input is wrong, or the page cannot be written (the results are kept and printed). 130:
+    interrupted; what was simulated until then is kept and marked as partial, without a page.
     """
     from headend.results.folder import choose_folder, create_folder
     from headend.running.execution import stop_on_interrupt
@@ -176,9 +177,10 @@ def _echo_capture(message: str, points: Sequence[str]) -> str:
 
 
 def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
-    """Write the life of the packet that was followed as a picture, ``life.svg``, to the folder that will be the target.
+    """Write the life of the followed packet as a picture, ``life.svg``, to the coming target.
 
-    Where what draws pictures is not installed, it is left out, and a line says so; the report has the figure.
+    Where what draws pictures is not installed, it is left out, and a line says so; the report has
+    the figure.
     """
     from headend.extras import PAPER
     from headend.figures.export import write_figures
@@ -206,9 +208,10 @@ def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
 def conclude(
     results: Sequence[Result], unwritten: Sequence[Unwritten], *, stopped: bool = False
 ) -> ExitCode:
-    """Report files of the results that could not be written on standard error, and give the exit code.
+    """Report result files that could not be written on standard error, and give the exit code.
 
-    A report that is missing counts for more than expectations that are missed: the results are incomplete.
+    A report that is missing counts for more than expectations that are missed: the results are
+    incomplete.
     """
     for one in unwritten:
         if one.line:
@@ -222,7 +225,7 @@ def conclude(
 
 
 def describe_result(result: Result) -> dict[str, object]:
-    """Give a run as one JSON document: answer, verdict, tables with a row per flow, queue and measure, expectations."""
+    """Give a run as one JSON document: answer, verdict, tables of rows, expectations."""
     from headend.analysis.fairness import measure_fairness
     from headend.analysis.lateness import find_emulation
     from headend.analysis.run_answer import answer_run
@@ -346,7 +349,7 @@ def _print_expectations(result: Result, *, full: bool) -> None:
 
 
 def _print_all(result: Result, verdict: Verdict) -> None:
-    """Print a row for each flow and queue, those of each group who fare worst, and the notes on them."""
+    """Print a row for each flow and queue, a group's worst, and the notes on them."""
     from headend.cli.emulation import print_real_in_full
     from headend.cli.tables import (
         draw_aggregates,

@@ -93,18 +93,20 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
 @argument(
     "name",
     metavar="NAME",
-    help="A shipped study; a document, for the list of its studies; a document's figure or table, such as 'aqm figure 1'; or a folder with a study.toml.",
+    help="A shipped study; a document, for the list of its studies; a document's figure or table,"
+    " such as 'aqm figure 1'; or a folder with a study.toml.",
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
 @click.option(
     "--full",
-    help="Also print the description, all values, and the source and expected outcome of every claim.",
+    help="Also print the description, all values, and the source and expected outcome of every"
+    " claim.",
     is_flag=True,
 )
 @json_option
 def show(name: str, full: bool, as_json: bool) -> None:
-    """Show what a study varies and claims; of a document, list its studies; of a figure or table, show the study that draws it."""
+    """Show what a study varies and claims; for a document, its studies; for a figure, its study."""
     from headend.scenario.library import find_studies
 
     located = _locate(name)
@@ -144,7 +146,7 @@ def show(name: str, full: bool, as_json: bool) -> None:
 
 
 def _locate(name: str) -> list[Located]:
-    """Find the figures and tables of documents that a name stands for; none where it is the path of something."""
+    """Find the figures and tables of documents that a name stands for; none if it is a path."""
     from headend.study.locating import explain_nothing, locate
 
     if Path(name).exists():
@@ -178,7 +180,7 @@ def _find(name: str) -> list[Path]:
 
 
 def _print_readings(study: Study, *, full: bool) -> None:
-    """Print what is run where the document leaves it open: the first line of each reading, or in full with its source."""
+    """Print what is run where the document leaves it open: first lines, or in full with sources."""
     console = make_output()
     for reading in study.readings:
         if full:
@@ -226,13 +228,15 @@ def _show_claims(study: Study, first: Sequence[str], *, full: bool) -> None:
 @argument(
     "name",
     metavar="NAME",
-    help="A shipped study; a document, for all its studies; the word all; a document's figure or table, such as 'aqm figure 1'; or a folder with a study.toml.",
+    help="A shipped study; a document, for all its studies; the word all; a document's figure or"
+    " table, such as 'aqm figure 1'; or a folder with a study.toml.",
     hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
 @click.option(
     "--quick",
-    help="Run fewer points for a shorter time. The results are labelled as quick, and give no verdict.",
+    help="Run fewer points for a shorter time. The results are labelled as quick, and give no"
+    " verdict.",
     is_flag=True,
 )
 @seeds_option
@@ -263,9 +267,10 @@ def run(
 ) -> None:
     """Run a study, all studies of a document, or all studies, and judge their claims.
 
-    The points run on all cores. Finished points are kept, so that an interrupted study goes on where it stopped. Exit
-    code 1: a claim differs, where the study was not run in its quick form, which judges nothing. 2: the input is wrong,
-    or the page cannot be written (what was found is printed). 130: interrupted.
+    The points run on all cores. Finished points are kept, so that an interrupted study goes on
+    where it stopped. Exit code 1: a claim differs, where the study was not run in its quick form,
+    which judges nothing. 2: the input is wrong, or the page cannot be written (what was found is
+    printed). 130: interrupted.
     """
     from headend.cli.compare import read_seeds
     from headend.running.execution import interrupt_at_once
@@ -299,7 +304,7 @@ def run(
 
 @dataclass(frozen=True)
 class Told:
-    """What was told of studies: their claims, with the name of each; all of them as JSON can hold it; why some failed; and whether all claims are printed."""
+    """What was told of studies: their claims, also for JSON, failures, and if all are printed."""
 
     full: bool = False
     judged: list[tuple[str, list[Judgement]]] = field(default_factory=list)
@@ -320,7 +325,7 @@ class Told:
 
 
 def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
-    """Give the folder of a study's results; several studies have one each, below the folder of ``--out``."""
+    """Give the folder of a study's results, one of several below the folder of ``--out``."""
     from headend.study.outcome import choose_study_folder
 
     if out is None:
@@ -363,7 +368,10 @@ def _carry_out(
             if len(told.documents) < len(orders):
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        kept = f"{len(told.documents)} of {len(orders)} studies are done, and points of others are kept"
+        kept = (
+            f"{len(told.documents)} of {len(orders)} studies are done, and points of others are"
+            " kept"
+        )
         if alone:
             kept = f"{done} points are kept in {orders[0].folder}"
         make_messages().print(write_line(f"interrupted: {kept}; run again to go on"))
@@ -388,7 +396,7 @@ def _tell(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Tell what became of a study, and take down what is needed of it in the end: its points and figures are not."""
+    """Tell what became of a study, and drop its points and figures."""
     name, folder = order.study.name, str(order.folder)
     if isinstance(outcome, Exception):
         told.failures.append((name, outcome))
@@ -425,7 +433,10 @@ def _list_missed(judgements: Sequence[Judgement]) -> Iterator[str]:
     for judgement in judgements:
         if judgement.is_missed:
             claim, measured = judgement.claim, judgement.finding.measured
-            yield f"{claim.id}: expected {claim.expected}, measured {measured}{judgement.tell_interval()}"
+            yield (
+                f"{claim.id}: expected {claim.expected}, measured"
+                f" {measured}{judgement.tell_interval()}"
+            )
 
 
 def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
@@ -437,7 +448,7 @@ def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
 
 
 def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, full: bool) -> None:
-    """Print what was found, of one of several studies in words alone, and where the report is, if there is one."""
+    """Print what was found, of one of several studies in words alone, and where the report is."""
     from headend.cli.first_lines import print_answer
 
     answer = outcome.answer
@@ -477,7 +488,7 @@ def _print_claims(outcome: StudyOutcome) -> None:
 
 
 def _print_totals(told: Told) -> None:
-    """Count the verdicts, where there are any: on published results by document, and on claims of every kind."""
+    """Count the verdicts: on published results by document, and on claims of each kind."""
     from headend.study import Verdict
 
     console = make_output()
@@ -508,7 +519,8 @@ def _print_totals(told: Told) -> None:
 @click.option(
     "--markdown",
     metavar="FILE",
-    help="Also write the page as Markdown to this file, and its pictures to a folder of the same name.",
+    help="Also write the page as Markdown to this file, and its pictures to a folder of the same"
+    " name.",
     type=read_path,
     shell_complete=complete_any_file,
 )
@@ -517,9 +529,9 @@ def _print_totals(told: Told) -> None:
 def report(
     studies: Path, out: Path | None, markdown: Path | None, force: bool, as_json: bool
 ) -> None:
-    """Write one page of all studies that were run: the figures of each document, and every claim with its verdict.
+    """Write one page of all studies that were run: each document's figures, each claim's verdict.
 
-    A study counts that was run in full and with its own seeds; one that was run with fewer is refused.
+    Only a study that was run in full and with its own seeds counts; others are refused.
     """
     from headend.study.gathering import gather_studies
     from headend.study.page import (
@@ -533,7 +545,8 @@ def report(
     page = out or studies / REPORT
     if markdown and (not markdown.suffix or markdown.resolve() == page.resolve()):
         raise InputError(
-            f"{markdown}: expected a file name with an ending that --out does not name, such as receipts.md"
+            f"{markdown}: expected a file name with an ending that --out does not name, such as"
+            " receipts.md"
         )
     if out and not force:
         refuse_foreign(out)
@@ -573,7 +586,8 @@ def _announce_program(study: Study) -> None:
     if study.folder not in list_studies().values():
         make_messages().print(
             write_line(
-                f"{study.folder / ANALYSIS} is a program that does not ship with headend; it will be executed with all your rights"
+                f"{study.folder / ANALYSIS} is a program that does not ship with headend; it will"
+                " be executed with all your rights"
             ),
             soft_wrap=True,
         )

@@ -1,4 +1,4 @@
-"""``headend sweep``: a scenario over a grid and several seeds, resumable, on all cores or on a cluster."""
+"""``headend sweep``: a scenario over a grid and seeds, resumable, on all cores or a cluster."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ MOST_FAILURES = 5
     "--prefer",
     "prefer",
     metavar="WISH",
-    help='Wish for this, in place of the [wish] of the file: a condition such as "call >= 4.0", or "most upload" or "least page". Can be given several times.',
+    help='Wish for this, in place of the [wish] of the file: a condition such as "call >= 4.0", or'
+    ' "most upload" or "least page". Can be given several times.',
     multiple=True,
 )
 @click.option(
@@ -79,7 +80,8 @@ MOST_FAILURES = 5
 )
 @click.option(
     "--force",
-    help="Replace the results of another sweep in the results folder, and existing tables of --csv.",
+    help="Replace the results of another sweep in the results folder, and existing tables of"
+    " --csv.",
     is_flag=True,
 )
 @click.option("--full", help="Also print every setting.", is_flag=True)
@@ -109,12 +111,14 @@ def sweep(
 ) -> None:
     """Run a scenario over a grid of values and several seeds, and say which setting is best.
 
-    With a wish (the table [wish] of the file, or --prefer) the first lines name the best setting. Without one they say
-    what each measure does along the axes, and from where on more of it hardly helps (the knee).
+    With a wish (the table [wish] of the file, or --prefer) the first lines name the best setting.
+    Without one they say what each measure does along the axes, and from where on more of it hardly
+    helps (the knee).
 
-    The points run on all cores. Finished points are kept: run the command again, and it runs only what is missing or
-    has changed. A point that fails becomes a row with its error. Exit code 1: a point failed. 2: the input is wrong, or
-    the page cannot be written (the results are kept and printed). 130: interrupted.
+    The points run on all cores. Finished points are kept: run the command again, and it runs only
+    what is missing or has changed. A point that fails becomes a row with its error. Exit code 1: a
+    point failed. 2: the input is wrong, or the page cannot be written (the results are kept and
+    printed). 130: interrupted.
     """
     from headend.cli.compare import read_seeds
     from headend.running.execution import stop_on_interrupt
@@ -182,7 +186,10 @@ def _make(
     if csv:
         from headend.loading.tables import export_tables
 
-        later = f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables"
+        later = (
+            f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their"
+            " tables"
+        )
         lacking.append(attempt(lambda: export_tables(folder, csv, force=force), csv, later))
     if report:
         lacking.append(make_report(lambda path: write_own_report(result, folder, path), folder))

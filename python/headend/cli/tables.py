@@ -71,7 +71,7 @@ _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ ba
 
 
 def draw_matrix(matrix: Matrix, *, stacked: bool = False) -> Table:
-    """Draw people by choices: a sign, a word and one number to a cell; stacked, the number below the word, both unbroken."""
+    """Draw people by choices: a sign, a word and a number to a cell; stacked, the number below."""
     table = _new_table(matrix.corner, *matrix.choices)
     if stacked:
         for column in table.columns[1:]:
@@ -98,7 +98,7 @@ def _draw_answer(cell: AnswerCell | None, *, stacked: bool) -> Text:
 
 
 def draw_people(verdict: Verdict) -> Table:
-    """Draw a row for each flow, those who suffer most first; of a group, the member in the middle and the worst."""
+    """Draw a row for each flow, the worst off first; of a group, the middle and worst member."""
     columns = _choose_columns(verdict.findings, choose_people_units(verdict.parties))
     limits = any(finding.limit for finding in verdict.findings)
     table = _new_people(columns, limits=limits)
@@ -143,7 +143,7 @@ def _choose_columns(findings: Sequence[Finding], units: TableUnits) -> list[tupl
 
 
 def _new_people(columns: Sequence[tuple[str, str, Unit]], *, limits: bool) -> Table:
-    """Begin a table of flows, with a column of what held the senders of TCP back if that is known of one."""
+    """Begin a table of flows, with a column of what held TCP senders back if known of one."""
     table = _new_table("flow", "grade", "experience")
     for name, _, unit in columns:
         table.add_column(name_column(name, unit), justify="right", no_wrap=True)
@@ -209,7 +209,7 @@ def _draw_grades(party: Party) -> Text:
 
 
 def draw_queues(result: Record, bottleneck: str | None, *, detail: bool = False) -> Table:
-    """Draw a row for each shared channel and each queue that had packets; of a group, the queue in the middle and the worst.
+    """Draw a row for each shared channel and each queue that had packets; of a group, two of them.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def draw_queues(result: Record, bottleneck: str | None, *, detail: bool = False)
 
 
 def draw_aggregates(result: Record, queue: str | None) -> list[tuple[Table, str]]:
-    """Draw the flows of each aggregate with low latency that is told of, a row for each flow; each table with an explanation.
+    """Draw the flows of each low-latency aggregate, a row for each; each table with an explanation.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def draw_aggregates(result: Record, queue: str | None) -> list[tuple[Table, str]
 
 
 def draw_real_flows(result: Record, most: int = real_flows.MOST_LISTED) -> tuple[Table, str] | None:
-    """Draw a row for each of the largest flows of real programs, and one for the rest, with an explanation; None without any."""
+    """Draw a row for each of the largest flows of real programs, one for the rest; or None."""
     listing = real_flows.list_real_flows(result, most, is_narrow=True)
     if listing is None:
         return None
@@ -371,10 +371,11 @@ _NAME_COLUMNS = 10
 
 
 def draw_candidates(decision: Decision, *, narrow: bool = False) -> Table:
-    """Draw a row for each setting of a tier that was tried, with a sign of whether the conditions hold.
+    """Draw a row for each setting that was tried in a tier, with a sign of whether it holds.
 
-    Each quantity that was asked for, or that the people's own demands are about, has a column, with the interval of its mean; in a
-    narrow table, the name has several lines, and the interval is below the mean.
+    Each quantity that was asked for, or that the people's own demands are about, has a column, with
+    the interval of its mean; in a narrow table, the name has several lines, and the interval is
+    below the mean.
     """
     from headend.comparison.estimate import format_cell
 
@@ -425,7 +426,7 @@ def _break_name(name: str) -> str:
 
 
 def draw_board(variants: Sequence[Variant], rows: Sequence[Row]) -> Table:
-    """Draw a row for each figure and a column for each variant: value, best and worst, difference to the first."""
+    """Draw a row for each figure, a column for each variant: value, best, worst, difference."""
     table = _new_table("figure")
     for variant in variants:
         table.add_column(write_line(variant.label), justify="right")
@@ -479,7 +480,7 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
 
 
 def draw_totals(of: str, counts: Mapping[str, Mapping[Standing, int]]) -> Table:
-    """Draw how many claims have each verdict: a row for each document, or for each kind of claim, and one for all."""
+    """Draw how many claims have each verdict: a row for each document or kind, and one for all."""
     from headend.study.claims import COUNTED
 
     table = _new_table(of)
@@ -521,7 +522,7 @@ def draw_grade(grade: str) -> Text:
 
 
 def fit(console: Console, table: Table) -> RenderableType:
-    """Give a table that fits the terminal: on a narrow one, each row is stacked so that no text is cut."""
+    """Give a table that fits the terminal: on a narrow one, rows are stacked and no text is cut."""
     narrow = console.width < NARROW and _measure(console, table).maximum > console.width
     return _stack(table) if narrow or not fits(console, table) else table
 
@@ -567,7 +568,7 @@ def _stack(table: Table) -> RenderableType:
 
 
 def _flatten(cell: RenderableType) -> Text:
-    """Put the lines of a cell behind each other, with commas between those that are no sentences."""
+    """Put the lines of a cell behind each other, with commas between those not sentences."""
     text = cell if isinstance(cell, Text) else Text(reveal(str(cell)))
     first, *rest = text.split("\n")
     for line in rest:

@@ -1,4 +1,4 @@
-"""The output of a command, to a file that ``-o`` names or to standard output. A file is never left incomplete."""
+"""The output of a command, to ``-o`` or standard output. A file is never left incomplete."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ class Target:
         """Refuse to write bytes to a terminal."""
         if self.path is None and sys.stdout.isatty():
             raise InputError(
-                "standard output is a terminal, and a modem's file is binary; write it with -o FILE, or redirect it: > FILE"
+                "standard output is a terminal, and a modem's file is binary; write it with -o"
+                " FILE, or redirect it: > FILE"
             )
 
     def write_text(self, text: str) -> None:
-        """Write a text: in UTF-8 to a file or a pipe, and in the letters of the terminal to a terminal."""
+        """Write a text: in UTF-8 to a file or pipe, in the terminal's letters to a terminal."""
         if self.path is None and sys.stdout.isatty():
             print_text(text)
         else:

@@ -1,4 +1,4 @@
-"""What commands share on the terminal: consoles, errors in one line, JSON, progress bars, exit codes."""
+"""What commands share on the terminal: consoles, errors, JSON, progress bars, exit codes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ExitCode(IntEnum):
 
 
 def write_line(*parts: str | tuple[str, str]) -> Text:
-    """Put a line together from texts, each as it is or with a style; a newline in one of them is made visible too."""
+    """Put a line together from texts, some with a style; newlines in them are made visible too."""
     from rich.text import Text
 
     pairs = (part if isinstance(part, tuple) else (part, "") for part in parts)
@@ -71,7 +71,7 @@ def write_line(*parts: str | tuple[str, str]) -> Text:
 
 
 def print_sentence(console: Console, text: str, style: str = "") -> None:
-    """Print a sentence whose lines end neither between a number and its unit nor within a command."""
+    """Print a sentence; no line ends between a number and its unit, or within a command."""
     for line in wrap_sentence(reveal_line(text), console.width):
         console.print(write_line((line, style)), soft_wrap=True)
 
@@ -84,7 +84,7 @@ def quote_path(path: str | Path) -> str:
 
 @contextmanager
 def answer_on_messages() -> Iterator[None]:
-    """Let what a command answers go to standard error: standard output is that of another program."""
+    """Let a command's answers go to standard error: standard output is another program's."""
     token = _ON_MESSAGES.set(True)
     try:
         yield
@@ -138,7 +138,7 @@ def open_closed_streams() -> None:
 
 
 def replace_unknown_letters() -> None:
-    """Let what the terminal's encoding has not got be printed as a letter like it, or as a question mark."""
+    """Let what the terminal's encoding lacks be printed as a similar letter or a question mark."""
     codecs.register_error("headend", _replace)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -220,12 +220,12 @@ def _check_typed(values: Iterable[object]) -> None:
 
 
 def report_fault(error: BaseException) -> None:
-    """Say in one line that something is wrong with headend itself: a run's invariant that did not hold, or a mistake here."""
+    """Say in one line that something is wrong with headend: a broken invariant, or a mistake."""
     print_error(tell_fault(error))
 
 
 def tell_fault(error: BaseException) -> str:
-    """Write the line for a fault of headend itself; print the traceback too if HEADEND_TRACEBACK is set."""
+    """Write the line for a fault of headend; with the traceback if HEADEND_TRACEBACK is set."""
     from headend._engine import RunError
 
     _print_traceback(error)
@@ -261,7 +261,7 @@ def _leave_out_python(line: str) -> str:
 
 
 def print_note(line: str) -> None:
-    """Print on standard error what a command leaves out or does otherwise, though nothing is wrong."""
+    """Print on standard error what a command leaves out or does otherwise without an error."""
     make_messages().print(write_line(("note", "yellow"), ": ", line), soft_wrap=True)
 
 
@@ -317,7 +317,7 @@ class PointBar:
 
 @contextmanager
 def show_points(title: str, *, hidden: bool = False) -> Iterator[PointBar]:
-    """Show one bar over the points of a sweep or of studies: how many are done and running, and the time left.
+    """Show one bar over the points of a sweep or of studies: done, running, time left.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""Reports, pictures and tables made from saved results, and the error and exit code when one cannot be written."""
+"""Reports, pictures and tables made from saved results, and errors in writing them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class Unwritten:
     Parameters
     ----------
     line
-        What was to be written, why it is not there, and how to make it later; empty where an interruption is the reason.
+        What was to be written, why it is not there, and how to make it later; empty where an
+        interruption is the reason.
     code
         What the command exits with: as for what cannot be written, or for a mistake in headend.
     """
@@ -33,7 +34,7 @@ class Unwritten:
 
 
 def attempt(write: Callable[[], object], path: Path, later: str) -> Unwritten | None:
-    """Write what is made of results that are kept; if that fails, whatever the reason, the command goes on.
+    """Write what is made of results that are kept; if that fails, the command goes on.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def attempt(write: Callable[[], object], path: Path, later: str) -> Unwritten | 
 
 
 def explain_unwritten(error: BaseException, path: Path, later: str) -> Unwritten:
-    """Say why a file was not written; the exit code tells what a person can mend from a mistake in headend."""
+    """Say why a file was not written; the exit code tells a user's error from headend's."""
     code = ExitCode.BAD_INPUT
     if isinstance(error, InputError):
         why = " ".join(str(error).split())
@@ -70,7 +71,7 @@ def explain_unwritten(error: BaseException, path: Path, later: str) -> Unwritten
 
 
 def make_report(write: Callable[[Path], object], folder: Path) -> Unwritten | None:
-    """Write the report of results that are in their folder; whatever goes wrong costs only the report, an interruption too."""
+    """Write the report of saved results; any failure or interruption costs only the report."""
     from headend.running.execution import interrupt_at_once
 
     path = folder / REPORT

@@ -18,7 +18,8 @@ from headend.cli.terminal import ExitCode, make_output, print_json, write_line
 @argument(
     "folder",
     metavar="FOLDER",
-    help="A results folder of any kind, or a folder with several of them below it, such as results.",
+    help="A results folder of any kind, or a folder with several of them below it, such as"
+    " results.",
     hint=RESULTS_HINT,
     type=read_path,
     shell_complete=complete_folders,
@@ -28,7 +29,8 @@ from headend.cli.terminal import ExitCode, make_output, print_json, write_line
 def verify(folder: Path, as_json: bool) -> None:
     """Check that no file of the results was damaged since it was written.
 
-    Each file is compared with the SHA-256 that was noted when it was written. Exit code 1 when something is damaged.
+    Each file is compared with the SHA-256 that was noted when it was written. Exit code 1 when
+    something is damaged.
     """
     from headend.results.verification import verify as look
 

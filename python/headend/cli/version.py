@@ -24,7 +24,7 @@ def tell_version() -> str:
 
 
 def ask_git(folder: Path) -> str | None:
-    """Ask git for the commit of a checkout, marked as dirty if files are changed; None without a checkout or git."""
+    """Ask git for the commit of a checkout, ``dirty`` if files are changed; or None."""
     if not (folder / ".git").exists():
         return None
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]

@@ -1,4 +1,4 @@
-"""What a command writes for the results of runs, besides the results themselves: report, outcomes, tables."""
+"""What a command writes beside the results of runs: report, outcomes, tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Wanted:
     is_comparison: bool = False
 
     def check(self) -> None:
-        """Refuse targets that cannot be written, before anything is run, and remove the outcomes of an earlier run."""
+        """Refuse targets that cannot be written before a run, and remove earlier outcomes."""
         if self.csv:
             from headend.engine.columns import TABLES
             from headend.results.export import check_target
@@ -59,12 +59,13 @@ class Wanted:
             check_junit(self.junit)
 
     def check_beside(self, folder: Path) -> None:
-        """Refuse targets that the results folder will stand in the place of, before anything is run."""
+        """Refuse targets that the results folder will replace, before anything is run."""
         if self.csv:
             refuse_own_folder(self.csv, folder)
         if self.junit and self.junit.resolve() in (folder.resolve(), *folder.resolve().parents):
             raise InputError(
-                f"{self.junit}: expected a file for --junit, found the folder of the results or one above it"
+                f"{self.junit}: expected a file for --junit, found the folder of the results or one"
+                " above it"
             )
 
     def check_expected(self, source: str, expected: Collection[object]) -> None:
@@ -79,7 +80,8 @@ class Wanted:
         """
         if self.junit and not expected:
             raise InputError(
-                f"{source}: nothing is expected, so --junit would pass without a test; add [expect], such as"
+                f"{source}: nothing is expected, so --junit would pass without a test; add"
+                f" [expect], such as"
                 ' call = "call.mos.p5 >= 4.0", or leave out --junit'
             )
 
@@ -92,7 +94,7 @@ class Wanted:
         stopped: bool = False,
         unfinished: Sequence[str] = (),
     ) -> list[Unwritten]:
-        """Write it for saved results, and return what could not be written. A stopped run gets no report.
+        """Write it for saved results; return what was not written. A stopped run gets no report.
 
         Parameters
         ----------
@@ -128,7 +130,8 @@ class Wanted:
                         results, csv, force=force, beside=self._tabulate(results)
                     ),
                     csv,
-                    f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables",
+                    f"the results are kept, and headend export {quote_path(folder)} --csv DIR"
+                    " writes their tables",
                 )
             )
         if self.report and not stopped:

@@ -1,1 +1,1 @@
-"""Runs beside each other: variants and their seeds, intervals and ties, grids of tiers and choices, and what a comparison says."""
+"""Runs beside each other: variants, seeds, intervals, ties, grids, and a comparison's words."""

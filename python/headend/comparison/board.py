@@ -1,4 +1,4 @@
-"""The figures of a comparison as data: each within its tier, with means, intervals, differences and marks."""
+"""The figures of a comparison as data: means, intervals, differences and marks, per tier."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNITS: dict[Kind, str] = {
 
 
 def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:
-    """Give the figures of variants as plain values for JSON: for each tier, by the choices of that tier."""
+    """Give the figures of variants as plain values for JSON, by tier and then by choice."""
     return [
         {
             "tier": tier.label,

@@ -1,4 +1,4 @@
-"""What to know before a comparison is trusted: other seeds, other lengths, parts of runs in means, runs that are missing."""
+"""What to know before a comparison is trusted: other seeds or lengths, parts, missing runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MissingSeeds = Mapping[str, Iterable[int]]
 def warn_of_variants(
     variants: Sequence[Variant], missing_seeds: MissingSeeds = MappingProxyType({})
 ) -> list[str]:
-    """Say what to read before variants are compared, in sentences without their full stop; which runs are missing is told apart."""
+    """Say what to read before variants are compared, in sentences without their full stop."""
     return [
         *_warn_of_kinds(variants),
         *_warn_of_others(variants),
@@ -39,7 +39,7 @@ def warn_of_variants(
 
 
 def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
-    """Say so where numbers came about in different ways: with simulated programs, with real ones, or with recorded ones."""
+    """Say so where numbers come from different programs: simulated, real or recorded."""
     labels: dict[str, list[str]] = {}
     for variant in variants:
         for kind in dict.fromkeys(map(name_kind, variant.results)):
@@ -48,12 +48,13 @@ def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
         return []
     told = "; ".join(f"{', '.join(own)}: {kind}" for kind, own in labels.items())
     return [
-        f"the runs compared did not come about in the same way ({told}), so what sets them apart may be that and not the choice"
+        f"the runs compared did not come about in the same way ({told}), so what sets them apart"
+        " may be that and not the choice"
     ]
 
 
 def tell_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
-    """Say of which runs no number is to be believed as it is, and why: the first sentences of their comparison."""
+    """Say of which runs no number is to be believed, and why: a comparison's first sentences."""
     labels: dict[str, list[str]] = {}
     for variant in variants:
         for told in dict.fromkeys(text for run in variant.results for text in tell_caveats(run)):
@@ -66,7 +67,7 @@ def tell_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
 
 
 def _warn_of_others(variants: Sequence[Variant]) -> list[str]:
-    """Say so where variants do not have the same flows or links, so that they are of different scenarios."""
+    """Say so where variants have other flows or links, and so are of different scenarios."""
     found = []
     for kind in ("flow", "link"):
         labels: dict[tuple[str, ...], list[str]] = {}
@@ -81,14 +82,14 @@ def _warn_of_others(variants: Sequence[Variant]) -> list[str]:
                 if (only := [name for name in names if name not in common])
             )
             found.append(
-                f"the runs compared do not have the same {kind}s ({told}): they are of different scenarios, so what sets"
-                " them apart may be that and not the choice"
+                f"the runs compared do not have the same {kind}s ({told}): they are of different"
+                " scenarios, so what sets them apart may be that and not the choice"
             )
     return found
 
 
 def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
-    """Say so where means hold runs that were stopped; of a single run, or the one that is shown, that is said of itself."""
+    """Say so where means hold runs that were stopped; a single or shown run says so itself."""
     names = [
         f"{variant.label}, seed {result.manifest['seed']}"
         for variant in variants
@@ -111,13 +112,14 @@ def _warn_of_seeds(variants: Sequence[Variant], missing_seeds: MissingSeeds) -> 
         labels.setdefault(tuple(sorted(variant.seeds)), []).append(variant.label)
     told = "; ".join(f"{', '.join(own)}: {write_seeds(seeds)}" for seeds, own in labels.items())
     return [
-        f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so what sets them apart may be"
-        " that and not the choice; run all of them with the same seeds"
+        f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so"
+        " what sets them apart may be that and not the choice; run all of them with the same"
+        " seeds"
     ]
 
 
 def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
-    """Say so where whole runs were not measured over the same time; of those that were stopped, that is said elsewhere."""
+    """Say so where whole runs were not measured over the same time; stopped runs are told apart."""
     labels: dict[str, list[str]] = {}
     for variant in variants:
         whole = [result.manifest for result in variant.results if not result.is_partial]
@@ -129,8 +131,9 @@ def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
         return []
     told = "; ".join(f"{', '.join(own)}: {lengths}" for lengths, own in labels.items())
     return [
-        f"the runs compared were not measured over the same time ({told}), so what sets them apart may be that: a longer run has"
-        " more of what is rare and less of how it starts; to compare another choice, give all of them the same duration and warm-up"
+        f"the runs compared were not measured over the same time ({told}), so what sets them apart"
+        " may be that: a longer run has more of what is rare and less of how it starts; to compare"
+        " another choice, give all of them the same duration and warm-up"
     ]
 
 

@@ -1,8 +1,8 @@
 """Which choices of a tier hurt which flows, which choices are best, and what they cost.
 
 The best choices have the lowest sum of grades over all flows and groups. Of equal sums, a choice is
-best if no other choice gives a transfer more, and of these, if under no other the round trips of a real program are shorter.
-Choices that are still equal are a tie.
+best if no other choice gives a transfer more, and of these, if under no other the round trips of a
+real program are shorter. Choices that are still equal are a tie.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from headend.comparison.fates import Fate, TierFates
 
-#: Sums of badness that differ by no more than this are equal: a group's badness is not a whole number.
+#: Sums of badness that differ by no more than this are equal: groups' are fractions.
 SAME_BADNESS = 0.15
 
 #: A transfer's loss or gain below this share of its rate does not count as a cost.
@@ -49,7 +49,7 @@ def suffers_always(fates: Fates) -> bool:
 
 
 def find_main(tiers: Sequence[TierFates]) -> str | None:
-    """Find the flow or group that the choice changes most, over some tiers; None where it changes none.
+    """Find the flow or group that the choice changes most, over some tiers; None if none.
 
     A flow that suffers under some choices and not under others comes first.
     """
@@ -66,7 +66,7 @@ def find_main(tiers: Sequence[TierFates]) -> str | None:
 
 
 def find_hurt(fates: Fates) -> list[int]:
-    """Find the choices under which a flow suffers; where it suffers under all or none, those with its worst grade."""
+    """Find the choices under which a flow suffers; if all or none, those with its worst grade."""
     suffering = [at for at, fate in enumerate(fates) if fate and fate.suffers]
     if suffering and not suffers_always(fates):
         return suffering
@@ -91,7 +91,7 @@ def has_even_grades(tier: TierFates) -> bool:
 
 
 def find_best(tier: TierFates) -> list[int]:
-    """Find the choices with the lowest sum of grades; of equal sums, those with the highest rates of transfers, then the shortest round trips."""
+    """Find the choices with the lowest sum of grades; of equals, high rates, short round trips."""
     totals = _add_grades(tier)
     least = min(totals.values())
     best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
@@ -140,7 +140,7 @@ class Gap:
 
 
 def find_gaps(tier: TierFates) -> list[Gap]:
-    """Find the gap between best and worst number of every flow and group that has one, the widest first."""
+    """Find the gap between best and worst number of each flow and group, widest first."""
     found = []
     for name, fates in tier.people.items():
         known = [
@@ -161,7 +161,7 @@ def find_gaps(tier: TierFates) -> list[Gap]:
 
 
 def find_losers(tier: TierFates, choice: int) -> list[Gap]:
-    """Find the flows and groups for which another choice gives a better number, the widest gap first."""
+    """Find the flows and groups for which another choice is better, the widest gap first."""
     found = []
     for gap in find_gaps(tier):
         fate, best = tier.people[gap.name][choice], tier.people[gap.name][gap.better]
@@ -175,7 +175,7 @@ def find_losers(tier: TierFates, choice: int) -> list[Gap]:
 
 
 def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, list[Fate]]:
-    """Find graded flows and groups with a worse number under some of the best choices than under a base.
+    """Find graded flows and groups worse off under some of the best choices than under a base.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def find_costs(
     Parameters
     ----------
     tiers
-        Each tier with the choices that hurt, of which the first is the base, and with the best choices.
+        Each tier with the choices that hurt, the first the base, and the best choices.
 
     Returns
     -------

@@ -45,7 +45,7 @@ class Variant:
         return [result.manifest["seed"] for result in self.results]
 
     def pool(self) -> Record:
-        """Give its runs as one result: means over the seeds, distributions of all, and the runs for what is drawn over time."""
+        """Give its runs as one result: means over seeds, distributions of all, and single runs."""
         pooled = pool_runs(self.results)
         return pooled if pooled.label == self.label else replace(pooled, label=self.label)
 
@@ -91,13 +91,16 @@ class Row:
         return format_difference_cell(cell.difference, kind, self.unit, level)
 
 
-#: How runs of one seed get intervals: those that a comparison makes, and those that were finished before.
-ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs, run again with --seed 2, 3, … and compare all folders."
+#: How runs of one seed get intervals: newly made ones, and finished ones.
+ONE_SEED = (
+    "One seed has no interval: with --vary, add --seeds 10; finished runs, run again with --seed 2,"
+    " 3, … and compare all folders."
+)
 
 #: Why runs that were stopped are not set against others.
 UNEVEN = (
-    "Some of these runs were stopped before their end, so they were not measured over the same time: they are not set"
-    " against each other, and there is no best, worst or difference."
+    "Some of these runs were stopped before their end, so they were not measured over the same"
+    " time: they are not set against each other, and there is no best, worst or difference."
 )
 
 
@@ -128,14 +131,14 @@ def share_seeds(variants: Sequence[Variant]) -> bool:
 
 
 def is_uneven(variants: Sequence[Variant]) -> bool:
-    """Say whether runs were stopped, and so measured over another time than others; lengths that were chosen are a choice."""
+    """Say whether runs were stopped, and so measured over another time than others."""
     runs = [result for variant in variants for result in variant.results]
     lengths = {(run.manifest["simulated_ns"], run.manifest["warmup_ns"]) for run in runs}
     return len(lengths) > 1 and any(run.is_partial for run in runs)
 
 
 def check_labels(labels: Sequence[str], count: int, choices: int = 0) -> None:
-    """Refuse labels for so many runs that are not one for each, or do not tell them apart; none are no mistake.
+    """Refuse labels that are not one for each run, or do not tell runs apart; none are no mistake.
 
     Parameters
     ----------
@@ -162,10 +165,10 @@ def refuse_alike(labels: Sequence[str]) -> None:
 
 
 def label_distinctly(results: Sequence[Record]) -> None:
-    """Call settings by names of their own: where several are called the same, by what was changed, by folder, or by number.
+    """Call settings by names of their own: if equal, by what was changed, by folder or by number.
 
-    Runs of one setting with different seeds keep one name. Runs with real programs, which nobody names, are called by their
-    folders.
+    Runs of one setting with different seeds keep one name. Runs with real programs, which nobody
+    names, are called by their folders.
     """
     if any(map(find_emulation, results)) and _label_by_folder(results):
         return
@@ -179,7 +182,7 @@ def label_distinctly(results: Sequence[Record]) -> None:
 
 
 def _label_by_folder(results: Sequence[Record]) -> bool:
-    """Call several settings by the folders of their first runs, if these have names of their own; say whether they do."""
+    """Call settings by the folders of their first runs, if they have names; say whether so."""
     settings = _gather_settings(results)
     names = [setting[0].folder.name if setting[0].folder else "" for setting in settings]
     if len(settings) < 2 or not all(names) or len(set(names)) < len(names):
@@ -225,7 +228,7 @@ def _name_settings(label: str, settings: Sequence[Sequence[Record]]) -> list[str
 
 
 def label_values(pairs: Sequence[tuple[str, str]]) -> str:
-    """Say what a run has that others have not: its values, each after its key where there are several.
+    """Say what a run has that others have not: its values, each after its key if several.
 
     Examples
     --------
@@ -258,9 +261,10 @@ def _shorten_paths(paths: Sequence[str]) -> list[str]:
 
 
 def compare_figures(variants: Sequence[Variant]) -> list[Row]:
-    """Compare variants figure by figure: means over seeds, best and worst, differences to the first by common seeds.
+    """Compare variants by figure: means over seeds, best, worst, paired differences to the first.
 
-    Runs that were stopped and measured over another time than the others are not set against them: there are only the means.
+    Runs that were stopped and measured over another time than the others are not set against them:
+    there are only the means.
     """
     uneven = is_uneven(variants)
     runs = [result for variant in variants for result in variant.results]
@@ -296,7 +300,7 @@ def compare_figures(variants: Sequence[Variant]) -> list[Row]:
 def _compare_with_first(
     values: Sequence[dict[int, float]], number: int, figure: Figure
 ) -> Estimate | None:
-    """Give the paired difference to the first variant; None for itself and where no seed is common."""
+    """Give the paired difference to the first variant; None for itself or without common seeds."""
     seeds = [seed for seed in values[number] if seed in values[0]]
     if number == 0 or not seeds:
         return None

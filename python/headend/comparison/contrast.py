@@ -37,7 +37,7 @@ MOST_ASKED = 4
 #: Rows of a grid's matrix; where there are more, flows with good grades everywhere are left out.
 MOST_ROWS = 15
 
-#: From this difference between median queue delays on, the figure that shows why is the queue's delay over time, ns.
+#: From this difference between median queue delays on, the figure shows it, ns.
 QUEUE_SHOWS = 20e6
 
 #: The note of a matrix whose numbers have no interval.
@@ -59,7 +59,8 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     Parameters
     ----------
     variants
-        The settings, each with its runs. For a single setting, the answer is how each flow fares over the seeds.
+        The settings, each with its runs. For a single setting, the answer is how each flow fares
+        over the seeds.
     """
     grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
@@ -182,7 +183,7 @@ def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
 
 
 def _find_well(tiers: Sequence[TierFates]) -> list[str]:
-    """Find the flows to leave out: those with good grades everywhere, where there is no room for all rows."""
+    """Find the flows to leave out, good everywhere, where there is no room for all rows."""
     names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
     well = [
         name
@@ -269,8 +270,8 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
         told.append(BEST_OF_REAL if any(one.is_round_trip for one in fates) else BEST)
     if any(tier.queue for tier in tiers):
         told.append(
-            f"Beside each {join_names([axis.name for axis in grid.given])}: the queue's median delay, and how much of the"
-            " line was used, as means."
+            f"Beside each {join_names([axis.name for axis in grid.given])}: the queue's median"
+            " delay, and how much of the line was used, as means."
             if grid.is_several
             else f"Queue: the median delay in {tiers[0].queue}."
         )
@@ -278,7 +279,7 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
 
 
 def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
-    """Choose the figure that shows why: a grid's own, else the queue's delay where it differs, else a flow's."""
+    """Choose the figure that shows why: a grid's own, else the queue's delay, else a flow's."""
     if grid.is_several:
         return "grid"
     tier = tiers[0]

@@ -145,7 +145,7 @@ def _undo_logit(logit: float) -> float:
 
 
 def find_quantile(count: int) -> float:
-    """Give Student's t for the interval of a mean over so many values: its half width in standard errors.
+    """Give Student's t for the interval of a mean of so many values: half width in standard errors.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def give_interval(values: Sequence[float]) -> tuple[float, float] | None:
 def estimate_difference(
     values: Sequence[float], base: Sequence[float], bounds: Bounds | None = None
 ) -> Estimate:
-    """Estimate by how much values differ from those of the same seeds: what the seeds have in common cancels out.
+    """Estimate by how much values differ from those of the same seeds: what seeds share cancels.
 
     Parameters
     ----------

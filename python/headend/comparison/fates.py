@@ -1,10 +1,10 @@
-"""How each flow and group fared under each choice of a comparison, over all seeds, and how choices differ.
+"""How each flow and group fared under each choice, over all seeds, and how choices differ.
 
-A flow's grade and words are those of the means over the seeds (``comparing/pooling.py``); its number
-is the mean over the seeds with its interval. Of a group of flows, the number is how many of its
-members suffer, counted in each seed. Differences are paired by seed, and what differs is no tie by
-the rule of ``comparing/ties.py``; a group differs where more than one of its members, and more than 5 %
-of them, fare otherwise.
+A flow's grade and words are those of the means over the seeds (``comparing/pooling.py``); its
+number is the mean over the seeds with its interval. Of a group of flows, the number is how many of
+its members suffer, counted in each seed. Differences are paired by seed, and what differs is no tie
+by the rule of ``comparing/ties.py``; a group differs where more than one of its members, and more
+than 5 % of them, fare otherwise.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Fate:
 
     @property
     def is_round_trip(self) -> bool:
-        """Whether it is of the round trips of a real program, which stand beside its rate and have no grade."""
+        """Whether it is a real program's round trips, beside its rate and without a grade."""
         is_trip = self.headline.kind == "time" and bool(self.headline.about)
         return self.is_real and not self.is_graded and is_trip
 
@@ -104,7 +104,7 @@ class Fate:
 
     @property
     def badness(self) -> float:
-        """The grade as a number from 0 (good) to 3 (bad); of a group, 3 times the share who suffer."""
+        """The grade from 0 (good) to 3 (bad); of a group, 3 times the share who suffer."""
         if self.is_count:
             suffering = self.estimate
             return 3 * suffering.mean / len(self.party.findings) if suffering else 0.0
@@ -157,7 +157,7 @@ class Fate:
         return self.headline.surround(format_estimate(found, self.kind, unit))
 
     def compare(self, base: Fate) -> Estimate | None:
-        """Give the difference of its number to that of a base, paired by seed; None where no seed is common."""
+        """Give the difference of its number to a base's, paired by seed; None if none is common."""
         if (self.kind, self.is_count) != (base.kind, base.is_count):
             return None
         if not self.is_count and self.headline.about != base.headline.about:
@@ -216,7 +216,7 @@ class TierFates:
     tier
         The settings.
     people
-        The fates under each choice, by the label of the flow or group; None where a choice does not have it.
+        The fates under each choice, by flow or group label; None where a choice lacks it.
     queue
         The queue that the runs are compared by; empty where there is none.
     queues
@@ -278,7 +278,7 @@ def _judge_result(result: Record) -> dict[str, Fate]:
 
 
 def _find_round_trips(party: Party, by_seed: Mapping[int, Party | None]) -> Fate | None:
-    """Give the round trips of a real program as a fate of their own, beside its rate; None where there are none."""
+    """Give a real program's round trips as a fate of their own, beside its rate; or None."""
     finding = party.worst
     if finding.application != REAL or party.is_group or len(finding.headlines) < 2:
         return None
@@ -325,7 +325,7 @@ def _read(finding: Finding, headline: Headline) -> float:
 
 
 def _grade_group(party: Party, share: float) -> Grade:
-    """Grade a group by the share of its members who suffer; where nobody does, as its member in the middle."""
+    """Grade a group by the share who suffer; if nobody does, as its member in the middle."""
     if not share:
         return Grade.GOOD if party.middle.grade in (Grade.GOOD, Grade.NONE) else Grade.FAIR
     if share <= FEW_SUFFER:

@@ -101,8 +101,8 @@ class Tier:
     label
         The tier's name, such as ``upstream rate 5 Mbit/s``; empty where there is only one tier.
     variants
-        One setting for each choice, None where its run is missing. With several tiers, its label is that of
-        the choice.
+        One setting for each choice, None where its run is missing. With several tiers, its label is
+        that of the choice.
     """
 
     label: str
@@ -205,7 +205,7 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
 
 
 def _name_choices(variants: Sequence[Variant], path: str, values: Sequence[str]) -> dict[str, str]:
-    """Name the values of the choice by the names that a user gave to all of them, else as they are written."""
+    """Name the values of the choice by a user's names for all of them, else as written."""
     called: dict[str, str] = {}
     for variant in variants:
         manifest = variant.results[0].manifest

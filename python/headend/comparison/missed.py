@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def list_missed(variants: Sequence[Variant]) -> Iterator[tuple[str, str]]:
-    """Give each missed expectation as the variant's label and a line of text, over all its seeds."""
+    """Give each missed expectation as the variant's label and a line, over all its seeds."""
     for variant in variants:
         count = len(variant.results)
         missed: dict[str, list[tuple[int, Outcome]]] = {}
@@ -30,7 +30,8 @@ def list_missed(variants: Sequence[Variant]) -> Iterator[tuple[str, str]]:
             where = "" if count == 1 else f"{of}, " if len(found) == count else f"{of} ({seeds}), "
             yield (
                 variant.label,
-                f"{name}: {outcomes[0].expected}, {where}{tell_measured(outcomes)}{tell_so_far(variant.results[0])}",
+                f"{name}: {outcomes[0].expected},"
+                f" {where}{tell_measured(outcomes)}{tell_so_far(variant.results[0])}",
             )
 
 

@@ -50,7 +50,8 @@ def pool_runs(runs: Sequence[Record]) -> Record:
     first = runs[0]
     if len(runs) == 1:
         return first
-    # Pages use a pooled result several times. The key has the identity of each run: to hash its tables would be slow.
+    # Pages use a pooled result several times. The key has the identity of each run: to hash its
+    # tables would be slow.
     key = (pool_runs, *map(id, runs))
     if key not in first.found:
         first.found[key] = _pool(runs)
@@ -78,7 +79,7 @@ def _pool(runs: Sequence[Record]) -> Pooled:
 
 
 def _pool_emulation(runs: Sequence[Record]) -> dict[str, Any]:
-    """Give what is known of the real programs of several runs: of the first that is not trustworthy, or else of the first."""
+    """Give what is known of real programs of runs: the first untrustworthy, else the first."""
     found = [run for run in runs if find_emulation(run)]
     if not found:
         return {}

@@ -69,8 +69,8 @@ _OF_QUEUE: tuple[tuple[str, str, Kind, bool], ...] = (
 
 
 def score_runs(results: Sequence[Record]) -> list[dict[Figure, float]]:
-    """Give the figures of each run; what was not measured is NaN, what was not asked for is not there."""
-    groups = find_groups(*(result.flows["flow"].unique() for result in results))
+    """Give the figures of each run; unmeasured ones are NaN, others are not there."""
+    groups = find_groups(*(result.flows["flow"].unique(maintain_order=True) for result in results))
     queue = find_shared_bottleneck(results)
     return [dict(_score(result, groups, queue)) for result in results]
 
@@ -106,7 +106,7 @@ def _score(
     # Beside these, a flow's delay and loss still say something of it.
     beside_delay = [own for measure in measures if measure.is_beside_delay for own in measure.names]
     scores = result.measures.filter(~pl.col("measure").is_in(beside_delay))
-    reporting = scores["flow"].unique().to_list()
+    reporting = scores["flow"].unique(maintain_order=True).to_list()
     silent = data.filter((pl.col("transport") == "udp") & ~pl.col("flow").is_in(reporting))
     for name, column, kind in (
         ("delay p50", "delay_p50_ns", "time"),

@@ -1,4 +1,4 @@
-"""The two sentences of a comparison: which flow suffers under which choice and why, and the best choice with its cost."""
+"""The two sentences of a comparison: who suffers when and why, and the best choice's cost."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
 
 
 def _tell_losers(grid: Grid, tier: TierFates, choice: int, of: int = MOST_COSTS) -> str:
-    """Name the flows that fare worse under a choice than under another, as the end of a sentence about the choice."""
+    """Name the flows that fare worse under a choice than another, as the end of a sentence."""
     losers = find_losers(tier, choice)
     told = []
     for loser in losers[:of]:
@@ -219,7 +219,7 @@ def _tell_best(grid: Grid, tier: TierFates, main: str, best: Sequence[int]) -> s
 
 
 def _tell_cause(grid: Grid, tier: TierFates, main: str, hurt: Sequence[int]) -> str:
-    """Say why a flow suffers under some choices: one cause for all, else that of the worst choice, which is named."""
+    """Say why a flow suffers under some choices: one cause, else that of the worst choice."""
     found = {at: own for at in hurt if (own := _find_cause(tier, main, at))}
     if not found:
         return ""
@@ -235,7 +235,7 @@ def _tell_cause(grid: Grid, tier: TierFates, main: str, hurt: Sequence[int]) -> 
 
 
 def _find_cause(tier: TierFates, main: str, at: int) -> tuple[str, float] | None:
-    """Find why a flow suffers under a choice: ``lost`` with the share of packets, or ``waits`` with the queue's delay in ns."""
+    """Find why a flow suffers: ``lost`` with the share, or ``waits`` with the delay in ns."""
     fate, queue = tier.people[main][at], tier.queues[at]
     if fate is None or queue is None or not fate.suffers:
         return None
@@ -290,7 +290,7 @@ def _write_loss(name: str, changes: Sequence[float]) -> str:
 
 
 def _tell_worsened(tier: TierFates, base: int, best: Sequence[int], named: set[str]) -> str:
-    """Name other flows with a worse number under the best choices than under a base, as the end of a sentence."""
+    """Name other flows that are worse off under the best choices, as the end of a sentence."""
     found = {
         name: own for name, own in find_worsened(tier, base, best).items() if name not in named
     }
@@ -423,7 +423,7 @@ def _tell_most(
     *,
     is_alone: bool,
 ) -> str:
-    """Name the choices that give transfers most, for tiers with equal sums of grades, and the flow that loses by it."""
+    """Name the choices that give transfers most, where sums of grades are equal, and who loses."""
     at = _name_tiers(grid, tiers, where)
     if len(best) == len(grid.choice.values):
         return f"{at} all are graded alike"
@@ -464,7 +464,7 @@ def _name_tiers(grid: Grid, tiers: Sequence[TierFates], places: Sequence[int]) -
 
 
 def _tell_fate(name: str, fates: Sequence[Fate]) -> str:
-    """Say how a flow or group fares under some choices: the range of its words and of its numbers."""
+    """Say how a flow or group fares under some choices: the range of words and numbers."""
     number = _write_span(fates)
     if fates[0].is_count:
         return number if name == "it" else f"{name}: {number}"

@@ -16,12 +16,13 @@ from headend.text.quantity import Kind
 #: Values within this share of the larger of the two are as good as each other.
 TIE = 0.05
 
-#: Differences up to these (ns, or a share) are always ties, even beside a value of zero: a delay that
-#: nobody notices, and a loss that changes no grade.
+#: Differences up to these (ns, or a share) are always ties, even beside a value of zero: a delay
+#: that nobody notices, and a loss that changes no grade.
 LEAST: Mapping[Kind, float] = {"time": 1e5, "ratio": 1e-3}
 
 #: A percentage of a score that does not begin at zero, such as a MOS from 1 to 4.5, has no meaning.
-#: Such scores tie within this part of their range: 0.1 of a MOS, a quarter of the narrowest step between two grades.
+#: Such scores tie within this part of their range: 0.1 of a MOS, a quarter of the narrowest step
+#: between two grades.
 TIE_OF_RANGE = 0.1 / 3.5
 
 

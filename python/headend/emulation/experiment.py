@@ -33,8 +33,8 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 #: A run that is shorter than this says little of a line that neighbours had yet to fill, in ns.
 SETTLED_NS = 10_000_000_000
 
-#: The verdict on a run during which headend was stopped. The process that emulates went on, but whoever stops one of the two
-#: does not expect numbers that can be believed.
+#: The verdict on a run during which headend was stopped. The process that emulates went on, but
+#: whoever stops one of the two does not expect numbers that can be believed.
 WAS_STOPPED = {"trustworthy": False, "why": "headend was stopped while the program ran"}
 
 
@@ -71,9 +71,9 @@ class Emulated:
     exit_code
         What the main command exited with, as a shell has it.
     is_cut
-        Whether the scenario's duration ended the command; its exit code then says nothing of what it did.
+        Whether the scenario's duration ended the command; its exit code then says nothing.
     unrecorded
-        Why the recording is not whole, such as a disk that is full; empty where it is, or none was wanted.
+        Why the recording is not whole, such as a disk that is full; empty if it is, or not wanted.
     """
 
     result: Result
@@ -312,12 +312,13 @@ def check_machine(options: Options, *, force: bool = False) -> None:
     """
     if not sys.platform.startswith("linux"):
         raise InputError(
-            "headend emulate needs Linux, for its network namespaces; headend run simulates the same line anywhere"
+            "headend emulate needs Linux, for its network namespaces; headend run simulates the"
+            " same line anywhere"
         )
     if options.outside and os.geteuid() != 0:
         raise InputError(
-            "--outside: needs root, since the kernel translates addresses for it; without it, --server COMMAND runs"
-            " the other side here"
+            "--outside: needs root, since the kernel translates addresses for it; without it,"
+            " --server COMMAND runs the other side here"
         )
     if options.congestion is not None:
         _check_congestion(options.congestion)
@@ -334,12 +335,13 @@ def _check_congestion(name: str) -> None:
         return  # the kernel says it when it is set
     if name not in known:
         raise InputError(
-            f'--congestion: this kernel has no congestion control called "{name}"{suggest(name, known)}'
+            "--congestion: this kernel has no congestion control called"
+            f' "{name}"{suggest(name, known)}'
         )
 
 
 def _describe_end(code: int | None, *, is_stopped: bool) -> dict[str, Any]:
-    """Give what the manifest says of a program's end: of one that headend stopped, the code says nothing."""
+    """Give what the manifest says of a program's end; headend's own stops have no code."""
     if is_stopped:
         return {"exit": None, "ended": "stopped"}
     return {"exit": code, "ended": None if code is None else "exited"}

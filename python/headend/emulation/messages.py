@@ -1,6 +1,6 @@
 """Messages between headend and the process that emulates: plain values, each after its length.
 
-Both ends are one version of Python, so its own `marshal` serves; it is there without an import that takes time.
+Both ends are one version of Python, so its own `marshal` serves; it needs no slow import.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def receive(pipe: BinaryIO) -> Any:
 
 
 def _read(pipe: BinaryIO, length: int) -> bytes:
-    """Read exactly so many bytes: one without a buffer gives no more at once than the pipe holds."""
+    """Read exactly so many bytes: an unbuffered one gives at most what the pipe holds."""
     content = b""
     while len(content) < length:
         piece = pipe.read(length - len(content))

@@ -1,11 +1,11 @@
-"""The process that emulates: it enters its namespaces, and drives the engine's emulation within them.
+"""The process that emulates: it enters its namespaces, and drives the engine's emulation.
 
-It is started as a program of its own, since a process with threads cannot enter a user namespace, and what draws tables
-makes threads. So nothing is imported here but the engine and what Python has at hand.
+It is started as a program of its own, since a process with threads cannot enter a user namespace,
+and what draws tables makes threads. So only the engine and small modules are imported.
 
-Whoever starts it gives two file descriptors. From the first it reads a request and then signals for the commands, to the
-second it writes what happens, as `headend.emulation.session` expects it. When the one who started it is gone, it ends, and
-with it the namespaces and all that runs in them.
+Whoever starts it gives two file descriptors. From the first it reads a request and then signals for
+the commands, to the second it writes what happens, as `headend.emulation.session` expects it. When
+the one who started it is gone, it ends, and with it the namespaces and all that runs in them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SLICE_SECONDS = 0.1
 
 
 def main(arguments: list[str]) -> None:
-    """Read the request, enter the namespaces, and emulate in a child, which is the first process in them.
+    """Read the request, enter the namespaces, and emulate in a child, their first process.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> None:
     for pipe in (orders, reports):
         os.set_inheritable(pipe, False)  # the commands have no part in them
     for number in HANDLED_SIGNALS:
-        # Not ignored: the commands would inherit that. Who started this process says what the commands get.
+        # Not ignored: the commands would inherit that. The parent says what they get.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave_to_parent)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED_SIGNALS)
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> None:
 def open_standard_streams() -> None:
     """Let /dev/null be whichever of standard input, output and error is closed.
 
-    Else the next file that is opened would take its place, and programs would read or write that one.
+    Else the next file that is opened would take its place, and programs would use that one.
     """
     for number in range(3):
         try:
@@ -88,7 +88,7 @@ def _leave_to_parent(_number: int, _frame: object) -> None:
 
 
 def _enter(request: dict[str, Any]) -> tuple[Any, Any]:
-    """Parse the scenario and enter the namespaces; a ValueError says in one sentence why that cannot be."""
+    """Parse the scenario and enter the namespaces; a ValueError says why that cannot be."""
     from headend import _engine
 
     scenario = _engine.parse(
@@ -122,7 +122,7 @@ def _emulate(
     except BrokenPipeError:
         pass  # nobody listens any more
     except BaseException as error:
-        # What the engine cannot begin or go on with is its own kind of error, such as a disk that is full.
+        # What the engine cannot begin or go on with is its own kind of error, such as a full disk.
         is_told = isinstance(error, EmulationError) and "internal error" not in str(error)
         told = ("refused", str(error)) if is_told else ("failed", type(error).__name__, str(error))
         send(reports, told)
@@ -157,6 +157,6 @@ def _read(tables: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    # Started by its path, so that neither the working directory nor the environment decides what is imported.
+    # Started by its path, so that the environment does not decide what is imported.
     sys.path[:0] = [str(Path(__file__).parents[2])]
     main(sys.argv[1:])

@@ -114,8 +114,8 @@ def choose_programs(
     customers = [host for host in hosts if host.is_customer]
     if not customers:
         raise InputError(
-            f"{shown_as}: no customer's host is real: expected a [host.NAME] with via and real = true, as in the shipped"
-            f" scenario {EXAMPLE}"
+            f"{shown_as}: no customer's host is real: expected a [host.NAME] with via and real ="
+            f" true, as in the shipped scenario {EXAMPLE}"
         )
     typed = [_split_host(text, hosts) for text in others]
     if server is not None:
@@ -128,12 +128,13 @@ def choose_programs(
     free = [host.name for host in customers if host.name not in named]
     if not free:
         raise InputError(
-            f"{shown_as}: no customer's host is left for the command after --, as --host names all of them;"
-            " leave out one --host"
+            f"{shown_as}: no customer's host is left for the command after --, as --host names all"
+            " of them; leave out one --host"
         )
     if outside and (taken := [own for own in named if own not in {one.name for one in customers}]):
         raise InputError(
-            f"--outside: the world outside stands in the place of {taken[0]}, which has a command; leave out one of them"
+            f"--outside: the world outside stands in the place of {taken[0]}, which has a command;"
+            " leave out one of them"
         )
     programs = (*typed, Program(free[0], tuple(command)))
     for program in programs:
@@ -162,7 +163,8 @@ def tell_hosts(
 
     Examples
     --------
-    >>> hosts = [Host("laptop", True, "10.0.0.1", "fd00::1"), Host("server", False, "198.18.0.1", "fd00::2")]
+    >>> hosts = [Host("laptop", True, "10.0.0.1", "fd00::1")]
+    >>> hosts.append(Host("server", False, "198.18.0.1", "fd00::2"))
     >>> scenario = {"host": {"laptop": {"via": ["cable.home"]}}}
     >>> tell_hosts(scenario, hosts, [("laptop", "real"), ("call", "voice")])
     'laptop 10.0.0.1 behind cable.home, server 198.18.0.1 (server.ip6: fd00::2); 1 neighbour'

@@ -1,7 +1,7 @@
-"""Replaying a recording in virtual time: equal departures and tables, or the same arrivals under other settings.
+"""Replaying a recording in virtual time: equal departures, or arrivals under other settings.
 
-Recorded senders do not react: what they sent, they sent in answer to the line that was emulated. Under other settings a replay
-is therefore open loop, and its results say so.
+Recorded senders do not react: what they sent, they sent in answer to the line that was emulated.
+Under other settings a replay is therefore open loop, and its results say so.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Replay:
     content
         Its bytes.
     about
-        What it says of itself: ``hosts``, and ``end`` with its frames, None where the run was killed.
+        What it says of itself: ``hosts``, and ``end`` with its frames, None of a killed run.
     changed
         Paths of settings that differ from the recorded run's, and act on packets.
     """
@@ -143,12 +143,13 @@ def _check_hosts(overrides: Overrides, recorded: Sequence[str]) -> None:
     for name in recorded:
         if dict(overrides).get(f"host.{name}.real") == "false":
             raise InputError(
-                f"host.{name}.real: expected true, since the recording has packets of {name}; found false"
+                f"host.{name}.real: expected true, since the recording has packets of {name}; found"
+                " false"
             )
 
 
 def _list_changed(overrides: Overrides, loaded: Loaded, recorded: Text) -> list[str]:
-    """List the paths of overrides that act on packets; none where all of them set what was recorded."""
+    """List the paths of overrides that act on packets; none where all repeat the recording."""
     paths = [path for path, _ in overrides if path.split(".")[0] not in NOT_OF_THE_LINE]
     if not paths or _of_the_line(loaded) == _of_the_line(recorded.load()):
         return []
@@ -177,10 +178,10 @@ def replay(
     path
         The recording.
     set
-        Overrides by path, such as ``{"queue": "docsis_pie"}``. With them the replay is open loop: the recorded senders do not
-        react, and the result says so.
+        Overrides by path, such as ``{"queue": "docsis_pie"}``. With them the replay is open loop:
+        the recorded senders do not react, and the result says so.
     seed
-        In place of the recorded one; neighbours then do something else, so that the replay is open loop too.
+        In place of the recorded one; neighbours then act otherwise, so the replay is open loop.
     out
         Folder to write results and report to; none by default.
     force
@@ -188,12 +189,13 @@ def replay(
     report
         Also write ``report.html`` to the folder.
     allow_files
-        Files and folders from which traces and captures may be read, besides the recording's own folder.
+        Files and folders besides the recording's from which traces and captures may be read.
 
     Returns
     -------
     Result
-        Tables as Polars frames; ``manifest["emulation"]["equal"]`` says whether every frame ended as it was recorded.
+        Tables as Polars frames; ``manifest["emulation"]["equal"]`` says whether every frame ended
+        as it was recorded.
 
     Raises
     ------
@@ -207,7 +209,7 @@ def replay(
 
 
 def tell_replay(result: Record) -> str:
-    """Say whether a replay equals its recording, or what differs; empty of what cannot be compared and says so itself.
+    """Say whether a replay equals its recording, or what differs; empty if not comparable.
 
     Examples
     --------

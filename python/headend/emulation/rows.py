@@ -1,4 +1,4 @@
-"""The rows of result tables that come while a run goes on, and the tables that they make in the end.
+"""The rows of result tables that come during a run, and the tables that they make.
 
 A run of days does not grow in memory: what has come goes to scratch files in large pieces.
 """
@@ -26,7 +26,8 @@ LARGEST_HELD = 16 * 2**20
 #: What a text counts, whatever its length: names of flows and queues are short.
 _TEXT_BYTES = 24
 
-#: What a column counts besides its values: most updates have few rows, and then Python's objects are larger than what they hold.
+#: What a column counts besides its values: most updates have few rows, and then Python's objects
+#: are larger than what they hold.
 _COLUMN_BYTES = 200
 
 

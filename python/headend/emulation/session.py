@@ -1,4 +1,4 @@
-"""An emulation that goes on in a process of its own, as headend sees it: what happens, row by row, and signals for the commands."""
+"""An emulation in a process of its own: what happens, row by row, and signals for commands."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from headend.errors import InputError
 if TYPE_CHECKING:
     from headend.emulation.rows import Column
 
-#: How the process is started; two file descriptors follow. `-P` keeps the working directory out of what is imported.
+#: How the process is started; two file descriptors follow. `-P` imports nothing from here.
 COMMAND = (sys.executable, "-P", str(Path(process.__file__)))
 
-#: How long the process may take to end when nobody listens to it any more, in seconds, and how long to begin when it is to end.
+#: How long the process may take to end when nobody listens to it any more, in seconds, and how long
+#: to begin when it is to end.
 LONGEST_END = 2.0
 
 
@@ -129,7 +130,7 @@ class Session:
                 return
 
     def signal(self, number: int) -> None:
-        """Pass a signal on to the commands. If they are not started soon, as where a tool hangs that sets up their network, all ends."""
+        """Pass a signal on to the commands; if they do not start soon, end everything."""
         with suppress(BrokenPipeError, ValueError):
             send(self._orders, int(number))
         if not self.has_begun:
@@ -163,8 +164,9 @@ class Session:
         if number > 0 and number not in FAULTS:
             short = ", as Linux does when memory is short" if number == signal.SIGKILL else ""
             return InputError(
-                f"the process that emulates was killed by {_name_signal(number)}{short}, and the programs with it; there are no"
-                " results, and a recording breaks off: run it again"
+                f"the process that emulates was killed by {_name_signal(number)}{short}, and the"
+                " programs with it; there are no results, and a recording breaks off: run it"
+                " again"
             )
         how = f"signal {number}" if number > 0 else f"exit code {code}"
         return EmulationFaultError(f"the emulation ended before the run was over ({how})")
@@ -195,9 +197,9 @@ class Signals:
 
 @contextmanager
 def hand_on_signals(session: Session) -> Iterator[Signals]:
-    """Pass the first SIGINT, SIGTERM or SIGHUP on to the commands; the second kills them, the third ends all at once.
+    """Pass the first SIGINT, SIGTERM or SIGHUP on; the second kills commands, the third ends all.
 
-    Before the commands were started, as while their network is set up, the second one ends all at once.
+    Before the commands were started, as while their network is set up, the second ends all.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""What goes on in an emulation right now, gathered from its updates: rates, queues, round trips, lateness."""
+"""What goes on in an emulation now: rates, queues, round trips, lateness."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Flow:
         self._trips.append((time_ns, rtt_ns))
 
     def read_rate(self, direction: str, now_ns: int) -> float:
-        """Give the mean rate of the last second, in bit/s; of a group, that of all members together."""
+        """Give the mean rate of the last second, in bit/s; of a group, of all members together."""
         rows = [one for one in self._rates.get(direction, ()) if one[0] > now_ns - WINDOW_NS]
         intervals = len({time_ns for time_ns, _ in rows})
         return sum(rate for _, rate in rows if not math.isnan(rate)) / max(intervals, 1)

@@ -1,1 +1,1 @@
-"""What the compiled engine says of itself: its build, its names and what they take, the columns of its tables."""
+"""What the compiled engine says of itself: build, names, what they take, table columns."""

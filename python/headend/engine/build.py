@@ -15,7 +15,8 @@ def check_engine() -> None:
     Raises
     ------
     InputError
-        When they differ: the sources were updated and the engine was not built again, or the other way about.
+        When they differ: the sources were updated and the engine was not built again, or the other
+        way about.
     """
     from headend import _engine
 

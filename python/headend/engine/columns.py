@@ -31,17 +31,24 @@ MIXED = "mixed"
 TABLES: dict[str, dict[str, pl.DataType]] = {
     "flows": _define(
         "flow direction application transport carries",
-        "packets_sent bytes_sent packets_delivered bytes_delivered goodput_bytes marked retransmitted "
+        (
+            "packets_sent bytes_sent packets_delivered bytes_delivered goodput_bytes marked"
+            " retransmitted "
+        )
         + " ".join(_DISCARDED),
-        "throughput_bps goodput_bps loss_ratio jitter_ns cwnd_limited_ratio rwnd_limited_ratio sndbuf_limited_ratio "
-        "app_limited_ratio recovery_limited_ratio pacing_limited_ratio " + " ".join(_DELAYS),
+        "throughput_bps goodput_bps loss_ratio jitter_ns cwnd_limited_ratio rwnd_limited_ratio"
+        " sndbuf_limited_ratio app_limited_ratio recovery_limited_ratio pacing_limited_ratio "
+        + " ".join(_DELAYS),
     ),
     "queues": _define(
         "queue link direction discipline",
-        "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes requests_contention "
-        "requests_piggyback collisions request_retries requests_exceeded grants granted_bytes unused_grant_bytes maps "
-        + " ".join(_DISCARDED),
-        "rate_bps limit_bytes capacity_bps utilisation air_ratio standing_ratio backlog_mean_bytes granted_maps_ratio "
+        "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes"
+        " requests_contention requests_piggyback collisions request_retries requests_exceeded"
+        " grants granted_bytes unused_grant_bytes maps " + " ".join(_DISCARDED),
+        (
+            "rate_bps limit_bytes capacity_bps utilisation air_ratio standing_ratio"
+            " backlog_mean_bytes granted_maps_ratio "
+        )
         + " ".join(_DELAYS),
     ),
     "channels": _define(
@@ -60,9 +67,9 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "queue_series": _define(
         "queue",
         "time_ns backlog_bytes backlog_max_bytes discarded marked",
-        "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns "
-        "rate_estimate_bps average_packets average_bytes "
-        "queues_active hash_collisions",
+        "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns"
+        " target_delay_ns rate_estimate_bps average_packets average_bytes queues_active"
+        " hash_collisions",
     ),
     "connection_series": _define(
         "flow", "time_ns connection cwnd_bytes in_flight_bytes", "ssthresh_bytes srtt_ns"
@@ -108,7 +115,7 @@ OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
 
 
 class Frames(Mapping[str, pl.DataFrame]):
-    """Frames of the engine's columns, each made when it is first looked at: of most runs, a study reads one or two."""
+    """Frames of the engine's columns, made when first looked at: studies read only a few."""
 
     def __init__(self, tables: Mapping[str, Columns]) -> None:
         self._tables = tables
@@ -139,7 +146,7 @@ def build_frames(tables: Mapping[str, Columns]) -> dict[str, pl.DataFrame]:
 
 
 def name_tables(given: Collection[str]) -> list[str]:
-    """List the tables of a run in their order: those that every run has, and of the others those that are given."""
+    """List the tables of a run in their order: those of every run, and others if given."""
     return [*TABLES, *(name for name in OPTIONAL_TABLES if name in given)]
 
 
@@ -154,7 +161,8 @@ def _build_frame(
     if not columns:
         return pl.DataFrame(schema=types)
     frame = pl.DataFrame([_build_series(name, column) for name, column in columns.items()])
-    # A cast costs as much as a query even where there is nothing to cast, and of most tables there is nothing.
+    # A cast costs as much as a query even where there is nothing to cast, and of most tables there
+    # is nothing.
     other = pl.Schema(
         (name, types[name]) for name, kind in frame.schema.items() if kind != types.get(name, kind)
     )

@@ -1,4 +1,4 @@
-"""What the engine says of the names it knows: queues, applications and their measures, and why packets are discarded."""
+"""What the engine says of its queues, applications, their measures, and reasons for discards."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ class Application:
     direction
         The direction in which it sends where a scenario gives none: ``up``, ``down`` or ``both``.
     properties
-        What sets it apart: ``adaptive``, ``bulk``, ``distant``, ``game``, ``greedy``, ``probe``, ``transfer``. The engine's ``Property`` says what each means.
+        What sets it apart: ``adaptive``, ``bulk``, ``distant``, ``game``, ``greedy``, ``probe``,
+        ``transfer``. The engine's ``Property`` says what each means.
     measures
         What it can report, the most telling first: a kind, and the direction where it has one.
     """

@@ -1,4 +1,4 @@
-"""What can be asked of results: the metrics of flows, queues, channels and runs, with their columns, statistics and bounds."""
+"""What can be asked of results: metrics with their columns, statistics and bounds."""
 
 from __future__ import annotations
 
@@ -40,15 +40,16 @@ class Metric:
     kind: Kind
     statistics: tuple[str, ...] = ()
     adds_up: bool = False
-    #: What becomes of the values of a flow's members, where they neither add up nor the worst counts.
+    #: What becomes of the values of a flow's members, if neither sum nor worst.
     of_members: Callable[[Sequence[float]], float | None] | None = None
     #: Of what is measured in each direction, the value of the worse of two.
     worse: Callable[[float, float], float] | None = None
-    #: The least and the largest value there can be, where they are not those of all that is of its kind.
+    #: The least and the largest value there can be, if not those of its kind.
     range: tuple[float, float] | None = None
     #: Whether more of it is better; None where that depends on what is asked.
     is_rising: bool | None = None
-    #: The table that only some runs have it in; a run without that table counted none. Empty for a metric of its subject's table.
+    #: The table that only some runs have it in; a run without that table counted none. Empty for a
+    #: metric of its subject's table.
     table: str = ""
 
     @property
@@ -164,7 +165,7 @@ RUN_METRICS: dict[str, Metric] = {
 
 
 def find_metric(text: str) -> Metric | None:
-    """Give the metric that a figure is of, such as ``mos`` of ``mos.p5``; None for a number of a metric, and where it is not known.
+    """Give the metric that a figure is of, such as ``mos`` of ``mos.p5``; None if not known.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The table of TLVs of a modem's file as a reference page, and as the JSON Schema of the file's TOML form."""
+"""The table of TLVs of a modem's file as a reference page, and as a JSON Schema."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ Row = dict[str, Any]
 SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
     (
         "Service flows",
-        "Rates, bursts, scheduling, buffers and AQM. TLV 24 is an upstream service flow, TLV 25 a downstream one.",
+        "Rates, bursts, scheduling, buffers and AQM. TLV 24 is an upstream service flow, TLV 25 a"
+        " downstream one.",
         frozenset({24, 25, 68, 76}),
     ),
     (
         "Aggregates and low latency",
-        "Service flows that share a rate, and the coupling of a low-latency service flow with a classic one. A simulation"
-        " runs an aggregate of a classic and a low-latency service flow, and leaves other aggregates out.",
+        "Service flows that share a rate, and the coupling of a low-latency service flow with a"
+        " classic one. A simulation runs an aggregate of a classic and a low-latency service flow,"
+        " and leaves other aggregates out.",
         frozenset({70, 71, 88, 91, 92, 93, 94}),
     ),
     (
         "Classifiers",
-        "Which packets a service flow takes (22 upstream, 23 downstream), and which the modem drops (60).",
+        "Which packets a service flow takes (22 upstream, 23 downstream), and which the modem drops"
+        " (60).",
         frozenset({22, 23, 60, 62}),
     ),
     (
@@ -46,8 +49,8 @@ SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
     ),
     (
         "Extensions and vendors",
-        "The vendor id in a TLV 43 decides what it holds. With the id `0xffffff` it is an extension of DOCSIS and has the rows"
-        " below. The settings of other vendors stay bytes.",
+        "The vendor id in a TLV 43 decides what it holds. With the id `0xffffff` it is an extension"
+        " of DOCSIS and has the rows below. The settings of other vendors stay bytes.",
         frozenset({43}),
     ),
     (
@@ -57,7 +60,8 @@ SECTIONS: tuple[tuple[str, str, frozenset[int]], ...] = (
     ),
     (
         "Capabilities and messages",
-        "What the modem supports, and TLVs of messages that share the numbers and that no file has.",
+        "What the modem supports, and TLVs of messages that share the numbers and that no file"
+        " has.",
         frozenset({5, 44, *range(46, 52), 77, 78, *range(85, 88), 89, 90, *range(95, 101)}),
     ),
 )
@@ -108,7 +112,7 @@ SOURCES: dict[str, tuple[str, str]] = {
     "RFC 4323": ("Q", "the QoS MIB of DOCSIS 1.1, RFC 4323"),
 }
 
-#: How values with units are written, by unit: the word for the definition in the schema, the units, an example.
+#: How values with units are written, by unit: the schema's word, the units, an example.
 _RATE = ("rate", "([kMG]?bit/s|[kMG]?bps|[kMG]?b/s)", "10 Mbit/s")
 _DURATION = ("duration", "(ns|us|µs|μs|ms|s|min|h)", "10 ms")
 QUANTITIES = {
@@ -126,13 +130,15 @@ _HEAD = """# Modem's file reference
 
 <!-- Made by `make generate` from crates/docsis-config/src/tlvs.toml. Do not edit. -->
 
-Every TLV (type, length, value) of a cable modem's configuration file that headend knows by name. A file may hold others: they are
-kept, shown as `tlv_213 = "0x0102"` and written back. For editors: [modem-file.schema.json](modem-file.schema.json), which is the
-schema of a file's TOML form; `headend schema --modem-file` prints it.
+Every TLV (type, length, value) of a cable modem's configuration file that headend knows by name. A
+file may hold others: they are kept, shown as `tlv_213 = "0x0102"` and written back. For editors:
+[modem-file.schema.json](modem-file.schema.json), which is the schema of a file's TOML form;
+`headend schema --modem-file` prints it.
 
 ## How a file is written
 
-`headend config decode` writes a file as TOML, `headend config encode` makes the same bytes of it again.
+`headend config decode` writes a file as TOML, `headend config encode` makes the same bytes of it
+again.
 
 ```toml
 network_access_control = 1
@@ -150,8 +156,9 @@ qos_parameter_set_type = 7
 maximum_sustained_rate = "100 Mbit/s"
 ```
 
-- The order of the text is the order of the file. In TOML, a key that stands after a table is one of that table. A TLV that
-  comes after a service flow in the file is therefore written in a table called `then`:
+- The order of the text is the order of the file. In TOML, a key that stands after a table is one of
+  that table. A TLV that comes after a service flow in the file is therefore written in a table
+  called `then`:
 
   ```toml
   [[downstream_service_flow]]
@@ -162,24 +169,27 @@ maximum_sustained_rate = "100 Mbit/s"
   ```
 
 - A TLV that holds TLVs is a table. A TLV that occurs several times in a row is a list.
-- A key is the name below, one of the operators' names, or the number (`tlv_24`). Upper and lower case and underscores do not
-  matter.
-- A number may have a unit (`"10 Mbit/s"`, `"125000 B"`, `"24 KiB"`, `"10 ms"`) or none. The number alone counts the unit that the table says.
-  Where a number has a meaning, the meaning may be written in its place (`scheduling_type = "best effort"`, or `"BE"`). Tenths have a decimal point
-  (`aqm_coupling_factor = 2.0`). Where a service flow has a `data_rate_unit`, `maximum_sustained_rate`, `minimum_reserved_rate` and
-  `peak_traffic_rate` count it.
-- An SNMP object is its id, a type and the value: `"1.3.6.1.2.1.69.1.6.3.0 = Integer 1"`. The types are Integer, Gauge32,
-  Counter32, Counter64, TimeTicks, IPAddress, ObjectID, String, HexString and Null. In a String, `\\n`, `\\r` and `\\t` are a
-  line feed, a carriage return and a tab, and `\\\\` is a backslash.
+- A key is the name below, one of the operators' names, or the number (`tlv_24`). Upper and lower
+  case and underscores do not matter.
+- A number may have a unit (`"10 Mbit/s"`, `"125000 B"`, `"24 KiB"`, `"10 ms"`) or none. The number
+  alone counts the unit that the table says. Where a number has a meaning, the meaning may be
+  written in its place (`scheduling_type = "best effort"`, or `"BE"`). Tenths have a decimal point
+  (`aqm_coupling_factor = 2.0`). Where a service flow has a `data_rate_unit`,
+  `maximum_sustained_rate`, `minimum_reserved_rate` and `peak_traffic_rate` count it.
+- An SNMP object is its id, a type and the value: `"1.3.6.1.2.1.69.1.6.3.0 = Integer 1"`. The types
+  are Integer, Gauge32, Counter32, Counter64, TimeTicks, IPAddress, ObjectID, String, HexString and
+  Null. In a String, `\\n`, `\\r` and `\\t` are a line feed, a carriage return and a tab, and `\\\\`
+  is a backslash.
 - Bytes are `"0x0a0b"`. Every value may be written so, also one that the table does not allow.
-- `unsigned = true` at the top says that the file has no MICs (TLVs 6 and 7) and is to have none: `encode` signs other TOML without
-  MICs where HEADEND_CONFIG_SECRET is set.
-- `pad = 3` are three zero bytes between TLVs, `end = true` is TLV 255, and `rest = "0x…"` are bytes at the end that are no TLV.
-  `kind = "mta"` at the top is the file of a telephone adapter.
+- `unsigned = true` at the top says that the file has no MICs (TLVs 6 and 7) and is to have none:
+  `encode` signs other TOML without MICs where HEADEND_CONFIG_SECRET is set.
+- `pad = 3` are three zero bytes between TLVs, `end = true` is TLV 255, and `rest = "0x…"` are bytes
+  at the end that are no TLV. `kind = "mta"` at the top is the file of a telephone adapter.
 - `cm_mic` and `cmts_mic` are written as they stand. A secret, or `--mic`, computes them anew.
 
-The extended CMTS MIC tells the CMTS of TLVs that the CMTS MIC does not cover, such as TLV 70. Without a digest (43.6.3) TLV 7
-then covers the listed types alone, so the list holds every type that the CMTS is to see:
+The extended CMTS MIC tells the CMTS of TLVs that the CMTS MIC does not cover, such as TLV 70.
+Without a digest (43.6.3) TLV 7 then covers the listed types alone, so the list holds every type
+that the CMTS is to see:
 
 ```toml
 [[vendor_specific]]                           # TLV 43
@@ -188,15 +198,17 @@ extended_cmts_mic.hmac_type = 1               # 43.6.1: HMAC-MD5
 extended_cmts_mic.bitmap = [3, 6, 18, 22, 24, 25, 43, 70] # 43.6.2
 ```
 
-TLV 7 is never listed, and TLV 6 only where there is no digest. `headend config check` writes the list for a file.
+TLV 7 is never listed, and TLV 6 only where there is no digest. `headend config check` writes the
+list for a file.
 
 ## How to read the tables
 
-The first column has the number of the TLV, its key, and below it the names that operators use. "24/25.35.2" is 24.35.2 and
-25.35.2. The last column ends with what `headend run` does with the TLV:
+The first column has the number of the TLV, its key, and below it the names that operators use.
+"24/25.35.2" is 24.35.2 and 25.35.2. The last column ends with what `headend run` does with the TLV:
 
 - *runs*: the TLV sets something of the simulated line.
-- *said*: the TLV would change the line, but the model does not have it. The run says so, unless the value is the default.
+- *said*: the TLV would change the line, but the model does not have it. The run says so, unless the
+  value is the default.
 - neither: the TLV concerns nothing that is simulated.
 
 Letters in square brackets name the source of number, width and unit:
@@ -346,14 +358,15 @@ def make_schema(rows: Iterable[Row]) -> dict[str, Any]:
         "then": {
             "type": "array",
             "items": {"$ref": "#"},
-            "description": "TLVs that follow, where TOML cannot write them in the order of the file.",
+            "description": "TLVs that follow, where TOML cannot write them in the order of the"
+            " file.",
         },
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Modem's file",
-        "description": "The TOML form of a cable modem's configuration file. Names are also understood in other upper and lower"
-        " case.",
+        "description": "The TOML form of a cable modem's configuration file. Names are also"
+        " understood in other upper and lower case.",
         **file,
         "$defs": definitions,
     }
@@ -395,7 +408,7 @@ def _families(rows: Iterable[Row]) -> dict[int, int]:
 
 
 def _order(row: Row, families: dict[int, int]) -> tuple[int, tuple[int, ...], int]:
-    """Order rows by number. The rows of outermost TLVs that share rows stand together, in the order of their inner types."""
+    """Order rows by number; outermost TLVs that share rows stand together, by inner types."""
     first = next(_paths(row["number"]))
     return families[first[0]], first[1:], first[0]
 

@@ -1,4 +1,4 @@
-"""Writes the engine's reference pages to where they are kept: ``python -m headend.engine.reference [--check]``."""
+"""Writes the engine's reference pages: ``python -m headend.engine.reference [--check]``."""
 
 from __future__ import annotations
 

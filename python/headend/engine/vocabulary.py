@@ -1,7 +1,8 @@
 """The names a scenario may use, with their parameters, read from the engine's JSON Schema.
 
-What is said of a name comes from the engine's doc comments: what it is from the variant, and from its ``Config`` (or from
-the variant, where it has none) the paragraphs that begin with "Use it" and "Source:".
+What is said of a name comes from the engine's doc comments: what it is from the variant, and from
+its ``Config`` (or from the variant, where it has none) the paragraphs that begin with "Use it" and
+"Source:".
 """
 
 from __future__ import annotations
@@ -90,14 +91,14 @@ class Choice:
 
 
 def list_choices(kind: str) -> list[Choice]:
-    """List the choices of a kind: ``queue``, ``congestion``, ``application``, ``link``, ``system``."""
+    """List a kind's choices: ``queue``, ``congestion``, ``application``, ``link``, ``system``."""
     from headend import _engine
 
     return read_choices(json.loads(_engine.schema()), kind)
 
 
 def read_choices(schema: dict[str, Any], kind: str) -> list[Choice]:
-    """Read the choices of a kind from a schema: an enum whose variants are names or one-key tables."""
+    """Read the choices of a kind from a schema: an enum of names or one-key tables."""
     definitions = schema.get("$defs", {})
     wanted = DEFINITIONS[kind].lower()
     names = sorted(definitions, key=len)
@@ -157,7 +158,7 @@ def _walk_variants(
 def _read_parameters(
     settings: dict[str, Any], definitions: dict[str, Any], above: str = ""
 ) -> list[Parameter]:
-    """Read the keys of a table, those of tables in it included: ``hash.ways``, and ``class.NAME.share`` where names are free."""
+    """Read the keys of a table and its tables: ``hash.ways``, ``class.NAME.share``."""
     found = []
     for name, prop in settings.get("properties", {}).items():
         path = above + name

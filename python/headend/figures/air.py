@@ -1,4 +1,4 @@
-"""The figure of a cell's air time: which part of it each station's frames took, what collided, and what was idle."""
+"""The figure of a cell's air time: each station's frames, collisions, and idle time."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ def draw_air(results: Sequence[Record]) -> Figure | None:
     return Figure(
         NAME,
         "What the channel's time went to",
-        "The parts of the time measured, which sum to 100 %: each station's frames up and down with their answers, frames that arrived"
-        " broken, collisions, and idle time, in which everybody waits or nobody has a frame. A frame costs its preamble, the gaps and"
-        " its answer whatever its size: many small frames, or one slow station, fill a cell long before its bits do.",
+        "The parts of the time measured, which sum to 100 %: each station's frames up and down with"
+        " their answers, frames that arrived broken, collisions, and idle time, in which everybody"
+        " waits or nobody has a frame. A frame costs its preamble, the gaps and its answer whatever"
+        " its size: many small frames, or one slow station, fill a cell long before its bits do.",
         panels,
     )
 

@@ -1,4 +1,4 @@
-"""Every figure of a report, in the order a reader wants them: what was asked to be explained, people, then the queue, then TCP."""
+"""Every figure of a report in a reader's order: what was asked, people, the queue, then TCP."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Draw = Callable[[], "Figure | None"]
 def draw_figures(results: Sequence[Record], only: Collection[str] | None = None) -> list[Figure]:
     """Draw the figures that these results have something for.
 
-    Runs of one setting with different seeds are drawn as one: distributions of all, lines as the median over the seeds with a
-    band. Of a grid, each tier has its own figures, after one over all.
+    Runs of one setting with different seeds are drawn as one: distributions of all, lines as the
+    median over the seeds with a band. Of a grid, each tier has its own figures, after one over all.
 
     Parameters
     ----------

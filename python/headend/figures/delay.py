@@ -1,4 +1,4 @@
-"""Figures of delays: distributions of one-way delay and of queue delay, and latency histograms of service flows."""
+"""Figures of delays: one-way and queue delay, and latency histograms of service flows."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ def draw_flow_delay(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "delay",
         "One-way delay of each flow",
-        "The share of packets that took longer than a delay, host to host: the 99th percentile is where a curve crosses 1 %. Further"
-        f" left is better; conversation is easy below {LATEST_EASY_MS} ms and hard above {EARLIEST_HARD_MS} ms (ITU-T G.114)."
+        "The share of packets that took longer than a delay, host to host: the 99th percentile is"
+        " where a curve crosses 1 %. Further left is better; conversation is easy below"
+        f" {LATEST_EASY_MS} ms and hard above {EARLIEST_HARD_MS} ms (ITU-T G.114)."
         f"{_note_groups(frames)}{note}",
         panels,
         note,
@@ -85,8 +86,9 @@ def draw_queue_delay(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "queue-delay",
         "Delay in the queue",
-        "The share of packets that waited in a queue for longer than a delay; on a cable upstream that includes request and grant."
-        f" A curve that stays near 100 % and falls late is a standing queue.{_note_groups(frames)}{note}",
+        "The share of packets that waited in a queue for longer than a delay; on a cable upstream"
+        " that includes request and grant. A curve that stays near 100 % and falls late is a"
+        f" standing queue.{_note_groups(frames)}{note}",
         panels,
         note,
     )
@@ -101,9 +103,9 @@ def draw_latency_histogram(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "latency-histogram",
         "Latency histograms of service flows",
-        "The share of packets by their time in the queue, in the bins that the service flow is configured with: what a modem and a"
-        " CMTS show by SNMP (DOCS-QOS3-MIB), but of every packet. Bars further left are better; the last bin has no upper edge."
-        f"{note}",
+        "The share of packets by their time in the queue, in the bins that the service flow is"
+        " configured with: what a modem and a CMTS show by SNMP (DOCS-QOS3-MIB), but of every"
+        f" packet. Bars further left are better; the last bin has no upper edge.{note}",
         panels,
         note,
     )
@@ -121,7 +123,7 @@ _BINS = {
 
 
 def _gather_bins(result: Record) -> pl.DataFrame:
-    """Give each bin of each service flow: its label, its place among all bins, its packets and their share."""
+    """Give each bin of each service flow: label, place among all bins, packets and share."""
     rows = [
         {
             "key": histogram.queue,
@@ -181,7 +183,7 @@ def _draw_bins(rows: pl.DataFrame) -> vl.Chart:
 def _name_queue_keys(
     result: Record, groups: Mapping[str, Group], first: str | None
 ) -> dict[tuple[str, str], str]:
-    """Name the queues that had packets: first the one that runs are compared by, then what did harm."""
+    """Name the queues that had packets: the one to compare runs by, then what did harm."""
     ways = dict(result.queues.select("queue", "direction").iter_rows())
     names = sorted(choose_queues(result), key=lambda name: name != first)
     return {(name, ways[name]): label_member(name, groups) for name in names}
@@ -228,7 +230,8 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
                 scale=vl.Scale(type="log", domain=[1e-4, 1]),
                 axis=vl.Axis(values=[1, 0.1, 0.01, 1e-3, 1e-4], format="~%"),
             ),
-            # Where many shares have one delay, the line falls straight down; by delay alone their order would be open.
+            # Where many shares have one delay, the line falls straight down; by delay alone their
+            # order would be open.
             order=vl.Order("share:Q", sort="descending"),
             color=colour(rows),
             strokeDash=dash(rows, smooth=True),

@@ -1,4 +1,4 @@
-"""What sets variants apart: every figure as a multiple of the first variant's, with its interval."""
+"""What sets variants apart: figures as multiples of the first variant's, with intervals."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from headend.figures.theme import colour, fade, highlight, log_axis, make_chart
 if TYPE_CHECKING:
     from headend.comparison.comparison import Row, Variant
 
-#: A figure that becomes less than this of what it was, or more than its inverse, has no point; an interval may reach further.
+#: A figure that becomes less than this of what it was, or more than its inverse, has no point; an
+#: interval may reach further.
 FURTHEST = 1000.0
 
 
 def draw_differences(variants: Sequence[Variant], rows: Sequence[Row]) -> Figure | None:
-    """Draw each figure of each variant as a multiple of the first variant's, where seeds give an interval."""
+    """Draw figures as multiples of the first variant's, where seeds give an interval."""
     points = [point for row in rows for point in _compare(variants, row)]
     if not points or max(len(variant.results) for variant in variants) < 2:
         return None
@@ -29,9 +30,10 @@ def draw_differences(variants: Sequence[Variant], rows: Sequence[Row]) -> Figure
     return Figure(
         "differences",
         f"Differences to {base}",
-        f"Each figure as a multiple of what {base} has; the line is the 95 % interval of the paired difference over seeds."
-        " Where it crosses 1, these seeds cannot tell the two apart. ◀ and ▶ at the edges: it goes on beyond what is drawn, to the"
-        " left as far as zero or below, which have no place on this axis. ↑: more is better; of the others, less is.",
+        f"Each figure as a multiple of what {base} has; the line is the 95 % interval of the paired"
+        " difference over seeds. Where it crosses 1, these seeds cannot tell the two apart. ◀ and"
+        " ▶ at the edges: it goes on beyond what is drawn, to the left as far as zero or below,"
+        " which have no place on this axis. ↑: more is better; of the others, less is.",
         [Panel("", _draw(pl.DataFrame(points)))],
     )
 
@@ -99,7 +101,7 @@ def _draw(points: pl.DataFrame) -> vl.Chart:
 
 
 def _choose_domain(ratios: Sequence[float]) -> tuple[float, float]:
-    """Give what is drawn from and to: twice as far as the means, of those that have a place on a logarithmic axis."""
+    """Give what is drawn from and to: twice as far as the means on a logarithmic axis."""
     known = [ratio for ratio in ratios if 1 / FURTHEST <= ratio <= FURTHEST]
     return min([ratio / 2 for ratio in known] + [0.5]), max([ratio * 2 for ratio in known] + [2.0])
 

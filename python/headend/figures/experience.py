@@ -61,9 +61,9 @@ def draw_voice(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "mos",
         f"Voice quality{over_time}",
-        "What a listener would say of each ten seconds of a call, from 1 (bad) to 4.5, by delay and lost packets (ITU-T G.107)."
-        " At 4 and above users are satisfied; below 3.1 nearly all are not. ↑ is what the other side hears."
-        f"{_tell_de_jitter(results)}{note}",
+        "What a listener would say of each ten seconds of a call, from 1 (bad) to 4.5, by delay and"
+        " lost packets (ITU-T G.107). At 4 and above users are satisfied; below 3.1 nearly all are"
+        f" not. ↑ is what the other side hears.{_tell_de_jitter(results)}{note}",
         panels,
         left_out,
     )
@@ -79,7 +79,10 @@ def _tell_de_jitter(results: Sequence[Record]) -> str:
     }
     if not buffers:
         return ""
-    return f" The receiver has {' or '.join(buffers)}: a packet that comes after its turn to be played counts as lost."
+    return (
+        f" The receiver has {' or '.join(buffers)}: a packet that comes after its turn to be played"
+        " counts as lost."
+    )
 
 
 def draw_ping(results: Sequence[Record]) -> Figure | None:
@@ -113,7 +116,8 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "ping",
         f"{name} over time" if alone else name,
-        f"{_tell_round_trips(applications)} Games need less than {GAMES_MS} ms; what lies above the lowest values is time in queues."
+        f"{_tell_round_trips(applications)} Games need less than {GAMES_MS} ms; what lies above the"
+        " lowest values is time in queues."
         f"{' A × at the bottom is a ping that was never answered.' if lost else ''}{note}",
         panels,
         left_out,
@@ -144,7 +148,7 @@ def _tell_round_trips(applications: Collection[str]) -> str:
 def list_measures(
     results: Sequence[Record], *, after_queues: bool
 ) -> dict[str, Callable[[], Figure | None]]:
-    """List what can be drawn of what applications report, as the engine says, by the names of the figures.
+    """List what can be drawn of what applications report, by the names of the figures.
 
     Parameters
     ----------
@@ -194,8 +198,9 @@ def draw_segments(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "streamed-video-rate",
         "Rate of the streamed segments over time",
-        "The rate at which a player requested each segment of its video. It should climb and stay; a player that goes by its buffer"
-        f" climbs slowly and alternates between two rates.{note}{_note_seeds(results)}",
+        "The rate at which a player requested each segment of its video. It should climb and stay;"
+        " a player that goes by its buffer climbs slowly and alternates between two"
+        f" rates.{note}{_note_seeds(results)}",
         panels,
         left_out,
     )
@@ -216,8 +221,9 @@ def draw_speed(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "speed",
         "What a speed test shows",
-        "The mean throughput since the start of a test, by how long it has run; of several tests the median. A service with a burst"
-        f" shows its peak rate at first, and falls towards its sustained rate the longer the test runs.{left_out}",
+        "The mean throughput since the start of a test, by how long it has run; of several tests"
+        " the median. A service with a burst shows its peak rate at first, and falls towards its"
+        f" sustained rate the longer the test runs.{left_out}",
         panels,
         left_out,
     )
@@ -260,8 +266,8 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "loss",
         "Packets lost, by reason",
-        "The share of each flow's packets that never arrived. TCP needs some loss to find its rate; a call conceals about 1 %."
-        f"{left_out}",
+        "The share of each flow's packets that never arrived. TCP needs some loss to find its rate;"
+        f" a call conceals about 1 %.{left_out}",
         panels,
         left_out,
     )
@@ -326,7 +332,8 @@ def _draw_reports(
     Returns
     -------
     tuple
-        The panels, what the figure's title ends with, a note for its explanation, and what of that names what is not drawn.
+        The panels, what the figure's title ends with, a note for its explanation, and what of that
+        names what is not drawn.
     """
     frames = {
         result.label: _gather(result, suffixes, factor, line=line)
@@ -410,8 +417,11 @@ def _gather_seeds(
 
 
 def _date_pings(result: Record) -> Record:
-    """Put each ping at the time it was sent: one without an answer is recorded only when it is given up."""
-    waits = {flow: _find_timeout(result, flow) for flow in result.samples["flow"].unique()}
+    """Put each ping at the time it was sent: a lost one is recorded when it is given up."""
+    waits = {
+        flow: _find_timeout(result, flow)
+        for flow in result.samples["flow"].unique(maintain_order=True)
+    }
     waited = (
         pl.col("value")
         .fill_nan(None)

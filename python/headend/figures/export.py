@@ -46,12 +46,14 @@ def write_figures(
     formats
         Of ``FORMATS``.
     paper
-        The size of the pictures in print and what stands on them; by default they are as on a page, with titles.
+        The size of the pictures in print and what stands on them; by default they are as on a page,
+        with titles.
 
     Raises
     ------
     InputError
-        For a format that is not one, or a folder that cannot be written, or where what draws pictures is not installed.
+        For a format that is not one, or a folder that cannot be written, or where what draws
+        pictures is not installed.
     """
     wanted = read_formats(formats)
     PAPER.require(DRAWING)
@@ -104,8 +106,8 @@ def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[s
     Raises
     ------
     InputError
-        For a format that is not one, for a picture that cannot be read, or a folder that cannot be written, or where what
-        converts pictures is not installed.
+        For a format that is not one, for a picture that cannot be read, or a folder that cannot be
+        written, or where what converts pictures is not installed.
     """
     wanted = read_formats(formats)
     if set(wanted) != {"svg"}:
@@ -126,7 +128,7 @@ def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[s
 def choose_figures(
     figures: Sequence[Figure], only: Sequence[str], option: str = ""
 ) -> list[Figure]:
-    """Choose figures by their names, or single panels by the names of their files, in the order given.
+    """Choose figures by name, or single panels by the names of their files, in the order given.
 
     Parameters
     ----------
@@ -159,7 +161,7 @@ def choose_figures(
 
 
 def _refuse_name(name: str, stems: Mapping[str, Sequence[str]], option: str) -> str:
-    """Say that no figure or chart has a name, and which one was perhaps meant, or else what figures there are."""
+    """Say that no figure or chart has a name, and which one was perhaps meant, or which exist."""
     charts = [stem for own in stems.values() if len(own) > 1 for stem in own]
     near = find_near(name, [*stems, *charts])
     known = f"; there are {', '.join(stems)}" if stems else "; there is none"
@@ -183,7 +185,8 @@ def write_small(pictures: Mapping[str, Path], folder: Path, width: int) -> None:
     Raises
     ------
     InputError
-        For a picture that cannot be read, or a folder that cannot be written, or where what converts pictures is not installed.
+        For a picture that cannot be read, or a folder that cannot be written, or where what
+        converts pictures is not installed.
     """
     PAPER.require(DRAWING)
     import vl_convert
@@ -222,7 +225,7 @@ def name_panels(figure: Figure) -> list[str]:
 
 
 def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
-    """Give a panel's Vega-Lite specification with a size, a title, a note below that, and a white background."""
+    """Give a panel's Vega-Lite specification with size, title, note and a white background."""
     specification = panel.specify()
     specification["width"] = WIDTH
     specification.setdefault("height", HEIGHT)

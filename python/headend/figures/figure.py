@@ -37,12 +37,12 @@ class Panel:
     name: str = ""
 
     def specify(self, *, packed: bool = False) -> dict[str, Any]:
-        """Give its Vega-Lite specification without an address in it; tests check it against the schema.
+        """Give its Vega-Lite specification without an address in it; tests check the schema.
 
         Parameters
         ----------
         packed
-            Whether data sets are to be columns by name instead of rows, for a page that makes rows of them.
+            Whether data sets are to be columns by name instead of rows, for a page to unpack.
         """
         specification: dict[str, Any]
         chart: Any = self.chart
@@ -67,7 +67,7 @@ def _turn(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _clean_titles(part: Any, name: str = "") -> Any:
-    """Keep a title of several lines, or with a backslash, out of Vega's expressions: it is put there without escapes."""
+    """Keep a title of several lines, or with a backslash, out of Vega's expressions."""
     if name in ("data", "datasets"):
         return part
     if name == "title" and isinstance(part, str):
@@ -92,9 +92,10 @@ class Figure:
     explanation
         What to look at, and what good looks like; ends with the note.
     note
-        What is not drawn, though it belongs there: a picture without its explanation carries it too.
+        What is not drawn, though it belongs there: pictures alone carry it too.
     stems
-        What the files of its panels are called where only some of its panels are left; by default their names.
+        What the files of its panels are called where only some of its panels are left; by default
+        their names.
     """
 
     name: str
@@ -143,8 +144,8 @@ def lay_out(
     draw
         Draws rows, telling them apart by ``series``, coloured by ``slot``.
     order
-        Gives what goes first and which colours it has, where there is anything to draw; by default, what is met first, and
-        the colours of the palette in turn.
+        Gives what goes first and which colours it has, where there is anything to draw; by default,
+        what is met first, and the colours of the palette in turn.
 
     Returns
     -------
@@ -183,7 +184,7 @@ def lay_out(
 
 
 def choose_keys(keys: Sequence[str], ranks: Mapping[str, int]) -> tuple[list[str], str]:
-    """Choose what is drawn where not all can be, in the order given, and name the rest in a sentence.
+    """Choose what is drawn where not all can be, in the order given, and name the rest.
 
     Examples
     --------
@@ -218,7 +219,7 @@ def _mark(
 
 
 def _place(keys: Sequence[str], order: Order) -> dict[str, int]:
-    """Keep the known places that have a colour of their own; others get free ones, those of nobody first."""
+    """Keep the known places that have a colour of their own; others get free ones."""
     from headend.figures.theme import PALETTE
 
     slots = order.slots

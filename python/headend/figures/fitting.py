@@ -9,7 +9,7 @@ import json
 import textwrap
 from typing import Any
 
-#: The width of one letter of a legend or title, and of a legend's symbol with its margin, in pixels.
+#: The width of one letter of a legend or title, and of a legend's symbol, in pixels.
 LETTER, SYMBOL = 6.5, 30
 
 #: Channels that have legends.
@@ -41,7 +41,7 @@ def fit_specification(specification: dict[str, Any], width: float, height: float
 
 
 def _fit_legend(channel: dict[str, Any], width: float) -> None:
-    """Give a legend as many columns as its longest name allows, and break names that are too long into lines."""
+    """Give a legend as many columns as its longest name allows, and break long names."""
     # A channel whose values are colours has no scale: None.
     legend, scale = channel.get("legend"), channel.get("scale") or {}
     if legend is None:

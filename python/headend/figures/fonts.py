@@ -1,4 +1,4 @@
-"""Fonts that are installed, so that a name that none has is refused instead of replaced in silence."""
+"""Fonts that are installed, so that an absent one is refused, not replaced in silence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KNOWN = (
 
 @functools.cache
 def list_fonts() -> tuple[str, ...]:
-    """List the families that are installed; none where fontconfig, which lists them, is not there."""
+    """List the families that are installed; none where fontconfig is not there."""
     program = shutil.which("fc-list")
     if program is None:
         return ()

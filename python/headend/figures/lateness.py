@@ -1,4 +1,4 @@
-"""The figure of how late an emulated run wrote its frames: p50, p99 and the latest of each interval, against the bound."""
+"""The figure of how late an emulated run wrote its frames: p50, p99 and latest by interval."""
 
 from __future__ import annotations
 
@@ -60,9 +60,10 @@ def draw_lateness(results: Sequence[Record]) -> Figure | None:
     return Figure(
         NAME,
         "How late frames were",
-        "From the time at which the line had a frame ready until the frame was written: of each interval the median, the 99th percentile"
-        " and the latest. A peak is a moment in which the emulator was kept from its work; delays that programs saw then are not the"
-        f" line's alone.{bound}{note_bands(results, frames.values())}",
+        "From the time at which the line had a frame ready until the frame was written: of each"
+        " interval the median, the 99th percentile and the latest. A peak is a moment in which the"
+        " emulator was kept from its work; delays that programs saw then are not the line's"
+        f" alone.{bound}{note_bands(results, frames.values())}",
         panels,
     )
 

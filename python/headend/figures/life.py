@@ -1,4 +1,4 @@
-"""One packet's life on lanes: arrival, request, collision, retry, MAP, grant, burst, delivery, each with its time."""
+"""One packet's life on lanes: arrival, request, collision, retry, MAP, grant, burst, delivery."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ NEAR = 0.35
 #: Of the width, so much is left on the right for the words of the last steps.
 ROOM_FOR_WORDS = 0.75
 
-#: A plot of fewer pixels has its words in smaller letters along its left edge, as far out as the names of the lanes.
+#: A plot of fewer pixels has its words in smaller letters along its left edge, as far out as the
+#: names of the lanes.
 NARROW, NAMES = 480, 56
 IS_NARROW = f"width < {NARROW}"
 
@@ -65,14 +66,16 @@ def draw_life(results: Sequence[Record]) -> Figure | None:
         for gap in life.gaps
     )
     loop = (
-        " The modem asks, the CMTS answers in its next MAP, the modem sends where the grant lies: that loop is why a packet"
-        " waits even on an idle upstream. A request that collides is heard by nobody; the modem learns of it from a MAP"
-        " that has no answer, and asks again after a random wait."
+        " The modem asks, the CMTS answers in its next MAP, the modem sends where the grant lies:"
+        " that loop is why a packet waits even on an idle upstream. A request that collides is"
+        " heard by nobody; the modem learns of it from a MAP that has no answer, and asks again"
+        " after a random wait."
     )
     air = (
-        " In a cell the packet leaves its queue when it is its turn, waits until the channel has been idle for DIFS and for its"
-        " backoff, which stands still while others send, and is answered. A frame that is not answered is sent again after a"
-        " backoff from twice the window."
+        " In a cell the packet leaves its queue when it is its turn, waits until the channel has"
+        " been idle for DIFS and for its backoff, which stands still while others send, and is"
+        " answered. A frame that is not answered is sent again after a backoff from twice the"
+        " window."
     )
     return Figure(
         "life",
@@ -142,7 +145,7 @@ def _draw(life: Life) -> vl.Chart:
 
 @dataclass(frozen=True)
 class _Axis:
-    """Time along the bottom, in ms since the packet was born; what comes after ``broken_ns`` is drawn nearer."""
+    """Time along the bottom, in ms since birth; what comes after ``broken_ns`` is drawn nearer."""
 
     born_ns: int
     end_ns: int
@@ -150,7 +153,7 @@ class _Axis:
 
     @classmethod
     def fit(cls, life: Life) -> _Axis:
-        """Break off before the last step where it is so far that no room would be left for all before it."""
+        """Break off before the last step where it leaves no room for all before it."""
         ends = {leg.to_ns for leg in life.legs}
         times = sorted(ends.union(moment.at_ns for moment in life.moments))
         last, before = times[-1], times[-2] if len(times) > 1 else times[-1]
@@ -197,7 +200,7 @@ def _count_digits(ticks: Sequence[float]) -> int:
 
 
 def _list_words(life: Life, height: dict[Lane, float], time: _Axis) -> pl.DataFrame:
-    """Give each moment a row of its own below the lanes, the last on top, so that no line crosses any words; a gap has one too."""
+    """Give each moment and gap a row below the lanes, the last on top: no line crosses words."""
     asking = Lane.MODEM if life.asks else max(height)
     cuts = [
         Moment(

@@ -22,8 +22,8 @@ MOST_MEMBERS = 250
 
 #: What to say where members are drawn.
 NOTE = (
-    " Of many of one kind, each point is a member, from the best on the left to the worst on the right: its median, and on the"
-    " thin line what it gets from its 5th to its 95th percentile."
+    " Of many of one kind, each point is a member, from the best on the left to the worst on the"
+    " right: its median, and on the thin line what it gets from its 5th to its 95th percentile."
 )
 
 
@@ -103,7 +103,7 @@ def _gather(
 
 
 def _order_members(rows: pl.DataFrame, factor: float, rising: bool) -> pl.DataFrame:
-    """Put members in order; who has no value, such as a page that never came, has a place on the right and no point."""
+    """Put members in order; who has no value, such as a page that failed, is right, unmarked."""
     count = rows.height
     ordered = rows.filter(pl.col("p50").is_not_nan()).sort("p50", descending=rising)
     place = pl.int_range(pl.len())

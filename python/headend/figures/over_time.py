@@ -1,4 +1,4 @@
-"""Values over simulated time: goodput, the line, the queue and its internals, congestion windows."""
+"""Values over simulated time: goodput, line, queue and internals, congestion windows."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ TOPS = {
 
 
 def draw_rates(results: Sequence[Record]) -> Figure | None:
-    """Draw what each flow takes of the line over time, and for one run what its application reads."""
+    """Draw what each flow takes of the line over time, and in one run what its program reads."""
     panels, note, left_out = _draw_flow_rates(results, "throughput_bps", "throughput (Mbit/s)")
     if not panels:
         return None
@@ -80,7 +80,10 @@ def draw_rates(results: Sequence[Record]) -> Figure | None:
             Panel("Throughput: all that was delivered", panels[0].chart, "throughput"),
             Panel("Goodput: what applications read", read[0].chart, "goodput"),
         ]
-        text += " Goodput falls behind a loss; once the loss is repaired, what waited is read at once, faster than the line (cut off here)."
+        text += (
+            " Goodput falls behind a loss; once the loss is repaired, what waited is read at once,"
+            " faster than the line (cut off here)."
+        )
     return Figure("rates", "Rates over time", text + note, panels, left_out)
 
 
@@ -88,7 +91,10 @@ def draw_class_rates(results: Sequence[Record]) -> Figure | None:
     """Draw what the members of each flow take together over time, where flows have several."""
     frames = {}
     for result in results:
-        kinds = {flow: name_group(flow) or flow for flow in result.flows["flow"].unique()}
+        kinds = {
+            flow: name_group(flow) or flow
+            for flow in result.flows["flow"].unique(maintain_order=True)
+        }
         if not 1 < len(set(kinds.values())) < len(kinds):
             continue
         kind = pl.col("flow").replace_strict(kinds, return_dtype=pl.String)
@@ -111,8 +117,8 @@ def draw_class_rates(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "class-rates",
         "Rates of whole groups over time",
-        "What the members of each group take together, in both directions: which kind of traffic has the line."
-        f" How evenly they share it is Jain's index within the group.{note}",
+        "What the members of each group take together, in both directions: which kind of traffic"
+        f" has the line. How evenly they share it is Jain's index within the group.{note}",
         panels,
         note,
     )
@@ -144,7 +150,8 @@ def draw_line_rate(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "line-rate",
         "The bottleneck's rate over time",
-        f"{_tell_what_left(results, queue)} A line that is asked for more than it has should stay at its nominal rate."
+        f"{_tell_what_left(results, queue)} A line that is asked for more than it has should stay"
+        " at its nominal rate."
         f"{_remark_on_rate(results, queue)}{note_bands(results, frames.values())}",
         panels,
     )
@@ -203,23 +210,26 @@ def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
         "queue",
         "The bottleneck's queue over time",
         (
-            "Lines: the mean of each interval, in the worst queue and at the median over those like it; shade: from the"
-            " 10th to the 90th percentile of those."
+            "Lines: the mean of each interval, in the worst queue and at the median over those like"
+            " it; shade: from the 10th to the 90th percentile of those."
             if group
-            else "Lines: the mean of each interval, in the classic queue and in the low-latency queue beside it."
+            else (
+                "Lines: the mean of each interval, in the classic queue and in the low-latency"
+                " queue beside it."
+            )
             if _has_both(results, queue)
             else "Line: the mean of each interval."
             if note_bands(results, [])
             else "Line: the mean of each interval; shade (one run): the worst packet in it."
         )
-        + " A good queue fills for a burst and is empty again soon after; one that never empties delays everything."
-        f"{_remark_on_queue(results, queue)}{note_bands(results, [])}",
+        + " A good queue fills for a burst and is empty again soon after; one that never empties"
+        f" delays everything.{_remark_on_queue(results, queue)}{note_bands(results, [])}",
         panels,
     )
 
 
 def _read_courses(results: Sequence[Record], queue: str | None) -> list[tuple[str, Course]]:
-    """Read the course of the queue in each run; of several seeds no single course is drawn, and so none is read."""
+    """Read the course of the queue in each run; of several seeds no single course is drawn."""
     if note_bands(results, []):
         return []
     found = ((result.label, read_course(result, queue)) for result in results)
@@ -250,7 +260,7 @@ def _beside_its_like(rows: pl.DataFrame, queue: str | None, group: Group | None)
 
 
 def draw_internals(results: Sequence[Record]) -> Figure | None:
-    """Draw what the bottleneck's discipline knows of itself: drop probability, tokens, allowance."""
+    """Draw what the bottleneck's discipline knows: drop probability, tokens, allowance."""
     panels, queue = [], find_shared_bottleneck(results)
     for column, title, factor in INTERNALS:
 
@@ -275,14 +285,15 @@ def draw_internals(results: Sequence[Record]) -> Figure | None:
     rows = pl.concat([_bottleneck_rows(result, queue) for result in results])
     above_one = bool((rows["drop_probability"].fill_nan(0) > 1).any())
     scaled = (
-        " DOCSIS-PIE's drop probability may be above 1: it is one per 1024 bytes, and a packet's own is in proportion to its size,"
-        " 0.85 at most (RFC 8034)."
+        " DOCSIS-PIE's drop probability may be above 1: it is one per 1024 bytes, and a packet's"
+        " own is in proportion to its size, 0.85 at most (RFC 8034)."
     )
     return Figure(
         "internals",
         "Inside the queue",
-        "What the bottleneck's discipline knows of itself. A drop probability should settle and not swing; where the tokens are at zero,"
-        f" the sustained rate limits the line.{scaled if above_one else ''}{note_bands(results, [])}",
+        "What the bottleneck's discipline knows of itself. A drop probability should settle and not"
+        " swing; where the tokens are at zero, the sustained rate limits the"
+        f" line.{scaled if above_one else ''}{note_bands(results, [])}",
         panels,
     )
 
@@ -304,7 +315,9 @@ def draw_windows(results: Sequence[Record]) -> Figure | None:
             brief[name] = max(brief.get(name, 0), short.count(flow))
         thin = thin_series(rows, ["flow", "connection"], ["cwnd_bytes"])
         several = set(thin.filter(pl.col("connection") > 0)["flow"]) - set(groups)
-        labels = {flow: label_member(flow, groups) for flow in thin["flow"].unique()}
+        labels = {
+            flow: label_member(flow, groups) for flow in thin["flow"].unique(maintain_order=True)
+        }
         label = pl.col("flow").replace_strict(labels, return_dtype=pl.String)
         key = (
             pl.when(pl.col("flow").is_in(list(several)))
@@ -335,15 +348,16 @@ def draw_windows(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "cwnd",
         "Congestion windows",
-        "How much each TCP connection may have in flight: it grows until a packet is lost or marked, then falls. After a deep fall"
-        f" a short queue is empty, and the line idle.{note_bands(results, frames.values())}{note}",
+        "How much each TCP connection may have in flight: it grows until a packet is lost or"
+        " marked, then falls. After a deep fall a short queue is empty, and the line"
+        f" idle.{note_bands(results, frames.values())}{note}",
         panels,
         note,
     )
 
 
 def _choose_end(rows: pl.DataFrame) -> pl.DataFrame:
-    """Keep of each connection the end that has more in flight: where requests are sent too, both ends have a window."""
+    """Keep of each connection the end with more in flight: both ends have a window."""
     connection = ["flow", "connection"]
     ends = rows.with_columns(end=pl.int_range(pl.len()).over(*connection, "time_ns"))
     sent = ends.group_by(*connection, "end").agg(pl.col("in_flight_bytes").sum())
@@ -356,7 +370,7 @@ def _choose_end(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _part_brief(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Give the rows of connections that last long enough to be seen, and for each of the others the flow it is of."""
+    """Give the rows of connections long enough to be seen, and the flows of the others."""
     connection = ["flow", "connection"]
     lasting = pl.len().over(connection) >= FEWEST_TIMES
     short = rows.filter(~lasting).select(connection).unique(maintain_order=True)
@@ -364,7 +378,7 @@ def _part_brief(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _order_connections(frames: Mapping[str, pl.DataFrame], flows: Order) -> Order:
-    """Let the longest-lived connection of each flow stand for it, in its colour; only then come further ones."""
+    """Let the longest connection of each flow stand for it, in its colour; then the others."""
     lives = pl.concat([rows.select("key") for rows in frames.values()])["key"]
     slots, ranks, drawn = dict(flows.slots), dict(flows.ranks), dict[str, int]()
     for key, _ in (
@@ -414,7 +428,7 @@ def _draw_flow_rates(
 
 
 def _name_drawn(queue: str | None) -> Sequence[str]:
-    """Name the queues that are drawn for one: the low-latency queue beside a classic queue too, and the other way round."""
+    """Name the queues that are drawn for one: both queues of an aggregate, where it has one."""
     return name_pair(queue) if queue else ()
 
 

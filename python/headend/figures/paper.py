@@ -1,7 +1,7 @@
 """Pictures for papers: widths and letters in the units of print, and what is drawn fitted to them.
 
-A picture is laid out at the size at which its letters have as many pixels as on a page, and then scaled as a whole:
-lines, symbols and gaps are as much smaller as its letters are.
+A picture is laid out at the size at which its letters have as many pixels as on a page, and then
+scaled as a whole: lines, symbols and gaps are as much smaller as its letters are.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ LEAST_WIDTH, LEAST_HEIGHT, MOST = 220, 130, 4000
 #: Letters that can be read and printed, in points.
 SMALLEST, LARGEST = 4.0, 72.0
 
-#: Room on the left of a plot for axis, labels and title, and on the right for the end of a label, in pixels. All pictures of one
-#: width have plots of one width, unless the labels on the left need more room.
+#: Room on the left of a plot for axis, labels and title, and on the right for the end of a label,
+#: in pixels. All pictures of one width have plots of one width, unless labels need more.
 LEFT, RIGHT = 68, 14
 
 #: Room around the whole picture, in pixels.
@@ -94,7 +94,8 @@ class Paper:
         """Refuse sizes that leave no room for the chart."""
         if not SMALLEST <= self.font_size <= LARGEST:
             raise InputError(
-                f"{name_option('font_size', is_typed=self.is_typed)}: expected {SMALLEST:g} to {LARGEST:g} pt, found {self.font_size:g} pt"
+                f"{name_option('font_size', is_typed=self.is_typed)}: expected {SMALLEST:g} to"
+                f" {LARGEST:g} pt, found {self.font_size:g} pt"
             )
         for option, size, least in (
             ("width", self.width, LEAST_WIDTH),
@@ -106,11 +107,11 @@ class Paper:
                 )
                 found = size / UNITS["mm"]
                 raise InputError(
-                    f"{name_option(option, is_typed=self.is_typed)}: expected {bounds} with letters of"
-                    f" {self.font_size:g} pt, found {found:.4g}mm"
+                    f"{name_option(option, is_typed=self.is_typed)}: expected {bounds} with letters"
+                    f" of {self.font_size:g} pt, found {found:.4g}mm"
                     if found < MOST
-                    else f"{name_option(option, is_typed=self.is_typed)}: expected {bounds} with letters"
-                    f" of {self.font_size:g} pt, found {found:.0f}mm"
+                    else f"{name_option(option, is_typed=self.is_typed)}: expected {bounds} with"
+                    f" letters of {self.font_size:g} pt, found {found:.0f}mm"
                 )
 
     @property
@@ -142,7 +143,10 @@ class Paper:
             left, right = max(left, taken), max(right, over)
         root = _find_root(svg)
         start, height = taken - left, self.height / self.scale if self.height else float(root[2])
-        size = f'width="{width:.5f}" height="{height:.5f}" viewBox="{start:.2f} 0 {width:.5f} {height:.5f}"'
+        size = (
+            f'width="{width:.5f}" height="{height:.5f}" viewBox="{start:.2f} 0 {width:.5f}'
+            f' {height:.5f}"'
+        )
         ground = f'<rect x="{start:.2f}" width="{width:.5f}" height="{height:.5f}" fill="white"/>'
         opening = root[0].split(" width=", 1)[0]
         return f"{svg[: root.start()]}{opening} {size}>{ground}{svg[root.end() :]}"
@@ -150,7 +154,7 @@ class Paper:
     def _lay_out(
         self, specification: Mapping[str, Any], title: str, note: str, plot: float
     ) -> dict[str, Any]:
-        """Give a specification the width of its plot, its letters and, where it has one, its title."""
+        """Give a specification its plot's width, its letters and, where it has one, its title."""
         laid = copy.deepcopy(dict(specification))
         width = self.width / self.scale
         laid["width"] = plot
@@ -193,7 +197,7 @@ class Paper:
         return svg.replace(old, f' width="{width:.3f}mm" height="{height:.3f}mm"', 1)
 
     def print_points(self, svg: str) -> str:
-        """Give a drawn picture with its size in points: converters read numbers without a unit as points."""
+        """Give a drawn picture with its size in points: what numbers without a unit are."""
         root = _find_root(svg)
         width, height = (float(size) * self.scale for size in root.groups())
         found = re.search(r'viewBox="(-?[\d.]+) ', root[0])
@@ -220,7 +224,7 @@ def _find_begin(svg: str) -> float:
 
 
 def name_option(name: str, *, is_typed: bool) -> str:
-    """Name an argument as the caller wrote it: ``--font-size`` on the command line, ``font_size`` in Python."""
+    """Name an argument as the caller wrote it: ``--font-size``, or ``font_size`` in Python."""
     return f"--{name.replace('_', '-')}" if is_typed else name
 
 
@@ -251,7 +255,7 @@ def read_paper(
     Raises
     ------
     InputError
-        For a length that is none or for which there is no room, and for a font that is not installed.
+        For no length, no room, and for a font that is not installed.
     """
     if has_title and not width and not height and font_size is None and not font:
         return None

@@ -1,4 +1,4 @@
-"""Places the labels of horizontal marks in a chart: at the end and on the side of the line that fewest curves cross."""
+"""Places the labels of horizontal marks in a chart, where fewest curves cross them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.theme import mark_across
 
-#: Sizes of a text as shares of a narrow chart: the width of a letter, the largest width of a text, and the height of a line.
+#: Sizes of a text as shares of a narrow chart: the width of a letter, the largest width of a text,
+#: and the height of a line.
 LETTER, WIDEST, LINE = 1 / 50, 0.7, 0.09
 
 #: The distance between the examined points of a curve, as a share of the chart.
 STEP = 0.02
 
-#: Places of a text, the best first: whether at the left end of its line, and whether below the line.
+#: Places of a text, the best first: whether at its line's left end, and whether below it.
 PLACES = ((False, False), (True, False), (False, True), (True, True))
 
 
@@ -85,7 +86,7 @@ def mark_among(
     x: str,
     y: str = "value",
 ) -> list[vl.Chart]:
-    """Draw marks across a chart of curves, each with its label at the place that fewest curves cross.
+    """Draw marks across a chart of curves, each with its label where fewest curves cross.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ MOST_DATA = 1_000_000
 
 
 class Plot:
-    """One figure, as ``Result.figure("queue")`` gives it: a notebook shows it, and ``save`` writes it to a file.
+    """One figure, as ``Result.figure("queue")`` gives it: notebooks show it, ``save`` writes it.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Plot:
 
     @functools.cached_property
     def spec(self) -> dict[str, Any]:
-        """Its Vega-Lite specification with its data, as other programs read it; several panels stand one below the other."""
+        """Its Vega-Lite specification with its data; several panels stand one below the other."""
         panels = []
         for panel in self._figure.panels:
             specification = panel.specify()
@@ -91,10 +91,11 @@ class Plot:
         Parameters
         ----------
         path
-            The file; its ending says what it is: ``.pdf``, ``.svg``, ``.png``, or ``.json`` for the specification.
+            The file; its ending says what it is: ``.pdf``, ``.svg``, ``.png``, or ``.json`` for the
+            specification.
         width, height
-            In print, such as ``"85mm"``. Where nothing is said of the print, the picture is as on a page;
-            where only other things are, it is 180 mm wide.
+            In print, such as ``"85mm"``. Where nothing is said of the print, the picture is as on a
+            page; where only other things are, it is 180 mm wide.
         font_size
             Of the letters in print: points, or a length such as ``"8pt"``; 8 points by default.
         font
@@ -105,12 +106,13 @@ class Plot:
         Returns
         -------
         list of Path
-            The file; where the figure has several panels, one file for each, with the panel in its name.
+            The file; where the figure has several panels, one file for each panel.
 
         Raises
         ------
         InputError
-            For an ending or a size that is none, for a file that cannot be written, or where what draws pictures is not installed.
+            For an ending or a size that is none, for a file that cannot be written, or where what
+            draws pictures is not installed.
 
         Examples
         --------

@@ -1,7 +1,7 @@
 """Explains conspicuous shapes in charts of the bottleneck, each in a sentence.
 
-The shapes are an idle line at the start, changes of the line's rate, a burst above the sustained rate and its end, short dips
-under load, and falls of the queue after drops.
+The shapes are an idle line at the start, changes of the line's rate, a burst above the sustained
+rate and its end, short dips under load, and falls of the queue after drops.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 #: A line is full from the first share of its nominal rate on, and dips below the second.
 FULL, DIP = 0.95, 0.9
 
-#: The longest short dip, and the longest time from drops to their effect: seconds, or points of the chart.
+#: The longest short dip, and the longest time from drops to their effect: seconds, or points.
 SHORT_S, SHORT_POINTS = 2.0, 4
 
-#: A level of the rate is this many points in a row that differ by at most this share; and the ratio of two different levels.
+#: A level of the rate is this many points in a row that differ by at most this share; and the ratio
+#: of two different levels.
 LEVEL_POINTS, SAME, APART = 4, 0.04, 1.25
 
-#: The backlog that certainly keeps a line busy, and the tokens below which a bucket is used up, in bytes.
+#: The backlog that certainly keeps a line busy, and tokens of an empty bucket, in bytes.
 BACKLOG, USED_UP = 3000, 4000
 
-#: The chart gets a sentence if the line is first full after this share of the run, or if the queue falls by this share.
+#: The chart gets a sentence if the line is first full after this share of the run, or if the queue
+#: falls by this share.
 LATE, FALL = 0.01, 0.25
 
 
@@ -96,7 +98,7 @@ def read_course(result: Record, queue: str | None) -> Course | None:
 
 
 def remark_on_rate(courses: Sequence[tuple[str, Course]], nominal: float) -> str:
-    """Explain the conspicuous shapes in a chart of the line's rate; empty where the line is just full.
+    """Explain the conspicuous shapes in a chart of the line's rate; empty if it is just full.
 
     Parameters
     ----------
@@ -143,20 +145,24 @@ def tell_levels(course: Course, nominal: float) -> str:
         peak = format_quantity(max(before), "rate")
         rate = format_quantity(nominal, "rate")
         return (
-            f"A burst passes at up to {peak} while the bucket of the sustained rate holds tokens. They are used up"
-            f" at {end:.3g} s; then the line has {rate}."
+            f"A burst passes at up to {peak} while the bucket of the sustained rate holds tokens."
+            f" They are used up at {end:.3g} s; then the line has {rate}."
         )
     levels = _find_levels(course)
     if not levels or max(levels) <= APART * min(levels):
         return ""
     low, high = (format_quantity(level, "rate") for level in (min(levels), max(levels)))
-    return f"The line does not always give the same: while packets waited, from {low} to {high} left the queue."
+    return (
+        f"The line does not always give the same: while packets waited, from {low} to {high} left"
+        " the queue."
+    )
 
 
 def _tell_start(course: Course, nominal: float) -> str:
     """Say when the line is full for the first time; empty where it is at once."""
     full = next(
-        (time for time, rate in zip(course.times, course.rates, strict=True) if rate >= FULL * nominal),
+        (time for time,
+         rate in zip(course.times, course.rates, strict=True) if rate >= FULL * nominal),
         None,
     )  # fmt: skip
     if full is None or full <= max(LATE * course.times[-1], 1.0):
@@ -178,7 +184,10 @@ def _find_cause(course: Course, dips: Sequence[int]) -> str:
     after = sum(course.has_drops(place - course.near, place) for place in dips)
     empty = sum(course.backlogs[place] < BACKLOG for place in dips)
     if 2 * after > len(dips):
-        return "after drops or marks the senders slowed down, and the queue ran empty before they sent more"
+        return (
+            "after drops or marks the senders slowed down, and the queue ran empty before they sent"
+            " more"
+        )
     if 2 * empty > len(dips):
         return "the queue was empty, as nobody sent enough"
     return "packets waited, but the line did not carry them"
@@ -230,7 +239,7 @@ def _find_burst_end(course: Course, nominal: float) -> float | None:
 
 
 def _find_falls(course: Course) -> list[int]:
-    """Find where the mean delay of the queue falls by much within a short time, after the warm-up."""
+    """Find where the queue's mean delay falls by much in a short time, after the warm-up."""
     falls: list[int] = []
     place = 0
     while place < len(course.times):

@@ -27,18 +27,19 @@ REQUESTS = 0.1
 
 def find_flow_groups(results: Sequence[Record]) -> dict[str, Group]:
     """Find the flows that are drawn together because there are many of their kind."""
-    return find_groups(*(result.flows["flow"].unique() for result in results))
+    return find_groups(*(result.flows["flow"].unique(maintain_order=True) for result in results))
 
 
 def find_queue_groups(results: Sequence[Record]) -> dict[str, Group]:
     """Find the queues that are drawn together because there are many of their kind."""
-    return find_groups(*(result.queues["queue"].unique() for result in results))
+    return find_groups(*(result.queues["queue"].unique(maintain_order=True) for result in results))
 
 
 def name_flow_keys(result: Record, groups: Mapping[str, Group]) -> dict[tuple[str, str], str]:
-    """Name the directions that carry data: by flow or group, with an arrow where both directions do.
+    """Name the directions that carry data: by flow or group, with an arrow where both do.
 
-    Calls come first, then what else answers to a person, then transfers; among equals, what sent most.
+    Calls come first, then what else answers to a person, then transfers; among equals, what sent
+    most.
     """
     columns = ("flow", "direction", "transport", "carries", "packets_sent", "bytes_sent")
     table = list(zip(*(result.flows[name] for name in columns), strict=True))
@@ -76,7 +77,7 @@ def name_flow_keys(result: Record, groups: Mapping[str, Group]) -> dict[tuple[st
 
 
 def order_flows(results: Sequence[Record]) -> Order:
-    """Give flows (and each direction of them) the same colours in every figure, and say which are drawn where not all can be."""
+    """Give flows and their directions the same colours in all figures; say which are drawn."""
     ranks = _rank_flows(results)
     return Order(_place_flows(results, ranks), ranks)
 
@@ -102,23 +103,25 @@ def _place_flows(results: Sequence[Record], ranks: Mapping[str, int]) -> dict[st
 def _list_keys(
     results: Sequence[Record], groups: Mapping[str, Group]
 ) -> list[tuple[tuple[str, str], str]]:
-    """List the directions with the names that the results give them, those of the first result first.
+    """List the directions with the names that results give them, the first result's first.
 
-    A flow may carry data in both directions in one result and in one direction in another. Its name without an arrow is
-    then left out: it takes the colour of the flow's first direction.
+    A flow may carry data in both directions in one result and in one direction in another. Its name
+    without an arrow is then left out: it takes the colour of the flow's first direction.
     """
     named = [name_flow_keys(result, groups) for result in results]
     keys = list(dict.fromkeys(item for own in named for item in own.items()))
     labels = [label_member(flow, groups) for (flow, _), _ in keys]
     arrowed = {label for (_, key), label in zip(keys, labels, strict=True) if key != label}
-    # Of a group, some members may have both directions and others one: one figure then has all these names.
+    # Of a group, some members may have both directions and others one: one figure then has all
+    # these names.
     return [(way, key) for way, key in keys if way[0] in groups or key not in arrowed]
 
 
 def _rank_flows(results: Sequence[Record]) -> dict[str, int]:
     """Say which flows (and directions) are drawn where not all can be: the least first.
 
-    Those that load the line most and those that answer to a person take turns; after them come the ways of requests, and probes last.
+    Those that load the line most and those that answer to a person take turns; after them come the
+    ways of requests, and probes last.
     """
     groups = find_flow_groups(results)
     keys = _list_keys(results, groups)
@@ -155,7 +158,7 @@ def _spread(
     keys: Sequence[tuple[tuple[str, str], str]],
     groups: Mapping[str, Group],
 ) -> dict[str, int]:
-    """Give the number of a flow's first direction by rank to the flow too, whichever way a figure calls it."""
+    """Give the number of a flow's first direction by rank to the flow too."""
     spread = dict(numbers)
     for (flow, _), key in sorted(keys, key=lambda item: ranks[item[1]]):
         spread.setdefault(label_member(flow, groups), numbers[key])
@@ -166,7 +169,7 @@ def _spread(
 def join_keys(
     rows: pl.DataFrame, keys: Mapping[tuple[str, str], str], groups: Mapping[str, Group]
 ) -> tuple[pl.DataFrame, set[str]]:
-    """Give rows of flows and directions their ``key``, in the order of the keys; and those keys that are groups'."""
+    """Give rows of flows and directions their ``key``, in the keys' order; and groups' keys."""
     places = {key: place for place, key in enumerate(dict.fromkeys(keys.values()))}
     named = pl.DataFrame(
         [(flow, way, key, places[key]) for (flow, way), key in keys.items()],
@@ -178,12 +181,14 @@ def join_keys(
         },
         orient="row",
     )
-    joined = rows.join(named, on=["flow", "direction"]).sort("place", maintain_order=True)
+    joined = rows.join(named, on=["flow", "direction"], maintain_order="left").sort(
+        "place", maintain_order=True
+    )
     return joined, {key for (flow, _), key in keys.items() if flow in groups}
 
 
 def choose_queues(result: Record) -> list[str]:
-    """Choose the queue that did the harm, and after it the others whose packets waited, longest first."""
+    """Choose the queue that did the harm, then the others that had waits, longest first."""
     rows = result.queues.filter(pl.col("packets_dequeued") > 0).sort(
         pl.col("delay_mean_ns").fill_nan(0), descending=True
     )

@@ -1,4 +1,4 @@
-"""Many drawn as one: the median over the members of a group, or over seeds, and a band that holds most of them."""
+"""Many drawn as one: the median over a group or over seeds, and a band of most of them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from headend.results.record import Record
 
 #: What to say where something is drawn so.
-NOTE = " Where a name stands for many (×), the line is the median over them, and the shade reaches from the 10th to the 90th percentile."
+NOTE = (
+    " Where a name stands for many (×), the line is the median over them, and the shade reaches"
+    " from the 10th to the 90th percentile."
+)
 
 #: The same where results are over several seeds.
 SEEDS_NOTE = (
-    " Each line is the median over the seeds (of a name with ×, over its members in all of them), and the shade reaches"
-    " from the 10th to the 90th percentile."
+    " Each line is the median over the seeds (of a name with ×, over its members in all of them),"
+    " and the shade reaches from the 10th to the 90th percentile."
 )
 
 #: Parts of the time axis in which single measurements of several seeds are drawn as one.
@@ -56,7 +59,7 @@ def merge_runs(
 
 
 def merge_samples(rows: pl.DataFrame, end_s: float) -> pl.DataFrame:
-    """Merge single measurements of several seeds in equal parts of the time: their median, and where most are.
+    """Merge single measurements of several seeds in equal parts of the time: median and band.
 
     Parameters
     ----------
@@ -99,7 +102,8 @@ def merge_members(rows: pl.DataFrame, groups: Collection[str]) -> pl.DataFrame:
     Parameters
     ----------
     rows
-        ``time_s``, ``key`` and ``value``; several rows of a time and key are the members of a group.
+        ``time_s``, ``key`` and ``value``; several rows of a time and key are the members of a
+        group.
     groups
         The keys that stand for groups.
 

@@ -18,7 +18,8 @@ from headend.text.wording import list_names
 if TYPE_CHECKING:
     from headend.results.record import Record
 
-#: Grades from the best to the worst, each with a colour that differs from the other ones and from both backgrounds.
+#: Grades from the best to the worst, each with a colour that differs from the other ones and from
+#: both backgrounds.
 COLOURS = {
     Grade.GOOD: "#4FA061",
     Grade.FAIR: "#AE8A14",
@@ -37,7 +38,7 @@ MOST_NAMED = 5
 
 
 def draw_street(results: Sequence[Record]) -> Figure | None:
-    """Draw each home of one run, in the order of the street; None where there are fewer than ten."""
+    """Draw each home of one run, in the street's order; None where there are fewer than ten."""
     if len(results) != 1:
         return None
     homes = gather_homes(results[0])
@@ -47,8 +48,9 @@ def draw_street(results: Sequence[Record]) -> Figure | None:
     return Figure(
         "street",
         f"The {len(homes)} {what}, each by its worst grade",
-        f"A square is one of the {what}, in the order of their numbers; its colour is the grade of what fares worst"
-        f" there. Where nobody uses what is judged (calls, pages, films and their like), there is no square.{_tell_worst(homes)}",
+        f"A square is one of the {what}, in the order of their numbers; its colour is the grade of"
+        " what fares worst there. Where nobody uses what is judged (calls, pages, films and their"
+        f" like), there is no square.{_tell_worst(homes)}",
         [Panel("", _draw(homes))],
     )
 
@@ -100,7 +102,8 @@ def _draw(homes: Sequence[Home]) -> vl.Chart:
             sort=list(names.values()),
         )
     )
-    # The picture is as wide as there is room for, and as high as makes squares of its homes; on a page, page.js goes by the share.
+    # The picture is as wide as there is room for, and as high as makes squares of its homes; on a
+    # page, page.js goes by the share.
     share = lines / columns
     size = {"height": round(share * WIDTH), "usermeta": {"heightToWidth": share}}
     if len(homes) > MOST_NUMBERED:

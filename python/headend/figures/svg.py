@@ -23,7 +23,7 @@ def draw_svg(specification: Mapping[str, Any]) -> str:
 
 
 def number_clips(svg: str) -> str:
-    """Count what clips parts of a picture from 0, where Vega counts on over all pictures of a process.
+    """Count what clips parts of a picture from 0; Vega counts over all of a process.
 
     Examples
     --------

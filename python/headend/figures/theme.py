@@ -1,4 +1,4 @@
-"""How figures look: colours that colour-blind readers can tell apart, light and dark, and the marks people know."""
+"""How figures look: colours for all eyes, light and dark, and the marks people know."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from headend.figures import vegalite as vl
 
 Form = TypeVar("Form")
 
-#: Colours of flows, runs and settings, in the order in which they are given out. They were chosen to be far from each other for those too
-#: who see no red or no green (Machado and others 2009; the nearest of the first six are 23 apart in CIE 1976), far from the
-#: colours of grades, which are green, yellow, orange and red, and to stand out from a white and from a dark page (WCAG 2.2, 1.4.11: 3 to 1).
+#: Colours of flows, runs and settings, in the order in which they are given out. They were chosen
+#: to be far from each other for those too who see no red or no green (Machado and others 2009; the
+#: nearest of the first six are 23 apart in CIE 1976), far from the colours of grades, which are
+#: green, yellow, orange and red, and to stand out from a white and from a dark page (WCAG 2.2,
+#: 1.4.11: 3 to 1).
 PALETTE = (
     "#0072B2",
     "#9A7B4F",
@@ -31,12 +33,13 @@ PALETTE = (
 QUEUES = 1000
 QUEUE_TONES = ("#7D8A99", "#5F6B78", "#8592A0", "#6E7A88")
 
-#: Colours of the reasons for which packets are lost, for the same purpose; some are near to a page's own, so their bars have an outline in
-#: the colour of what is in the background.
+#: Colours of the reasons for which packets are lost, for the same purpose; some are near to a
+#: page's own, so their bars have an outline in the colour of what is in the background.
 REASON_TONES = ("#D4CEC5", "#7F7466", "#B9AFA1", "#5A5248", "#9A8F82", "#C9C0B4")
 FAINT = "#8C8C8C"
 
-#: Dashes go with the colours where curves are smooth, for those who see no colour at all; elsewhere once those are used up.
+#: Dashes go with the colours where curves are smooth, for those who see no colour at all; elsewhere
+#: once those are used up.
 DASHES = ([1, 0], [7, 3], [2, 2], [8, 3, 2, 3], [4, 1], [12, 3], [1, 3])
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
@@ -104,7 +107,7 @@ def make_chart(rows: pl.DataFrame) -> vl.Chart:
 
 
 def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
-    """Give the series of some rows with their slots, which are places in the palette; in order of the slots, or of ``place``."""
+    """Give the series of some rows with their slots (palette places), by slot or ``place``."""
     by = ["place" if "place" in rows.columns else "slot", "series"]
     names = [*dict.fromkeys([*by, "slot"])]
     series = rows.lazy().select(names).unique().sort(by).select("series", "slot").collect()
@@ -112,13 +115,13 @@ def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
 
 
 def choose_tone(slot: int) -> str:
-    """Give the colour of a slot, which is a place in the palette, or from ``QUEUES`` on one among those of queues."""
+    """Give the colour of a slot, a place in the palette, or in ``QUEUES`` among those of queues."""
     tones = QUEUE_TONES if slot >= QUEUES else PALETTE
     return tones[slot % QUEUES % len(tones)]
 
 
 def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] | None = "stroke") -> vl.Color:
-    """Tell series apart by colour; a flow or run has the same one in every figure. Without a symbol, the legend has the shapes."""
+    """Tell series apart by colour, the same for a flow or run in every figure."""
     series = list_series(rows)
     names = [name for name, _ in series]
     return vl.Color(
@@ -130,7 +133,7 @@ def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] | None = "str
 
 
 def dash(rows: pl.DataFrame, *, smooth: bool = False) -> vl.StrokeDash:
-    """Tell series apart by dashes too: smooth curves always, others once the colours are used up."""
+    """Tell series apart by dashes too: always smooth curves, others once colours are used up."""
     series = list_series(rows)
     names = [name for name, _ in series]
     return vl.StrokeDash(
@@ -144,7 +147,7 @@ def dash(rows: pl.DataFrame, *, smooth: bool = False) -> vl.StrokeDash:
 
 
 def shape(rows: pl.DataFrame, *, always: bool = False) -> vl.Shape:
-    """Tell points apart by shape too: once the colours are used up, or always, so that grey print tells them apart."""
+    """Tell points apart by shape too: once the colours are used up, or always."""
     series = list_series(rows)
     names = [name for name, _ in series]
     return vl.Shape(
@@ -158,7 +161,7 @@ def shape(rows: pl.DataFrame, *, always: bool = False) -> vl.Shape:
 def make_legend(
     names: Sequence[str], symbol: Literal["stroke", "circle"] | None = None
 ) -> vl.Legend:
-    """Make a legend in the order given; where it is drawn, it gets as many columns as there is room for."""
+    """Make a legend in the order given; it gets as many columns as there is room for."""
     values = list(names)
     if symbol is None:
         return vl.Legend(title=None, values=values)
@@ -186,7 +189,7 @@ def share_axis(what: str) -> vl.Y:
 
 
 def log_axis(domain: tuple[float, float], *, ends: bool = False) -> vl.Axis:
-    """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many.
+    """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at powers if many.
 
     With ``ends``, the ends of the domain are labelled too, and nothing that would run into them.
     """
@@ -197,7 +200,8 @@ def log_axis(domain: tuple[float, float], *, ends: bool = False) -> vl.Axis:
         room = (domain[1] / domain[0]) ** ROOM_FOR_LABEL
         between = [value for value in values if domain[0] * room < value < domain[1] / room]
         values = [domain[0], *between, domain[1]]
-    # Vega's own words for a logarithmic scale leave out what is further than a few steps from a power of ten.
+    # Vega's own words for a logarithmic scale leave out what is further than a few steps from a
+    # power of ten.
     return vl.Axis(values=values, labelExpr="format(datum.value, ',~r')", labelSeparation=8)
 
 
@@ -214,7 +218,7 @@ def fade(selection: vl.Parameter) -> dict[str, Any]:
 def mark_across(
     value: float, text: str, *, near_left: bool = False, below: bool | None = None
 ) -> vl.Chart:
-    """Draw a known mark as a horizontal line with its meaning written on it: at its right end above it, or near the left one below it.
+    """Draw a known mark as a horizontal line with its meaning: at the right end, or left below.
 
     ``below`` says it otherwise; ``placing.mark_among`` chooses both where it knows the curves.
     """
@@ -236,7 +240,7 @@ def mark_across(
 
 
 def mark_across_in_corner(value: float, text: str, *, to_left: bool = False) -> vl.Chart:
-    """Draw a known mark as a horizontal line that curves run along: its meaning stands in an upper corner, off them.
+    """Draw a known mark as a horizontal line that curves run along, its meaning in a corner.
 
     The scale has to leave room there, as that of ``leave_headroom`` does.
     """
@@ -258,7 +262,7 @@ def leave_headroom(most: float) -> vl.Scale:
 def mark_along(
     value: float, text: str, field: str, *, to_left: bool = False, above: bool = False
 ) -> vl.Chart:
-    """Draw a known mark as a vertical line with its meaning written beside it, where there is room for it, or above the panel."""
+    """Draw a known mark as a vertical line with its meaning beside it, or above the panel."""
     data = pl.DataFrame({field: [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
     if above:
@@ -278,7 +282,7 @@ def mark_along(
 
 
 def shade_along(end: float, text: str, field: str, *, is_wide: bool) -> vl.Chart:
-    """Shade a chart from its left edge on, and write what that is: inside where it is wide, else on its right."""
+    """Shade a chart from its left edge on, and write what that is, inside or on its right."""
     data = pl.DataFrame(
         {"begin": [0.0], field: [end], "meaning": [text if is_wide else f"← {text}"]}
     )
@@ -302,12 +306,12 @@ def shade_along(end: float, text: str, field: str, *, is_wide: bool) -> vl.Chart
 
 
 def _write_over(label: vl.Chart) -> tuple[vl.Chart, vl.Chart]:
-    """Write a label on a halo of the page's colour, so that lines below do not run through its letters."""
+    """Write a label on a halo of the page's colour, so that no lines run through it."""
     return label, label.properties(mark={**label.parts["mark"], "style": "text"})
 
 
 def _choose(forms: Sequence[Form], slot: int, smooth: bool = False) -> Form:
-    """Choose a form to go with the colour of a slot, such that no two of the first 49 slots look alike; nor two of the first queues."""
+    """Choose a form to go with a slot's colour; no two of the first 49 slots look alike."""
     if slot >= QUEUES:
         return forms[(slot - QUEUES) % len(forms)]
     rounds = slot // len(PALETTE)

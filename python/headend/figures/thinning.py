@@ -28,7 +28,8 @@ def thin_series(
 ) -> pl.DataFrame:
     """Merge neighbouring intervals until each line has few enough points.
 
-    A line has a point for each interval between its first and its last, also for those of which the table has no row.
+    A line has a point for each interval between its first and its last, also for those of which the
+    table has no row.
 
     Parameters
     ----------
@@ -106,8 +107,9 @@ def thin_distributions(rows: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``name``, ``direction``, ``share``, which falls from 1, ``delay_ms``, and ``is_reached``: whether there are enough
-        packets for so rare a delay. Where there are not, the delay is that of the rarest share that is reached.
+        ``name``, ``direction``, ``share``, which falls from 1, ``delay_ms``, and ``is_reached``:
+        whether there are enough packets for so rare a delay. Where there are not, the delay is that
+        of the rarest share that is reached.
     """
     import polars as pl
 
@@ -148,10 +150,11 @@ def thin_distributions(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def merge_distributions(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give the distributions of each key as one: at each share the median delay over them, and where most of them are.
+    """Give the distributions of each key as one: median delay at each share, and most of them.
 
-    A member counts at every share: at one that is rarer than a single packet of its own, by its longest delay. Would it count
-    where it has packets alone, others would be drawn further down the curve, and it could rise or turn back.
+    A member counts at every share: at one that is rarer than a single packet of its own, by its
+    longest delay. Would it count where it has packets alone, others would be drawn further down the
+    curve, and it could rise or turn back.
 
     Parameters
     ----------
@@ -161,8 +164,8 @@ def merge_distributions(rows: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``key``, ``share``, ``delay_ms``, ``low_ms`` and ``high_ms``, as far down as half of the members reach; no delay falls
-        along it.
+        ``key``, ``share``, ``delay_ms``, ``low_ms`` and ``high_ms``, as far down as half of the
+        members reach; no delay falls along it.
     """
     import polars as pl
 

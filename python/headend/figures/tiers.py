@@ -1,4 +1,4 @@
-"""The figure of a grid of settings, with each flow in each tier under each choice, and the figures of one tier."""
+"""The figure of a grid of settings, each flow by tier and choice, and figures of one tier."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WIDE = 20.0
 
 
 def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
-    """Draw the number of each flow or group by tier, a point for each choice. The flow that changes most comes first.
+    """Draw each flow's or group's number by tier, a point for each choice; most changed first.
 
     Parameters
     ----------
@@ -58,18 +58,21 @@ def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
         for fate in own
         if fate
     )
-    lines = " The line through a point is the 95 % interval of the mean over the seeds; where none is seen, it is shorter than the point."
+    lines = (
+        " The line through a point is the 95 % interval of the mean over the seeds; where none is"
+        " seen, it is shorter than the point."
+    )
     return Figure(
         NAME,
         f"Each {grid.choice.name} in each tier",
-        "A point is what one setting gives; compare the points of one tier with each other, not across tiers: another tier is"
-        f" another line.{lines if has_intervals else ''}",
+        "A point is what one setting gives; compare the points of one tier with each other, not"
+        f" across tiers: another tier is another line.{lines if has_intervals else ''}",
         panels,
     )
 
 
 def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[Panel]:
-    """Draw the number of one flow or group; where its grades used several numbers, the first one."""
+    """Draw the number of one flow or group; of several kinds of number, the first."""
     fates = [fate for tier in tiers for fate in tier.people.get(name, ()) if fate]
     first = fates[0]
     rows = []
@@ -86,7 +89,7 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
 
 
 def _read(fate: Fate, first: Fate) -> Sequence[float]:
-    """Give mean, low and high of the number that ``first`` is graded by; empty where it was not measured."""
+    """Give mean, low and high of the number that grades ``first``; empty if not measured."""
     if fate.is_count or fate.headline.about == first.headline.about:
         found = fate.estimate
         return (found.mean, found.low, found.high) if found else ()
@@ -125,7 +128,7 @@ def _shape_row(
 def _draw(
     rows: pl.DataFrame, grid: Grid, title: str, kind: Kind, ends: tuple[float, float] | None = None
 ) -> vl.Chart:
-    """Draw the points of each tier; a measure with bounds, such as MOS, on an axis from one to the other."""
+    """Draw the points of each tier; a bounded measure, such as MOS, on an axis of its bounds."""
     chosen = highlight()
     # What all tiers are called alike stands under the axis once.
     axis = grid.given[0].name if len(grid.given) == 1 else ""

@@ -1,7 +1,8 @@
-"""Vega-Lite specifications as Python values: charts, the channels they are drawn with, and the dictionary of it all.
+"""Vega-Lite specifications as Python values: charts, their channels, and the dictionary.
 
-The names are Vega-Lite's own, and so are the options of marks, channels, scales, axes and legends, which are written into the
-specification as they are given. Nothing is inferred: a field says of which type it is, as in ``"delay_ms:Q"``.
+The names are Vega-Lite's own, and so are the options of marks, channels, scales, axes and legends,
+which are written into the specification as they are given. Nothing is inferred: a field says of
+which type it is, as in ``"delay_ms:Q"``.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class Channel(dict[str, Any]):
         if not name or letter not in TYPES:
             letters = ", ".join(f":{letter}" for letter in TYPES)
             raise ValueError(
-                f'expected a field with its type ({letters}), such as "time_s:Q", found "{shorthand}"'
+                f'expected a field with its type ({letters}), such as "time_s:Q", found'
+                f' "{shorthand}"'
             )
         super().__init__(field=name, type=TYPES[letter], **options)
 
@@ -137,7 +139,7 @@ def value(constant: str | float) -> dict[str, Any]:
 
 
 def condition(test: str | Parameter, then: str | float, otherwise: str | float) -> dict[str, Any]:
-    """Show one constant where an expression of Vega holds, or of what was chosen, and another one elsewhere.
+    """Show one constant where an expression of Vega holds, or what was chosen, else another.
 
     Examples
     --------
@@ -150,7 +152,7 @@ def condition(test: str | Parameter, then: str | float, otherwise: str | float) 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart, or several in layers or below each other. It does not change: each method gives another chart.
+    """A chart, or several in layers or below each other; immutable: methods give new charts.
 
     Parameters
     ----------
@@ -220,7 +222,7 @@ class Chart:
         return self.properties(transform=[*self.parts.get("transform", []), {"filter": expression}])
 
     def transform_calculate(self, field: str, expression: str) -> Chart:
-        """Give each row a field with the value of an expression of Vega; one that it has not yet."""
+        """Give each row a new field with the value of an expression of Vega."""
         step = {"calculate": expression, "as": field}
         return self.properties(transform=[*self.parts.get("transform", []), step])
 
@@ -229,7 +231,7 @@ class Chart:
         return replace(self, parameters=(*self.parameters, *parameters))
 
     def resolve_scale(self, **channels: Literal["shared", "independent"]) -> Chart:
-        """Say whether the charts it is made of have one scale each for a channel, or all the same."""
+        """Say whether its charts have one scale each for a channel, or all the same."""
         return self.properties(resolve={"scale": channels})
 
     def properties(self, **parts: Any) -> Chart:
@@ -294,7 +296,7 @@ def _encode(name: str, channel: str | Mapping[str, Any] | Sequence[str | Channel
 
 
 class _Specification:
-    """A specification while it is written: its rows, and what can be chosen with the views where that is."""
+    """A specification while it is written: its rows, and what can be chosen with views."""
 
     def __init__(self, write_rows: Callable[[pl.DataFrame], Any]) -> None:
         self.write_rows = write_rows
@@ -364,5 +366,6 @@ def _check_fields(chart: Chart, columns: Sequence[str]) -> None:
         for channel in encoded if isinstance(encoded, list) else [encoded]:
             if "field" in channel and channel["field"] not in columns:
                 raise ValueError(
-                    f'{name}: expected a column of the rows ({", ".join(columns)}), found "{channel["field"]}"'
+                    f"{name}: expected a column of the rows ({', '.join(columns)}), found"
+                    f' "{channel["field"]}"'
                 )

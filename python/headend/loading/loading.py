@@ -67,8 +67,8 @@ def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation:
         return load_recommendation(folder)
     if kind != "comparison":
         raise InputError(
-            f"{folder}: expected the results of a run, a comparison, a sweep or a recommendation, found a {kind};"
-            " headend.export_tables writes its tables"
+            f"{folder}: expected the results of a run, a comparison, a sweep or a recommendation,"
+            f" found a {kind}; headend.export_tables writes its tables"
         )
     results = load_results([folder])
     return Comparison(

@@ -1,4 +1,4 @@
-"""Writes the tables of a results folder of any kind as files: a run, a comparison, a sweep, a recommendation or a study."""
+"""Writes the tables of a results folder of any kind as files."""
 
 from __future__ import annotations
 
@@ -37,12 +37,14 @@ def export_tables(
     tables: Sequence[str] | None = None,
     force: bool = False,
 ) -> list[Path]:
-    """Write the tables of a results folder, each as one file ``NAME.csv`` with a row of column names.
+    """Write the tables of a results folder, each as ``NAME.csv`` with a row of column names.
 
-    Numbers have their full precision, and missing values are empty (in JSON, null). Of a run these are the tables that
-    ``docs/reference/results.md`` explains. A comparison has the same tables over all its runs, with ``label`` and ``seed`` in
-    front, and ``figures``, the means over seeds with intervals and differences; a sweep and a recommendation have ``results``, a row for each point and measure, and ``summary``, the means over seeds; a study has
-    ``points`` and ``claims``. That a run was stopped before its end, or that a comparison lacks some, is logged as a warning
+    Numbers have their full precision, and missing values are empty (in JSON, null). Of a run these
+    are the tables that ``docs/reference/results.md`` explains. A comparison has the same tables
+    over all its runs, with ``label`` and ``seed`` in front, and ``figures``, the means over seeds
+    with intervals and differences; a sweep and a recommendation have ``results``, a row for each
+    point and measure, and ``summary``, the means over seeds; a study has ``points`` and ``claims``.
+    That a run was stopped before its end, or that a comparison lacks some, is logged as a warning
     of the logger ``headend``: the tables look like any others.
 
     Parameters
@@ -66,7 +68,8 @@ def export_tables(
     Raises
     ------
     InputError
-        When the folder is not one of results or is damaged, for a table that it has not, and for a file that is there.
+        When the folder is not one of results or is damaged, for a table that it has not, and for a
+        file that is there.
 
     Examples
     --------

@@ -33,7 +33,8 @@ RULES = (
 )
 
 
-#: Rules that find absent TLVs. In a file that is cut short, these TLVs may have stood behind the cut.
+#: Rules that find absent TLVs. In a file that is cut short, these TLVs may have stood behind the
+#: cut.
 OF_WHOLE_FILES = (
     structure.mandatory_is_absent,
     structure.mic_is_absent,
@@ -65,7 +66,8 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
     Returns
     -------
     list of Finding
-        The gravest first; of equally grave ones those on the file itself, then buffers, AQM, rates, scheduling, classifiers and low latency.
+        The gravest first; of equally grave ones those on the file itself, then buffers, AQM, rates,
+        scheduling, classifiers and low latency.
     """
     document = read_document(data)
     settings = read_settings(document)

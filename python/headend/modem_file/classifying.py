@@ -70,7 +70,7 @@ class Classifier:
 
     @property
     def priority(self) -> int:
-        """Its priority (.5): of several classifiers that match, the highest counts. 0 where the file gives none."""
+        """Its priority (.5): of several matching classifiers the highest counts. 0 if absent."""
         return self._read(5) or 0
 
     @property
@@ -91,12 +91,12 @@ class Classifier:
 
     @property
     def tos(self) -> tuple[str, ...]:
-        """Ranges of the TOS byte or traffic class that it matches, as low, high and mask in hexadecimal."""
+        """Ranges of the TOS byte or traffic class that it matches: low, high, mask; hexadecimal."""
         found = (self.tlv.get(9, 1), self.tlv.get(12, 1))
         return tuple(tlv.hex for tlv in found if tlv and len(tlv.hex) == 6)
 
     def describe(self) -> str:
-        """Say which packets it takes and where they go, such as ``UDP to port 5060 to service flow 2``."""
+        """Say which packets it takes and where, such as ``UDP to port 5060 to service flow 2``."""
         if self.drops:
             return f"drops {self.describe_packets()}"
         where = "no service flow" if self.flow is None else f"service flow {self.flow}"
@@ -160,7 +160,10 @@ def _describe_ipv6(tlv: Tlv) -> Iterator[str]:
     for way, address, prefix in (("from", 4, 5), ("to", 6, 7)):
         if (found := tlv.get(address)) and len(found.hex) == 32:
             length = _number(tlv, prefix)
-            yield f"{way} {ipaddress.IPv6Address(found.bytes)}{'' if length is None else f'/{length}'}"
+            yield (
+                f"{way}"
+                f" {ipaddress.IPv6Address(found.bytes)}{'' if length is None else f'/{length}'}"
+            )
 
 
 def _describe_ethernet(tlv: Tlv) -> Iterator[str]:
@@ -230,7 +233,7 @@ def _describe_address(address: Tlv | None, mask: Tlv | None) -> str | None:
 
 
 def _describe_ports(low: int | None, high: int | None) -> str | None:
-    """Describe the ports of a range; None where it holds all ports. A bound that is absent is 0 or 65535."""
+    """Describe the ports of a range; None if all ports. An absent bound is 0 or 65535."""
     if (low or 0) == 0 and high in (None, 65535):
         return None
     first, last = low or 0, 65535 if high is None else high

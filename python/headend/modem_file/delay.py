@@ -1,4 +1,4 @@
-"""Computes the delay of a full buffer of a service flow, and the delay that the flow's AQM keeps instead."""
+"""Computes the delay of a full buffer of a service flow, and the one that its AQM keeps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Literal
 
 from headend.modem_file.settings import IMMEDIATE, Aggregate, ServiceFlow, Settings
 
-#: Default upstream target buffer of a classic flow without TLV 68, ms (MULPI C.1.2.17 as docsis-ns3 restates it).
+#: Default upstream target buffer of a classic flow without TLV 68, ms (MULPI C.1.2.17 as docsis-ns3
+#: restates it).
 DEFAULT_BUFFER = 100
 
 #: Classic AQM latency target where the file sets none, ms (RFC 8034 §4).
@@ -16,7 +17,8 @@ DEFAULT_TARGET = 10
 #: Largest frame of the low-latency formulas, B.
 LARGEST_FRAME = 2000
 
-#: Maximum threshold of the immediate AQM where the file sets none, µs; and its ramp range exponent, log2 ns.
+#: Maximum threshold of the immediate AQM where the file sets none, µs; and its ramp range exponent,
+#: log2 ns.
 DEFAULT_THRESHOLD = 1000
 DEFAULT_EXPONENT = 19
 
@@ -30,7 +32,7 @@ DEFAULT_DRAIN = 19
 
 @dataclass(frozen=True)
 class Buffer:
-    """The buffer of a service flow, as a modem that follows the file and the specification makes it.
+    """The buffer of a service flow, as a modem that follows file and specification makes it.
 
     Parameters
     ----------
@@ -39,9 +41,11 @@ class Buffer:
     rate
         The rate that empties it, in bit/s: the one that limits the flow; None without a limit.
     peak
-        The rate that empties it while the burst lasts, in bit/s; None where that is no more than ``rate``.
+        The rate that empties it while the burst lasts, in bit/s; None where that is no more than
+        ``rate``.
     path
-        The TLV that sets its size, or None where the device chooses and the size is the specification's default.
+        The TLV that sets its size, or None where the device chooses and the size is the
+        specification's default.
     """
 
     size: int
@@ -67,14 +71,16 @@ class Aqm:
     Parameters
     ----------
     state
-        ``off`` where the file turns it off, ``on`` where the file configures it or explicitly leaves it on, ``unsaid`` where the
-        file has nothing about it: a DOCSIS 3.1 modem then runs it, an older one may have none.
+        ``off`` where the file turns it off, ``on`` where the file configures it or explicitly
+        leaves it on, ``unsaid`` where the file has nothing about it: a DOCSIS 3.1 modem then runs
+        it, an older one may have none.
     paths
         The TLVs that decide the state.
     is_immediate
         Whether it is the immediate AQM of a low-latency flow, not DOCSIS-PIE.
     target
-        The delay that it keeps, ns: the latency target, or the maximum threshold of the immediate AQM.
+        The delay that it keeps, ns: the latency target, or the maximum threshold of the immediate
+        AQM.
     """
 
     state: Literal["on", "off", "unsaid"]
@@ -85,7 +91,7 @@ class Aqm:
 
 @dataclass(frozen=True)
 class Ramp:
-    """Thresholds of the immediate AQM, ns. It marks some packets between the two, and every packet above the upper one.
+    """Thresholds of the immediate AQM, ns: some marks between, all above the upper one.
 
     Parameters
     ----------
@@ -109,8 +115,8 @@ class Protection:
     is_on
         Whether it is on.
     latency, score
-        The thresholds, ns. Packets of a flow go to the classic queue where the queue delay is above ``latency``, and the product
-        of delay and score above that of the two thresholds.
+        The thresholds, ns. Packets of a flow go to the classic queue where the queue delay is above
+        ``latency``, and the product of delay and score above that of the two thresholds.
     drain
         The rate at which scores decay, in bit/s of marked packets.
     """
@@ -144,7 +150,7 @@ def find_size(delay: float, rate: int) -> int:
 
 
 def find_rate(flow: ServiceFlow, settings: Settings) -> int | None:
-    """Give the rate that empties a flow's buffer, in bit/s: the least limit of the flow and its aggregate; None without one."""
+    """Give the rate that empties a flow's buffer, in bit/s: its own or its aggregate's; or None."""
     aggregate = settings.find_aggregate(flow)
     limits = (flow.sustained, aggregate.sustained if aggregate else None)
     return min((rate for rate in limits if rate), default=None)
@@ -153,9 +159,10 @@ def find_rate(flow: ServiceFlow, settings: Settings) -> int | None:
 def find_buffer(flow: ServiceFlow, settings: Settings) -> Buffer | None:
     """Find the buffer of a flow.
 
-    A device chooses a size within minimum and maximum that is near the target. Where the file sets no target, an upstream flow
-    has the default of TLV 68 at the larger of its sustained and its peak rate, or at that of its aggregate without either; a
-    low-latency one has 10 ms at the rate of its aggregate. The specification has no default for downstream flows.
+    A device chooses a size within minimum and maximum that is near the target. Where the file sets
+    no target, an upstream flow has the default of TLV 68 at the larger of its sustained and its
+    peak rate, or at that of its aggregate without either; a low-latency one has 10 ms at the rate
+    of its aggregate. The specification has no default for downstream flows.
 
     Returns
     -------
@@ -207,7 +214,7 @@ def find_aqm(flow: ServiceFlow, settings: Settings) -> Aqm:
 
 
 def is_immediate_aqm(flow: ServiceFlow, settings: Settings) -> bool:
-    """Whether a flow's AQM is the immediate one: the file selects it, or selects none and the flow is a low-latency one."""
+    """Whether a flow's AQM is the immediate one: selected, or by default as low-latency flow."""
     algorithm = flow.aqm_algorithm
     if algorithm and algorithm.value:
         return algorithm.value == IMMEDIATE
@@ -215,7 +222,7 @@ def is_immediate_aqm(flow: ServiceFlow, settings: Settings) -> bool:
 
 
 def find_ramp(flow: ServiceFlow, settings: Settings) -> Ramp:
-    """Compute the thresholds of a flow's immediate AQM at its rate (MULPI Annex N as docsis-ns3 restates it)."""
+    """Compute a flow's immediate AQM thresholds at its rate (MULPI Annex N, as in docsis-ns3)."""
     most = flow.maximum_threshold
     exponent = flow.ramp_exponent
     wanted = 1e3 * (most.value if most and most.value else DEFAULT_THRESHOLD)
@@ -227,7 +234,7 @@ def find_ramp(flow: ServiceFlow, settings: Settings) -> Ramp:
 
 
 def find_protection(aggregate: Aggregate, flow: ServiceFlow, settings: Settings) -> Protection:
-    """Compute the thresholds of an aggregate's queue protection (MULPI Annex P as docsis-ns3 restates it).
+    """Compute an aggregate's queue protection thresholds (MULPI Annex P, as in docsis-ns3).
 
     Parameters
     ----------
@@ -249,7 +256,7 @@ def find_protection(aggregate: Aggregate, flow: ServiceFlow, settings: Settings)
 
 
 def find_drain(exponent: int) -> float:
-    """Give the rate at which scores decay, in bit/s: 2 to the power of the exponent, in 2^30ths of a byte per ns.
+    """Give the decay rate of scores, in bit/s: 2 to the exponent, in 2^30ths of a byte per ns.
 
     Examples
     --------
@@ -260,7 +267,7 @@ def find_drain(exponent: int) -> float:
 
 
 def _find_fastest(flow: ServiceFlow, settings: Settings) -> int | None:
-    """Give the larger of the sustained and the peak rate of a flow, or of its aggregate where it has none of its own."""
+    """Give the larger of a flow's sustained and peak rates, or of its aggregate's."""
     aggregate = settings.find_aggregate(flow)
     return flow.fastest or (aggregate.fastest if aggregate else None)
 
@@ -268,7 +275,7 @@ def _find_fastest(flow: ServiceFlow, settings: Settings) -> int | None:
 def _find_default(
     flow: ServiceFlow, settings: Settings, rate: int | None
 ) -> tuple[int, str | None] | None:
-    """Give the default size of an upstream buffer without a target, in bytes, and the TLV that sets it, if one does."""
+    """Give the default size of an upstream buffer without a target, in bytes, and its TLV."""
     if flow.direction != "up" or not rate:
         return None
     if settings.is_low_latency(flow):

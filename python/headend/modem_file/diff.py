@@ -1,7 +1,7 @@
-"""Describes what changed between two files of a modem, and the effect on the delay of a full buffer.
+"""Describes changes between two files of a modem, and the effect on a full buffer's delay.
 
-Service flows, aggregates and classifiers are matched by their reference, then by their place; everything else by its place
-among the TLVs of its type.
+Service flows, aggregates and classifiers are matched by their reference, then by their place;
+everything else by its place among the TLVs of its type.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from headend.modem_file.words import (
 )
 from headend.text.wording import capitalise, write_count
 
-#: The subject of a change. ``flow`` is a service flow that was added or removed. ``form`` is a difference in bytes that means the
-#: same.
+#: The subject of a change. ``flow`` is a service flow that was added or removed. ``form`` is a
+#: difference in bytes that means the same.
 Kind = Literal[
     "flow",
     "rate",
@@ -71,7 +71,8 @@ _MICS = {6: "CM MIC", 7: "CMTS MIC"}
 _RATES = {8: "sustained rate", 10: "reserved rate", 27: "peak rate"}
 _UNIT = 41
 
-#: Values of a flow by their types below the flow: their names in sentences, and the subject of a change.
+#: Values of a flow by their types below the flow: their names in sentences, and the subject of a
+#: change.
 _NAMED: dict[str, tuple[str, Kind]] = {
     "4": ("service class", "setting"),
     "7": ("traffic priority", "setting"),
@@ -90,7 +91,8 @@ _NAMED: dict[str, tuple[str, Kind]] = {
 #: The most changes that are given; files that differ in more have little in common.
 MOST_TOLD = 1000
 
-#: Longer lists of TLVs are matched by place alone: the time to match them grows with the square of their number.
+#: Longer lists of TLVs are matched by place alone: the time to match them grows with the square of
+#: their number.
 _MOST_MATCHED = 2000
 
 _Named = TypeVar("_Named", ServiceFlow, Aggregate, Classifier)
@@ -105,8 +107,8 @@ class Change:
     kind
         Its subject.
     path
-        The path of the TLV in the new file, or in the old one if the new one does not have it. None if the change concerns the
-        whole file.
+        The path of the TLV in the new file, or in the old one if the new one does not have it. None
+        if the change concerns the whole file.
     text
         What changed: a sentence.
     old, new
@@ -141,8 +143,9 @@ def diff(old: bytes, new: bytes) -> list[Change]:
     Returns
     -------
     list of Change
-        Service flows first, then aggregates, classifiers, other settings, message integrity checks, and differences in bytes that
-        mean the same. Empty if, and only if, the files are equal byte for byte.
+        Service flows first, then aggregates, classifiers, other settings, message integrity checks,
+        and differences in bytes that mean the same. Empty if, and only if, the files are equal byte
+        for byte.
     """
     if old == new:
         return []
@@ -215,7 +218,7 @@ def _compare_flow(
 def _compare_ramp(
     was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
 ) -> Iterator[Change]:
-    """Describe the effect on the marks of a low-latency flow: of its thresholds, its rate, or that of its aggregate."""
+    """Describe the effect on a low-latency flow's marks: of thresholds or rates."""
     if not (is_immediate_aqm(was, before) and is_immediate_aqm(now, after)):
         return
     if "off" in (find_aqm(was, before).state, find_aqm(now, after).state):
@@ -231,7 +234,7 @@ def _compare_ramp(
 
 
 def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | None) -> int | None:
-    """Find the change that the effect on the delay is told with: of the size of the buffer, else the last of those that have it."""
+    """Find the change that the delay's effect is told with: the buffer's size, else the last."""
     places = [place for place, change in enumerate(changes) if change.kind in ("rate", "buffer")]
     for buffer in (now, was):
         if buffer and buffer.path:
@@ -266,7 +269,10 @@ def _compare_aqm(
         keeps = (
             f"it keeps about {kept} beside each {load}, before {full}"
             if new.state == "on"
-            else f"a modem with DOCSIS-PIE (3.1 and later) keeps about {kept} beside each {load}, one without has {full}"
+            else (
+                f"a modem with DOCSIS-PIE (3.1 and later) keeps about {kept} beside each {load},"
+                f" one without has {full}"
+            )
         )
         text = f"{name}: its AQM is no longer off: {keeps}"
         yield _close(Change("aqm", now.path, "", "off", new.state), text)
@@ -296,7 +302,7 @@ def _compare_aggregates(before: Settings, after: Settings) -> Iterator[Change]:
 def _tell_low_latency(
     change: Change, old: tuple[Aggregate, Settings], new: tuple[Aggregate, Settings]
 ) -> str | None:
-    """Describe the effect of a change of low-latency encodings (42.5 to 42.10), as a clause; None of any other change."""
+    """Describe the effect of a change of low-latency encodings (42.5 to 42.10), or None."""
     path = change.path or ""
     number = path.rpartition(".42.")[2]
     if number == "6":
@@ -304,10 +310,13 @@ def _tell_low_latency(
     if number == "5":
         factors = [find_coupling(one) / 10 for one, _ in (old, new)]
         if not factors[1]:
-            return "the classic flow's AQM no longer marks low-latency packets, which take the rate from classic flows"
+            return (
+                "the classic flow's AQM no longer marks low-latency packets, which take the rate"
+                " from classic flows"
+            )
         return (
-            f"a low-latency packet is marked with {factors[1]:g} times the base probability of the classic flow's AQM, before"
-            f" {factors[0]:g} times"
+            f"a low-latency packet is marked with {factors[1]:g} times the base probability of the"
+            f" classic flow's AQM, before {factors[0]:g} times"
         )
     if number in ("7", "8", "9", "10"):
         low = new[1].find_low(new[0])
@@ -365,7 +374,10 @@ def _compare_rates(name: str, was: Bundle, now: Bundle) -> Iterator[Change]:
             text = f"{name}: {what} {words[0]} → {words[1]} (TLV {path})"
             yield Change("rate", path, text, words[0], words[1])
         elif old and new and old.tlv.hex != new.tlv.hex:
-            text = f"{name}: {what} is {_write_limit(after)} as before, now in units of {write_rate(unit)} (TLV {path})"
+            text = (
+                f"{name}: {what} is {_write_limit(after)} as before, now in units of"
+                f" {write_rate(unit)} (TLV {path})"
+            )
             yield Change("form", path, text, _write_limit(before), _write_limit(after))
     old_unit, new_unit = (one.tlv.get(_UNIT) for one in (was, now))
     if (old_unit.hex if old_unit else "00") != (new_unit.hex if new_unit else "00"):
@@ -434,7 +446,10 @@ def _compare_lists(olds: Sequence[Tlv], news: Sequence[Tlv]) -> Iterator[Change]
             if was.hex != now.hex:
                 yield from _compare_pair(was, now)
         for tlv in gone[len(come) :]:
-            text = f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is gone (TLV {tlv.path} of the old file)."
+            text = (
+                f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is gone (TLV {tlv.path} of the old"
+                " file)."
+            )
             yield Change("setting", tlv.path, text, _write(tlv), None)
         for tlv in come[len(gone) :]:
             text = f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is new (TLV {tlv.path})."
@@ -452,7 +467,8 @@ def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
         yield Change("aqm", now.path, text, old, new)
     else:
         name = capitalise(_name_tlv(now))
-        # For an SNMP object, only the value is compared: its place in the tree of objects is part of its name.
+        # For an SNMP object, only the value is compared: its place in the tree of objects is part
+        # of its name.
         (was_at, _, before), (now_at, is_object, after) = old.partition(" = "), new.partition(" = ")
         if is_object and was_at == now_at:
             name, old, new = f"{name} {now_at}:", before, after
@@ -488,7 +504,7 @@ def _compare_mics(old: Document, new: Document) -> Iterator[Change]:
 
 
 def _compare_form(old: Document, new: Document, *, has_changes: bool) -> Iterator[Change]:
-    """Describe differences that change nothing: the order of TLVs, the end marker, and the bytes after it."""
+    """Describe differences that change nothing: order of TLVs, end marker, bytes after it."""
     orders = [[tlv.tlv for tlv in one.tlvs if tlv.type not in (PAD, END)] for one in (old, new)]
     contents = [
         [(tlv.tlv, tlv.hex) for tlv in one.tlvs if tlv.type not in (PAD, END)] for one in (old, new)
@@ -540,7 +556,7 @@ def _places_of_pads(document: Document) -> list[int]:
 def _match(
     olds: Sequence[_Named], news: Sequence[_Named]
 ) -> list[tuple[_Named | None, _Named | None]]:
-    """Pair those of the same reference, then those that differ only in it. None stands for an absent partner."""
+    """Pair those of equal reference, then those that differ only in it. None: no partner."""
     partners: dict[int, _Named] = {}
     left: dict[int, _Named] = dict(enumerate(olds))
     for key in (_number, _content):
@@ -570,7 +586,7 @@ def _content(one: ServiceFlow | Aggregate | Classifier) -> object:
 
 
 def _leaves(tlv: Tlv) -> Iterator[tuple[str, Tlv]]:
-    """Give the values within a TLV by their types, with the place of those that repeat: ``35.2``, ``43[2].8``."""
+    """Give the values within a TLV by types, with the place of repeated: ``35.2``, ``43[2].8``."""
     for inner in tlv.nested or ():
         for own in inner.walk():
             if own.nested is None or not own.nested:
@@ -593,7 +609,7 @@ def _write_limit(rate: int | None) -> str:
 
 
 def _write(tlv: Tlv | None, key: str = "") -> str:
-    """Write a value in words: sizes with all digits, enumerated numbers with their meaning, unknown values as bytes."""
+    """Write a value in words: sizes with all digits, enumerations by meaning, unknown as bytes."""
     if tlv is None:
         return "none"
     if tlv.nested is not None:
@@ -625,14 +641,17 @@ def _describe_flow(flow: ServiceFlow, settings: Settings) -> str:
 
 
 def _tell_effect(was: Buffer | None, now: Buffer | None) -> str | None:
-    """Describe how the delay of a full buffer changed; None where it is not known or did not change."""
+    """Describe how the delay of a full buffer changed; None if not known or unchanged."""
     if was is None or now is None or was.delay is None or now.delay is None or now.rate is None:
         return None
     before, after = write_time(was.delay), write_time(now.delay)
     if before == after:
         return None
     default = "" if now.path else " (the specification's default)"
-    return f"at {write_rate(now.rate)} a full buffer of {write_size(now.size)}{default} delays by {after}, before by {before}"
+    return (
+        f"at {write_rate(now.rate)} a full buffer of {write_size(now.size)}{default} delays by"
+        f" {after}, before by {before}"
+    )
 
 
 def _close(change: Change, text: str) -> Change:

@@ -24,7 +24,8 @@ class Tlv:
     tlv
         The types from the outermost TLV to this one, such as ``24.35.2``.
     path
-        The same with ``[n]``, counted from 1, at each type that occurs more than once: ``24[1].35.2``.
+        The same with ``[n]``, counted from 1, at each type that occurs more than once:
+        ``24[1].35.2``.
     name
         Its name in the table of TLVs; None where the table does not have it.
     offset
@@ -66,7 +67,7 @@ class Tlv:
 
     @property
     def number(self) -> int | None:
-        """Its bytes as a whole number, which counts tenths where the unit is a tenth. None where it is no number."""
+        """Its bytes as a whole number (of tenths, where the unit is a tenth); or None."""
         is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         return int(self.hex, 16) if is_number and self.hex else None
 

@@ -1,4 +1,4 @@
-"""Gives a modem's file the buffer, the AQM or the low latency of another file; everything else in it stays as it is."""
+"""Gives a modem's file the buffer, AQM or low latency of another file and keeps the rest."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ _REFERENCE, _RATE, _BURST, _RESERVED, _PEAK, _BUFFER, _AGGREGATE, _AQM, _RATE_UN
     *(1, 8, 9, 10, 27, 35, 36, 40, 41),
 )
 
-#: Types within the AQM encodings that a queue discipline sets: whether it is off, its target, and its algorithm.
+#: Types within the AQM encodings that a queue discipline sets: whether it is off, its target, and
+#: its algorithm.
 _DISCIPLINE = (1, 2, 3)
 
 #: Types within a classifier: the service flow, and the priority.
 _FLOW, _PRIORITY = 3, 5
 
-#: Types within the settings of the extended CMTS MIC (43.6): the bitmap of the types of TLVs that it covers.
+#: Types within the settings of the extended CMTS MIC (43.6): the bitmap of the types of TLVs that
+#: it covers.
 _EXTENDED_MIC, _BITMAP = 6, 2
 
 #: The largest numbers of one byte and of two.
@@ -58,7 +60,8 @@ def carry_queue(content: bytes, source: bytes) -> bytes:
     Returns
     -------
     bytes
-        The file with other TLVs 24.35 and 24.40.1 to 24.40.3. Its message integrity checks are still those of the old content.
+        The file with other TLVs 24.35 and 24.40.1 to 24.40.3. Its message integrity checks are
+        still those of the old content.
 
     Raises
     ------
@@ -74,17 +77,19 @@ def carry_queue(content: bytes, source: bytes) -> bytes:
     aggregate = settings.find_aggregate(flow)
     if aggregate and aggregate.low_latency and not _is_low_latency_off(settings):
         raise InputError(
-            f"it has low latency today (TLV {aggregate.path}), which would have to be taken out of it"
+            f"it has low latency today (TLV {aggregate.path}), which would have to be taken out of"
+            " it"
         )
     return write_document(_enable_aqm(_put_queue(document, flow, other), other))
 
 
 def carry_low_latency(content: bytes, source: bytes) -> bytes:
-    """Give a file without aggregates the low latency of another file, whose first service flows have it.
+    """Give a file without aggregates the low latency of another file's first service flows.
 
-    The rates of the first service flows move to the aggregates. The new service flows and classifiers take references that the
-    file does not use. Where another classifier has the priority 0, which is that of the new ones, those of the file get a
-    priority one higher. The extended CMTS MIC covers what is new.
+    The rates of the first service flows move to the aggregates. The new service flows and
+    classifiers take references that the file does not use. Where another classifier has the
+    priority 0, which is that of the new ones, those of the file get a priority one higher. The
+    extended CMTS MIC covers what is new.
 
     Parameters
     ----------
@@ -208,7 +213,8 @@ def _refuse_low_latency(settings: Settings) -> None:
         flow = _find_first(settings, way)
         if flow.service_class:
             raise InputError(
-                f"its service flow of TLV {flow.path} has the service class {flow.service_class}, whose values the CMTS has"
+                f"its service flow of TLV {flow.path} has the service class {flow.service_class},"
+                " whose values the CMTS has"
             )
         if flow.aggregate_reference:
             raise InputError(f"its service flow of TLV {flow.path} is in an aggregate already")
@@ -217,7 +223,8 @@ def _refuse_low_latency(settings: Settings) -> None:
             is_own = flow.reference is not None and one.flow == flow.reference.value
             if one.direction == way and is_own and one.is_active and not one.drops:
                 raise InputError(
-                    f"its {one.name} (TLV {one.path}) keeps {one.describe_packets()} in the first service flow"
+                    f"its {one.name} (TLV {one.path}) keeps {one.describe_packets()} in the first"
+                    " service flow"
                 )
 
 
@@ -254,7 +261,7 @@ def _join(document: Document, flow: ServiceFlow, aggregate: int) -> Document:
 
 
 def _enable_aqm(document: Document, other: ServiceFlow) -> Document:
-    """Take out the TLV that disables every AQM upstream, if one is to be on; the other service flows get AQM disabled."""
+    """Take out the TLV that disables every AQM upstream; other service flows get AQM disabled."""
     disabled = document.get(_UPSTREAM_AQM_DISABLE)
     is_on = other.aqm_disabled is not None and other.aqm_disabled.value == 0
     if disabled is None or not disabled.number or not is_on:
@@ -271,7 +278,7 @@ def _disable_aqm(tlv: Tlv) -> Tlv:
 
 
 def _raise_priorities(document: Document, way: str) -> Document:
-    """Raise the priority of all classifiers of a direction by one, if one of them has the lowest."""
+    """Raise the priority of all classifiers of a direction by one, if one has the lowest."""
     own = [tlv for tlv in document.all(_CLASSIFIERS[way]) if tlv.nested is not None]
     priorities = [found.number or 0 if (found := tlv.get(_PRIORITY)) else 0 for tlv in own]
     if 0 not in priorities:
@@ -290,7 +297,7 @@ def _raise_priorities(document: Document, way: str) -> Document:
 def _cover(
     tlvs: Sequence[Tlv], new: Collection[int], place: int, vendor: Tlv | None
 ) -> tuple[Tlv, ...]:
-    """Let the extended CMTS MIC cover new types too; a file without one gets that of the other file at a place, for all types."""
+    """Let the extended CMTS MIC cover new types too; without one, take the other file's."""
     if not any(_list_extended(tlvs)):
         types = {tlv.type for tlv in tlvs if tlv.type not in (PAD, END, _MICS[1])}
         fresh = () if vendor is None else (_set_bitmap(vendor, types | {_MICS[0], _VENDOR}, b""),)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from headend.modem_file.settings import Settings
 
-#: An ``error`` makes a CMTS or modem refuse the file, or degrades the line. A ``warning`` is probably a mistake. A ``note`` is no
-#: fault, but worth knowing.
+#: An ``error`` makes a CMTS or modem refuse the file, or degrades the line. A ``warning`` is
+#: probably a mistake. A ``note`` is no fault, but worth knowing.
 Severity = Literal["error", "warning", "note"]
 
 #: From grave to light.
@@ -28,8 +28,8 @@ class Finding:
     rule
         The name of the rule that found it, such as ``buffer_too_long``.
     path
-        The path of the TLV, such as ``24[1].35.2``, or the path where an absent TLV belongs. None if the finding concerns the
-        whole file.
+        The path of the TLV, such as ``24[1].35.2``, or the path where an absent TLV belongs. None
+        if the finding concerns the whole file.
     text
         Sentences that say what is wrong, with the numbers.
     advice

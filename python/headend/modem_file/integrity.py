@@ -31,7 +31,8 @@ class Mic:
     path
         The types of its TLV.
     state
-        ``right``, ``wrong``, ``stale`` (the file was changed after it was signed), ``unverifiable`` or ``missing``.
+        ``right``, ``wrong``, ``stale`` (the file was changed after it was signed), ``unverifiable``
+        or ``missing``.
     found, computed
         The digest in the file, and the digest of its content, in hexadecimal.
     why

@@ -1,4 +1,4 @@
-"""Says in words what low latency of a modem's file does to packets: the two flows of an aggregate, marks and queue protection."""
+"""Says in words what a file's low latency does: an aggregate's flows, marks, protection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARTS = 256
 
 
 def tell_aggregate(aggregate: Aggregate, settings: Settings) -> str | None:
-    """Describe the low latency of an aggregate in sentences; None where it has no low-latency flow in the file."""
+    """Describe an aggregate's low latency in sentences; None without a low-latency flow."""
     low = settings.find_low(aggregate)
     return None if low is None else " ".join(_tell(aggregate, low, settings))
 
@@ -39,7 +39,8 @@ def _tell(aggregate: Aggregate, low: ServiceFlow, settings: Settings) -> list[st
         return told
     if not find_rate(low, settings):
         told.append(
-            "Without a rate its delay counts as 0: it marks nothing on its own, and queue protection never acts."
+            "Without a rate its delay counts as 0: it marks nothing on its own, and queue"
+            " protection never acts."
         )
         return told
     told.append(f"{capitalise(tell_ramp(find_ramp(low, settings)))}.")
@@ -71,16 +72,23 @@ def tell_ramp(ramp: Ramp) -> str:
     """Say which packets of a low-latency flow are marked, as a clause."""
     if write_time(ramp.low) == write_time(ramp.high):
         return f"from {write_time(ramp.high)} of delay on every packet is marked"
-    return f"from {write_time(ramp.low)} of delay on some packets are marked, from {write_time(ramp.high)} on every packet"
+    return (
+        f"from {write_time(ramp.low)} of delay on some packets are marked, from"
+        f" {write_time(ramp.high)} on every packet"
+    )
 
 
 def tell_protection(protection: Protection) -> str:
     """Say whom queue protection moves, as a clause."""
     if not protection.is_on:
-        return "queue protection is off: a flow that ignores marks delays all others up to the limit of the queue"
+        return (
+            "queue protection is off: a flow that ignores marks delays all others up to the limit"
+            " of the queue"
+        )
     return (
-        f"queue protection moves packets to the classic queue while the delay is above {write_time(protection.latency)}, if their"
-        f" flow has a score above {write_time(protection.score)}, or above less at a longer delay; scores decay at"
+        "queue protection moves packets to the classic queue while the delay is above"
+        f" {write_time(protection.latency)}, if their flow has a score above"
+        f" {write_time(protection.score)}, or above less at a longer delay; scores decay at"
         f" {format_quantity(protection.drain, 'rate')} of marked packets"
     )
 

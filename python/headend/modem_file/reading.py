@@ -18,10 +18,12 @@ from headend.files import (
     read_standard_input,
 )
 
-#: The most bytes of a text. In the text of the largest file a TLV of two bytes takes a line of TOML, or several lines of JSON.
+#: The most bytes of a text. In the text of the largest file a TLV of two bytes takes a line of
+#: TOML, or several lines of JSON.
 LARGEST_TEXT_BYTES = 32 * 2**20
 
-#: The line by which the text of a file without MICs says that it is to have none; the engine refuses the key elsewhere.
+#: The line by which the text of a file without MICs says that it is to have none; the engine
+#: refuses the key elsewhere.
 _UNSIGNED = re.compile(r"^\s*unsigned\s*=\s*true\b", re.MULTILINE)
 
 #: Files of a directory that may be meant by a name that no file has.
@@ -58,7 +60,8 @@ def read_modem_file(source: str) -> ModemFile:
     Raises
     ------
     InputError
-        In one line: if the source cannot be read, is empty, is larger than a modem's file, or is a text.
+        In one line: if the source cannot be read, is empty, is larger than a modem's file, or is a
+        text.
     """
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
@@ -81,8 +84,8 @@ def read_any_form(source: str) -> ModemFile:
     Raises
     ------
     InputError
-        In one line: if the source cannot be read, is empty, is larger than a modem's file, or is a text that stands for no such
-        file.
+        In one line: if the source cannot be read, is empty, is larger than a modem's file, or is a
+        text that stands for no such file.
     """
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
@@ -93,7 +96,8 @@ def read_any_form(source: str) -> ModemFile:
             if (reason := _find_syntax_fault(error)) is None:
                 raise
             raise InputError(
-                f"{shown_as}: expected a modem's file, binary or as TOML or JSON, found another text: {reason}"
+                f"{shown_as}: expected a modem's file, binary or as TOML or JSON, found another"
+                f" text: {reason}"
             ) from error
     return ModemFile(shown_as, content)
 
@@ -152,13 +156,15 @@ def read_text_form(text: str, shown_as: str) -> bytes:
 
 
 def wants_signing(text: str) -> bool:
-    r"""Say whether a text is one whose file is signed where there is a secret: TOML that does not say ``unsigned = true``.
+    r"""Say whether a text's file is signed where there is a secret: no ``unsigned = true``.
 
     JSON is what ``headend config decode --json`` wrote of a file, so that it stays as it is.
 
     Examples
     --------
-    >>> wants_signing("max_cpe = 1\n"), wants_signing("unsigned = true # no MICs\n"), wants_signing('{"tlvs": []}')
+    >>> wants_signing("max_cpe = 1\n"), wants_signing("unsigned = true # no MICs\n"), wants_signing(
+    ...     '{"tlvs": []}'
+    ... )
     (True, False, False)
     """
     is_json = text.removeprefix("\ufeff").lstrip().startswith("{")
@@ -206,7 +212,7 @@ def _list_beside(path: Path) -> list[str]:
 
 
 def is_text(content: bytes) -> bool:
-    r"""Say whether bytes are a text. A modem's file has bytes below that of a space, because its types and lengths are small.
+    r"""Say whether bytes are a text: a modem's file has bytes below that of a space.
 
     Examples
     --------

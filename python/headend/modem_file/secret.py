@@ -1,4 +1,4 @@
-"""The secret that a modem's file is signed with: from the command line, a file, standard input or the environment."""
+"""The secret that signs a modem's file: an option, a file, standard input, the environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def read_secret(text: str | None, file: str | None) -> bytes | None:
     text
         The secret itself; an empty one is a secret too.
     file
-        The path of a file that holds it, or ``-`` for standard input. One line end at its end is no part of the secret.
+        The path of a file that holds it, or ``-`` for standard input. One line end at its end is no
+        part of the secret.
 
     Raises
     ------

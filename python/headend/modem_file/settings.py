@@ -1,4 +1,4 @@
-"""The settings of a modem's file: its service flows, aggregates and classifiers. Each number keeps the TLV that sets it."""
+"""The settings of a modem's file: service flows, aggregates, classifiers, with their TLVs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Setting:
 
 
 def read_setting(tlv: Tlv | None, unit: int = 1) -> Setting | None:
-    """Read a number and multiply it by the unit; None where there is no number, or its length does not fit."""
+    """Read a number and multiply it by the unit; None if absent or of wrong length."""
     number = tlv.number if tlv else None
     return None if tlv is None or number is None else Setting(number * unit, tlv)
 
@@ -96,7 +96,7 @@ class Bundle:
 
     @cached_property
     def service_class(self) -> str | None:
-        """The name of a service class that the CMTS defines (.4), or its bytes where they are no text."""
+        """The name of a service class that the CMTS defines (.4), or its bytes if not text."""
         found = self.tlv.get(4)
         return (found.text or write_value(found.shown, found.hex)) if found else None
 
@@ -132,7 +132,7 @@ class Bundle:
 
     @cached_property
     def sustained(self) -> int | None:
-        """The rate that limits the flow, in bit/s: its sustained rate, or its peak where that is less; None without a limit."""
+        """The rate that limits the flow, in bit/s: the sustained, or a lower peak; or None."""
         limits = [own.value for own in (self.rate, self.peak) if own and own.value]
         return min(limits, default=None)
 
@@ -377,7 +377,7 @@ class Settings:
         return self._flows_by_reference.get((direction, reference))
 
     def find_aggregate(self, flow: ServiceFlow) -> Aggregate | None:
-        """Find the aggregate that a flow belongs to, by its own reference or by that of the aggregate."""
+        """Find the aggregate that a flow belongs to, by its own or the aggregate's reference."""
         own = flow.aggregate_reference
         found = self._aggregates_by_reference.get((flow.direction, own.value)) if own else None
         return found or self._find_naming(flow)
@@ -389,8 +389,8 @@ class Settings:
     def find_low(self, aggregate: Aggregate) -> ServiceFlow | None:
         """Find the low-latency flow of an aggregate.
 
-        An aggregate with low latency that names none (.42.1) has the flow that names it, where that is one besides the first flow
-        of the direction.
+        An aggregate with low latency that names none (.42.1) has the flow that names it, where that
+        is one besides the first flow of the direction.
         """
         if named := aggregate.low_latency_reference:
             return self.find_flow(aggregate.direction, named.value)
@@ -401,7 +401,7 @@ class Settings:
         return found[0] if len(found) == 1 else None
 
     def find_classic(self, aggregate: Aggregate) -> ServiceFlow | None:
-        """Find the classic flow of an aggregate with low latency: the one that names it and is not the low-latency flow."""
+        """Find the classic flow of an aggregate: it names it and is not the low-latency flow."""
         low = self.find_low(aggregate)
         found = [flow for flow in self.list_members(aggregate) if flow is not low]
         return found[0] if aggregate.low_latency and len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""An overview of a modem's file: its device, its flows with their delays, its classifiers, and its other settings."""
+"""An overview of a modem's file: device, flows with delays, classifiers, other settings."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ from headend.text.wording import capitalise, list_names, write_count
 #: The names of devices, by the kinds of files.
 KINDS = {"cable_modem": "cable modem", "mta": "telephone adapter (PacketCable MTA)"}
 
-#: The most flows, aggregates, classifiers and other settings that are listed; a modem has 16 or 32 upstream flows.
+#: The most flows, aggregates, classifiers and other settings that are listed; a modem has 16 or 32
+#: upstream flows.
 MOST_LISTED = 200
 
 #: Types that are no settings, or that other parts of the overview describe.
 _TOLD = (PAD, END, 6, 7, 22, 23, 24, 25, 60, 70, 71)
 
-#: Operators' names of TLVs that are counted and not written out, because their content belongs to other systems.
+#: Operators' names of TLVs that are counted and not written out, because their content belongs to
+#: other systems.
 _OTHERS = {
     4: "class of service of DOCSIS 1.0",
     11: "SNMP object",
@@ -50,10 +52,11 @@ _OTHERS = {
 
 @dataclass(frozen=True)
 class FlowRow:
-    """One service flow or aggregate, in words, with ``–`` where the file sets nothing; and its numbers.
+    """One service flow or aggregate, in words, ``–`` where the file sets nothing; and numbers.
 
-    ``delay`` is how long a packet waits behind a full buffer at the sustained rate, ``delay_ns`` the same as a number. The AQM is
-    ``on``, ``off``, or ``unsaid`` where the file has nothing about it. Its target is the delay that it keeps where it runs.
+    ``delay`` is how long a packet waits behind a full buffer at the sustained rate, ``delay_ns``
+    the same as a number. The AQM is ``on``, ``off``, or ``unsaid`` where the file has nothing about
+    it. Its target is the delay that it keeps where it runs.
     """
 
     path: str
@@ -113,7 +116,8 @@ class Overview:
     classifiers
         A sentence for each classifier.
     others
-        The other content, in words: settings of the modem, SNMP objects, certificates, vendors' settings.
+        The other content, in words: settings of the modem, SNMP objects, certificates, vendors'
+        settings.
     """
 
     kind: str
@@ -205,22 +209,26 @@ def _tell_rest(settings: Settings) -> Iterator[str]:
         ("classifier", len(settings.classifiers)),
     ):
         if number > MOST_LISTED:
-            yield f"{write_count(number - MOST_LISTED, f'further {what}')}{' or more' if number == MOST_READ else ''}"
+            more = " or more" if number == MOST_READ else ""
+            yield write_count(number - MOST_LISTED, f"further {what}") + more
 
 
 def tell_delay(flow: ServiceFlow, settings: Settings) -> str | None:
-    """Describe the delay of a full buffer of a flow, and that of its AQM; None where size or rate is not known."""
+    """Describe the delay of a flow's full buffer, and that of its AQM; None if not known."""
     buffer = find_buffer(flow, settings)
     if buffer is None or buffer.delay is None or buffer.rate is None or flow.is_unsolicited:
         return None
     size = write_size(buffer.size)
     chosen = "" if buffer.path else " (the specification's default, as the file sets none)"
     told = (
-        f"{capitalise(flow.name)}: a full buffer of {size}{chosen} delays by {write_time(buffer.delay)} at"
-        f" {write_rate(buffer.rate)}"
+        f"{capitalise(flow.name)}: a full buffer of {size}{chosen} delays by"
+        f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}"
     )
     if buffer.peak and buffer.peak_delay:
-        told += f", by {write_time(buffer.peak_delay)} at {write_rate(buffer.peak)} while the burst lasts"
+        told += (
+            f", by {write_time(buffer.peak_delay)} at {write_rate(buffer.peak)} while the burst"
+            " lasts"
+        )
     aqm = find_aqm(flow, settings)
     # The queue of a downstream flow is in the CMTS, of which the file says nothing more.
     if aqm.state == "unsaid" and flow.direction == "down":
@@ -301,7 +309,7 @@ def _limit(rate: Setting | None) -> str:
 
 
 def _scheduling(flow: ServiceFlow) -> str:
-    """Give the scheduling type, with the size and the interval of its grants, its polls, and the rate of guaranteed grants."""
+    """Give the scheduling type, with the size and interval of grants, polls, and their rate."""
     own, granted = flow.scheduling, flow.guaranteed_rate
     told = [SCHEDULING.get(own.value, f"{own.value}")] if own else []
     if flow.is_unsolicited:
@@ -363,7 +371,7 @@ def _tell_mic(mic: Mic) -> str:
 
 
 def _tell_others(document: Document) -> Iterator[str]:
-    """Describe the content of a file beside flows, classifiers and MICs: numbers with their values, the rest with its size."""
+    """Describe the rest of a file: numbers with their values, everything else with its size."""
     counts = Counter(tlv.type for tlv in document.tlvs)
     told: set[int] = set()
     for tlv in document.tlvs:
@@ -378,7 +386,10 @@ def _tell_others(document: Document) -> Iterator[str]:
         told.add(number)
         yield _tell_type(document, tlv, counts[number])
     if document.rest:
-        yield f"{write_count(len(document.rest), 'byte')} from offset {document.rest_offset} on that are no TLV"
+        yield (
+            f"{write_count(len(document.rest), 'byte')} from offset {document.rest_offset} on that"
+            " are no TLV"
+        )
 
 
 def _tell_type(document: Document, tlv: Tlv, count: int) -> str:

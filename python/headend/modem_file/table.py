@@ -10,13 +10,13 @@ from headend import _engine
 
 
 def find_name(types: str) -> str | None:
-    """Give the name of a TLV in the table, such as ``target`` of ``24.35.2``; None where the table does not have it."""
+    """Give the name of a TLV in the table, such as ``target`` of ``24.35.2``; or None."""
     return _names().get(types)
 
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    """Give the names by the types from the outermost TLV to the named one. A row may stand for several paths: ``24|25.35.2``."""
+    """Give the names by the types from the outermost TLV on; rows may be of ``24|25.35.2``."""
     rows = json.loads(_engine.config_table())
     return {
         ".".join(types): row["name"]

@@ -12,7 +12,8 @@ _RATES = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
 # fmt: off
 _CAPITALS = frozenset((
     "aqm", "cm", "cmim", "cmts", "cpe", "dhcp", "dpd", "dscp", "dut", "emta", "icmp", "id", "ip",
-    "ipv4", "ipv6", "l2vpn", "llc", "lldp", "mac", "mesp", "mib", "mic", "mpls", "pcp", "pgs", "phs", "qp",
+    "ipv4", "ipv6", "l2vpn", "llc", "lldp", "mac", "mesp", "mib", "mic", "mpls", "pcp", "pgs",
+    "phs", "qp",
     "qos", "sid", "snmp", "snmpv1v2c", "snmpv3", "tcp", "tos", "tpid", "ugs", "udp", "vlan",
 ))
 # fmt: on

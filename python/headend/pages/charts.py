@@ -1,4 +1,4 @@
-"""Charts as a page holds them: specifications with data in columns, which page.js turns into rows again."""
+"""Charts as a page holds them: specifications with data in columns, made rows by page.js."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def embed_charts(figures: Sequence[Figure]) -> str:
-    """Write the specifications of all charts, by name; one after the other, since each takes ten times its text in memory."""
+    """Write the specifications of all charts, by name; one at a time, to save memory."""
     charts = (
         f"{embed_json(f'{figure.name}-{number}')}:{embed_json(shape_for_page(panel))}"
         for figure in figures
@@ -29,7 +29,7 @@ def embed_json(content: Any) -> str:
 
 
 def shape_for_page(panel: Panel) -> dict[str, Any]:
-    """Give a panel's Vega-Lite specification, as wide as the page allows; the page chooses a height where there is none.
+    """Give a panel's Vega-Lite specification, as wide as the page allows; heights may be free.
 
     Its data sets are packed: ``{"count": rows, "columns": {name: column}}``.
     """
@@ -57,7 +57,7 @@ def pack_rows(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 
 def _pack_column(column: Sequence[Any]) -> Any:
-    """Write a column in the shortest of three ways: value by value, in runs of one value, or as a block that is repeated."""
+    """Write a column in the shortest of three ways: values, runs of one value, repeated block."""
     values = [_shorten(value) for value in column]
     runs: list[list[Any]] = []
     for value in values:

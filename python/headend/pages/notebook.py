@@ -1,6 +1,7 @@
-"""The first screen of a page in a notebook: question, answer, matrix, and the figure that shows why as a picture.
+"""The first screen of a page in a notebook: question, answer, matrix, and one picture.
 
-Nothing of an output depends on another or on the network: its style bears a name of its own, and its chart is an image.
+Nothing of an output depends on another or on the network: its style bears a name of its own, and
+its chart is an image.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from headend.figures import Figure
     from headend.figures.plot import Plot
 
-#: A picture that is larger as SVG is drawn as PNG, so that a notebook with many outputs stays small, in bytes.
+#: A picture that is larger as SVG is drawn as PNG, so that a notebook with many outputs stays
+#: small, in bytes.
 MOST_SVG = 150_000
 
 
@@ -24,7 +26,7 @@ class Presented(ABC):
 
     @abstractmethod
     def present(self) -> tuple[Answer, list[Figure]]:
-        """Give the answer, which names a figure that is there, and all figures of the page in their order."""
+        """Give the answer, which names a figure that is there, and all the page's figures."""
 
     @property
     def figures(self) -> list[str]:
@@ -38,7 +40,8 @@ class Presented(ABC):
         Parameters
         ----------
         name
-            One of ``figures``, or one chart of a figure: the names that ``headend figures --list`` prints.
+            One of ``figures``, or one chart of a figure: the names that ``headend figures --list``
+            prints.
 
         Raises
         ------
@@ -58,7 +61,7 @@ class Presented(ABC):
 
 
 def render_first_screen(answer: Answer, figures: Sequence[Figure]) -> str:
-    """Write the first screen as HTML without a script; where no picture can be drawn, it says what to install."""
+    """Write the first screen as HTML without a script; without a picture, say what to install."""
     from headend.extras import PAPER
     from headend.pages.page import render_fragment
 

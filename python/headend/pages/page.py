@@ -49,7 +49,8 @@ def write_report(
     Parameters
     ----------
     results
-        The runs; their labels tell them apart. Runs of one label are of one setting, with different seeds.
+        The runs; their labels tell them apart. Runs of one label are of one setting, with different
+        seeds.
     path
         The HTML file.
     title
@@ -85,7 +86,7 @@ def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str
 
 
 def render_fragment(template: str, **content: Any) -> str:
-    """Fill a template that is a part of a page, such as what a notebook shows; it holds no library."""
+    """Fill a template that is a part of a page, such as a notebook's; it holds no library."""
     return _make_environment().get_template(template).render(**content)
 
 
@@ -142,7 +143,7 @@ def mark_code(text: str) -> markupsafe.Markup:
 
 
 def _reveal_text(value: Any) -> Any:
-    """Make control characters in plain texts visible; HTML comes from headend and stays as it is."""
+    """Make control characters in plain texts visible; HTML comes from headend as it is."""
     return reveal(value) if type(value) is str else value
 
 

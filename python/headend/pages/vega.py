@@ -1,7 +1,7 @@
 """Vega, Vega-Lite and vega-embed as one script, which pages draw their figures with.
 
-It ships as a file. ``python -m headend.pages.vega [--check]`` puts it together anew: where vl-convert-python has other releases of the libraries,
-or the notices of their licences are others.
+It ships as a file. ``python -m headend.pages.vega [--check]`` puts it together anew: where
+vl-convert-python has other releases of the libraries, or the notices of their licences are others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recommendations: which buffer, AQM or low latency a service tier shall have, by a sweep over the settings of each tier."""
+"""Recommendations: which buffer, AQM or low latency a service tier shall have, by sweeps."""
 
 from headend.recommendation.experiment import recommend, run_request
 from headend.recommendation.result import Recommendation

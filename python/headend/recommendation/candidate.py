@@ -1,8 +1,8 @@
 """The candidates of a tier: every setting that a recommendation tries, in the order of preference.
 
-Buffers are whole KiB, as devices have them, in steps of a factor of about the square root of two, from 10 ms of the tier's rate to
-200 ms. DOCSIS-PIE is tried with its defaults (a target of 10 ms, a buffer of 250 ms), with other targets, and with shorter
-buffers.
+Buffers are whole KiB, as devices have them, in steps of a factor of about the square root of two,
+from 10 ms of the tier's rate to 200 ms. DOCSIS-PIE is tried with its defaults (a target of 10 ms, a
+buffer of 250 ms), with other targets, and with shorter buffers.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Candidate:
 def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
     """List the candidates of a tier.
 
-    The order is that of preference between candidates that are as good: the one that leaves the modem as it is comes first,
-    then those with fewer settings.
+    The order is that of preference between candidates that are as good: the one that leaves the
+    modem as it is comes first, then those with fewer settings.
     """
     found: list[Candidate] = []
     if Feature.AQM in features:
@@ -151,7 +151,7 @@ def _make_today(tier: Tier) -> Candidate:
 
 
 def list_sizes(low: float, high: float) -> list[int]:
-    """List whole sizes 2, 3, 4, 6, 8, 12, 16, … from the one nearest to ``low`` to the one nearest to ``high``.
+    """List whole sizes 2, 3, 4, 6, 8, 12, … from the one nearest to ``low`` to that of ``high``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What must hold of a tier: conditions in the words of ``[expect]``, whose bounds can be shares of the line's rate.
+"""What must hold of a tier: conditions as in ``[expect]``, with shares of the line's rate.
 
 ::
 
@@ -60,7 +60,8 @@ def read_wish_of(
     for text in conditions:
         if is_objective(text):
             raise InputError(
-                f'--expect "{text}": expected a condition such as "call.mos.p5 >= 4.0"; --prefer takes most and least'
+                f'--expect "{text}": expected a condition such as "call.mos.p5 >= 4.0"; --prefer'
+                " takes most and least"
             )
         try:
             split_expectation(text)
@@ -104,7 +105,8 @@ def read_objective(text: Any) -> str:
         raise InputError(f"expected {example}, found {_quote(text)}{hint}")
     if re.search("[<>=]", text):
         raise InputError(
-            f"expected {example} without a bound, found {_quote(text)}; conditions belong to --expect"
+            f"expected {example} without a bound, found {_quote(text)}; conditions belong to"
+            " --expect"
         )
     return " ".join(text.split())
 
@@ -127,7 +129,8 @@ def _resolve(
     if quantities[0].kind != "rate":
         if match[2]:
             raise InputError(
-                f'{condition.term.text} is a {NAMES.get(quantities[0].kind, quantities[0].kind)}; expected a bound without "of {match[2]}"'
+                f"{condition.term.text} is a {NAMES.get(quantities[0].kind, quantities[0].kind)};"
+                f' expected a bound without "of {match[2]}"'
             )
         return condition
     way = (match[2] or _find_way(quantities, flows)).lower()
@@ -145,7 +148,10 @@ def _resolve(
     most = max(rate, _find_peak(tier, way))
     if condition.is_rising and share * rate > most and condition.operator in (">", ">="):
         raise InputError(
-            f'no value meets "{condition.operator} {condition.limit}": the rate {way} is {format_quantity(most, "rate")}'
+            (
+                f'no value meets "{condition.operator} {condition.limit}": the rate {way} is'
+                f" {format_quantity(most, 'rate')}"
+            )
             + (
                 f" at its peak, and {format_quantity(rate, 'rate')} sustained"
                 if most > rate
@@ -173,7 +179,7 @@ def _find_own_way(quantity: Quantity, flows: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _find_peak(tier: Tier, way: str) -> float:
-    """Give the peak rate of a direction in bit/s, beyond which nothing is sent for long; 0 where it has none."""
+    """Give the peak rate of a direction in bit/s, which is not exceeded for long; 0 if none."""
     peak = tier.link.get(way, {}).get("peak")
     try:
         return parse_quantity(str(peak), "rate").value if peak else 0.0

@@ -1,8 +1,10 @@
-"""Decides what a tier shall have: the best candidate of each feature, and the one that is recommended.
+"""Decides what a tier shall have: the best candidate of each feature, and the recommended one.
 
-A candidate is recommended only if every condition holds over the whole 95 % interval of its mean. Of these it is the one with
-the best objective; of those whose means are as good (`headend.comparison.ties.find_tie`: within 5 %), the one with the least to
-set, unless another of them is clearly better for somebody and clearly worse for nobody. Others whose difference from the best is within its interval are called as good too, but are not recommended.
+A candidate is recommended only if every condition holds over the whole 95 % interval of its mean.
+Of these it is the one with the best objective; of those whose means are as good
+(`headend.comparison.ties.find_tie`: within 5 %), the one with the least to set, unless another of
+them is clearly better for somebody and clearly worse for nobody. Others whose difference from the
+best is within its interval are called as good too, but are not recommended.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from headend.sweeps.wish import Wish
 if TYPE_CHECKING:
     import polars as pl
 
-#: Settings that miss their worst condition by as much, within this share of its bound, are equally near.
+#: Settings that miss their worst condition by as much, within this share of its bound, are equally
+#: near.
 NEAREST = 0.001
 
 
@@ -51,7 +54,8 @@ class Decision:
     bests
         The best candidate of each feature that was tried.
     chosen
-        The best of all that can be set: recommended if its standing is ``holds``; else the one that comes nearest.
+        The best of all that can be set: recommended if its standing is ``holds``; else the one that
+        comes nearest.
     demands
         What the people's own conditions and objective are, also where others were asked for.
     """
@@ -65,12 +69,12 @@ class Decision:
 
     @property
     def watched(self) -> dict[str, bool]:
-        """The terms of all that was asked and of the people's own demands, and whether more of each is better."""
+        """The terms of all that was asked and of people's demands, and whether more is better."""
         return _list_watched(self.conclusion, self.demands)
 
     @property
     def shown(self) -> list[str]:
-        """The terms that a table of all settings has: those that were asked, then what else somebody behind the line feels."""
+        """The terms in a table of all settings: those asked for, then what else people feel."""
         return list(dict.fromkeys([*(term.text for term in self.wish.terms), *self.watched]))
 
     @property
@@ -144,8 +148,8 @@ def find_best(
 ) -> Best:
     """Find the best of some settings, which are in the order of preference.
 
-    Those that hold come first, then those whose means meet the conditions; both need a value of the objective. Where there are
-    neither, it is the one that misses the conditions least.
+    Those that hold come first, then those whose means meet the conditions; both need a value of the
+    objective. Where there are neither, it is the one that misses the conditions least.
 
     Parameters
     ----------
@@ -154,8 +158,8 @@ def find_best(
     settings
         The settings, in the order of preference.
     watched
-        Terms, and whether more of each is better: of settings that are as good, one that is clearly worse in one of these than
-        another, and clearly better in none, is not the best.
+        Terms, and whether more of each is better: of settings that are as good, one that is clearly
+        worse in one of these than another, and clearly better in none, is not the best.
     """
     line = tuple(settings)
     done = [own for own in line if conclusion.standings[own] is not Standing.MISSING]
@@ -192,7 +196,7 @@ def find_best(
 
 
 def _is_close(measured: Measured, setting: int, best: int) -> bool:
-    """Say whether the mean of a setting is as good as that of the best one, whatever the intervals."""
+    """Say whether a setting's mean is as good as the best one's, whatever the intervals."""
     one, other = (measured.estimates[own].mean for own in (setting, best))
     figure = measured.about.figure
     return abs(one - other) <= find_tie(one, other, figure.kind, figure.range)
@@ -212,7 +216,7 @@ def _list_watched(conclusion: Conclusion, demands: Wish) -> dict[str, bool]:
 
 
 def compare(conclusion: Conclusion, term: str, setting: int, other: int, *, is_rising: bool) -> int:
-    """Say whether a setting is clearly better in a term than another (1), clearly worse (-1), or neither (0)."""
+    """Say whether a setting is clearly better in a term (1), clearly worse (-1), or neither (0)."""
     measured = conclusion.terms[term]
     if not {setting, other} <= measured.estimates.keys() or measured.is_tie(setting, other):
         return 0
@@ -234,7 +238,7 @@ def _is_beaten(
 
 
 def find_rival(decision: Decision) -> int | None:
-    """Find a setting that more seeds may show to be better: all its means hold, and its objective is better by more than a tie."""
+    """Find a setting that more seeds may show to be better: it holds, and leads beyond a tie."""
     conclusion, recommended = decision.conclusion, decision.recommended
     objective = conclusion.objective
     if recommended is None or objective is None:
@@ -252,7 +256,7 @@ def find_rival(decision: Decision) -> int | None:
 
 
 def find_decisive(decision: Decision, setting: int) -> int:
-    """Give the place in the wish of the condition that a setting misses most, or meets with the least to spare."""
+    """Give the place in the wish of the condition that a setting misses most or barely meets."""
     wish, conclusion = decision.wish, decision.conclusion
     misses = [weigh_miss(conclusion, one, setting) for one in wish.hold]
     judged = [conclusion.judge(one, setting) for one in wish.hold]

@@ -1,4 +1,4 @@
-"""Runs a recommendation: every candidate of every tier with every seed, or what is missing of them."""
+"""Runs a recommendation: each candidate of each tier with each seed, as far as missing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TierPoints:
-    """The points of a tier: what is tried, what must hold, and a job or a failure for each candidate and seed."""
+    """The points of a tier: candidates, conditions, and a job or failure for each and each seed."""
 
     tier: Tier
     candidates: tuple[Candidate, ...]
@@ -84,21 +84,23 @@ def recommend(
     sources
         A file of tiers, or configuration files of modems, each of which is a tier.
     upstream, downstream
-        The rates of tiers, such as ``"10 Mbit/s"``, or lists of them: as many downstream as upstream, one for all, or none: ten times
-        upstream, but no more than nine tenths of what the channel carries.
+        The rates of tiers, such as ``"10 Mbit/s"``, or lists of them: as many downstream as
+        upstream, one for all, or none: ten times upstream, but no more than nine tenths of what the
+        channel carries.
     preset
         Of which DOCSIS the modems are: ``"docsis31"`` by default, or ``"docsis30"``.
     traffic
-        The people behind the line, such as ``"call, game, 2 uploads"``, or a scenario whose flows they are. By default a call, a
-        game, web pages, an upload and a video call.
+        The people behind the line, such as ``"call, game, 2 uploads"``, or a scenario whose flows
+        they are. By default a call, a game, web pages, an upload and a video call.
     rtt
-        The round-trip time to the servers of pages and transfers: one time, ``"20 ms to 100 ms"``, or a city of CM-GL-Buffer,
-        Appendix I, such as ``"boston"``.
+        The round-trip time to the servers of pages and transfers: one time, ``"20 ms to 100 ms"``,
+        or a city of CM-GL-Buffer, Appendix I, such as ``"boston"``.
     may_set
-        What may be set: ``"buffer-control"``, ``"aqm"`` and ``"low-latency"``; by default all of it.
+        What may be set: ``"buffer-control"``, ``"aqm"`` and ``"low-latency"``; by default all of
+        it.
     expect
-        What must hold, such as ``"call.mos.p5 >= 4.0"`` or ``"upload.goodput >= 80 %"`` of the line's rate; by default that each of
-        the people is served well.
+        What must hold, such as ``"call.mos.p5 >= 4.0"`` or ``"upload.goodput >= 80 %"`` of the
+        line's rate; by default that each of the people is served well.
     prefer
         What there should be most or least of, such as ``"most upload.goodput"``.
     seeds
@@ -106,11 +108,13 @@ def recommend(
     set
         What all points share besides, by path.
     out
-        A folder for the results; finished points are kept there and found again. None by default: nothing is kept.
+        A folder for the results; finished points are kept there and found again. None by default:
+        nothing is kept.
     force
         Let the results take the place of another recommendation's that are there.
     scheduler
-        Address of a Dask scheduler whose workers run the points; by default, the cores of this machine do.
+        Address of a Dask scheduler whose workers run the points; by default, the cores of this
+        machine do.
     stop
         Setting it ends the run; what was finished is kept, and given.
     on_progress
@@ -125,7 +129,8 @@ def recommend(
     Returns
     -------
     Recommendation
-        ``decisions`` has what each tier shall have; ``judge_again`` holds the same results against other conditions.
+        ``decisions`` has what each tier shall have; ``judge_again`` holds the same results against
+        other conditions.
 
     Raises
     ------
@@ -136,7 +141,8 @@ def recommend(
     --------
     >>> short = {"duration": "16 s", "warmup": "4 s"}
     >>> found = recommend(
-    ...     upstream="5 Mbit/s", traffic="call", may_set="aqm", expect="call.mos.p5 >= 3.5", seeds=1, set=short
+    ...     upstream="5 Mbit/s", traffic="call", may_set="aqm",
+    ...     expect="call.mos.p5 >= 3.5", seeds=1, set=short
     ... )
     >>> found
     <Recommendation 5 Mbit/s: AQM 10 ms>
@@ -267,9 +273,10 @@ def _prepare(
 
 
 def _select(wish: Wish, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
-    """Keep all that can be asked, so that other conditions need no new points; more only if it is asked.
+    """Keep all that can be asked, so that other conditions need no new points; more if asked.
 
-    A selection that was made before for an equal scenario is given again: it has understood its quantities.
+    A selection that was made before for an equal scenario is given again: it has understood its
+    quantities.
     """
     for own in made:
         if own.vocabulary == vocabulary:

@@ -1,4 +1,4 @@
-"""The scenario of a tier with its recommended setting, as a file that ``headend run`` runs and judges."""
+"""The scenario of a tier with its recommended setting, as a file for ``headend run``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headend.sweeps.wish import Wish
 
 
 def write_scenario_file(request: Request, decision: Decision) -> str:
-    """Write the scenario of the setting that was chosen for a tier, with what must hold as ``[expect]``.
+    """Write the scenario of a tier's chosen setting, with what must hold as ``[expect]``.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     text = read_text(request, decision.tier, candidate)
     loaded = text.load(request.overrides)
     content = _override(text.parse(), request.overrides, loaded.scenario.queue_path or "")
-    # What cannot be written into the tables by its path alone is in the engine's own words for the whole.
+    # What cannot be written into the tables by its path alone is in the engine's own words for the
+    # whole.
     if not _is_same(request, content, loaded.resolved):
         content = loaded.resolved
     found = (
@@ -56,12 +57,13 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
 
 
 def list_expectations(wish: Wish) -> dict[str, str]:
-    """Give conditions as the lines of ``[expect]``, by name; conditions on sums are left out, since it has none.
+    """Give conditions as the lines of ``[expect]``, by name, without those on sums.
 
     Examples
     --------
     >>> from headend.sweeps.wish import read_preferences
-    >>> list_expectations(read_preferences(["call.mos.p5 >= 4.0", "cable.up.delay.p95 <= 20 ms"], {}))
+    >>> wish = read_preferences(["call.mos.p5 >= 4.0", "cable.up.delay.p95 <= 20 ms"], {})
+    >>> list_expectations(wish)
     {'call_mos_p5': 'call.mos.p5 >= 4.0', 'cable_up_delay_p95': 'cable.up.delay.p95 <= 20 ms'}
     """
     found: dict[str, str] = {}

@@ -14,7 +14,8 @@ class Feature(StrEnum):
     BUFFER_CONTROL = "buffer-control"
     #: DOCSIS-PIE: its latency target (TLV 24.40.2) and its buffer (24.35).
     AQM = "aqm"
-    #: Low Latency DOCSIS: an aggregate of a classic and a low-latency service flow (TLVs 70 and 71).
+    #: Low Latency DOCSIS: an aggregate of a classic and a low-latency service flow (TLVs 70 and
+    #: 71).
     LOW_LATENCY = "low-latency"
 
     @property

@@ -1,4 +1,4 @@
-"""The figures of a recommendation: the trade-off that decides, and what each setting gives to each person."""
+"""The figures of a recommendation: the trade-off that decides, and each person's gain."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class _Tier:
 
 
 def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
-    """Draw the figures of the page; the one called ``trade-off`` comes first, where two measures are opposed."""
+    """Draw the page's figures; ``trade-off`` comes first, where two measures are opposed."""
     decisions = [
         own
         for own in recommendation.decisions
@@ -128,7 +128,7 @@ def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
 
 
 def _list_people(recommendation: RecommendationRecord, decision: Decision) -> dict[str, list[str]]:
-    """List the measures of each person: those of the conditions and of the objective, else what the person is graded by.
+    """List the measures of each person: the conditions' and the objective's, else the graded.
 
     Terms that are of no person, such as a queue's delay, have their own names.
     """
@@ -167,8 +167,8 @@ def _measure(
 def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str] | None:
     """Choose what goes along the bottom and up the side of the trade-off.
 
-    That is the objective, and the condition that most settings of all tiers miss. Without an objective it is the two conditions that
-    most miss. None where no two measures have values.
+    That is the objective, and the condition that most settings of all tiers miss. Without an
+    objective it is the two conditions that most miss. None where no two measures have values.
     """
     missed: dict[str, int] = {}
     for tier in tiers:
@@ -226,7 +226,7 @@ def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
 def _choose_scale(
     frames: Sequence[pl.DataFrame], tiers: Sequence[_Tier], measure: str, *, from_zero: bool
 ) -> list[tuple[Drawn, list[tuple[float, str]], str]]:
-    """Choose the axis of a measure for each tier, with its bounds: one scale for all, unless it is a rate."""
+    """Choose a measure's axis for each tier, with bounds: one scale for all, except for rates."""
     about = next(own.measures[measure].about for own in tiers if measure in own.measures)
     alone = about.kind == "rate"
     found = []
@@ -340,14 +340,15 @@ def _draw_trade_off(
     return Figure(
         TRADE_OFF,
         f"Who gains and who pays: {name_term(second)} against {name_term(first)}",
-        f"Each point is a setting; {_tell_corner(tiers, axes)}.{_tell_ring(tiers)}{buffers}{bars}{note}",
+        "Each point is a setting;"
+        f" {_tell_corner(tiers, axes)}.{_tell_ring(tiers)}{buffers}{bars}{note}",
         panels,
         note,
     )
 
 
 def _widen(drawn: Drawn) -> Drawn:
-    """Leave some room at both ends of a linear axis, whose ends are then known to the places of labels."""
+    """Leave some room at both ends of a linear axis, so that labels have places."""
     if drawn.scale.get("type") == "log" or not drawn.scale.get("nice", True):
         return drawn
     low, high = drawn.scale["domain"]
@@ -362,7 +363,7 @@ def _tell_corner(tiers: Sequence[_Tier], axes: tuple[str, str]) -> str:
 
 
 def _is_rising(tiers: Sequence[_Tier], measure: str) -> bool:
-    """Say whether more of a measure is better: as the objective or a condition has it, else as it is known."""
+    """Say whether more of a measure is better: by the objective or condition, else as known."""
     wish = tiers[0].decision.wish
     if wish.objective and wish.objective.text == measure:
         return wish.is_rising
@@ -422,11 +423,13 @@ def _draw_against(
             style="halo",
         ).encode(text="label:N")
         own = text.transform_filter(
-            f"datum.label != '' && datum.left == {str(left).lower()} && datum.below == {str(below).lower()}"
+            f"datum.label != '' && datum.left == {str(left).lower()} && datum.below =="
+            f" {str(below).lower()}"
         )
         layers += [own, own.properties(mark={**own.parts["mark"], "style": "text"})]
     return vl.layer(*layers).properties(
-        description=f"{tier.name}: {y.title} against {x.title}, a point for each of {rows.height} settings.{_tell_best(tier, axes)}"
+        description=f"{tier.name}: {y.title} against {x.title}, a point for each of {rows.height}"
+        f" settings.{_tell_best(tier, axes)}"
     )
 
 
@@ -448,7 +451,8 @@ def _tell_best(tier: _Tier, measures: Sequence[str]) -> str:
 def _label(tier: _Tier, points: pl.DataFrame, x: Drawn, y: Drawn) -> pl.DataFrame:
     """Name the points that the text speaks of, each beside its point, and no two over each other.
 
-    They are the one with a ring, the setting of today, the ends of the buffers, and the best of each feature, in this order.
+    They are the one with a ring, the setting of today, the ends of the buffers, and the best of
+    each feature, in this order.
     """
     decision = tier.decision
     shown = points["number"].to_list()
@@ -566,7 +570,10 @@ def _draw_measure(
         f"A row for each setting; the further to the {'right' if rising else 'left'}, the better."
     )
     if any(own.find_bounds(measure) for own in tiers):
-        told += " The dashed line is the bound; a filled point is within it over the whole interval, an open one is not."
+        told += (
+            " The dashed line is the bound; a filled point is within it over the whole interval, an"
+            " open one is not."
+        )
     bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
     note = "".join(dict.fromkeys(beyond for *_, beyond in scales)) + note
     return Figure(
@@ -621,5 +628,6 @@ def _draw_rows(
     layers += [mark_along(value, text, "x", above=True) for value, text in marks]
     return vl.layer(*layers).properties(
         height=ROW * len(labels),
-        description=f"{tier.name}: {drawn.title}, a row for each of {len(labels)} settings.{_tell_best(tier, [measure])}",
+        description=f"{tier.name}: {drawn.title}, a row for each of {len(labels)}"
+        f" settings.{_tell_best(tier, [measure])}",
     )

@@ -1,4 +1,4 @@
-"""The results folder of a recommendation: finished points, tables, the request with all candidates, scenarios, and the page."""
+"""The results folder of a recommendation: points, tables, request, scenarios and page."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ KIND = "recommendation"
 
 
 def choose_recommendation_folder(name: str) -> Path:
-    """Give the folder a recommendation's results go to; running it again goes on from what is there."""
+    """Give the folder of a recommendation's results; another run goes on from what is there."""
     return Path("results") / "recommend" / name
 
 
 def open_recommendation_folder(folder: Path, request: Request, *, force: bool = False) -> None:
-    """Make the folder before anything is run, or refuse it: what holds something else, what cannot be written.
+    """Make the folder before anything is run, or refuse one with other things or not writable.
 
     Parameters
     ----------
@@ -71,15 +71,16 @@ def _check_same(folder: Path, request: Request) -> None:
     if not found or set(found) & set(wanted):
         return
     raise InputError(
-        f"{folder}: holds another recommendation, of {', '.join(found)} and not of {', '.join(wanted)};"
-        " choose another folder with --out, or replace it with --force (from Python, out= and force=True)"
+        f"{folder}: holds another recommendation, of {', '.join(found)} and not of"
+        f" {', '.join(wanted)}; choose another folder with --out, or replace it with --force (from"
+        " Python, out= and force=True)"
     )
 
 
 def write_outcome(
     recommendation: RecommendationRecord, folder: Path, *, report: bool = True
 ) -> None:
-    """Write table, manifest, the scenario of each tier, their seals and the page; each file is whole or as it was."""
+    """Write table, manifest, tiers' scenarios, seals and page; each file is whole or as it was."""
     from headend.version import read_version
 
     manifest = {
@@ -148,7 +149,7 @@ def _fingerprint(folder: Path) -> str:
 
 
 def _write_scenarios(recommendation: RecommendationRecord) -> dict[str, bytes]:
-    """Write the scenario of each tier with its recommended setting, or the nearest, by the name of its file."""
+    """Write each tier's scenario with its recommended or nearest setting, by file name."""
     decisions = recommendation.decisions
     names = name_files([own.tier for own in decisions])
     return {

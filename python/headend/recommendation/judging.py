@@ -1,4 +1,4 @@
-"""What must hold of each tier, understood with its scenarios, and held against results that are there."""
+"""What must hold of each tier, understood with its scenarios, and held against results."""
 
 from __future__ import annotations
 
@@ -104,5 +104,6 @@ def _check_kept(wish: Wish, kept: set[str | None]) -> None:
         for part in (part for name in term.measures for part in list_parts(name)):
             if part not in kept:
                 raise InputError(
-                    f"{where}: {part} was not kept of these results; run the recommendation again with it"
+                    f"{where}: {part} was not kept of these results; run the recommendation again"
+                    " with it"
                 )

@@ -1,4 +1,4 @@
-"""What a recommendation keeps of each run: all that conditions can ask for, so that other conditions need no new runs."""
+"""What a recommendation keeps of each run: all that conditions can ask for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POINT = ("tier", "setting", "choice", "feature", "seed")
 
 @dataclass(frozen=True)
 class Kept:
-    """Every quantity of flows, queues, channels and the run, under the names that conditions have for them.
+    """Every quantity of flows, queues, channels and the run, by its name in conditions.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Kept:
 
 
 def take_worst(quantity: Quantity, tables: Mapping[str, Lists]) -> float | None:
-    """Read a quantity as ``[expect]`` does: of several directions and members the worst counts; the mean if neither end is better.
+    """Read a quantity as ``[expect]`` does: the worst of directions and members, or the mean.
 
     None where it was not measured.
     """
@@ -97,7 +97,7 @@ def list_parts(measure: str) -> list[str]:
 
 
 def add_sums(table: pl.DataFrame, wishes: Iterable[Wish]) -> pl.DataFrame:
-    """Add the rows of the sums that wishes name to a table that has the parts of them; other sums are left out."""
+    """Add the rows of the sums that wishes name to a table that has all their parts."""
     import polars as pl
 
     if not table.width:

@@ -27,7 +27,8 @@ _WAYS = tuple(_REPLACED)
 #: What a resolved line has of its modem's file.
 _OF_FILE = ("config", "config_read", "ignore_mic")
 
-#: What the engine advises for a file whose MIC is wrong, and what helps here, where no scenario has a line.
+#: What the engine advises for a file whose MIC is wrong, and what helps here, where no scenario has
+#: a line.
 _IGNORE_MIC = f", and link.{LINE}.docsis.ignore_mic = true simulates it as it is"
 _SIGN_ANEW = (
     ", and `headend config decode FILE | headend config encode - --mic -o NEW` signs it anew"
@@ -46,14 +47,15 @@ class ModemTier:
 
 
 def split_line(line: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the content of ``[link.cable.docsis]`` into what stays whatever is set, and what the candidates replace.
+    """Split the content of ``[link.cable.docsis]`` into what stays and what candidates replace.
 
     The downstream queue is replaced only where it belongs to low latency.
 
     Examples
     --------
     >>> split_line({"upstream": {"rate": "5 Mbit/s", "queue": "docsis_pie"}, "downstream": {}})
-    ({'upstream': {'rate': '5 Mbit/s'}, 'downstream': {}}, {'upstream': {'queue': 'docsis_pie'}, 'downstream': {}})
+    ({'upstream': {'rate': '5 Mbit/s'}, 'downstream': {}}, {'upstream': {'queue': 'docsis_pie'},
+    'downstream': {}})
     """
     stays, today = dict(line), {}
     for way, keys in _REPLACED.items():
@@ -173,7 +175,7 @@ def _sketch(table: Mapping[str, Any], *, names_queue: bool) -> dict[str, Any]:
 
 
 def _list_differing(table: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Give what a table has besides a base; rates, the kind of queue, and low latency are always named."""
+    """Give what a table has besides a base; rates, queue and low latency are always named."""
     for key, value in table.items():
         if key == "queue":
             ((kind, settings),) = value.items()
@@ -189,7 +191,7 @@ def _subtract(table: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, An
 
 
 def _spread_disabled(line: dict[str, Any]) -> None:
-    """Write that the AQM of all upstream service flows is disabled (TLV 76) to each of them, where candidates can replace it."""
+    """Write to all upstream service flows that their AQM is disabled (TLV 76)."""
     if not line.pop("upstream_aqm_disabled", False):
         return
     line["upstream"] = _disable(line["upstream"])

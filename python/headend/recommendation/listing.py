@@ -9,7 +9,7 @@ from headend.recommendation.feature import Feature
 
 
 def order_candidates(candidates: Sequence[Candidate]) -> list[int]:
-    """Give the numbers of candidates as a reader looks for them: by feature, buffers by size and others by latency target.
+    """Give the numbers of candidates in a reader's order: by feature, then size or latency target.
 
     Examples
     --------

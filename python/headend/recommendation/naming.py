@@ -1,4 +1,4 @@
-"""Names what a recommendation speaks of: quantities and conditions in words, and settings as advice."""
+"""Names what a recommendation speaks of: quantities, conditions, and settings as advice."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def name_term(text: str) -> str:
 
     Examples
     --------
-    >>> name_term("call.mos.p5"), name_term("page.page_load_time.p50"), name_term("cable.up.delay.p95")
+    >>> name_term("call.mos.p5"), name_term("page.page_load_time.p50"), name_term(
+    ...     "cable.up.delay.p95"
+    ... )
     ('call MOS (5th percentile)', 'page load time (median)', 'cable.up delay (95th percentile)')
     >>> name_term("game.missed.mean"), name_term("upload.goodput / backup.goodput")
     ('game packets late', 'upload rate / backup rate')
@@ -76,7 +78,7 @@ def write_value(conclusion: Conclusion, term: str, setting: int) -> str:
 
 
 def write_short(measured: Measured, term: str, setting: int) -> str:
-    """Write a term and its mean in few characters, for a cell: without the statistic and the interval."""
+    """Write a term and its mean briefly, for a cell: without statistic and interval."""
     match = _TERM.fullmatch(term)
     name = name_term(term)
     if match and "/" not in term:
@@ -106,16 +108,22 @@ def advise(tier: Tier, candidate: Candidate) -> str:
         return f"Set {buffer}{' and the AQM off' if tier.is_docsis31 else ''}"
     if candidate.feature is Feature.LOW_LATENCY:
         classic = f", with AQM {target} ms in the classic queue" if candidate.target else ""
-        return f"Turn low latency on{classic}; only packets that are marked DSCP 45, DSCP 46 or ECT(1) gain by it"
+        return (
+            f"Turn low latency on{classic}; only packets that are marked DSCP 45, DSCP 46 or ECT(1)"
+            " gain by it"
+        )
     has_aqm = tier.is_docsis31 and _has_aqm(tier)
     if tier.is_docsis31 and not (candidate.target or buffer):
         verb = "Leave the AQM on with" if has_aqm else "Turn the AQM on with"
         return f"{verb} its defaults (DOCSIS-PIE, a target of {target} ms)"
     limited = f" and {buffer}" if buffer else ""
-    return f"{'Leave' if has_aqm else 'Turn'} the AQM on (DOCSIS-PIE) with a target of {target} ms{limited}"
+    return (
+        f"{'Leave' if has_aqm else 'Turn'} the AQM on (DOCSIS-PIE) with a target of {target}"
+        f" ms{limited}"
+    )
 
 
 def _has_aqm(tier: Tier) -> bool:
-    """Say whether the modems of a tier of DOCSIS 3.1 have their AQM on today: it is on where nobody has switched it off."""
+    """Say whether a DOCSIS 3.1 tier's modems have their AQM on: yes, unless switched off."""
     today = (tier.today or {}).get("upstream", {})
     return not today.get("aqm_disabled") and "docsis_pie" in today.get("queue", "docsis_pie")

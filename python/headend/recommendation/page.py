@@ -1,4 +1,4 @@
-"""The page of a recommendation: its answer, a chapter for each tier, what was asked, and how it was decided."""
+"""The page of a recommendation: answer, a chapter for each tier, the request, the method."""
 
 from __future__ import annotations
 
@@ -202,7 +202,10 @@ def _describe(request: Request, decision: Decision, number: int) -> Chapter:
 def _tell_nothing(decision: Decision) -> str:
     """Say why a tier has no TLVs."""
     if decision.recommended is None:
-        return "No setting meets all conditions, so none is recommended and there are no TLVs to write."
+        return (
+            "No setting meets all conditions, so none is recommended and there are no TLVs to"
+            " write."
+        )
     return "The modem's file needs no change for this setting."
 
 

@@ -1,6 +1,7 @@
-"""The people behind a tier: their flows, and what must hold for each of them where nobody says otherwise.
+"""The people behind a tier: their flows, and what must hold for each by default.
 
-What people demand of an application is the engine's to say; the bounds are marks of `headend.analysis.marks`.
+What people demand of an application is the engine's to say; the bounds are marks of
+`headend.analysis.marks`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from headend.errors import InputError, find_near
 from headend.recommendation.tier import copy_tables
 from headend.text.quantity import read_digits
 
-#: The round-trip time to the servers of uploads and pages: in the middle of the 45 means of CM-GL-Buffer, Appendix I.
+#: The round-trip time to the servers of uploads and pages: in the middle of the 45 means of
+#: CM-GL-Buffer, Appendix I.
 ROUND_TRIP = "46.9 ms"
 
 #: What there should be most of, where somebody uploads.
@@ -137,13 +139,13 @@ def make_people(
 
 
 def name_application(flow: Mapping[str, Any]) -> str:
-    """Give the application of a flow, which stands there as a name or as a table with its parameters."""
+    """Give the application of a flow, written as a name or as a table with its parameters."""
     application = flow.get("application", "")
     return next(iter(application), "") if isinstance(application, Mapping) else str(application)
 
 
 def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
-    """Read a list of names, such as ``call, game, 2 uploads``: how many there are of each, in the order of `KNOWN`.
+    """Read a list of names, such as ``call, game, 2 uploads``: counts of each, in `KNOWN`'s order.
 
     Parameters
     ----------
@@ -167,7 +169,8 @@ def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
         match = _ITEM.fullmatch(item.strip())
         if match is None or not match[2].strip():
             raise InputError(
-                f'expected people such as "call, game, 2 uploads" ({", ".join(KNOWN)}), found "{text}"'
+                f'expected people such as "call, game, 2 uploads" ({", ".join(KNOWN)}), found'
+                f' "{text}"'
             )
         name = find_person(match[2])
         if name is None:
@@ -194,7 +197,7 @@ def find_hint(word: str, known: Sequence[str]) -> str:
 
 
 def find_person(word: str) -> str | None:
-    """Give the name in `KNOWN` that a word stands for: in singular or plural, whatever its case; None where there is none.
+    """Give the name in `KNOWN` that a word stands for, singular or plural, in any case; or None.
 
     Examples
     --------

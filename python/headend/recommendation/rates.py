@@ -40,14 +40,16 @@ def read_preset(name: object) -> str:
     Raises
     ------
     InputError
-        For a word that names none, and for a generation without Buffer Control; without saying where it is written.
+        For a word that names none, and for a generation without Buffer Control; without saying
+        where it is written.
 
     Examples
     --------
     >>> read_preset("docsis20")
     Traceback (most recent call last):
     ...
-    headend.errors.InputError: modems of docsis20 have neither Buffer Control nor AQM; expected docsis30 or docsis31
+    headend.errors.InputError: modems of docsis20 have neither Buffer Control nor AQM; expected
+    docsis30 or docsis31
     """
     known = list_presets()
     able = known[known.index(_FIRST) :]
@@ -73,7 +75,7 @@ def list_presets() -> tuple[str, ...]:
 
 @functools.cache
 def find_capacities(preset: str) -> dict[str, float]:
-    """Give what the channels of a generation carry upstream and downstream, in bit/s with three digits."""
+    """Give what a generation's channels carry up and down, in bit/s with three digits."""
     line = {"preset": preset, **{way: {"rate": "100 Gbit/s"} for way in ("upstream", "downstream")}}
     scenario = {"link": {LINE: {"docsis": line}}, "flow": {"probe": {"application": "ping"}}}
     warnings = read_scenario(scenario).load().scenario.warnings
@@ -108,7 +110,8 @@ def read_rate(text: object, way: str, preset: str) -> float:
     most = find_capacities(preset)[way]
     if rate > most:
         raise InputError(
-            f'expected a rate that the {way} channel of {preset} carries, {format_quantity(most, "rate")} at most, found "{text}"'
+            f"expected a rate that the {way} channel of {preset} carries,"
+            f' {format_quantity(most, "rate")} at most, found "{text}"'
         )
     return rate
 
@@ -123,7 +126,7 @@ def _suggest_rate(text: str) -> str:
 
 
 def suppose_downstream(upstream: float, preset: str) -> float:
-    """Give the downstream rate of a tier of which only the upstream rate is known: ten times that, if the channel carries it."""
+    """Give the downstream rate of a tier without one: ten times upstream, if it fits."""
     most = find_capacities(preset)["downstream"] * _OF_CHANNEL
     return min(upstream * DOWNSTREAM_FACTOR, float(f"{most:.2g}"))
 
@@ -161,7 +164,8 @@ def make_tiers(upstream: Sequence[str], downstream: Sequence[str], preset: str) 
         raise InputError(f"--downstream {downstream[0]}: expected --upstream beside it")
     if len(downstream) not in (0, 1, len(upstream)):
         raise InputError(
-            f"--downstream: expected as many as --upstream ({len(upstream)}), one for all tiers, or none, found {len(downstream)}"
+            f"--downstream: expected as many as --upstream ({len(upstream)}), one for all tiers, or"
+            f" none, found {len(downstream)}"
         )
     ups = [_read_option("upstream", text, preset) for text in upstream]
     downs = [_read_option("downstream", text, preset) for text in downstream]
@@ -191,7 +195,7 @@ def _write_link(up: float, down: float, preset: str) -> dict[str, object]:
 
 
 def _name_tiers(pairs: Sequence[tuple[float, float]]) -> list[str]:
-    """Name tiers after their upstream rate, and after both rates where several have the same: ``5/50 Mbit/s``."""
+    """Name tiers after their upstream rate, or both rates if several share it: ``5/50 Mbit/s``."""
     shared = Counter(up for up, _ in pairs)
     names = []
     for pair in pairs:

@@ -35,7 +35,8 @@ _FEATURES: Mapping[str, Feature] = {
     "docsis-pie": Feature.AQM,
 }
 
-#: Paths of ``--set`` that a recommendation sets itself: whole tables, and keys of the line with all below them.
+#: Paths of ``--set`` that a recommendation sets itself: whole tables, and keys of the line with all
+#: below them.
 _TAKEN = re.compile(
     rf"link(\.{LINE}(\.docsis(\.(upstream|downstream))?)?)?|bottleneck"
     rf"|(link\.{LINE}\.docsis\.(upstream|downstream)\.)?(queue|low_latency)(\..+)?"
@@ -66,21 +67,23 @@ def read_request(
     overrides: Overrides = (),
     allow_files: Sequence[str | Path] = (),
 ) -> Request:
-    """Understand what is asked. Every option that is given takes the place of what the file of tiers says.
+    """Understand what is asked. Every given option replaces what the file of tiers says.
 
     Parameters
     ----------
     sources
         A file of tiers (TOML), or modems' configuration files, a tier each.
     upstream, downstream
-        Rates of tiers; as many downstream as upstream, or one for all, or none: ten times upstream, but no more than nine
-        tenths of what the channel carries.
+        Rates of tiers; as many downstream as upstream, or one for all, or none: ten times upstream,
+        but no more than nine tenths of what the channel carries.
     preset
         The generation of the modems: ``docsis30`` or ``docsis31``, which is the default.
     traffic
-        The people: a list such as ``call, game, 2 uploads``, or the name or path of a scenario whose flows they are.
+        The people: a list such as ``call, game, 2 uploads``, or the name or path of a scenario
+        whose flows they are.
     rtt
-        How far the servers of transfers and pages are: a time, ``20 ms to 100 ms``, or a city of Appendix I.
+        How far the servers of transfers and pages are: a time, ``20 ms to 100 ms``, or a city of
+        Appendix I.
     may_set
         What may be set, each a name or several with commas between them.
     expect
@@ -110,7 +113,8 @@ def read_request(
     tiers += make_tiers(upstream, downstream, given or PRESET)
     if not tiers:
         raise InputError(
-            'expected tiers: --upstream "5 Mbit/s" (can be given several times), a file of tiers, or modems\' configuration files'
+            'expected tiers: --upstream "5 Mbit/s" (can be given several times), a file of tiers,'
+            " or modems' configuration files"
         )
     _refuse_twins(tiers)
     options = _Options(file)
@@ -174,7 +178,7 @@ def _name(where: str, read: Callable[[Any], _Value], value: Any) -> _Value:
 def _read_sources(
     sources: Sequence[str | Path], preset: str | None, allowed: tuple[Path, ...]
 ) -> tuple[TiersFile | None, list[Tier], list[str]]:
-    """Read a file of tiers, or modems' files: the file of tiers, the tiers, and what is to be known of them."""
+    """Read a file of tiers, or modems' files: the file of tiers, the tiers, and notes on them."""
     tiers: list[Tier] = []
     notes: list[str] = []
     for source in sources:
@@ -185,7 +189,8 @@ def _read_sources(
         if _holds_tiers(path):
             if len(sources) > 1:
                 raise InputError(
-                    f"{path}: a file of tiers, beside which no other file is read; expected it alone, or modems' files"
+                    f"{path}: a file of tiers, beside which no other file is read; expected it"
+                    " alone, or modems' files"
                 )
             file = read_tiers_file(path, preset, allowed)
             return file, list(file.tiers), list(file.notes)
@@ -214,12 +219,14 @@ def _holds_tiers(path: Path) -> bool:
 
 
 def _refuse_taken(overrides: Overrides) -> None:
-    """Refuse overrides of what a recommendation sets itself: the rates of a tier and the settings that are compared."""
+    """Refuse overrides of what a recommendation sets itself: a tier's rates, compared settings."""
     for path, value in overrides:
         if _TAKEN.fullmatch(path):
             raise InputError(
-                f"--set {path}={value}: the tiers and the settings that are tried set this; expected another key,"
-                f' such as link.{LINE}.docsis.plant.map_interval="1 ms", and --may-set for what is tried'
+                f"--set {path}={value}: the tiers and the settings that are tried set this;"
+                f" expected another key,"
+                f' such as link.{LINE}.docsis.plant.map_interval="1 ms", and --may-set for what is'
+                " tried"
             )
 
 
@@ -243,7 +250,8 @@ def _read_features(value: Any) -> tuple[Feature, ...]:
         spelled = re.sub(r"[\s_]+", "-", word.lower())
         if spelled == Feature.TODAY:
             raise InputError(
-                f'"{word}" is what the tiers have, which is always compared; expected {_list_features()}'
+                f'"{word}" is what the tiers have, which is always compared; expected'
+                f" {_list_features()}"
             )
         if spelled not in _FEATURES:
             told = f'nothing is called "{word}"{suggest(spelled, _FEATURES)}' if word else ""
@@ -265,7 +273,8 @@ def _check_features(features: Sequence[Feature], tiers: Sequence[Tier]) -> None:
     for tier in tiers:
         if not tier.is_docsis31:
             raise InputError(
-                f"{Feature.LOW_LATENCY} needs modems of DOCSIS 3.1 (docsis31), and those of {tier.name} are {tier.link['preset']}"
+                f"{Feature.LOW_LATENCY} needs modems of DOCSIS 3.1 (docsis31), and those of"
+                f" {tier.name} are {tier.link['preset']}"
             )
 
 

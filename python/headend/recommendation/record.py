@@ -34,9 +34,9 @@ class RecommendationRecord:
     tiers
         Each tier with what was tried for it, and what must hold.
     table
-        A row for each point and measure: ``tier``, ``setting`` (the number of the candidate in its tier), ``choice``,
-        ``feature``, ``seed``, and as in a sweep ``measure``, ``subject``, ``direction``, ``metric``, ``value``, ``unit``,
-        ``error``.
+        A row for each point and measure: ``tier``, ``setting`` (the number of the candidate in its
+        tier), ``choice``, ``feature``, ``seed``, and as in a sweep ``measure``, ``subject``,
+        ``direction``, ``metric``, ``value``, ``unit``, ``error``.
     complete
         Whether all points were run.
     folder
@@ -73,7 +73,7 @@ class RecommendationRecord:
 
     @functools.cached_property
     def summary(self) -> pl.DataFrame:
-        """Means over seeds: a row for each tier, setting and measure, with ``count``, ``mean``, ``low`` and ``high``."""
+        """Means over seeds by tier, setting and measure: ``count``, ``mean``, ``low``, ``high``."""
         return summarise_means(self.table, [*SETTING, *FIGURE])
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""What a recommendation is asked: which tiers, whose people, what may be set, and what must hold."""
+"""What a recommendation is asked: tiers, people, what may be set, and what must hold."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ class Request:
     features
         What may be set.
     expect
-        What must hold in place of the people's own conditions, in the words of ``[expect]``; a bound on a rate can be a share of
-        the line's rate.
+        What must hold in place of the people's own conditions, in the words of ``[expect]``; a
+        bound on a rate can be a share of the line's rate.
     prefer
-        What there should be most or least of in place of the people's own objective, such as ``most upload.goodput``.
+        What there should be most or least of in place of the people's own objective, such as
+        ``most upload.goodput``.
     seeds
         Which.
     title

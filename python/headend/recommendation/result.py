@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Recommendation(RecommendationRecord, Presented):
-    """A recommendation: ``table`` has every point, ``summary`` the means, ``decisions`` what each tier shall have.
+    """A recommendation: ``table`` has all points, ``summary`` means, ``decisions`` the choices.
 
-    A notebook shows it with its question, its answer, the matrix of tiers and choices, and the figure that shows why.
+    A notebook shows it with its question, its answer, the matrix of tiers and choices, and the
+    figure that shows why.
     """
 
     def __repr__(self) -> str:
@@ -44,15 +45,17 @@ class Recommendation(RecommendationRecord, Presented):
         Parameters
         ----------
         expect
-            What must hold, in place of what was asked, such as ``"call.mos.p5 >= 4.2"``, or several of such. By default the
-            conditions stay as they are.
+            What must hold, in place of what was asked, such as ``"call.mos.p5 >= 4.2"``, or several
+            of such. By default the conditions stay as they are.
         prefer
-            What there should be most or least of, such as ``"least page.page_load_time.p50"``. By default as it is.
+            What there should be most or least of, such as ``"least page.page_load_time.p50"``. By
+            default as it is.
 
         Raises
         ------
         InputError
-            For a condition that cannot be understood, and for a quantity that the results do not hold.
+            For a condition that cannot be understood, and for a quantity that the results do not
+            hold.
         """
         request, tiers, table = judge_again(self, expect, prefer)
         return replace(self, request=request, tiers=tiers, table=table)
@@ -65,7 +68,7 @@ class Recommendation(RecommendationRecord, Presented):
     def to_csv(
         self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
     ) -> list[Path]:
-        """Write ``results.csv``, a row for each point and measure, and ``summary.csv``, the means over seeds.
+        """Write ``results.csv``, a row for each point and measure, and the means, ``summary.csv``.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Reads ``--rtt``: a round-trip time, two ends of a range, or a city of CM-GL-Buffer, Appendix I."""
+"""Reads ``--rtt``: a round-trip time, a range, or a city of CM-GL-Buffer, Appendix I."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ _PLACE = re.compile(r"scenario: flow\.probe\.rtt(?:\.([\w.]+))?")
 
 
 def read_round_trip(value: Any) -> str | Mapping[str, Any]:
-    """Give a round-trip time as scenarios have it: a time, or a table that says where to draw it from.
+    """Give a round-trip time as scenarios have it: a time, or a table with its distribution.
 
     Parameters
     ----------
     value
-        ``20 ms``, ``20 ms to 100 ms`` (evenly), a city such as ``boston``, ``all`` for all three, or a table as in a scenario.
+        ``20 ms``, ``20 ms to 100 ms`` (evenly), a city such as ``boston``, ``all`` for all three,
+        or a table as in a scenario.
 
     Raises
     ------

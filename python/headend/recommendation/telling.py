@@ -82,7 +82,7 @@ def _list_settings(decision: Decision, settings: Sequence[int]) -> str:
 
 
 def _tell_recommended(decisions: Sequence[Decision]) -> str:
-    """Name what is recommended, tiers with the same setting together, and where more seeds may change that."""
+    """Name what is recommended, equal tiers together, and where more seeds may change that."""
     found: dict[str, list[str]] = {}
     for decision in decisions:
         if decision.recommended:
@@ -99,7 +99,7 @@ def _tell_recommended(decisions: Sequence[Decision]) -> str:
 
 
 def _tell_open(decisions: Sequence[Decision]) -> str:
-    """Say where nothing is recommended, and what comes nearest; else what all recommended settings keep."""
+    """Say where nothing is recommended, and what comes nearest; else what all settings keep."""
     parts = []
     for standing in (Standing.FAILS, Standing.UNDECIDED):
         own = [one for one in decisions if not one.recommended and one.chosen.standing is standing]
@@ -132,12 +132,15 @@ def _tell_kept(decision: Decision) -> str:
     verb = "holds" if len(wish.hold) == 1 else "hold"
     if wish.objective is None:
         return f"{capitalise(held)} {verb}." if held else ""
-    most = f"the {'most' if wish.is_rising else 'least'} {name_term(wish.objective.text)} to within 5 %"
+    most = (
+        f"the {'most' if wish.is_rising else 'least'} {name_term(wish.objective.text)} to within 5"
+        " %"
+    )
     return f"{capitalise(held)} {verb}, with {most}." if held else f"This has {most}."
 
 
 def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
-    """Draw the table of tiers and features: a cell names the best setting of its feature, and says whether it holds."""
+    """Draw the table of tiers and features: the best setting of each, and whether it holds."""
     features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
     is_known = any(decision.tier.today is not None for decision in decisions)
     headings = {own: own.words for own in features}
@@ -339,7 +342,8 @@ def _tell_instead(decision: Decision, setting: int) -> list[str]:
         return []
     value = write_value(decision.conclusion, wish.objective.text, best.setting)
     return [
-        f"Without {feature.words}, {_name(decision, best.setting)} keeps what must hold, with {value}"
+        f"Without {feature.words}, {_name(decision, best.setting)} keeps what must hold, with"
+        f" {value}"
     ]
 
 
@@ -372,7 +376,7 @@ def _tell_unasked(decision: Decision, setting: int) -> list[str]:
 
 
 def _tell_certainty(decision: Decision, setting: int) -> str:
-    """Say how sure the recommendation is: the condition with the least to spare, and what more seeds would decide."""
+    """Say how sure the recommendation is: the tightest condition, and what more seeds decide."""
     wish, conclusion = decision.wish, decision.conclusion
     seeds = len(conclusion.sweep.seeds)
     told = [write_count(seeds, "seed")]
@@ -390,9 +394,15 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
     ]
     if rival := find_rival(decision):
         value = write_value(conclusion, wish.objective.text, rival) if wish.objective else ""
-        return f"How sure: {'; '.join(told)}. More seeds may change this: {_name(decision, rival)} keeps what must hold in the mean, with {value}."
+        return (
+            f"How sure: {'; '.join(told)}. More seeds may change this: {_name(decision, rival)}"
+            f" keeps what must hold in the mean, with {value}."
+        )
     more = (
-        f" More seeds would decide whether {_list_settings(decision, undecided)} hold{'s' if len(undecided) == 1 else ''} too."
+        (
+            f" More seeds would decide whether {_list_settings(decision, undecided)}"
+            f" hold{'s' if len(undecided) == 1 else ''} too."
+        )
         if undecided
         else ""
     )
@@ -413,7 +423,7 @@ def _tell_next(decision: Decision, setting: int) -> list[str]:
 
 
 def _tell_lax(decision: Decision) -> list[str]:
-    """Say that the conditions do not tell settings apart, where every setting holds, the unmanaged one too."""
+    """Say that the conditions do not tell settings apart, where every setting holds."""
     standings = decision.conclusion.standings.values()
     if not decision.wish.hold or any(own is not Standing.HOLDS for own in standings):
         return []
@@ -429,13 +439,20 @@ def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     label = _name(decision, setting)
     missed = _tell_missed(decision, setting)
     if decision.chosen.standing is Standing.UNDECIDED:
-        first = f"Nothing is recommended yet: with {label} all means keep what must hold, but not the whole 95 % interval of {missed}."
+        first = (
+            f"Nothing is recommended yet: with {label} all means keep what must hold, but not the"
+            f" whole 95 % interval of {missed}."
+        )
     else:
-        first = f"Nothing is recommended: none of {number} settings keeps what must hold, and {label} comes nearest, with {missed}."
+        first = (
+            f"Nothing is recommended: none of {number} settings keeps what must hold, and {label}"
+            f" comes nearest, with {missed}."
+        )
     return (
         first,
         _tell_obstacles(decision),
-        f"How sure: {write_count(seeds, 'seed')}; {_SINGLE if seeds < 2 else 'more seeds narrow the intervals'}.",
+        f"How sure: {write_count(seeds, 'seed')};"
+        f" {_SINGLE if seeds < 2 else 'more seeds narrow the intervals'}.",
     )
 
 
@@ -444,13 +461,19 @@ def _tell_unmeasured(decision: Decision) -> str:
     terms = decision.conclusion.terms
     missing = [name_term(one.text) for one in decision.wish.terms if not terms[one.text].estimates]
     if not missing:
-        return f"Nothing can be recommended: none of {len(decision.chosen.line)} settings has a value of all that must hold."
+        return (
+            f"Nothing can be recommended: none of {len(decision.chosen.line)} settings has a value"
+            " of all that must hold."
+        )
     verb = "has" if len(missing) == 1 else "have"
-    return f"Nothing can be recommended: {join_names(missing)} {verb} no value in any run; a longer duration may give one."
+    return (
+        f"Nothing can be recommended: {join_names(missing)} {verb} no value in any run; a longer"
+        " duration may give one."
+    )
 
 
 def _tell_obstacles(decision: Decision) -> str:
-    """Name the conditions that no setting meets alone, with the best value of each; else those that exclude each other."""
+    """Name the conditions that no setting meets, with best values; else those in conflict."""
     conclusion, line = decision.conclusion, decision.chosen.line
     if decision.chosen.standing is Standing.UNDECIDED:
         more = 2 * len(conclusion.sweep.seeds)
@@ -467,7 +490,8 @@ def _tell_obstacles(decision: Decision) -> str:
                 key=lambda own: measured.orient(measured.estimates[own].mean, condition.is_rising),
             )
             out_of_reach.append(
-                f"{name_condition(condition)} (best: {write_mean(measured, best)} with {_name(decision, best)})"
+                f"{name_condition(condition)} (best: {write_mean(measured, best)} with"
+                f" {_name(decision, best)})"
             )
     if out_of_reach:
         return f"No setting keeps {join_names(out_of_reach)}."

@@ -21,13 +21,16 @@ class Tier:
     Parameters
     ----------
     name
-        What it is called: its upstream rate, the name in the file of tiers, or that of its modem's file.
+        What it is called: its upstream rate, the name in the file of tiers, or that of its modem's
+        file.
     upstream, downstream
         Sustained rates in bit/s.
     link
-        The content of ``[link.cable.docsis]``, without queues: the preset, and a table for each direction.
+        The content of ``[link.cable.docsis]``, without queues: the preset, and a table for each
+        direction.
     today
-        What ``link`` lacks of the line as it is today, with the same keys; None where only rates are known.
+        What ``link`` lacks of the line as it is today, with the same keys; None where only rates
+        are known.
     file
         The configuration file of its modems, where it was read from one.
     """
@@ -41,7 +44,7 @@ class Tier:
 
     @property
     def is_docsis31(self) -> bool:
-        """Whether its modems are of DOCSIS 3.1, which have an AQM that is on, and can have low latency."""
+        """Whether its modems are of DOCSIS 3.1, with an AQM that is on, and low latency."""
         return self.link.get("preset") == "docsis31"
 
     def to_dict(self) -> dict[str, Any]:

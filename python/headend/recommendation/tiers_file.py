@@ -45,7 +45,8 @@ from headend.scenario.source import read_text, write_value
 from headend.sweeps.place import add_line, find_second
 from headend.text.reveal import reveal_line
 
-#: The options that a file can have, each with the name of the command line's, and what belongs to the tiers and people.
+#: The options that a file can have, each with the name of the command line's, and what belongs to
+#: the tiers and people.
 OPTIONS = ("preset", "traffic", "rtt", "may_set", "prefer", "seeds")
 
 _KEYS = ("format", "title", *OPTIONS, "tier", "expect", *TABLES)
@@ -153,7 +154,8 @@ def _read(path: Path, content: Mapping[str, Any], preset: str | None, reach: Rea
     tables = content.get("tier", {})
     if not isinstance(tables, Mapping) or not tables:
         raise InputError(
-            f'{"tier" if "tier" in content else "missing tiers"}: expected tables such as [tier.bronze] with upstream = "5 Mbit/s"'
+            f"{'tier' if 'tier' in content else 'missing tiers'}: expected tables such as"
+            ' [tier.bronze] with upstream = "5 Mbit/s"'
         )
     options = {key: content[key] for key in OPTIONS if key in content}
     if "traffic" in options and "flow" in content:
@@ -206,7 +208,8 @@ def _read_expect(table: Any) -> dict[str, str]:
     for name, text in table.items():
         if not isinstance(text, str):
             raise InputError(
-                f'expect.{name}: expected a condition such as "call.mos.p5 >= 4.0", found {show(text)}'
+                f'expect.{name}: expected a condition such as "call.mos.p5 >= 4.0", found'
+                f" {show(text)}"
             )
     return dict(table)
 
@@ -227,7 +230,8 @@ def _read_tier(
     if "modem" in table:
         if beside := next((key for key in ("upstream", "downstream") if key in table), None):
             raise InputError(
-                f"{where}.{beside}: the rates are those of the modem's file; expected modem or {beside}"
+                f"{where}.{beside}: the rates are those of the modem's file; expected modem or"
+                f" {beside}"
             )
         file = table["modem"]
         if not isinstance(file, str) or not file.strip():

@@ -1,4 +1,4 @@
-"""The TLVs by which one modem's file differs from another, in a short list: a line for each value, service flow and aggregate."""
+"""The TLVs by which one modem's file differs from another, a line for each value and table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Tlv:
     Parameters
     ----------
     path
-        Its path, such as ``24.35.2``. A new service flow or aggregate is one line, and so are the new classifiers of a direction.
+        Its path, such as ``24.35.2``. A new service flow or aggregate is one line, and so are the
+        new classifiers of a direction.
     name
         Its name in words.
     value
@@ -60,7 +61,8 @@ def compare_settings(
     before, after
         The files.
     has_defaults
-        Whether the buffer and the AQM in the earlier file are the modem's defaults, so that they need not be taken out of it.
+        Whether the buffer and the AQM in the earlier file are the modem's defaults, so that they
+        need not be taken out of it.
     """
     old, new = read_settings(before), read_settings(after)
     found: list[Tlv] = []
@@ -114,7 +116,7 @@ def _compare_bundle(was: Bundle | None, now: Bundle, has_defaults: bool = False)
 
 
 def _compare_classifiers(old: Settings, new: Settings, way: str) -> Iterator[Tlv]:
-    """Give the new classifiers of a direction in one line, and in another the priorities that changed."""
+    """Give a direction's new classifiers in one line, and changed priorities in another."""
     number = next(own for own, direction in CLASSIFIERS.items() if direction == way)
     before = {one.reference: one for one in _list_classifiers(old, number)}
     after = _list_classifiers(new, number)
@@ -138,7 +140,7 @@ def _compare_classifiers(old: Settings, new: Settings, way: str) -> Iterator[Tlv
 
 
 def _tell_classifiers(classifiers: Sequence[Classifier]) -> str:
-    """Say which packets classifiers take, and to which service flow; those of IPv6 are not listed apart."""
+    """Say which packets classifiers take, and to which service flow; IPv6 is not told apart."""
     told = [one.describe_packets() for one in classifiers]
     kinds = list(dict.fromkeys(own.removeprefix("IPv6 and ") for own in told))
     versions = ", in IPv4 and IPv6" if any(own.startswith("IPv6 and ") for own in told) else ""
@@ -170,7 +172,7 @@ def _tell_leaves(tlv: decoded.Tlv) -> str:
 
 
 def _list_leaves(tlv: decoded.Tlv) -> Iterator[tuple[str, tuple[str, ...], decoded.Tlv]]:
-    """Give the values within a TLV: their types below it, the names down to them, and themselves."""
+    """Give the values within a TLV: types below it, names down to them, and themselves."""
     for inner in tlv.nested or ():
         key = inner.path[len(tlv.path) + 1 :]
         if inner.nested is None:

@@ -52,7 +52,8 @@ def read_traffic(
     round_trip
         To the servers of transfers and pages; None for that of the scenario, or the usual one.
     folder
-        Of the file that names a scenario: it is in it or below. None where a person names it, who may name any.
+        Of the file that names a scenario: it is in it or below. None where a person names it, who
+        may name any.
     allowed
         Files and folders from which may be read besides.
 
@@ -78,7 +79,7 @@ def _check_reach(name: str, reach: Reach) -> None:
 
 
 def _find_source(text: str, folder: Path) -> str | None:
-    """Give the scenario that a text names: what is there as a file, what looks like a path, or what ships."""
+    """Give the scenario that a text names: an existing file, a path, or one that ships."""
     name = text.strip()
     path = folder / name
     if not name or "," in name:
@@ -140,7 +141,7 @@ def read_tables(
 
 
 def _list_files(tables: Mapping[str, Any]) -> list[str]:
-    """List the files that flows name; none where the tables cannot be read: whoever loads them says what is wrong."""
+    """List the files that flows name; none where the tables cannot be read."""
     from headend import _engine
 
     text = read_scenario({"link": {LINE: {"docsis": {}}}, **tables})
@@ -156,16 +157,19 @@ def _find_line(content: Mapping[str, Any], source: str) -> str:
     links = content.get("link", {})
     if len(links) != 1:
         raise InputError(
-            f"{source}: expected flows on a single cable line, found the links {join_names(list(links))}"
+            f"{source}: expected flows on a single cable line, found the links"
+            f" {join_names(list(links))}"
         )
     ((name, link),) = links.items()
     if "docsis" not in link:
         raise InputError(
-            f'{source}: expected flows on a cable line (docsis), found the link "{name}" ({next(iter(link), "")})'
+            f'{source}: expected flows on a cable line (docsis), found the link "{name}"'
+            f" ({next(iter(link), '')})"
         )
     if modems := link["docsis"].get("modem"):
         raise InputError(
-            f"{source}: expected flows behind a single modem, found link.{name}.docsis.modem ({', '.join(modems)})"
+            f"{source}: expected flows behind a single modem, found link.{name}.docsis.modem"
+            f" ({', '.join(modems)})"
         )
     return str(name)
 
@@ -184,7 +188,8 @@ def make_people_of(
 ) -> People:
     """Make people of the tables ``flow``, ``host`` and ``tcp`` of a scenario.
 
-    What must hold follows from the applications; there should be the most goodput of all transfers upstream.
+    What must hold follows from the applications; there should be the most goodput of all transfers
+    upstream.
 
     Raises
     ------
@@ -225,7 +230,8 @@ def _check_line(hosts: Any) -> None:
         via = host.get("via") if isinstance(host, Mapping) else None
         if via and via != [LINE]:
             raise InputError(
-                f'host.{name}.via: expected ["{LINE}"], the line of the tier, found {write_value(via, "")}'
+                f'host.{name}.via: expected ["{LINE}"], the line of the tier, found'
+                f" {write_value(via, '')}"
             )
 
 

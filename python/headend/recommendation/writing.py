@@ -1,7 +1,7 @@
 """The settings of a recommendation as TLVs, and as configuration files of modems.
 
-All TLVs come from the file that the engine writes for the scenario of the recommended setting. A tier whose modems have a file gets
-that file with these TLVs in the place of its own.
+All TLVs come from the file that the engine writes for the scenario of the recommended setting. A
+tier whose modems have a file gets that file with these TLVs in the place of its own.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Written:
     path
         The file.
     notes
-        Sentences on what the file lacks, what a check of it found, and, of the first file, which tiers have none.
+        Sentences on what the file lacks, what a check of it found, and, of the first file, which
+        tiers have none.
     """
 
     tier: str
@@ -72,8 +73,8 @@ class Written:
 def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
     """List the TLVs that the recommended setting of a tier adds, changes or removes.
 
-    Where a modem has the setting by default, these are the TLVs that pin it, and `tell_default` says so. There are none where
-    nothing is recommended, and where the tier has the setting today.
+    Where a modem has the setting by default, these are the TLVs that pin it, and `tell_default`
+    says so. There are none where nothing is recommended, and where the tier has the setting today.
     """
     candidate = _find_recommended(decision)
     if candidate is None or candidate.feature is Feature.TODAY:
@@ -89,7 +90,7 @@ def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
 
 
 def tell_default(request: Request, decision: Decision) -> str | None:
-    """Say that nothing has to be set, in a sentence; None where something has, or where nothing is recommended."""
+    """Say in a sentence that nothing has to be set; None if something has, or none recommended."""
     candidate = _find_recommended(decision)
     if candidate is None:
         return None
@@ -107,7 +108,7 @@ def tell_default(request: Request, decision: Decision) -> str | None:
 
 
 def list_paths(tiers: Sequence[Tier], path: Path) -> list[Path]:
-    """List the files of tiers: the path itself for a single tier, else with the tier's name before the suffix.
+    """List the files of tiers: the path itself for a single one, else with the tier's name.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def list_paths(tiers: Sequence[Tier], path: Path) -> list[Path]:
 
 
 def name_files(tiers: Sequence[Tier]) -> list[str]:
-    """Give each tier a name for its files: a rate without its unit's end, and nothing that a file's name cannot have.
+    """Give each tier a name for its files: a rate without its unit's end, in safe characters.
 
     Examples
     --------
@@ -138,10 +139,10 @@ def write_files(
     *,
     force: bool = False,
 ) -> list[Written]:
-    """Write a modem's file for each tier: to ``path`` for a single tier, else with the tier's name added to the file's.
+    """Write a modem's file for each tier: to ``path`` for one, else with the tier's name in it.
 
-    A tier without a recommendation gets no file, and a note with the first file says so. Nothing is written unless all files can
-    be made.
+    A tier without a recommendation gets no file, and a note with the first file says so. Nothing is
+    written unless all files can be made.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def write_files(
     Raises
     ------
     InputError
-        When no tier has a recommendation, a file is there already, or a tier's file cannot be changed.
+        When no tier has a recommendation, a file is there already, or one cannot be changed.
     """
     decisions = recommendation.decisions
     tiers = [decision.tier for decision in decisions]
@@ -168,7 +169,10 @@ def write_files(
     sources = [tier.file for tier in tiers if tier.file]
     made: list[tuple[Written, bytes]] = []
     notes = [
-        f"{decision.tier.name} gets no file, because no setting that was tried meets all conditions."
+        (
+            f"{decision.tier.name} gets no file, because no setting that was tried meets all"
+            " conditions."
+        )
         for decision in decisions
         if decision.recommended is None
     ]
@@ -204,8 +208,8 @@ def _make(
             content = _edit(request, tier, candidate, old)
         except InputError as error:
             raise InputError(
-                f"{tier.file}: cannot be given {candidate.label}: {error}; headend config from writes a new file of the tier's"
-                " scenario in the results folder"
+                f"{tier.file}: cannot be given {candidate.label}: {error}; headend config from"
+                " writes a new file of the tier's scenario in the results folder"
             ) from error
         notes = _tell_deviation(request, tier, candidate, content)
         if content != old or secret is not None:
@@ -234,7 +238,7 @@ def _read(file: Path) -> bytes:
 
 
 def _edit(request: Request, tier: Tier, candidate: Candidate, old: bytes) -> bytes:
-    """Give the file of a tier's modems with a setting; the message integrity checks stay as they are.
+    """Give the file of a tier's modems with a setting; its message integrity checks stay.
 
     Raises
     ------
@@ -263,7 +267,7 @@ def _tell_deviation(
 def _find_deviation(
     request: Request, tier: Tier, candidate: Candidate, content: bytes
 ) -> str | None:
-    """Find what a line with a file has other than the line that was tried: the first difference between the files of both."""
+    """Find what a line with a file has other than the line that was tried: the first difference."""
     rates = {"upstream": tier.upstream, "downstream": tier.downstream}
     line = {
         "preset": tier.link["preset"],
@@ -288,7 +292,7 @@ def _find_deviation(
 
 
 def _sign(content: bytes, secret: bytes | None, file: Path, *, is_padded: bool) -> bytes:
-    """Compute the message integrity checks anew; pads behind the end fill up to a multiple of four bytes, if they did before."""
+    """Compute the message integrity checks anew; pads to four bytes stay if there were any."""
     document = read_document(content)
     places = [place for place, tlv in enumerate(document.tlvs) if tlv.type == END]
     has_end = bool(places) and not document.rest
@@ -304,5 +308,6 @@ def _tell_unsigned(content: bytes, file: Path) -> list[str]:
     if read_document(content).get(_CMTS_MIC) is None:
         return ["Without a secret the file has no CMTS MIC (TLV 7), and a CMTS refuses it."]
     return [
-        f"Without a secret the CMTS MIC (TLV 7) is still that of {file.name}, and a CMTS refuses the file."
+        f"Without a secret the CMTS MIC (TLV 7) is still that of {file.name}, and a CMTS refuses"
+        " the file."
     ]

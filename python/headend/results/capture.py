@@ -1,4 +1,4 @@
-"""The packets that a run captured: pcapng files that grow on disk while the run goes on, and then go into its results."""
+"""The packets that a run captured: pcapng files that grow on disk, then go into results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Capture:
                 file.write(piece)
 
     def write_into(self, results: Path) -> None:
-        """Copy the files into a folder of results, where they may be read by whoever may read the results."""
+        """Copy the files into a results folder, readable by whoever may read the results."""
         (results / FOLDER).mkdir()
         for path in self.folder.iterdir():
             shutil.copyfile(path, results / FOLDER / path.name)

@@ -1,4 +1,4 @@
-"""Tables of results as files that spreadsheets and other programs read: CSV, or JSON with an object on each line."""
+"""Tables of results as files for other programs: CSV, or JSON with an object on each line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def export_results(
     force: bool = False,
     beside: Mapping[str, pl.DataFrame] | None = None,
 ) -> list[Path]:
-    """Write the tables of runs that are at hand, as `headend.export_tables` writes those of a folder.
+    """Write the tables of runs at hand, as `headend.export_tables` writes those of a folder.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def export_results(
 def check_target(
     target: str | Path, names: Sequence[str], *, kind: str = "csv", force: bool = False
 ) -> Path:
-    """Refuse a target before anything is run for it: what is no folder or below a file, or holds one of the files.
+    """Refuse a target before anything is run: no folder, below a file, or with one of the files.
 
     Parameters
     ----------
@@ -82,7 +82,8 @@ def check_target(
             raise InputError(f"{path}: expected a file to replace, found a folder")
         if not force and path.exists():
             raise InputError(
-                f"{path}: exists; choose another folder, or replace it with --force (from Python, force=True)"
+                f"{path}: exists; choose another folder, or replace it with --force (from Python,"
+                " force=True)"
             )
     return target
 
@@ -120,7 +121,7 @@ def write_tables(
     force: bool,
     where: str = "",
 ) -> list[Path]:
-    """Write tables, of those that are ``found`` the ones that are ``wanted``; ``where`` begins an error about one that is not there."""
+    """Write the ``wanted`` of the ``found`` tables; ``where`` begins an absent one's error."""
     names = _choose(found, wanted, where)
     target = check_target(target, names, kind=kind, force=force)
     make_folder(target)

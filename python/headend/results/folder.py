@@ -1,4 +1,4 @@
-"""Results folders appear whole or not at all, and are sealed: filled in a scratch folder beside, then moved to their place."""
+"""Results folders appear whole or not at all, and sealed: filled in a scratch folder beside."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 REPORT = PAGE
 
-#: Bytes that a folder's name is cut to; file systems take 255, and a number or an ending comes after it.
+#: Bytes that a folder's name is cut to; file systems take 255, and an ending comes after.
 LONGEST_NAME = 160
 
 #: Kinds of results whose finished points are worth keeping: they are gone on with, never replaced.
@@ -30,7 +30,7 @@ RESUMABLE = ("sweep", "study", "recommendation")
 
 
 def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = False) -> Path:
-    """Give the first of ``results/NAME``, ``results/NAME-2``, … that does not exist; with ``force`` the first."""
+    """Give the first free of ``results/NAME``, ``results/NAME-2``, …; with ``force`` the first."""
     candidate, number = parent / name, 2
     while not force and candidate.exists():
         candidate, number = parent / f"{name}-{number}", number + 1
@@ -78,7 +78,7 @@ def encode_json(content: Mapping[str, Any]) -> bytes:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, with those above it, if it is not there; what a killed run left in it is swept up.
+    """Make a folder, with those above it, if absent; what a killed run left is removed.
 
     Raises
     ------
@@ -166,7 +166,8 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     target
         The folder to be.
     force
-        Replace what is there, if it is the results of runs and nothing besides; an empty folder is filled in any case.
+        Replace what is there, if it is the results of runs and nothing besides; an empty folder is
+        filled in any case.
 
     Raises
     ------
@@ -195,7 +196,7 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def _is_replaceable(target: Path) -> bool:
-    """Say whether a place is free or holds results alone, now that the run is over: much may have come there meanwhile."""
+    """Say whether a place is free or holds results alone, now that the run is over."""
     if not target.exists():
         return True
     try:
@@ -206,19 +207,20 @@ def _is_replaceable(target: Path) -> bool:
 
 
 def _put_where_free(fresh: Path, target: Path) -> None:
-    """Move a folder to its place, unless something has come there meanwhile: then beside it, and that is an error."""
+    """Move a folder to its place, or beside it with an error if something has come there."""
     if not target.exists() or not any(target.iterdir()):
         os.rename(fresh, target)  # noqa: PTH104
         return
     beside = choose_folder(target.name, target.parent)
     os.rename(fresh, beside)  # noqa: PTH104
     raise InputError(
-        f"{target}: something else was written there in the meantime; the results of this run are in {beside}"
+        f"{target}: something else was written there in the meantime; the results of this run are"
+        f" in {beside}"
     )
 
 
 def _seal_tree(folder: Path) -> None:
-    """Seal all files of a folder that was just filled; a folder of results within it has seals of its own."""
+    """Seal all files of a folder just filled; results folders in it have their own seals."""
     inner = {path.parent for path in folder.rglob(MANIFEST)} - {folder}
     for own in inner:
         _seal_tree(own)
@@ -246,7 +248,7 @@ def read_own_manifest(path: Path) -> dict[str, Any] | None:
 
 
 def read_kind(path: Path) -> str | None:
-    """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None where it is not headend's."""
+    """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None if not its own."""
     manifest = read_own_manifest(path)
     return None if manifest is None else str(manifest.get("kind", "run"))
 
@@ -271,7 +273,7 @@ def check_kind(folder: Path, own: str) -> None:
 
 
 def _check_replaceable(target: Path, *, force: bool) -> None:
-    """Refuse to write where something is, unless it is to be replaced and is nothing but the results of runs."""
+    """Refuse to write where something is, unless it is to be replaced and is only results."""
     if not target.is_dir():
         raise InputError(f"{target}: expected a folder to write results to, found a file")
     if not any(target.iterdir()):
@@ -289,15 +291,16 @@ def _check_replaceable(target: Path, *, force: bool) -> None:
         foreign = find_foreign(target)
     except InputError as error:
         raise InputError(
-            f"{target}: not replaced, since nobody can tell what in it the results wrote; choose another folder, or"
-            f" delete it ({str(error).removesuffix('; run it again')})"
+            f"{target}: not replaced, since nobody can tell what in it the results wrote; choose"
+            f" another folder, or delete it ({str(error).removesuffix('; run it again')})"
         ) from error
     if foreign:
         raise InputError(
-            f"{target}: not replaced, since it also holds what its results did not write: {name_some(foreign)}; move that"
-            " elsewhere, or choose another folder"
+            f"{target}: not replaced, since it also holds what its results did not write:"
+            f" {name_some(foreign)}; move that elsewhere, or choose another folder"
         )
     if not force:
         raise InputError(
-            f"{target}: exists; choose another folder, or replace it with --force (from Python, force=True)"
+            f"{target}: exists; choose another folder, or replace it with --force (from Python,"
+            " force=True)"
         )

@@ -1,8 +1,8 @@
-"""The life of one packet, put together from what the engine saw: where it was, what was asked and granted, and when.
+"""The life of one packet, put together from what the engine saw: places, requests, times.
 
-The engine's table ``steps`` has a row for whatever happened to the packet, and to the requests of its queue while it
-waited there (docs/reference/results.md). Here those become moments on lanes, the way the packet took between them, and
-the way the requests for it took.
+The engine's table ``steps`` has a row for whatever happened to the packet, and to the requests of
+its queue while it waited there (docs/reference/results.md). Here those become moments on lanes, the
+way the packet took between them, and the way the requests for it took.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Leg:
-    """A way from one place and time to another: of the packet, of a request, of a MAP, of others' frames, or of what collided."""
+    """A way from one place and time to another: of a packet, request, MAP, or collision."""
 
     kind: str
     from_ns: int
@@ -77,7 +77,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Gap:
-    """A part of a long wait whose steps are not among the moments: from the first to the last of them, in ns, and how many."""
+    """A part of a long wait whose steps are not among the moments: first and last ns, and count."""
 
     from_ns: int
     to_ns: int
@@ -139,13 +139,14 @@ def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[s
         raise InputError(f"--explain {text}: expected a time from 0 s on, the start of the run")
     if nanoseconds >= duration_ns:
         raise InputError(
-            f"--explain {text}: expected a time before the end, which is at {format_quantity(duration_ns, 'time')}"
+            f"--explain {text}: expected a time before the end, which is at"
+            f" {format_quantity(duration_ns, 'time')}"
         )
     return vocabulary.members.get(flow, (flow,))[0], int(nanoseconds)
 
 
 def trace_life(result: Record) -> Life | None:
-    """Put together the life that a run was asked to follow; None where it followed none, or the packet never came."""
+    """Put together the life that a run was asked to follow; None if none, or never there."""
     steps = result.tables.get("steps")
     if steps is None or steps.is_empty():
         return None
@@ -181,7 +182,7 @@ def trace_life(result: Record) -> Life | None:
 
 
 def _find_middles(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
-    """Find which steps make the middle of each long wait: its loop of request and grant, or of the frames of others, repeats itself."""
+    """Find which steps make the middle of each long wait, where requests or others repeat."""
     for steps in (REQUESTING, CONTENDING):
         waiting = [number for number, row in enumerate(rows) if row["step"] in steps]
         if middle := waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)]:
@@ -189,7 +190,7 @@ def _find_middles(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
 
 
 def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
-    """Put the queue that asks for grants into the modem, those before it to the sender, those after it to the CMTS."""
+    """Put the queue that asks for grants into the modem, earlier to the sender, later the CMTS."""
     asking = {row["queue"] for row in rows if row["step"] in REQUESTING}
     entered = [row["queue"] for row in rows if row["queue"] and row["step"] != "aired"]
     queues = list(dict.fromkeys(entered))
@@ -203,12 +204,13 @@ def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
 def _tell(
     row: Mapping[str, Any], places: Mapping[str, Lane], own: Mapping[int, str]
 ) -> Iterator[Moment]:
-    """Say in words what a step is; a request and a burst are told at the time they are on the channel.
+    """Say in words what a step is; a request and a burst at the time they are on the channel.
 
     Parameters
     ----------
     own
-        The bursts that carried the packet in words, by when they begin, in ns; the others carried packets before it.
+        The bursts that carried the packet in words, by when they begin, in ns; the others carried
+        packets before it.
     """
     at, when, step = row["at_ns"], row["when_ns"], row["step"]
     near, size = places.get(row["queue"], Lane.CMTS), _size(row["bytes"])
@@ -246,7 +248,7 @@ def _tell(
 def _tell_air(
     row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane]
 ) -> Iterator[Moment]:
-    """Say in words what goes over the channel of a cell: the packet's own frames, and of others' exchanges their first frame."""
+    """Say in words what goes over a cell's channel: own frames, and others' first frames."""
     if row["step"] not in CONTENDING:
         return
     near = _place_air(rows, places.get(row["queue"], Lane.SENDER))
@@ -264,13 +266,13 @@ def _tell_air(
 
 
 def _is_own(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a frame is of the packet's own exchange: of its queue, and after the packet left that queue."""
+    """Whether a frame is of the packet's own exchange: of its queue, after it left that."""
     left = [one for one in rows if one["step"] == "dequeued" and one["queue"] == row["queue"]]
     return bool(left) and row["at_ns"] >= left[0]["at_ns"]
 
 
 def _place_air(rows: Sequence[Mapping[str, Any]], near: Lane) -> Lane:
-    """Give the lane of a cell's channel: that of the station where the channel that is drawn is a cable's."""
+    """Give the lane of a cell's channel: that of the station beside a cable's channel."""
     asks = any(row["step"] in REQUESTING for row in rows)
     return near if asks else Lane.CHANNEL
 
@@ -296,7 +298,7 @@ def _size(value: float) -> str:
 def _lead_packet(
     rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane], passages: Mapping[int, _Passage]
 ) -> Iterator[Leg]:
-    """Give the way of the packet: from its host into the queue, through the wait, over the channel, to its receiver."""
+    """Give the packet's way: from its host to the queue, the wait, the channel, its receiver."""
     lane, since = Lane.SENDER, rows[0]["at_ns"]
     for number, row in enumerate(rows):
         at, step = row["at_ns"], row["step"]
@@ -327,7 +329,7 @@ def _move(lane: Lane, to: Lane, since: int, at: int) -> Iterator[Leg]:
 
 @dataclass(frozen=True)
 class _Passage:
-    """The way of a packet over the channel: when each burst begins that carries some of it, and when the CMTS passes it on, in ns."""
+    """The way of a packet over the channel: when its bursts begin and when it goes on, in ns."""
 
     starts: tuple[int, ...]
     ends: int | None
@@ -354,7 +356,7 @@ class _Passage:
 
 
 def _find_passages(result: Record, rows: Sequence[Mapping[str, Any]]) -> dict[int, _Passage]:
-    """Find the way of the packet over each channel, by the place of the step with which it left its queue.
+    """Find the way of the packet over each channel, by the step with which it left its queue.
 
     Where the steps do not tell, there is none.
     """
@@ -373,7 +375,8 @@ def _find_passages(result: Record, rows: Sequence[Mapping[str, Any]]) -> dict[in
         if loaded is None:
             passages[number] = _Passage((first,), None)
             continue
-        # Of what was granted until all of it was in bursts, what lies behind the first burst carried more of it.
+        # Of what was granted until all of it was in bursts, what lies behind the first burst
+        # carried more of it.
         ends = rows[loaded]["when_ns"]
         starts = {
             row["when_ns"] for row in rows[:loaded]
@@ -394,7 +397,7 @@ def _find_loaded(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
 
 
 def _is_stream(result: Record, queue: str) -> bool:
-    """Whether a modem cuts what its queue holds into grants that are there (DOCSIS 3.0 and later), and asks for no burst as such."""
+    """Whether a modem cuts its queue into the grants that are there (DOCSIS 3.0 and later)."""
     table = result.manifest.get("scenario", {})
     for key in ("link", queue.partition(".")[0], "docsis", "plant", "mac"):
         table = table.get(key) or {}
@@ -402,7 +405,7 @@ def _is_stream(result: Record, queue: str) -> bool:
 
 
 def _find_filled(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
-    """Find the grant that the packet went into: that of the moment it left, or, where a burst is filled as it begins, the next."""
+    """Find the grant that the packet went into: the one when it left, or the next."""
     at, before = rows[left]["at_ns"], rows[:left]
     for step in ("granted", "prepared"):
         now = [row["when_ns"] for row in before if row["step"] == step and row["at_ns"] == at]
@@ -420,7 +423,7 @@ def _find_filled(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
 
 
 def _find_asked(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
-    """Find the grant of a burst that was put together first and asked for then: the last, or its first fragment."""
+    """Find the grant of a burst put together before it is asked for: the last, or a fragment's."""
     start, asked = None, True
     for row in rows[left + 1 :]:
         if row["step"] in _NEXT or row["step"] == "loaded":
@@ -439,7 +442,7 @@ def _tell_bursts(own: Mapping[int, str]) -> Iterator[Moment]:
 
 
 def _lead_requests(rows: Sequence[Mapping[str, Any]]) -> Iterator[Leg]:
-    """Give the ways of requests and MAPs between modem and CMTS; a request that collides ends on the channel."""
+    """Give the ways of requests and MAPs between modem and CMTS; collisions end midway."""
     collided = {
         row["when_ns"] for row in rows if row["step"] == "answered" and row["detail"] == "collided"
     }

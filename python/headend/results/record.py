@@ -88,27 +88,27 @@ class Record:
 
     @property
     def air_time(self) -> pl.DataFrame:
-        """A row per use of a cell's channel: by each station up and down, and collisions and idle time; no rows without a cell."""
+        """A row per use of a cell's channel: stations up and down, collisions and idle time."""
         return self._take_optional("air_time")
 
     @property
     def collisions(self) -> pl.DataFrame:
-        """A row per flow direction and hashed queue of a scheduler that it shared with other flows."""
+        """A row per flow direction and hashed queue of a scheduler shared with other flows."""
         return self.tables["collisions"]
 
     @property
     def mib(self) -> pl.DataFrame:
-        """Settings and counters of a cable line's service flows as DOCS-QOS3-MIB names them; no rows without such a line."""
+        """Settings and counters of a cable line's service flows as DOCS-QOS3-MIB names them."""
         return self._take_optional("mib")
 
     @property
     def low_latency(self) -> pl.DataFrame:
-        """A row per flow direction and queue of an aggregate with low latency; no rows without such an aggregate."""
+        """A row per flow direction and queue of a low-latency aggregate; none without one."""
         return self._take_optional("low_latency")
 
     @property
     def queue_protection(self) -> pl.DataFrame:
-        """A row per flow direction and low-latency queue: what queue protection found; no rows where it is off."""
+        """A row per flow direction and low-latency queue: what queue protection found."""
         return self._take_optional("queue_protection")
 
     @property
@@ -232,12 +232,12 @@ class Record:
 
 
 def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
-    """Call a function of a record once, and keep its return value beside the record for later calls.
+    """Call a function of a record once, and keep the value beside it for later calls.
 
     Parameters
     ----------
     find
-        A function that always returns the same for one record. Callers must not change what it returns.
+        A function that always returns the same for one record. Never change its result.
 
     Examples
     --------
@@ -313,5 +313,6 @@ def check_format(folder: Path) -> None:
         raise InputError(f"{folder}: not a results folder ({MANIFEST} is something else)")
     if manifest.get("format") != RESULT_FORMAT:
         raise OtherFormatError(
-            f"{folder}: results of format {manifest.get('format')}; this headend reads {RESULT_FORMAT}"
+            f"{folder}: results of format {manifest.get('format')}; this headend reads"
+            f" {RESULT_FORMAT}"
         )

@@ -1,4 +1,4 @@
-"""Finds files in a results folder that headend did not write: ``--force`` replaces a folder without such files."""
+"""Finds files in a results folder that headend did not write; with some, ``--force`` refuses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from headend.results.seal import SEALS, read_seals
 #: The page of a results folder. It is not sealed, since it can be made again from the other files.
 PAGE = "report.html"
 
-#: Folders that commands write into a results folder unless they are told otherwise, each with the endings of their files.
+#: Folders that commands write into a results folder unless they are told otherwise, each with the
+#: endings of their files.
 WRITTEN_LATER = {
     "figures": (".svg", ".pdf", ".png"),
     "tables": (".csv", ".jsonl"),
@@ -23,10 +24,10 @@ MOST_NAMED = 3
 
 
 def find_foreign(folder: Path) -> list[str]:
-    """Find files in a results folder that do not belong to its results, such as a note, or other results.
+    """Find files in a results folder that are not of its results, such as notes.
 
-    Sealed files, the page, pictures in the folder ``figures``, and tables made of the results belong to them. Tables may
-    be in any folder, since ``--csv`` may name one.
+    Sealed files, the page, pictures in the folder ``figures``, and tables made of the results
+    belong to them. Tables may be in any folder, since ``--csv`` may name one.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ def find_foreign(folder: Path) -> list[str]:
     Returns
     -------
     list of str
-        Paths from the folder on, sorted. A folder that holds nothing of the results is named alone, with ``/`` behind.
-        Empty folders do not count.
+        Paths from the folder on, sorted. A folder that holds nothing of the results is named alone,
+        with ``/`` behind. Empty folders do not count.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def _list_files(folder: Path) -> Iterator[PurePosixPath]:
 def _is_written_later(
     path: PurePosixPath, own_folders: set[PurePosixPath], tables: set[str]
 ) -> bool:
-    """Say whether a command wrote a file into finished results: the page, a picture, or one of their tables."""
+    """Say whether a command wrote a file into finished results: a page, picture or table."""
     if path.parent in own_folders and path.name == PAGE:
         return True
     if path.suffix in WRITTEN_LATER["tables"] and path.stem in tables:

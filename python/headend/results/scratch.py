@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, by way of scratch folders that are locked while their owner lives.
+"""Files that appear whole or not at all, from scratch folders locked by living owners.
 
 What an owner that was killed left behind is swept up by the next one: its lock is gone with it.
 """
@@ -22,13 +22,13 @@ _NAME = re.compile(rf"{re.escape(PREFIX)}[a-z0-9_]{{8}}")
 #: The file in a scratch folder that says what it is: nothing without it is ever removed.
 _MARK = "scratch-of-headend"
 
-#: The folder within a scratch folder for what is moved aside to make room; it goes back if the room stays empty.
+#: The folder within a scratch folder for what is moved aside to make room; it may go back.
 _ASIDE = "aside"
 
 
 @contextmanager
 def open_scratch(parent: Path) -> Iterator[Path]:
-    """Give a fresh folder that nobody else has; it is gone, with all that is still in it, when the block ends.
+    """Give a fresh folder that nobody else has; it is gone with its content after the block.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Scratch:
     Parameters
     ----------
     parent
-        Where it is made; it must exist. What owners that were killed left there is swept up by `sweep_up`.
+        Where it is made; it must exist. `sweep_up` removes what killed owners left.
     """
 
     def __init__(self, parent: Path) -> None:
@@ -63,7 +63,7 @@ class Scratch:
 
 
 def sweep_up(parent: Path) -> None:
-    """Remove the scratch folders whose owners were killed; what one of them had moved aside goes back."""
+    """Remove scratch folders of killed owners; what they had moved aside goes back."""
     try:
         found = [path for path in parent.iterdir() if _NAME.fullmatch(path.name)]
     except OSError:
@@ -102,7 +102,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def put_in_place(fresh: Path, target: Path, scratch: Path) -> None:
-    """Move a folder to its place; what is there is moved aside, and comes back if that fails or is cut short.
+    """Move a folder to its place; what is there is moved aside, and comes back on failure.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def put_in_place(fresh: Path, target: Path, scratch: Path) -> None:
 
 
 def _claim(parent: Path) -> tuple[Path, int]:
-    """Make, lock and mark a folder. Until it is locked, another one may sweep it up: then it is made again."""
+    """Make, lock and mark a folder; again, if another process removes it before the lock."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         try:

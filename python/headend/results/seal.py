@@ -1,8 +1,9 @@
-"""Seals: the SHA-256 of every file of a results folder, in ``SHA256SUMS``, checked before anything of it is decoded.
+"""Seals: the SHA-256 of every file of a results folder, checked before anything is decoded.
 
-The file is in the format of ``sha256sum``, so ``sha256sum --check SHA256SUMS`` reads it too; a comment before the first line
-says how many there are, so that none gets lost unnoticed. A seal detects damage, not forgery: whoever can
-write to the folder can write the seal too. Reports are not among the files, as they are made again from the others; a page bears a seal of its own.
+The file is in the format of ``sha256sum``, so ``sha256sum --check SHA256SUMS`` reads it too; a
+comment before the first line says how many there are, so that none gets lost unnoticed. A seal
+detects damage, not forgery: whoever can write to the folder can write the seal too. Reports are not
+among the files, as they are made again from the others; a page bears a seal of its own.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def read_seals(folder: Path) -> dict[str, str]:
     count = _COUNT.fullmatch(lines[0])
     if count is None:
         raise InputError(
-            f'{path}: damaged: line 1 does not say how many files it lists, such as "# 3 files"; {_AGAIN}'
+            f'{path}: damaged: line 1 does not say how many files it lists, such as "# 3 files";'
+            f" {_AGAIN}"
         )
     for number, line in enumerate(lines[1:], start=2):
         parts = _LINE.fullmatch(line)
@@ -137,7 +139,7 @@ def find_damage(folder: Path) -> Iterator[str]:
 
 
 def _find_obstacle(folder: Path, name: str) -> str | None:
-    """Say why a file is not read, if it is no regular file of the folder: strangers' results may name anything, and a pipe never ends."""
+    """Say why a file is not read, if it is no regular file of the folder, such as a pipe."""
     path = folder / name
     try:
         if not path.resolve().is_relative_to(folder.resolve()):
@@ -159,7 +161,7 @@ def hash_file(path: Path) -> str:
 
 
 def seal_page(page: str, made_of: str = "") -> bytes:
-    """Give a page as it is written: its last line holds the SHA-256 of what is before, and what the page was made of.
+    """Give a page as written: its last line has the SHA-256 of the rest, and its sources.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The store of finished points: one Parquet file for each, named by the key of its content and by its seal."""
+"""The store of finished points: a Parquet file each, named by content's key and seal."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ _NAME = re.compile(r"([0-9a-f]{64})\.([0-9a-f]{64})\.parquet")
 class PointStore:
     """The points that are done.
 
-    A point's file is called by its key and by the SHA-256 of key and content together. So nothing is decoded that is not what was
-    written, and nothing is taken for another point, whatever was copied over it.
+    A point's file is called by its key and by the SHA-256 of key and content together. So nothing
+    is decoded that is not what was written, and nothing is taken for another point, whatever was
+    copied over it.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class PointStore:
         self.folder = folder
 
     def find(self, keys: Iterable[str]) -> set[str]:
-        """Give the points that are kept and whole; damaged ones are removed with a note, to be run again."""
+        """Give the points kept whole; damaged ones are removed with a note, to be run again."""
         refuse_link(self.folder)
         sweep_up(self.folder)
         kept, damaged = set(), []
@@ -112,11 +113,17 @@ class PointStore:
                 continue
             try:
                 if _read(path) is None:
-                    yield f"{path}: not what was written under this name (its SHA-256 is another); run it again, or delete it"
+                    yield (
+                        f"{path}: not what was written under this name (its SHA-256 is another);"
+                        " run it again, or delete it"
+                    )
             except InputError as error:
                 yield str(error)
         if unsealed:
-            yield f"{self.folder}: points without a seal, as an older headend wrote them: {unsealed}; they are not used, and can be deleted"
+            yield (
+                f"{self.folder}: points without a seal, as an older headend wrote them: {unsealed};"
+                " they are not used, and can be deleted"
+            )
 
     def count_gone(self, points: Iterable[str]) -> int:
         """Count the points that are not there, of those that `list_points` listed."""
@@ -147,7 +154,7 @@ def list_points(keys: Iterable[str]) -> list[str]:
 
 
 def check_point_folder(folder: Path, kind: str) -> None:
-    """Refuse a folder that cannot take the points and results of a kind, such as ``sweep``, since it holds something else."""
+    """Refuse a folder that holds something else than the results of a kind, such as ``sweep``."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
     own = not folder.is_dir() or (folder / POINT_FOLDER).is_dir()

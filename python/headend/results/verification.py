@@ -1,4 +1,4 @@
-"""Whether results are what was written: every sealed file, finished point and page in a folder of any kind and below it."""
+"""Whether results are what was written: sealed files, points and pages of any folder."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def verify(folder: str | Path) -> Verification:
 
 
 def _find_results(folder: Path) -> set[Path]:
-    """Find the folders of results, also of sweeps that were not run to their end; scratch folders are none."""
+    """Find the folders of results, also of unfinished sweeps; scratch folders are none."""
     found = set()
     for path in folder.rglob("*"):
         is_results = path.name in (MANIFEST, SEALS) or is_point(path)
@@ -122,7 +122,10 @@ def _check(folder: Path) -> Iterator[str]:
     yield from store.find_damage()
     is_readable = store.folder.is_dir() or not os.path.lexists(store.folder)
     if is_readable and (gone := store.count_gone(_list_points(folder))):
-        yield f"{store.folder}: of the results' points {gone} {'is' if gone == 1 else 'are'} gone; run it again"
+        yield (
+            f"{store.folder}: of the results' points {gone} {'is' if gone == 1 else 'are'} gone;"
+            " run it again"
+        )
     if os.path.lexists(folder / REPORT) and (damage := find_page_damage(folder / REPORT)):
         yield damage
 

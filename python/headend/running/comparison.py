@@ -62,7 +62,7 @@ class Comparison(Presented):
 
     @property
     def answer(self) -> Answer:
-        """Which setting suits the people on the line: question, sentences, matrix, and the figure that shows why."""
+        """Which setting suits the people on the line: question, answer, matrix, and figure."""
         return answer_comparison(self.variants)
 
     def present(self) -> tuple[Answer, list[Figure]]:
@@ -85,7 +85,7 @@ class Comparison(Presented):
     def to_csv(
         self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
     ) -> list[Path]:
-        """Write the tables of all runs as CSV, a file for each, with ``label`` and ``seed`` in front; and ``figures_table``.
+        """Write the tables of all runs as CSV, with ``label`` and ``seed``; and ``figures_table``.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Comparison(Presented):
 
     @property
     def figures_table(self) -> pl.DataFrame:
-        """Means over the seeds with intervals, differences and marks, as ``tabulate_figures`` gives them."""
+        """Means over seeds, intervals, differences, marks, as ``tabulate_figures`` gives them."""
         return tabulate_figures(self.variants)
 
     @property
@@ -112,7 +112,7 @@ class Comparison(Presented):
         return warn_of_variants(self.variants, self.missing_seeds)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
-        """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
+        """Write one folder with a folder for each run and, unless told otherwise, one report."""
         folder = take_path(folder, "folder")
         with create_folder(folder, force=force) as fresh:
             self.write_into(fresh)
@@ -190,7 +190,7 @@ def _refuse_unrelated(results: Sequence[Result]) -> None:
 
 
 def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:
-    """List the folders of a comparison's runs, whose seals are sealed by its own: no other run can take the place of one."""
+    """List the folders of a comparison's runs; its own seals cover those of the runs."""
     names = manifest.get("runs")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f'{folder / MANIFEST}: damaged: expected a list of folders in "runs"')
@@ -201,7 +201,7 @@ def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:
 
 
 def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
-    """Read which runs those comparisons lack that are among some results folders: of several folders, with the folder."""
+    """Read which runs the comparisons among some results folders lack, with the folder if many."""
     found = []
     for folder in map(Path, folders):
         names = map(str, read_manifest(folder).get("unfinished", []))
@@ -212,7 +212,7 @@ def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
 def load_missing_seeds(
     folders: Sequence[str | Path], results: Sequence[Result]
 ) -> dict[str, list[int]]:
-    """Read which seeds the settings of those comparisons lack, by what their runs are called among these."""
+    """Read which seeds those comparisons' settings lack, by what their runs are called."""
     found: dict[str, list[int]] = {}
     for folder in map(Path, folders):
         missing = read_manifest(folder).get("missing_seeds", {})

@@ -107,9 +107,10 @@ def execute_all(
 ) -> Generator[tuple[Job, Outcome], None, None]:
     """Do the work for every job on all cores, giving each as it is done.
 
-    The engine lets go of Python's lock while it runs, so threads are enough. The first jobs are begun while later ones are
-    still being made, and the others go on while the one who asked looks at an outcome. After ``stop`` is set no further
-    job is begun. Work that gives None was not finished and is left out.
+    The engine lets go of Python's lock while it runs, so threads are enough. The first jobs are
+    begun while later ones are still being made, and the others go on while the one who asked looks
+    at an outcome. After ``stop`` is set no further job is begun. Work that gives None was not
+    finished and is left out.
     """
 
     def attempt(job: Job) -> Outcome | None:
@@ -156,7 +157,7 @@ def stop_on_interrupt() -> Iterator[threading.Event]:
 
 @contextmanager
 def interrupt_at_once() -> Iterator[None]:
-    """Within `stop_on_interrupt`, let Ctrl-C and SIGTERM interrupt a block that does not ask whether to stop."""
+    """Within `stop_on_interrupt`, let Ctrl-C and SIGTERM interrupt a block that never asks."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -132,7 +132,8 @@ class Plan:
         tables
             Its tables as frames.
         emulation
-            What the manifest says of a run with real programs, or of a replay; the run is then as long as it was.
+            What the manifest says of a run with real programs, or of a replay; the run is then as
+            long as it was.
         """
         scenario = self.loaded.scenario
         duration_ns = scenario.duration_ns if emulation is None else execution.simulated_ns
@@ -183,8 +184,8 @@ class Plan:
             stopped = format_quantity(execution.simulated_ns, "time")
             warmup = format_quantity(scenario.warmup_ns, "time")
             manifest["warnings"].append(
-                f"stopped at {stopped}, before the warm-up of {warmup} was over: all figures are of the warm-up,"
-                " which a run that ends leaves out"
+                f"stopped at {stopped}, before the warm-up of {warmup} was over: all figures are of"
+                " the warm-up, which a run that ends leaves out"
             )
         return Result(
             tables,
@@ -207,12 +208,13 @@ def plan_run(
     memory: str | int | Allowance | None = None,
     is_emulated: bool = False,
 ) -> Plan:
-    """Check everything that can be checked before running; what is varied comes after what all runs share.
+    """Check all that can be checked before a run; what varies comes after what runs share.
 
     Parameters
     ----------
     source
-        Path of a file, name of a shipped scenario, ``-`` for standard input, a dictionary, or a text that was read before.
+        Path of a file, name of a shipped scenario, ``-`` for standard input, a dictionary, or a
+        text that was read before.
     overrides
         What is set, by path.
     varied
@@ -275,7 +277,7 @@ def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
 
 
 def _find_inner_path(message: str, text: Text, overrides: Overrides) -> str:
-    """Suggest the path that goes on inside the kind that is there, where one beside it was named."""
+    """Suggest the path inside the kind that is there, where one beside it was named."""
     found = re.search(r'(\S+): expected one name, found also "([^"]+)"', message)
     if found is None or text.format != "toml":
         return ""
@@ -369,10 +371,12 @@ def run(
     scenario
         Path of a file, name of a shipped scenario, ``-`` for standard input, or a dictionary.
     set
-        Overrides by path, such as ``{"queue": "docsis_pie", "flow.call.rtt": "80 ms"}``; ``queue`` means the
-        bottleneck's queue, and ``low_latency`` (``off``, ``on``, ``2019``) the low latency of its cable line in both directions.
+        Overrides by path, such as ``{"queue": "docsis_pie", "flow.call.rtt": "80 ms"}``; ``queue``
+        means the bottleneck's queue, and ``low_latency`` (``off``, ``on``, ``2019``) the low
+        latency of its cable line in both directions.
     modem
-        The configuration file of the line's only modem, or files by the names of modems. They are read wherever they are.
+        The configuration file of the line's only modem, or files by the names of modems. They are
+        read wherever they are.
     seed
         In place of the scenario's own.
     out
@@ -384,13 +388,14 @@ def run(
     progress
         Show a progress bar on standard error.
     explain
-        ``FLOW@TIME``: the life of that flow's next packet becomes the table ``steps`` and a figure of the report.
+        ``FLOW@TIME``: the life of that flow's next packet becomes the table ``steps`` and a figure
+        of the report.
     allow_files
-        Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
-        where the program runs.
+        Files and folders from which traces and captures may be read, besides the scenario's own
+        folder, and for overrides the one where the program runs.
     memory
-        What it may take: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or bytes. Half of
-        the machine's by default.
+        What it may take: a size such as ``"8GB"``, a share of the machine's memory such as
+        ``"50%"``, or bytes. Half of the machine's by default.
 
     Returns
     -------
@@ -400,8 +405,8 @@ def run(
     Raises
     ------
     InputError
-        When the scenario or the folder is not usable, in one line; or when the report cannot be written: then the results are kept in
-        the folder.
+        When the scenario or the folder is not usable, in one line; or when the report cannot be
+        written: then the results are kept in the folder.
 
     Examples
     --------
@@ -441,7 +446,7 @@ def keep_run(
     Raises
     ------
     InputError
-        When the folder is not usable; or when the report cannot be written: then the results are kept.
+        When the folder is not usable, or the report cannot be written: results are kept.
     """
     if out is None:
         return carry_out()
@@ -456,7 +461,7 @@ def keep_run(
 
 
 def _report_what_is_kept(write: Callable[[Path], object], folder: Path) -> None:
-    """Write the report of results that are in their folder; where that fails, the error says that they are kept."""
+    """Write the report of saved results; where that fails, the error says they are kept."""
     try:
         write(folder / REPORT)
     except InputError as error:
@@ -493,7 +498,8 @@ def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
     """Refuse what would be called one thing and run as another."""
     if "seed" in paths:
         raise InputError(
-            "--vary seed: a seed is not a setting; --seeds 1,2,3 runs every setting with each of these seeds"
+            "--vary seed: a seed is not a setting; --seeds 1,2,3 runs every setting with each of"
+            " these seeds"
         )
     whole = {path: spell_out(path, queue_path) for path in paths}
     for number, path in enumerate(paths):
@@ -503,7 +509,8 @@ def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
         above = next((other for other in paths if whole[path].startswith(f"{whole[other]}.")), None)
         if above:
             raise InputError(
-                f"--vary {path}: it would replace what --vary {above} chose; write both in one --vary, such as"
+                f"--vary {path}: it would replace what --vary {above} chose; write both in one"
+                f" --vary, such as"
                 f' --vary \'{above}={{codel={{target="5 ms"}}}},{{codel={{target="20 ms"}}}}\''
             )
 
@@ -519,7 +526,7 @@ def plan_comparison(
     allow_files: Sequence[str | Path] = (),
     memory: str | int | Allowance | None = None,
 ) -> list[Plan]:
-    """Make a plan for every combination of the varied values and every seed; those of one seed share its traffic.
+    """Make a plan for every combination of varied values and seed; equal seeds, equal traffic.
 
     Parameters
     ----------
@@ -548,7 +555,8 @@ def plan_comparison(
     if read_integer(seeds) is None:
         if seed is not None:
             raise InputError(
-                "seed: has no effect beside a list of seeds, which names every seed; leave out one of them"
+                "seed: has no effect beside a list of seeds, which names every seed; leave out one"
+                " of them"
             )
         _check_seed_alone(overrides, "a list of seeds")
     _check_texts(labels)
@@ -578,13 +586,15 @@ def plan_comparison(
     all_seeds = choose_seeds(seeds, first=plans[0].seed)
     if len(plans) == len(all_seeds) == 1 and not vary:
         raise InputError(
-            "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds 10), for means with"
-            " intervals; or several settings, such as --vary queue=drop_tail,codel"
+            "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds"
+            " 10), for means with intervals; or several settings, such as --vary"
+            " queue=drop_tail,codel"
         )
     if len(plans) == len(all_seeds) == 1:
         raise InputError(
-            f"--vary asks for one run ({plans[0].label}), which is nothing to compare: give several values, such as"
-            " queue=drop_tail,codel; or several seeds (--seeds 10), for means with intervals"
+            f"--vary asks for one run ({plans[0].label}), which is nothing to compare: give several"
+            " values, such as queue=drop_tail,codel; or several seeds (--seeds 10), for means with"
+            " intervals"
         )
     check_kept([plan.loaded.scenario for plan in plans for _ in all_seeds], allowance)
     return [replace(plan, seed=seed) for plan in plans for seed in all_seeds]
@@ -614,7 +624,7 @@ def _name_values(
 
 
 def _refuse_same(plans: Sequence[Plan]) -> None:
-    """Refuse values that are written in two ways, such as ``40ms`` and ``40 ms``: their runs would be equal."""
+    """Refuse values written in two ways, such as ``40ms`` and ``40 ms``: equal runs."""
     labels: dict[str, str] = {}
     for plan in plans:
         before = labels.get(content := plan.loaded.scenario.resolved_json())
@@ -632,7 +642,7 @@ def carry_out_all(
     on_done: Callable[[int], None] | None = None,
     memory: str | int | None = None,
 ) -> dict[Run, Result]:
-    """Run all plans on all cores, or as many at a time as there is memory for, and give their results in the plans' order.
+    """Run all plans on all cores, or as memory allows, and give results in the plans' order.
 
     The first seed is begun under every setting before the second one: what a stop leaves can be
     compared. Plans not begun before it are left out.
@@ -677,19 +687,21 @@ def compare(
     scenario
         Path of a file, name of a shipped scenario, ``-`` for standard input, or a dictionary.
     vary
-        Values by path, such as ``{"queue": ["drop_tail", "docsis_pie"]}``; ``{}`` with several seeds runs the scenario as it is.
+        Values by path, such as ``{"queue": ["drop_tail", "docsis_pie"]}``; ``{}`` with several
+        seeds runs the scenario as it is.
     set
         Overrides that all runs share.
     modem
-        The configuration file of the line's only modem, or files by the names of modems, which all runs share. To compare files,
-        vary ``modem``: ``{"modem": ["old.cm", "new.cm"]}``.
+        The configuration file of the line's only modem, or files by the names of modems, which all
+        runs share. To compare files, vary ``modem``: ``{"modem": ["old.cm", "new.cm"]}``.
     labels
-        What to call the combinations; of a grid, as many names as its choice has values are those of the values.
+        What to call the combinations; of a grid, as many names as its choice has values are those
+        of the values.
     seed
         In place of the scenario's own; the same for all.
     seeds
-        How many seeds each combination is run with, from that one on; or a list of them. With several, the report has
-        intervals.
+        How many seeds each combination is run with, from that one on; or a list of them. With
+        several, the report has intervals.
     out
         Folder to write to; none by default.
     force
@@ -697,11 +709,12 @@ def compare(
     report
         Also write ``report.html`` to the folder.
     allow_files
-        Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
-        where the program runs.
+        Files and folders from which traces and captures may be read, besides the scenario's own
+        folder, and for overrides the one where the program runs.
     memory
-        What all runs together may take: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or
-        bytes. Half of the machine's by default; where it is short, fewer runs go side by side.
+        What all runs together may take: a size such as ``"8GB"``, a share of the machine's memory
+        such as ``"50%"``, or bytes. Half of the machine's by default; where it is short, fewer runs
+        go side by side.
 
     Returns
     -------
@@ -716,7 +729,8 @@ def compare(
     Examples
     --------
     >>> line = {"line": {"point_to_point": {"up": {"rate": "2 Mbit/s"}}}}
-    >>> flow = {"call": {"application": "voice"}, "upload": {"application": "bulk", "direction": "up"}}
+    >>> flow = {"call": {"application": "voice"}}
+    >>> flow["upload"] = {"application": "bulk", "direction": "up"}
     >>> scenario = {"duration": "3 s", "link": line, "bottleneck": "line.up", "flow": flow}
     >>> compare(scenario, {"queue": ["drop_tail", "docsis_pie"]}, seeds=2)
     <Comparison 'scenario': drop_tail, docsis_pie; 2 seeds>
@@ -767,7 +781,8 @@ def _write_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
         if not texts[path]:
             found = "an empty list" if is_list else reprlib.repr(values)
             raise InputError(
-                f'vary.{path}: expected a list of values, such as ["drop_tail", "codel"], found {found}'
+                f'vary.{path}: expected a list of values, such as ["drop_tail", "codel"], found'
+                f" {found}"
             )
     return texts
 

@@ -1,4 +1,4 @@
-"""How much memory runs may take: what the machine has, the share that is allowed, and the refusal of runs that can need more."""
+"""How much memory runs may take: the allowed share, and the refusal of larger runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of what a run can need: the keys that make it, the reckoning, bytes, and whether it is of result tables."""
+    """A part of what a run can need: its keys, the reckoning, bytes, and whether for tables."""
 
     keys: str
     reckoning: str
@@ -66,7 +66,7 @@ class Part:
 
 
 def read_allowance(wanted: str | int | Allowance | None = None) -> Allowance:
-    """Understand what is allowed: ``8GB``, ``500 MB``, ``50%`` of the machine's memory, or bytes; half of it by default.
+    """Understand what is allowed: ``8GB``, ``500 MB``, ``50%`` of memory, or bytes; else half.
 
     Raises
     ------
@@ -80,7 +80,8 @@ def read_allowance(wanted: str | int | Allowance | None = None) -> Allowance:
     >>> read_allowance("much")
     Traceback (most recent call last):
     ...
-    headend.errors.InputError: --memory: expected a size such as 8GB or 500 MB, or a share of the machine's memory such as 50%, found "much"
+    headend.errors.InputError: --memory: expected a size such as 8GB or 500 MB, or a share of the
+    machine's memory such as 50%, found "much"
     """
     if isinstance(wanted, Allowance):
         return wanted
@@ -97,8 +98,8 @@ def read_allowance(wanted: str | int | Allowance | None = None) -> Allowance:
     if size is None or size <= 0:
         found = f'"{wanted}"' if isinstance(wanted, str) else repr(wanted)
         raise InputError(
-            "--memory: expected a size such as 8GB or 500 MB, or a share of the machine's memory such as 50%,"
-            f" found {found}"
+            "--memory: expected a size such as 8GB or 500 MB, or a share of the machine's memory"
+            f" such as 50%, found {found}"
         )
     return Allowance(size, "--memory")
 
@@ -110,7 +111,7 @@ def _share(share: float, words: str) -> Allowance:
 
 @functools.cache
 def measure_machine(root: Path = Path("/")) -> int:
-    """Measure the memory this process could have, in bytes: the machine's, or less where a cgroup or a limit of the process says so."""
+    """Measure the memory this process could have, in bytes: the machine's or a lower limit's."""
     sizes = [_measure_physical(), *_read_cgroups(root), *_read_process_limits()]
     known = [size for size in sizes if size is not None]
     return min(known) if known else _UNKNOWN
@@ -136,7 +137,7 @@ def _read_process_limits() -> Iterator[int]:
 
 
 def _read_cgroups(root: Path) -> Iterator[int]:
-    """Give the limits of the cgroups that this process is in, of both versions, and of those above them."""
+    """Give the limits of this process's cgroups, of both versions, and of those above."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -149,7 +150,7 @@ def _read_cgroups(root: Path) -> Iterator[int]:
             top, file = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
         else:
             continue
-        # In a container the group's own path may not be there, but its root's limit is that of the container.
+        # In a container the group's own path may not be there, but its root has the limit.
         own = Path(place.lstrip("/"))
         for folder in (top / own, *(top / above for above in own.parents)):
             limit = _read_limit(folder / file)
@@ -191,14 +192,14 @@ def check_memory(scenario: Scenario, allowance: Allowance, name: str) -> int:
     total = sum(part.size for part in parts)
     if total > allowance.size:
         raise InputError(
-            f"{name}: a run can need {format_size(total)} of memory, {_tell_allowed(total, allowance)}:"
-            f" {_tell_parts(parts, total)}"
+            f"{name}: a run can need {format_size(total)} of memory,"
+            f" {_tell_allowed(total, allowance)}: {_tell_parts(parts, total)}"
         )
     return total
 
 
 def check_kept(scenarios: Sequence[Scenario], allowance: Allowance) -> int:
-    """Give the bytes of the tables that several runs hold until they are compared, and refuse more than is allowed.
+    """Give the bytes of the tables that runs hold until they are compared, or refuse them.
 
     Raises
     ------
@@ -218,8 +219,9 @@ def check_kept(scenarios: Sequence[Scenario], allowance: Allowance) -> int:
         largest = each[tables.index(max(tables))]
         of_tables = [part for part in largest if part.is_table]
         raise InputError(
-            f"{len(each)} runs that are compared can need {format_size(total)} of memory with the tables that each keeps,"
-            f" {_tell_allowed(total, allowance)}: {_tell_parts(of_tables, max(tables))}"
+            f"{len(each)} runs that are compared can need {format_size(total)} of memory with the"
+            f" tables that each keeps, {_tell_allowed(total, allowance)}:"
+            f" {_tell_parts(of_tables, max(tables))}"
         )
     return kept
 

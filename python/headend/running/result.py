@@ -47,7 +47,7 @@ class Result(Record, Presented):
 
     @property
     def answer(self) -> Answer:
-        """The beginning of its page: question, at most two sentences, a matrix, and the name of the figure that shows why."""
+        """The beginning of its page: question, two sentences at most, a matrix, a figure's name."""
         return self.present()[0]
 
     @property
@@ -59,7 +59,7 @@ class Result(Record, Presented):
 
     @property
     def verdict(self) -> Verdict:
-        """How each flow fared and where the queue stood: ``notes`` are sentences, ``to_dict()`` gives it as ``run --json`` does."""
+        """How flows fared and where the queue stood, as sentences and as ``run --json`` has it."""
         from headend.analysis.verdict import judge
 
         return judge(self)

@@ -1,1 +1,1 @@
-"""From what a person names to a scenario that the engine accepts: files, shipped scenarios, overrides, groups."""
+"""From a named scenario to one that the engine accepts: files, overrides, groups."""

@@ -1,4 +1,4 @@
-"""What is set twice: a value that another one takes the place of would be called one thing and run as another."""
+"""What is set twice: a value that another replaces would have a wrong name in results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def check_shared(
             above = spell_out(set_by_it, queue_path)
             if path == above or path.startswith(f"{above}."):
                 raise InputError(
-                    f"{shown_as.format(written)}: has no effect, since {by.format(other)}; leave out one of them"
+                    f"{shown_as.format(written)}: has no effect, since {by.format(other)}; leave"
+                    " out one of them"
                 )
 
 
@@ -54,7 +55,7 @@ def check_settings(
     before: Overrides = (),
     shown: Mapping[str, str] | None = None,
 ) -> None:
-    """Refuse a setting that a later one takes the place of: the same, one above it, or another choice.
+    """Refuse a setting that a later one replaces: the same, one above it, or another choice.
 
     Parameters
     ----------
@@ -79,21 +80,21 @@ def check_settings(
                 raise InputError(f"{names[later]}: set twice{also}; leave out one of them")
             if other.startswith(f"{path}."):
                 raise InputError(
-                    f"{names[earlier]}: has no effect, since {names[later]} comes after it and replaces it;"
-                    " leave out one of them, or put the longer path last"
+                    f"{names[earlier]}: has no effect, since {names[later]} comes after it and"
+                    " replaces it; leave out one of them, or put the longer path last"
                 )
     for earlier, path in enumerate(paths):
         near = [late for late in range(earlier + 1, len(paths)) if _share(path, paths[late])]
         replacing = _find_replacing(text, overrides, paths, earlier, near, before)
         if replacing:
             raise InputError(
-                f"{names[earlier]}: has no effect, since {names[replacing]} replaces it by another choice;"
-                " leave out one of them"
+                f"{names[earlier]}: has no effect, since {names[replacing]} replaces it by another"
+                " choice; leave out one of them"
             )
 
 
 def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: str) -> list[str]:
-    """Say where a choice set by its bare name takes the place of the same choice that the scenario wrote with values of its own.
+    """Say where a choice set by its bare name replaces the same choice with values of its own.
 
     Parameters
     ----------
@@ -109,7 +110,8 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
     Returns
     -------
     list of str
-        A sentence without its full stop for each such choice: what was written, what applies now, and how to keep it.
+        A sentence without its full stop for each such choice: what was written, what applies now,
+        and how to keep it.
     """
     try:
         content = text.parse()
@@ -140,8 +142,8 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
             )
             keys = ", ".join(f"{key} = {_show(item)}" for key, item in changed)
             notes.append(
-                f"{written}={value} replaces what the scenario writes at {path}.{name} by the defaults of {name}:"
-                f" {told}; {written}={{{name} = {{{keys}}}}} keeps it"
+                f"{written}={value} replaces what the scenario writes at {path}.{name} by the"
+                f" defaults of {name}: {told}; {written}={{{name} = {{{keys}}}}} keeps it"
             )
     return notes
 
@@ -176,7 +178,7 @@ def _show(value: Any) -> str:
 
 
 def _share(path: str, other: str) -> bool:
-    """Say whether one could be another choice in place of the other: what is chosen has a name, such as ``link.cable``."""
+    """Say whether one could be another choice in place of the other, such as ``link.cable``."""
     return path.split(".")[:2] == other.split(".")[:2]
 
 
@@ -188,7 +190,7 @@ def _find_replacing(
     near: Sequence[int],
     before: Overrides,
 ) -> int | None:
-    """Find the override after which the scenario no longer holds what an earlier one wrote; the engine knows what is a choice."""
+    """Find the override after which the scenario no longer holds what an earlier one wrote."""
     written = set(_list_written(paths[earlier], overrides[earlier][1]))
     if not near:
         return None

@@ -1,4 +1,4 @@
-"""Many of one kind: what ``count`` makes of a flow or a modem is shown as one group, not as a hundred lines."""
+"""Many of one kind: what ``count`` makes of a flow or a modem is shown as one group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Group:
     Parameters
     ----------
     name
-        What they have in common: ``web`` for ``web.1``, ``cable.home.*.up`` for ``cable.home.7.up``.
+        What they have in common: ``web`` for ``web.1``, ``cable.home.*.up`` for
+        ``cable.home.7.up``.
     members
         Their names, in natural order.
     label
@@ -39,7 +40,8 @@ def find_groups(*runs: Iterable[str]) -> dict[str, Group]:
     Parameters
     ----------
     runs
-        The names in each run. A group is the same over all runs; where its size is not, its label does not say one.
+        The names in each run. A group is the same over all runs; where its size is not, its label
+        does not say one.
 
     Examples
     --------
@@ -70,7 +72,7 @@ def find_groups(*runs: Iterable[str]) -> dict[str, Group]:
 
 @functools.lru_cache(maxsize=2**16)
 def name_group(name: str) -> str:
-    """Give what a name has in common with the other members of its group; nothing where it has no number.
+    """Give what a name shares with its group's other members; empty without a number.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def find_scenario(source: str) -> tuple[str, Path]:
 
 
 def find_study(name: str) -> Path:
-    """Find a study's folder: a shipped name, its last part, or the path of a folder with a ``study.toml``."""
+    """Find a study's folder: a shipped name, its last part, or a path with a ``study.toml``."""
     refuse_standard_input(name, "a study", "a study's name or its folder")
     studies = list_studies()
     by_last = {key.rsplit("/", 1)[-1]: path for key, path in studies.items()}
@@ -81,7 +81,7 @@ def find_study(name: str) -> Path:
 
 
 def find_studies(name: str) -> list[Path]:
-    """Find the folders of a study, of all studies of a document such as ``buffer-control``, or of ``all``."""
+    """Find the folders of a study, of a document such as ``buffer-control``, or of ``all``."""
     if name == "all":
         return list(list_studies().values())
     below = [path for key, path in list_studies().items() if key.startswith(f"{name}/")]
@@ -110,7 +110,7 @@ def find_sweep(source: str | Path) -> Path:
 
 
 def guide_to_results(folder: Path) -> str:
-    """Give the end of an error about a folder that is none of results: where those are that were perhaps meant."""
+    """Give the end of an error about a folder that holds no results: where some are."""
     name = shlex.quote(str(folder))
     if folder.is_dir():
         below = sorted(
@@ -127,8 +127,8 @@ def guide_to_results(folder: Path) -> str:
     is_file = folder.suffix in (".toml", ".json") and folder.is_file()
     if is_file or str(folder) in list_scenarios():
         return (
-            f"; headend run {name} makes one of this scenario, and headend compare {name} --vary PATH=A,B"
-            " compares settings of it"
+            f"; headend run {name} makes one of this scenario, and headend compare {name} --vary"
+            " PATH=A,B compares settings of it"
         )
     if folder.parent == Path() and (root := Path("results")).is_dir():
         near = find_near(folder.name, [path.name for path in root.iterdir() if path.is_dir()])
@@ -137,7 +137,7 @@ def guide_to_results(folder: Path) -> str:
 
 
 def _refuse_other_kind(name: str, wanted: str) -> None:
-    """Refuse the name of something that ships with headend, but is of another kind than is wanted here."""
+    """Refuse the name of something that ships, but is of another kind than is wanted here."""
     studies = list_studies()
     by_last = {key.rsplit("/", 1)[-1]: key for key in studies}
     found = []

@@ -1,7 +1,8 @@
 """Looks up headend's name for what other people call otherwise.
 
-Searched are the names that scenarios may use, shipped scenarios, studies, sweeps, commands and measures, then ``names.toml``, which
-holds other people's names with what headend has in their place, and the names and numbers of TLVs, then what is said of each.
+Searched are the names that scenarios may use, shipped scenarios, studies, sweeps, commands and
+measures, then ``names.toml``, which holds other people's names with what headend has in their
+place, and the names and numbers of TLVs, then what is said of each.
 """
 
 from __future__ import annotations
@@ -37,15 +38,16 @@ MOST_FOUND = 20
 #: Names that one error lists at most.
 MOST_NAMED = 3
 
-#: A word with fewer letters is looked for as it is; a longer one may have a wrong letter for so many.
+#: A word with fewer letters is looked for as it is; a longer one may have a wrong letter for so
+#: many.
 _LETTERS_FOR_A_SLIP = 4
 
 #: Words that tell nothing about what is looked for, where there are others.
 _FILLERS = frozenset(
     re.findall(
         r"\w+",
-        "a an and are at be by can do does for from how i in is it me my of on or our so the this to too was we what when where"
-        " which why with you your",
+        "a an and are at be by can do does for from how i in is it me my of on or our so the this"
+        " to too was we what when where which why with you your",
     )
 )
 
@@ -76,7 +78,8 @@ _NAMED_BY_TITLE = ("scenario", "study", "sweep", "command")
 #: Settings of modems' files, and the page that has them all.
 TLV, TLV_PAGE = "TLV of a modem's file", "docs/reference/modem-file.md"
 
-#: Kinds of findings that are no name of headend's: a sentence about a name, and about one that headend has nothing of.
+#: Kinds of findings that are no name of headend's: a sentence about a name, and about one that
+#: headend has nothing of.
 TERM, ABSENT = "term", "not in headend"
 
 
@@ -89,9 +92,10 @@ class Finding:
     name
         What headend calls it.
     kind
-        What it is: ``queue``, ``congestion control``, ``application``, ``end system``, ``link``, ``scenario``, ``study``, ``sweep``,
-        ``command``, ``measure``, ``key of a scenario`` or ``TLV of a modem's file``. ``term`` is a remark on the word that was asked for, and ``not in headend`` the
-        remark that there is no such thing, with what comes nearest.
+        What it is: ``queue``, ``congestion control``, ``application``, ``end system``, ``link``,
+        ``scenario``, ``study``, ``sweep``, ``command``, ``measure``, ``key of a scenario`` or
+        ``TLV of a modem's file``. ``term`` is a remark on the word that was asked for, and
+        ``not in headend`` the remark that there is no such thing, with what comes nearest.
     what
         What is said of it, in a sentence.
     how
@@ -163,7 +167,7 @@ def find(query: str) -> list[Finding]:
 
 
 def suggest_names(query: str, most: int = MOST_NAMED) -> list[str]:
-    """Give the names, headend's and others', that are spelled most like a query: for where nothing is found."""
+    """Give the names, headend's and others', spelled most like a query that found nothing."""
     known = {**{_spell(name): name for name in _list_foreign()}, **_list_own()}
     word = _spell(query)
     allowed = len(word) // _LETTERS_FOR_A_SLIP
@@ -211,15 +215,15 @@ def tell_nothing(query: str) -> str:
 
 
 def suggest_name(word: str, kind: str, known: Collection[str]) -> str:
-    """Give the end of an error message about an unknown name: the one that was perhaps meant, or what headend calls it.
+    """Give the end of an error about an unknown name: the one perhaps meant, or headend's.
 
     Parameters
     ----------
     word
         The name that was found.
     kind
-        What was expected: ``queue``, ``congestion``, ``application``, ``system``, ``link``, ``scenario``, ``study``, ``sweep``,
-        ``measure`` or ``command``.
+        What was expected: ``queue``, ``congestion``, ``application``, ``system``, ``link``,
+        ``scenario``, ``study``, ``sweep``, ``measure`` or ``command``.
     known
         What can stand there.
 
@@ -232,12 +236,13 @@ def suggest_name(word: str, kind: str, known: Collection[str]) -> str:
     """
     near = find_near(word, known)
     told = suggest_own_name(word, kind, near, known)
-    # Where the table knows the word, neither what is spelled like it nor a list of all that there is helps.
+    # Where the table knows the word, neither what is spelled like it nor a list of all that there
+    # is helps.
     return told if told and (near or is_answer(told)) else suggest(word, known) + told
 
 
 def is_answer(told: str) -> bool:
-    """Say whether what `suggest_own_name` gave helps more than a list of all that there is: neither where to look nor a measure does.
+    """Say whether what `suggest_own_name` gave helps more than a list of all that there is.
 
     Many a measure is called as a parameter that somebody looks for, such as ``delay`` and ``loss``.
     """
@@ -247,7 +252,7 @@ def is_answer(told: str) -> bool:
 def suggest_own_name(
     word: str, kind: str, meant: str | None = None, known: Collection[str] | None = None
 ) -> str:
-    """Give what headend calls an unknown name, to be put behind an error message that lists what there is.
+    """Give headend's word for an unknown name, to be put behind an error with a list.
 
     Parameters
     ----------
@@ -277,7 +282,7 @@ def suggest_own_name(
         return ""
     if kind == "command" and (typed := _index_typed().get(word.lower())):
         return f"; {typed}"
-    # A scenario's name is often longer than what it is about; what is spelled like it is rather meant.
+    # A scenario's name is often longer than what it is about; similar spelling counts.
     if (told := _tell_other_kind(word)) and not (meant and kind in _NAMED_BY_TITLE):
         return told
     entry = _index_foreign().get(_spell(word))
@@ -302,7 +307,7 @@ def _tell_other_kind(word: str) -> str:
 
 
 def _tell_entry(word: str, kind: str, entry: Entry, names: Sequence[str]) -> str:
-    """Say which names of a kind an entry leads to: what headend calls the very thing, or what comes nearest."""
+    """Say which names of a kind an entry leads to: headend's word, or what comes nearest."""
     if not entry.is_absent and not entry.note and entry.leads[0] == (kind, names[0]):
         return f"; headend calls it {names[0]}"
     plural = "s" if len(names) > 1 else ""
@@ -313,7 +318,7 @@ def _tell_entry(word: str, kind: str, entry: Entry, names: Sequence[str]) -> str
 
 
 def lead_to_key(word: str, known: Collection[str]) -> str:
-    """Give what headend calls an unknown key of a scenario or one of its values; nothing where it has none of that there.
+    """Give headend's word for an unknown key or value of a scenario; or nothing.
 
     Parameters
     ----------
@@ -363,7 +368,7 @@ def _is_measure(word: str) -> bool:
 
 
 def find_kind(known: Iterable[str]) -> str | None:
-    """Say of which kind some known names are, such as ``queue``; None where they are no names of headend's."""
+    """Say of which kind known names are, such as ``queue``; None if not headend's."""
     names = set(known)
     for kind in _WRITTEN:
         if names and names <= {choice.name for choice in list_choices(kind)}:
@@ -386,7 +391,7 @@ def read_entries() -> tuple[Entry, ...]:
 
 
 def describe(kind: str, name: str) -> Finding | None:
-    """Give something of headend's by its kind and name, such as ``queue`` and ``codel``; None where there is no such thing."""
+    """Give something of headend's by kind and name, such as ``queue`` and ``codel``; or None."""
     if kind == "key":
         return _describe_key(name)
     what = _list_kind(kind).get(name)
@@ -445,7 +450,7 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
 
 
 def _search_tlvs(query: str) -> Iterator[tuple[int, Finding]]:
-    """Give the TLVs that are called so, by operators before those by the table, or that have the number."""
+    """Give the TLVs of a name, operators' before the table's, or of a number."""
     number = query.removeprefix("tlv ").replace(" ", ".")
     # A number alone may be one of anything.
     is_number = number.replace(".", "").isdigit() and (
@@ -472,19 +477,19 @@ def _search_tlvs(query: str) -> Iterator[tuple[int, Finding]]:
 
 
 def _holds(words: Sequence[str], name: Sequence[str]) -> bool:
-    """Say whether a query of several words holds a name of others whole, or the name begins with the query."""
+    """Say whether a query of several words holds others' name whole, or begins it."""
     size = len(name)
     inside = any(list(words[at : at + size]) == list(name) for at in range(len(words) - size + 1))
     return inside or (len("".join(words)) > 2 and list(name[: len(words)]) == list(words))
 
 
 def _fits(word: str, other: str) -> bool:
-    """Say whether a word of a description is one that was asked for; of short ones, only the whole word is."""
+    """Say whether a word of a description was asked for; short ones must be the whole word."""
     return _is_word(word) and (other == word or (len(word) > 3 and other.startswith(word)))
 
 
 def _is_word(text: str) -> bool:
-    """Say whether there is more to a text than a letter or numbers, which stand in any description."""
+    """Say whether a text has more than a letter or numbers, which are in any description."""
     return len(text) > 1 and not text.replace(" ", "").isdigit()
 
 
@@ -555,7 +560,7 @@ def _read_title(path: Path) -> str:
 
 
 def _describe_key(text: str) -> Finding | None:
-    """Find a key in the schema by its path, such as ``flow.NAME.tcp.sack``; behind "=" may stand one of its values."""
+    """Find a key in the schema by its path, such as ``flow.NAME.tcp.sack``, or with "=" a value."""
     path, _, value = (part.strip() for part in text.partition("="))
     schema = _read_schema()
     node: Any = schema
@@ -638,7 +643,7 @@ def _split_lead(text: str) -> tuple[str, str]:
 
 
 def _spell(text: str) -> str:
-    """Write a name as it is compared: in small letters, with one space for whatever stands between its words.
+    """Write a name as it is compared: in small letters, one space between its words.
 
     Examples
     --------

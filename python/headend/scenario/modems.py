@@ -1,4 +1,4 @@
-"""Modems' files that are named beside a scenario: with ``--modem`` on the command line, or ``modem=`` from Python."""
+"""Modems' files named beside a scenario: with ``--modem``, or ``modem=`` from Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from headend.files import STANDARD_INPUT
 from headend.scenario.parameters import find_value
 from headend.text.reveal import escape_in_json
 
-#: The path of an override that sets the file of the only modem. With a dot and a name behind it, it sets the file of that modem.
+#: The path of an override that sets the file of the only modem. With a dot and a name behind it, it
+#: sets the file of that modem.
 MODEM_ALIAS = "modem"
 
 #: ``NAME=FILE``, where a name of a modem has neither dots nor slashes. Any other text is a path.
@@ -38,16 +39,19 @@ def parse_modem(text: str) -> tuple[str, str]:
     named = _NAMED.fullmatch(text)
     if text.startswith("="):
         raise InputError(
-            f"--modem {text}: expected the name of a modem before =, found nothing; --modem ./{text} is a file of this name"
+            f"--modem {text}: expected the name of a modem before =, found nothing; --modem"
+            f" ./{text} is a file of this name"
         )
     name, file = (named[1], named[2].strip()) if named else ("", text)
     if not file.strip():
         raise InputError(
-            f"--modem {text}: expected the file of a modem, such as --modem modem.cm or --modem NAME=modem.cm"
+            f"--modem {text}: expected the file of a modem, such as --modem modem.cm or --modem"
+            " NAME=modem.cm"
         )
     if file.strip() == STANDARD_INPUT:
         raise InputError(
-            f"--modem {text}: the file of a modem is not read from standard input here; expected its path"
+            f"--modem {text}: the file of a modem is not read from standard input here; expected"
+            " its path"
         )
     return _write(name, file)
 
@@ -55,7 +59,7 @@ def parse_modem(text: str) -> tuple[str, str]:
 def write_modems(
     modem: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]] | None,
 ) -> list[tuple[str, str]]:
-    """Give the overrides for ``modem=`` from Python: the path of a file, or paths by the names of modems."""
+    """Give the overrides for ``modem=`` from Python: a file's path, or paths by modem."""
     if modem is None:
         return []
     if isinstance(modem, str | os.PathLike):
@@ -86,7 +90,7 @@ def is_modem(path: str) -> bool:
 
 
 def echo_option(message: str) -> str:
-    """Replace ``--set`` by the option ``--modem`` that was typed, in an error of the engine, which knows only ``--set``.
+    """Replace ``--set`` by the typed ``--modem`` in an error of the engine.
 
     Examples
     --------
@@ -119,8 +123,8 @@ class Configured:
     Parameters
     ----------
     modem
-        The line and the modem, with a dot between them, such as ``cable.home``. The line alone stands for all modems without a
-        file of their own.
+        The line and the modem, with a dot between them, such as ``cable.home``. The line alone
+        stands for all modems without a file of their own.
     file
         The path of the file, as it was written.
     """
@@ -163,11 +167,12 @@ def tell_configured(scenario: Mapping[str, Any]) -> str:
 
 
 def tell_shared(scenarios: Sequence[Mapping[str, Any]]) -> str:
-    """Say which files set the modems of several resolved scenarios; nothing where they differ in them.
+    """Say which files set the modems of several resolved scenarios; nothing if they differ.
 
     Examples
     --------
-    >>> old, new = ({"link": {"cable": {"docsis": {"config": name}}}} for name in ("old.cm", "new.cm"))
+    >>> names = ("old.cm", "new.cm")
+    >>> old, new = ({"link": {"cable": {"docsis": {"config": name}}}} for name in names)
     >>> tell_shared([old, old]), tell_shared([old, new])
     ("modem's file: old.cm", '')
     """
@@ -176,11 +181,12 @@ def tell_shared(scenarios: Sequence[Mapping[str, Any]]) -> str:
 
 
 def is_configured(scenario: Mapping[str, Any], link: str, modem: str = "") -> bool:
-    """Say whether a file sets a modem of a resolved scenario; without a name, the only modem of the line.
+    """Say whether a file sets a modem of a resolved scenario; by default the only modem.
 
     Examples
     --------
-    >>> line = {"link": {"cable": {"docsis": {"modem": {"home": {"config": "old.cm"}, "office": {}}}}}}
+    >>> modem = {"home": {"config": "old.cm"}, "office": {}}
+    >>> line = {"link": {"cable": {"docsis": {"modem": modem}}}}
     >>> is_configured(line, "cable", "home"), is_configured(line, "cable", "office")
     (True, False)
     """

@@ -1,4 +1,4 @@
-"""Looking things up in a scenario: what stands at a path, and what a flow's application was given."""
+"""Looking things up in a scenario: the value at a path, an application's parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headend.scenario.groups import name_group
 
 
 def read_parameters(scenario: Mapping[str, Any], flow: str, application: str) -> Mapping[str, Any]:
-    """Give the parameters of a flow's application, or of the group it is a member of; nothing where it has another."""
+    """Give the parameters of a flow's or its group's application; nothing if it has another."""
     flows = scenario.get("flow", {})
     definition = flows.get(flow) or flows.get(name_group(flow)) or {}
     chosen = definition.get("application")

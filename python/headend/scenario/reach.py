@@ -1,4 +1,4 @@
-"""Which files a scenario may read: those in its own folder and below, and what is allowed besides."""
+"""Which files a scenario may read: those in its folder and below, and others allowed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from headend.errors import InputError, refuse_argument, refuse_unwritable, take_
 
 @dataclass(frozen=True)
 class Reach:
-    """Where a scenario's files are looked for, and how far that goes. Links are followed as far as they stay inside.
+    """Where a scenario's files are looked for. Links are followed as far as they stay inside.
 
     Parameters
     ----------
     scenario
         The folder of the scenario: for the files that its text names.
     writer
-        The folder for those that overrides name: of the sweep's or study's file that writes them, or where the program runs.
+        The folder for those that overrides name: of the sweep's or study's file that writes them,
+        or where the program runs.
     typed
-        Overrides, as ``PATH=VALUE``, that come from the command line and not from the writer's file: their paths start where the
-        program runs.
+        Overrides, as ``PATH=VALUE``, that come from the command line and not from the writer's
+        file: their paths start where the program runs.
     allowed
         Files and folders from which may be read besides.
     named
-        Overrides, as ``PATH=VALUE``, by which a person names the file of a modem: each is read wherever it is, and its path starts
-        where the program runs.
+        Overrides, as ``PATH=VALUE``, by which a person names the file of a modem: each is read
+        wherever it is, and its path starts where the program runs.
     """
 
     scenario: Path = Path()
@@ -44,9 +45,10 @@ class Reach:
         name
             As it is written.
         set_by
-            The override that names it, as ``PATH=VALUE``; None where the scenario does. What a person types, a command
-            completes from where the program runs; but it may be the value of the scenario's own file too. So a file that
-            is not there is looked for in the scenario's folder.
+            The override that names it, as ``PATH=VALUE``; None where the scenario does. What a
+            person types, a command completes from where the program runs; but it may be the value
+            of the scenario's own file too. So a file that is not there is looked for in the
+            scenario's folder.
 
         Raises
         ------
@@ -70,8 +72,9 @@ class Reach:
         """Refuse a path that leads out of a folder and is not allowed either."""
         if not any(_is_inside(path, root) for root in (folder, *self.allowed)):
             raise InputError(
-                f"it is not in {'this folder' if folder == Path() else f'the folder {folder}'} or below; --allow-files PATH lets"
-                " files elsewhere be read (from Python, allow_files)"
+                f"it is not in {'this folder' if folder == Path() else f'the folder {folder}'} or"
+                " below; --allow-files PATH lets files elsewhere be read (from Python,"
+                " allow_files)"
             )
 
 
@@ -97,5 +100,5 @@ def read_allowed(paths: Sequence[str | os.PathLike[str]]) -> tuple[Path, ...]:
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    """Say whether a path leads to somewhere in a folder, or to the file itself, once all links are followed."""
+    """Say whether a path leads into a folder, or to the file itself, after all links."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

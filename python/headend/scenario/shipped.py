@@ -1,6 +1,7 @@
 """The scenarios, studies and sweeps that ship with headend.
 
-They live at the top of the source tree; ``headend/shipped`` links there, and a wheel holds copies in its place.
+They live at the top of the source tree; ``headend/shipped`` links there, and a wheel holds copies
+in its place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Turning what a person names (a file, a shipped scenario, standard input, a dictionary) into a scenario the engine accepts."""
+"""Turning what a person names (a file, text, dictionary) into a scenario for the engine."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 #: A scenario larger than this is somebody's disk image, not a scenario.
 LARGEST_SCENARIO_BYTES = 16 * 2**20
 
-#: The files that a scenario names, such as captures to replay, are held in memory, all of them together.
+#: The files that a scenario names, such as captures to replay, are held in memory.
 LARGEST_FILE_BYTES = 512 * 2**20
 
 #: The names that there are, in an error about an unknown one.
 _LIST = re.compile(r'; expected (one of (\d+ names: )?)?"[^()]*(?= \(|$)')
 
-#: What the engine's errors say where a quantity was expected, and the units that the engine reads for each kind.
+#: What the engine's errors say where a quantity was expected, and the units by kind.
 _QUANTITY = re.compile(
     r'expected an? (?P<kind>duration|rate|size)(?: or "\w+",)? such as "[^"]*"(?=, found "[\d.])'
 )
@@ -113,23 +113,23 @@ class Text:
         return Loaded(self.name, scenario)
 
     def allow_named(self, overrides: Overrides) -> Text:
-        """Give the same text, which may also read the modems' files that overrides name, wherever they are."""
+        """Give the same text, which may also read the modems' files that overrides name."""
         named = self.reach.named | find_named(overrides)
         return replace(self, reach=replace(self.reach, named=named))
 
     def parse(self) -> dict[str, Any]:
-        """Give the tables as they are written, unchecked; a ValueError where the text is not of its format."""
+        """Give the tables as written, unchecked; a ValueError for a text of another format."""
         content: dict[str, Any] = (
             parse_toml(self.content) if self.format == "toml" else json.loads(self.content)
         )
         return content
 
     def read_files(self, overrides: Overrides = ()) -> dict[str, bytes]:
-        """Read the files that the scenario names, such as a capture to replay, by name; one that cannot be read is left out."""
+        """Read the files that the scenario names, by name; unreadable ones are left out."""
         return self._read_files(overrides)[0]
 
     def refuse(self, path: str, why: str, overrides: Overrides = ()) -> InputError:
-        """Give the error of a value that the engine takes and headend does not, with the place where it was written."""
+        """Give the error of a value that the engine takes and headend does not, with its place."""
         from headend import _engine
 
         line = _engine.refuse(
@@ -173,7 +173,8 @@ class Text:
                 path = self.reach.locate(name, set_by)
                 if found.setdefault(name, path) != path:
                     raise InputError(
-                        f"two files have this name, {found[name]} and {path}; write ./{name} for one of them"
+                        f"two files have this name, {found[name]} and {path}; write ./{name} for"
+                        " one of them"
                     )
                 files[name] = read_bytes(path, left, what)
             except InputError as error:
@@ -182,7 +183,7 @@ class Text:
         return files, missing
 
     def _check_alias(self, overrides: Overrides) -> None:
-        """Say it before the engine does when ``queue`` means nothing, in words about the command line."""
+        """Say it first when ``queue`` means nothing, in words about the command line."""
         if not any(path.split(".")[0] == QUEUE_ALIAS for path, _ in overrides):
             return
         try:
@@ -199,7 +200,7 @@ class Text:
 
 
 def _explain_unknown(error: ScenarioError) -> str:
-    """Write the engine's error; that of an unknown name with what headend calls it, unless the name is of somebody's own."""
+    """Write the engine's error; for an unknown name that is no user's, with headend's word."""
     told = _list_units(str(error))
     word, meant = error.unknown, error.meant
     if word is None:
@@ -220,7 +221,7 @@ def _explain_unknown(error: ScenarioError) -> str:
 
 
 def _list_units(told: str) -> str:
-    """Put the units behind the example of a quantity in the engine's error, where the unit was the mistake.
+    """Put the units behind the quantity in the engine's error, where those were wrong.
 
     Examples
     --------
@@ -240,10 +241,11 @@ def read_scenario(source: Source, reach: Reach = HERE) -> Text:
     Parameters
     ----------
     source
-        Path of a file, name of a shipped scenario, ``-`` for standard input, or the scenario as a dictionary.
+        Path of a file, name of a shipped scenario, ``-`` for standard input, or the scenario as a
+        dictionary.
     reach
-        From where the files may be read that overrides name; those that the scenario names are of its own folder, or where the
-        program runs for a dictionary and for standard input.
+        From where the files may be read that overrides name; those that the scenario names are of
+        its own folder, or where the program runs for a dictionary and for standard input.
     """
     if isinstance(source, Mapping):
         return Text("scenario", "scenario", _write_json(source), "json", reach)
@@ -261,7 +263,7 @@ def read_scenario(source: Source, reach: Reach = HERE) -> Text:
 
 
 def _read_standard_input(reach: Reach) -> Text:
-    """Read a scenario from standard input, to its end; the files that it names are where the program runs."""
+    """Read a scenario from standard input; its files are where the program runs."""
     shown_as = STANDARD_INPUT_SHOWN
     text = _decode(read_standard_input(LARGEST_SCENARIO_BYTES, "scenario"), shown_as, "scenario")
     if not text.strip():
@@ -313,7 +315,7 @@ def parse_override(text: str) -> tuple[str, str]:
 
 
 def check_value(text: str, typed: str) -> str:
-    """Refuse a value that begins as TOML and is none, echoing what was typed; plain words need no quotes.
+    """Refuse a value that begins as TOML and is none, echoing it; plain words need no quotes.
 
     Examples
     --------
@@ -322,7 +324,8 @@ def check_value(text: str, typed: str) -> str:
     >>> check_value("{codel}", "--set x={codel}")
     Traceback (most recent call last):
     ...
-    headend.errors.InputError: --set x={codel}: not valid TOML; a table is written {name = "value"}, a text in quotes
+    headend.errors.InputError: --set x={codel}: not valid TOML; a table is written {name = "value"},
+    a text in quotes
     """
     if text[:1] in ("{", "[", '"', "'"):
         try:

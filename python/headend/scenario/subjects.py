@@ -44,7 +44,7 @@ class Vocabulary:
 
     @classmethod
     def from_scenario(cls, scenario: Scenario) -> Vocabulary:
-        """Take the names from a checked scenario; what members have in common stands for all of them."""
+        """Take the names from a checked scenario; members' common part stands for all of them."""
         flows: dict[str, str] = {}
         members: dict[str, list[str]] = {}
         for name, application in scenario.flows:
@@ -64,12 +64,12 @@ class Vocabulary:
 
 
 def call_channel(channel: str) -> str:
-    """Give the subject that means a channel: on a line with one modem its queue has the name that tables have for both."""
+    """Give the subject that means a channel: with one modem its queue has the same name."""
     return f"{channel}.channel"
 
 
 def _list_channels(content: Mapping[str, Any]) -> Iterator[str]:
-    """Give the channels of a scenario as tables name them: a cable line has two, and all stations of a cell share the access point's."""
+    """Give the channels of a scenario as tables name them: a cable line's two, a cell's one."""
     for name, link in content.get("link", {}).items():
         if "docsis" in link:
             yield f"{name}.up"

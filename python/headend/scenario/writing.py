@@ -12,7 +12,7 @@ from headend.scenario.source import write_value
 #: Keys that TOML takes without quotes.
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-#: How many keys the header of a table has at most, by the first of them; deeper tables are written in one line.
+#: How many keys the header of a table has at most, by the first of them; deeper ones take one line.
 _DEPTHS = {"link": 4}
 _DEPTH = 2
 
@@ -22,7 +22,8 @@ def write_toml(content: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> print(write_toml({"seed": 1, "flow": {"call": {"application": "voice", "rtt": "40 ms"}}}), end="")
+    >>> call = {"application": "voice", "rtt": "40 ms"}
+    >>> print(write_toml({"seed": 1, "flow": {"call": call}}), end="")
     seed = 1
     <BLANKLINE>
     [flow.call]

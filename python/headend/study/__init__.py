@@ -1,6 +1,7 @@
 """Studies: a published result as a scenario, a grid, figures and claims that are checked.
 
-A study is a folder with ``study.toml``, a scenario, and ``analysis.py`` with a function for each claim and figure.
+A study is a folder with ``study.toml``, a scenario, and ``analysis.py`` with a function for each
+claim and figure.
 """
 
 from headend.results.store import PointStore

@@ -1,9 +1,10 @@
-"""Time on the air of 802.11b frames in closed form: by the service-quality document's assumptions, and by the cell's own.
+"""Air time of 802.11b frames in closed form: by the document's assumptions and the cell's.
 
-Nguyen and Armitage (2004, §II.A and §III.B) reckon an exchange of frames as DIFS, an RTS and a CTS before every frame, the
-frame, its answer, and the SIFS between them; nobody backs off, and nothing collides. Each of these assumptions is a
-parameter here. The cell of the engine (docs/models/dot11b.md) makes others: no RTS, a mean backoff, answers at a basic
-rate. What a second of games or pings takes is what a download cannot have, so that both give what is "stolen" from it.
+Nguyen and Armitage (2004, §II.A and §III.B) reckon an exchange of frames as DIFS, an RTS and a CTS
+before every frame, the frame, its answer, and the SIFS between them; nobody backs off, and nothing
+collides. Each of these assumptions is a parameter here. The cell of the engine
+(docs/models/dot11b.md) makes others: no RTS, a mean backoff, answers at a basic rate. What a second
+of games or pings takes is what a download cannot have, so that both give what is "stolen" from it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-#: Bytes of control frames (802.11-1999 §7.2.1), and of the headers that the document's 42 B are made of.
+#: Bytes of control frames (802.11-1999 §7.2.1), and of the document's 42 B of headers.
 RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
 MAC_HEADER_BYTES, LLC_SNAP_BYTES, FCS_BYTES = 30, 8, 4
 
@@ -36,12 +37,13 @@ class Airtime:
     data_mbps, answer_mbps, rts_mbps
         Rates in Mbit/s of frames, of their acknowledgements, and of RTS and CTS.
     overhead_bytes
-        What an MPDU has beyond the IP packet. The document counts 42 B, with a MAC header of four addresses; between a
-        station and its access point it has three, which makes 36.
+        What an MPDU has beyond the IP packet. The document counts 42 B, with a MAC header of four
+        addresses; between a station and its access point it has three, which makes 36.
     is_announced
         Whether every frame has an RTS and a CTS.
     backoff_slots, slot_us
-        Idle slots before an exchange on average, and their length. Half of the smallest window, 15.5, is a lone station's.
+        Idle slots before an exchange on average, and their length. Half of the smallest window,
+        15.5, is a lone station's.
     whole_us
         Whether frames last whole microseconds, as 802.11b §18.3.4 has it.
     """
@@ -109,7 +111,8 @@ class Airtime:
 #: The document's assumptions.
 DOCUMENT = Airtime()
 
-#: What the engine's cell does by default with one sender at a time: no RTS, a mean backoff, answers at 2 Mbit/s, three addresses.
+#: What the engine's cell does by default with one sender at a time: no RTS, a mean backoff, answers
+#: at 2 Mbit/s, three addresses.
 CELL = Airtime(
     answer_mbps=2.0,
     rts_mbps=2.0,

@@ -1,9 +1,9 @@
 """A study's ``analysis.py``: importing it, and telling a mistake in it from one in headend.
 
-An analysis is imported as a module of a package of its own, in which the folder above the study's holds
-what the studies of a document share: ``from ..sharing import pool`` reads ``sharing.py`` there, and
-``from .helping import draw`` a module beside the analysis. No study sees the modules of another document,
-and each has its own copy of those it shares, read anew whenever it is imported.
+An analysis is imported as a module of a package of its own, in which the folder above the study's
+holds what the studies of a document share: ``from ..sharing import pool`` reads ``sharing.py``
+there, and ``from .helping import draw`` a module beside the analysis. No study sees the modules of
+another document, and each has its own copy of those it shares, read anew whenever it is imported.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from headend.errors import InputError, suggest
 #: The file's name in a study's folder.
 ANALYSIS = "analysis.py"
 
-#: What the package of a study's own folder is called within that of its document: no import statement can name it, so that a
-#: module of the document may be called as the study is.
+#: What the package of a study's own folder is called within that of its document: no import
+#: statement can name it, so that a module of the document may be called as the study is.
 _OWN = "this-study"
 
 
@@ -80,8 +80,9 @@ def blame(path: Path) -> Iterator[None]:
     Parameters
     ----------
     path
-        The analysis. A line in a module beside it, or in one that the studies of its document share, is told of that
-        file. What goes wrong elsewhere, without a line of these on the way there, is raised as it is.
+        The analysis. A line in a module beside it, or in one that the studies of its document
+        share, is told of that file. What goes wrong elsewhere, without a line of these on the way
+        there, is raised as it is.
     """
     try:
         yield
@@ -103,7 +104,7 @@ def blame(path: Path) -> Iterator[None]:
 
 
 def find_function(analysis: ModuleType, name: str, asked_by: str) -> Callable[..., Any]:
-    """Give a function of an analysis; ``asked_by`` is what names it in ``study.toml``, for the error."""
+    """Give a function of an analysis; ``asked_by`` names it in ``study.toml``, for errors."""
     function = getattr(analysis, name, None)
     if not callable(function):
         own = [key for key, value in vars(analysis).items() if _is_own(analysis, value)]
@@ -120,7 +121,8 @@ def call(analysis: ModuleType, name: str, asked_by: str, *arguments: Any) -> Any
         inspect.signature(function).bind(*arguments)
     except TypeError as error:
         raise InputError(
-            f"{_place(analysis, name)}{name}: expected it to take {len(arguments)} arguments: {error}"
+            f"{_place(analysis, name)}{name}: expected it to take {len(arguments)} arguments:"
+            f" {error}"
         ) from None
     with blame(_locate(analysis)):
         return function(*arguments)
@@ -129,14 +131,16 @@ def call(analysis: ModuleType, name: str, asked_by: str, *arguments: Any) -> Any
 def refuse_answer(analysis: ModuleType, name: str, expected: str, found: object) -> InputError:
     """Give the error of a function that returns something else than it should."""
     return InputError(
-        f"{_place(analysis, name)}{name}: expected it to return {expected}, found {type(found).__name__}"
+        f"{_place(analysis, name)}{name}: expected it to return {expected}, found"
+        f" {type(found).__name__}"
     )
 
 
 def refuse_chart(analysis: ModuleType, name: str, error: Exception) -> InputError:
     """Give the error of a function whose chart cannot be drawn."""
     return InputError(
-        f"{_place(analysis, name)}{name}: a chart that cannot be drawn: {' '.join(str(error).split())}"
+        f"{_place(analysis, name)}{name}: a chart that cannot be drawn:"
+        f" {' '.join(str(error).split())}"
     )
 
 
@@ -164,7 +168,7 @@ def _is_own(analysis: ModuleType, value: object) -> bool:
 
 
 def _find_line(error: Exception, path: Path) -> tuple[Path, int] | None:
-    """Give the last place that an error came through in an analysis or the modules that it shares with others."""
+    """Give the last place in an analysis or shared modules that an error came through."""
     wanted = Path(path).resolve()
     folders = (wanted.parent, wanted.parent.parent)
 

@@ -1,4 +1,4 @@
-"""The answer of a study: its question, the verdicts on its claims in a sentence, and a matrix of the first claims."""
+"""The answer of a study: question, verdicts in a sentence, and a matrix of its first claims."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def answer_studies(question: str, sentences: Sequence[str], counts: Mapping[str,
 
 
 def order_claims(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Order claims by kind, published results first; within a kind, those that differ come first."""
+    """Order claims by kind, published results first; within one, differing ones first."""
     kinds = list(Kind)
     return sorted(
         judgements,
@@ -98,7 +98,7 @@ def order_claims(judgements: Sequence[Judgement]) -> list[Judgement]:
 def tell_claims(judgements: Sequence[Judgement]) -> list[str]:
     """Say how many claims are reproduced, and name the others.
 
-    Where there are published results and other claims, a second sentence counts the published results.
+    Where there are published results and other claims, a second one counts the results.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def tell_claims(judgements: Sequence[Judgement]) -> list[str]:
     if results and len(results) < len(judgements):
         reproduced = _count(results)[Standing.REPRODUCED]
         told.append(
-            f"Of {write_count(len(results), 'published result')}, {reproduced} {'is' if reproduced == 1 else 'are'} reproduced."
+            f"Of {write_count(len(results), 'published result')}, {reproduced}"
+            f" {'is' if reproduced == 1 else 'are'} reproduced."
         )
     return told
 
@@ -132,7 +133,8 @@ def _tell_verdicts(judgements: Sequence[Judgement]) -> str:
         (judgement,) = judgements
         return f"The claim {tell_verb(judgement.standing, 1)} ({judgement.claim.id})."
     parts = [
-        f"{reproduced} of {write_count(total, 'claim')} {'is' if reproduced == 1 else 'are'} reproduced"
+        f"{reproduced} of {write_count(total, 'claim')} {'is' if reproduced == 1 else 'are'}"
+        " reproduced"
     ]
     for standing in _FIRST:
         own = [one.claim.id for one in judgements if one.standing is standing]

@@ -1,4 +1,4 @@
-"""A document's figures and numbered tables: what they are called, and which study draws each anew."""
+"""A document's figures and numbered tables: names, and the study that draws each anew."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Entry:
     caption
         The document's own.
     study
-        The last part of the name of the study that draws it, where several do, or that runs what a diagram shows.
+        The last part of the name of the study that draws it, where several do, or that runs what a
+        diagram shows.
     note
         Why no study draws it.
     """
@@ -41,7 +42,7 @@ class Entry:
 
 
 def read_catalogue(folder: Path) -> dict[str, Entry]:
-    """Read what a document has of figures and tables, in the order of the page; nothing where that is not written down.
+    """Read a document's figures and tables, in the page's order; nothing if not written down.
 
     Parameters
     ----------
@@ -58,8 +59,9 @@ def read_catalogue(folder: Path) -> dict[str, Entry]:
 def choose_study(entry: Entry, studies: Sequence[Study]) -> Study | None:
     """Choose the study of a document that draws a figure or table anew.
 
-    It is the one that its entry names. Where that names none, it is, among those with a figure that shows it, the one with
-    the most published results that have it as their source, and of several such ones that with the most claims.
+    It is the one that its entry names. Where that names none, it is, among those with a figure that
+    shows it, the one with the most published results that have it as their source, and of several
+    such ones that with the most claims.
 
     Parameters
     ----------
@@ -75,13 +77,13 @@ def choose_study(entry: Entry, studies: Sequence[Study]) -> Study | None:
 
 
 def rank_study(name: str, study: Study) -> tuple[int, int]:
-    """Count the published results of a study that have a figure or table as their source, and all such claims."""
+    """Count a study's published results with a figure or table as source, and all such."""
     own = [claim for claim in study.claims if name in find_all(claim.source, [name])]
     return sum(claim.kind is Kind.RESULT for claim in own), len(own)
 
 
 def find_all(source: str, known: Iterable[str]) -> list[str]:
-    """Find the figures and tables that a source names: by their numbers, or where a document numbers none, as it calls them.
+    """Find the figures and tables that a source names: by number, or by the document's name.
 
     Examples
     --------

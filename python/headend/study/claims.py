@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
 
 class Standing(StrEnum):
-    """How a claim is counted: by its verdict, or as weak where it is reproduced and nearly any model would do that."""
+    """How a claim is counted: by its verdict, or as weak where nearly any model would do."""
 
     REPRODUCED = "reproduced"
     WEAK = "weak"
@@ -80,10 +80,10 @@ class Claim:
     kind
         What it is evidence for.
     published
-        The document's own value or order, in its own precision and as short as it can be shown beside a picture; nothing
-        where the document has none.
+        The document's own value or order, in its own precision and as short as it can be shown
+        beside a picture; nothing where the document has none.
     gap
-        What the document leaves open, or contradicts itself about, and how far the verdict depends on it.
+        What the document leaves open, or contradicts itself about, and the verdict's dependence.
     fitted
         What was chosen after a first run had been seen.
     weak
@@ -135,9 +135,9 @@ class Finding:
     interval
         The 95 % interval of the measured number, where there is one.
     why
-        Where it differs, the cause and the experiment that tested it; elsewhere, what is worth knowing.
+        Where it differs, the cause and the experiment that tested it; elsewhere, remarks.
     deciding_seeds
-        Where it is undecided, with about how many seeds it would not be; None where that is not known.
+        Where it is undecided, with about how many seeds it would not be; None if not known.
     """
 
     measured: str
@@ -167,12 +167,12 @@ class Judgement:
         return Standing.WEAK if is_weak else Standing(verdict)
 
     def leave_open(self) -> Judgement:
-        """Give it without a verdict, and without what is said of that: what a quick run measured."""
+        """Give it without a verdict and its words: what a quick run measured."""
         finding = Finding(self.finding.measured, Verdict.OPEN, self.finding.interval)
         return Judgement(self.claim, finding)
 
     def tell_interval(self) -> str:
-        """Give the interval over the seeds in words, with a blank before it; nothing where there is none."""
+        """Give the interval over the seeds in words after a space; nothing if there is none."""
         interval = self.finding.interval
         return f" (95 % interval {interval[0]:.3g} to {interval[1]:.3g})" if interval else ""
 

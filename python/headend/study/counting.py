@@ -17,7 +17,7 @@ Counts = Mapping[Standing, int]
 
 
 def count_by_document(studies: Judged, kind: Kind = Kind.RESULT) -> dict[str, Counts]:
-    """Count the verdicts on claims of one kind for each document that has any, in the order of the page."""
+    """Count the verdicts on claims of one kind for each document with any, in page order."""
     counts: dict[str, Counter[Standing]] = {}
     for name, judgements in sorted(studies, key=lambda item: place_study(item[0])):
         own = [one.standing for one in judgements if one.claim.kind is kind]
@@ -36,7 +36,7 @@ def count_by_kind(studies: Judged) -> dict[Kind, Counts]:
 
 
 def split_studies(studies: Judged) -> dict[str, list[Pair]]:
-    """Give the studies of the five documents and those of others, each with what their published results are called."""
+    """Give the studies of the five documents and others, with names for their results."""
     known = list(studies)
     return {
         "published results of": [pair for pair in known if is_of_five(pair[0])],
@@ -58,8 +58,10 @@ def tell_results(counts: Counts, not_run: int, of: str) -> str:
 
     Examples
     --------
-    >>> tell_results({Standing.REPRODUCED: 12, Standing.WEAK: 2, Standing.DIFFERS: 1}, 0, "the five documents")
-    'Of the 15 published results of the five documents, 12 are reproduced, 2 are weak and 1 differs.'
+    >>> numbers = {Standing.REPRODUCED: 12, Standing.WEAK: 2, Standing.DIFFERS: 1}
+    >>> tell_results(numbers, 0, "the five documents")
+    'Of the 15 published results of the five documents, 12 are reproduced, 2 are weak and 1
+    differs.'
     >>> tell_results({Standing.DIFFERS: 2}, 1, "other documents")
     'Of the 3 published results of other documents, 2 differ and 1 was not run.'
     """

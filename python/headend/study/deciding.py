@@ -26,8 +26,8 @@ class Decision:
     verdict
         Whether the mean is accepted; undecided where the interval reaches over a bound of what is.
     deciding_seeds
-        Where it is undecided, with about how many seeds the interval would end before that bound, if mean and spread stay as
-        they are; None where that would take more than 10 000.
+        Where it is undecided, with about how many seeds the interval would end before that bound,
+        if mean and spread stay as they are; None where that would take more than 10 000.
     """
 
     mean: float
@@ -48,8 +48,8 @@ def decide_over_seeds(
     Parameters
     ----------
     values
-        One number for each seed, in the unit of the bounds. For a comparison: the differences of the same seeds, with zero
-        as the bound.
+        One number for each seed, in the unit of the bounds. For a comparison: the differences of
+        the same seeds, with zero as the bound.
     low, high
         The bounds of what is accepted; both are accepted themselves.
 
@@ -90,7 +90,8 @@ def join_decisions(decisions: Iterable[Decision], measured: str, why: str = "") 
     Returns
     -------
     Finding
-        It differs where one differs; or else it is undecided where one is, with the seeds that the last to be decided takes.
+        It differs where one differs; or else it is undecided where one is, with the seeds that the
+        last to be decided takes.
     """
     decisions = list(decisions)
     verdicts = {decision.verdict for decision in decisions}

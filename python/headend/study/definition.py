@@ -52,12 +52,12 @@ class Axis:
     values
         The values it takes.
     set
-        Scenario paths and what to write there: a text in which ``{}`` stands for the value, or a table from the value
-        to its text. Several paths vary together.
+        Scenario paths and what to write there: a text in which ``{}`` stands for the value, or a
+        table from the value to its text. Several paths vary together.
     scenario
         Which scenario each value runs, in the same way; None where the axis leaves that alone.
     each
-        What single values write besides: paths and texts by value. One that is not named here writes nothing more.
+        What single values write besides: paths and texts by value. Others write nothing more.
     """
 
     name: str
@@ -68,14 +68,15 @@ class Axis:
 
     @classmethod
     def read(cls, name: str, content: dict[str, Any]) -> Axis:
-        """Take an axis from its table in ``study.toml``; one that has something else for its values needs no ``set``."""
+        """Take an axis from its table in ``study.toml``; ``set`` is optional with other values."""
         scenario, each = content.get("scenario"), content.get("each", {})
         written = content.get("set", {}) if scenario or each else content["set"]
         values = tuple(content["values"])
         for key in each:
             if key not in map(str, values):
                 raise InputError(
-                    f'grid.{name}.each: "{key}" is none of its values{suggest(key, list(map(str, values)))}'
+                    f'grid.{name}.each: "{key}" is none of its'
+                    f" values{suggest(key, list(map(str, values)))}"
                 )
         return cls(name, values, dict(written), scenario, dict(each))
 
@@ -91,7 +92,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class FigureDefinition:
-    """A figure of a study: the function of ``analysis.py`` that draws it, its words, and the document's figures and tables that it shows anew."""
+    """A figure of a study: the function that draws it, its words, and what it shows anew."""
 
     name: str
     title: str
@@ -134,7 +135,7 @@ class Point:
 class Study:
     """A study as its file states it.
 
-    A study without a scenario only calculates: it has no points, and its ``analysis.py`` needs none.
+    A study without a scenario only calculates: it has no points.
     """
 
     name: str
@@ -163,7 +164,7 @@ class Study:
 
     @property
     def reach(self) -> Reach:
-        """From where its points read files: all that it names, and that it sets, is of its own folder."""
+        """From where its points read files: all that it names and sets is of its own folder."""
         return Reach(self.folder, self.folder, allowed=self.allowed)
 
     def list_points(self) -> list[Point]:
@@ -179,7 +180,8 @@ class Study:
         if total > MOST_POINTS:
             product = " × ".join(map(str, sizes))
             raise InputError(
-                f"{self.name}: {product} settings × {len(self.seeds)} seeds are {total:,} points, more than {MOST_POINTS:,}"
+                f"{self.name}: {product} settings × {len(self.seeds)} seeds are {total:,} points,"
+                f" more than {MOST_POINTS:,}"
             )
         return list(self._combine())
 
@@ -223,7 +225,7 @@ class Study:
         return analysis
 
     def check_paths(self, queue_path: str = "") -> None:
-        """Refuse what is set for all points and has no effect, since an axis sets it at each of them.
+        """Refuse what is set for all points without effect, since an axis sets it at each.
 
         Parameters
         ----------

@@ -7,7 +7,8 @@ DOCUMENTS = {
     "buffer-control": "Cable Modem Buffer Control (CableLabs, 2011)",
     "aqm-docsis": "Active Queue Management in DOCSIS 3.x Cable Modems (CableLabs, 2014)",
     "fast-docsis": "FAST TCP over low-speed DOCSIS links",
-    "service-quality": "Quantitative Assessment of IP Service Quality in 802.11b and DOCSIS Networks (2004)",
+    "service-quality": "Quantitative Assessment of IP Service Quality in 802.11b and DOCSIS"
+    " Networks (2004)",
     "cbt": "Lightweight Active Router-Queue Management for Multimedia Networking (1999)",
     "cable-plant": "The cable plant: request, grant and contention",
     "low-latency": "Low Latency DOCSIS and L4S",
@@ -15,7 +16,7 @@ DOCUMENTS = {
     "validation": "Models beside their closed forms and beside each other",
 }
 
-#: Those whose published results the headline counts; what headend takes from others stands below it.
+#: Those whose published results the headline counts; others stand below it.
 FIVE = ("buffer-control", "aqm-docsis", "fast-docsis", "service-quality", "cbt")
 
 

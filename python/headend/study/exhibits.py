@@ -1,4 +1,4 @@
-"""A document's figures and tables: the picture that shows each anew, what was published there, and what was found."""
+"""A document's figures and tables: our picture of each, what was published and found."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Exhibit:
     entry
         What the document calls it.
     study
-        The study that draws it anew, or runs what a diagram shows, or else the first that has a claim of it.
+        The study that draws it anew, or runs what a diagram shows, else the first with a claim.
     picture
         Our picture of it; None where no study draws it, or its study was not run.
     judgements
-        The published results that have it as their source, or where there is none, the claims of other kinds.
+        The published results that have it as their source, or if none, other claims.
     is_run
         Whether the study was run.
     """
@@ -64,8 +64,8 @@ def list_exhibits(gathered: Iterable[Gathered]) -> list[Exhibit]:
     Parameters
     ----------
     gathered
-        The studies of the document. Where it has no list of its figures and tables, they are those that published results
-        have as their source.
+        The studies of the document. Where it has no list of its figures and tables, they are those
+        that published results have as their source.
     """
     items = list(gathered)
     catalogue = read_catalogue(items[0].study.folder.parent) if items else {}
@@ -95,7 +95,7 @@ def _show(
 def _group_by_source(
     items: Sequence[Gathered], known: Sequence[str]
 ) -> dict[str, list[tuple[str, Judgement]]]:
-    """Give the claims of each figure and table with their studies: published results, or where there is none, those of other kinds."""
+    """Give the claims of each figure and table with their studies, published results first."""
     results: dict[str, list[tuple[str, Judgement]]] = {}
     others: dict[str, list[tuple[str, Judgement]]] = {}
     for item in items:
@@ -109,7 +109,7 @@ def _group_by_source(
 
 
 def _assign(drawing: Drawing) -> list[tuple[str, Picture]]:
-    """Give each name that a drawing shows the panel that shows it: its own where there are as many, else the first."""
+    """Give each name that a drawing shows its panel: its own, or else the first."""
     each = len(drawing.shows) == len(drawing.pictures)
     return [
         (name, drawing.pictures[number if each else 0]) for number, name in enumerate(drawing.shows)
@@ -117,7 +117,7 @@ def _assign(drawing: Drawing) -> list[tuple[str, Picture]]:
 
 
 def _place(name: str, number: int) -> tuple[str, int, str]:
-    """Give the place of a name among others: by its number, or behind those that have one, in the order of the claims."""
+    """Give the place of a name among others: by number, or after those, in the claims' order."""
     found = NUMBERED.fullmatch(name)
     if not found:
         return "~", number, ""

@@ -1,4 +1,4 @@
-"""`find`: documents' figures and tables by the studies that draw them, then all that headend calls something."""
+"""`find`: documents' figures and tables by study, then all that headend calls something."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def find(query: str) -> list[Finding]:
     Parameters
     ----------
     query
-        A name or some words: of headend's, of other people, of a command, or a figure or table of a document.
+        A name or some words: of headend's, of other people, of a command, or a figure or table of a
+        document.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What studies left in a folder, and whether it is evidence: each with its own seeds and its claims of today."""
+"""What studies left in a folder, and whether it is evidence: own seeds, today's claims."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Picture:
 
     @property
     def address(self) -> str:
-        """An address that holds the picture itself, without what only a reader of the file could hear."""
+        """An address that holds the picture itself, without text for other readers."""
         text = self.read_silent()
         return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode("ascii")
 
@@ -43,7 +43,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure as it was written: its words, its panels, and the document's figures and tables that it shows anew."""
+    """A figure as written: words, panels, and the figures and tables that it shows anew."""
 
     title: str
     explanation: str
@@ -65,7 +65,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A shipped study, and what became of it where it was run, with its own seeds and in its full form."""
+    """A shipped study, and its results where it was run, with its own seeds and in full."""
 
     study: Study
     outcome: Finished | None
@@ -103,8 +103,8 @@ def gather_studies(folder: Path) -> list[Gathered]:
     Raises
     ------
     InputError
-        When there is nothing; or a study was run with other seeds than its own, or judged by other claims than its file has
-        now; or what is there cannot be read.
+        When there is nothing; or a study was run with other seeds than its own, or judged by other
+        claims than its file has now; or what is there cannot be read.
     """
     gathered = []
     for name, path in sorted(list_studies().items(), key=lambda item: place_study(item[0])):
@@ -121,11 +121,17 @@ def _tell_found(folder: Path) -> str:
         return "expected a folder with studies' results, found a file"
     if read_kind(folder) == "study":
         above = folder.resolve().parent
-        return f"holds the results of one study; expected the folder with those of all, such as {above}"
+        return (
+            "holds the results of one study; expected the folder with those of all, such as"
+            f" {above}"
+        )
     if kind := read_kind(folder):
         return f"holds the results of a {kind}; expected a folder with studies' results"
     if any(folder.glob(f"*-quick/{CLAIMS}")):
-        return "only quick forms of studies are here, which are no receipts; headend study run NAME, or all, makes them"
+        return (
+            "only quick forms of studies are here, which are no receipts; headend study run NAME,"
+            " or all, makes them"
+        )
     return "no study's results are here; headend study run all makes them"
 
 
@@ -164,13 +170,15 @@ def _check(outcome: Finished, study: Study, folder: Path) -> None:
         raise InputError(f"{folder}: was run in its quick form, which judges nothing; {again}")
     if study.scenario and (lacking := sorted(set(study.seeds) - set(outcome.seeds))):
         raise InputError(
-            f"{folder}: was run with {tell_seeds(outcome.seeds)}, and a receipt needs the study's own seeds {', '.join(map(str, study.seeds))}"
-            f" (missing: {tell_seeds(lacking)}); {again}"
+            f"{folder}: was run with {tell_seeds(outcome.seeds)}, and a receipt needs the study's"
+            f" own seeds {', '.join(map(str, study.seeds))} (missing: {tell_seeds(lacking)});"
+            f" {again}"
         )
     judged = [judgement.claim for judgement in outcome.judgements]
     if judged != [replace(claim, check="") for claim in study.claims]:
         raise InputError(
-            f"{folder}: the study's claims have changed since it was judged; {again}: its finished points are kept"
+            f"{folder}: the study's claims have changed since it was judged; {again}: its finished"
+            " points are kept"
         )
 
 

@@ -41,8 +41,8 @@ def locate(query: str) -> list[Located]:
     Parameters
     ----------
     query
-        A figure or table as its document calls it, perhaps with words of the document's name or title: "table 2", "aqm
-        figure 1". Other words make it no such query.
+        A figure or table as its document calls it, perhaps with words of the document's name or
+        title: "table 2", "aqm figure 1". Other words make it no such query.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def locate(query: str) -> list[Located]:
 
 
 def explain_nothing(query: str) -> str:
-    """Say what there is of a document's figures or tables, where a query seems to mean one that it has not got.
+    """Say what there is of a document's figures or tables, if a query seems to mean another.
 
     Nothing where it seems to mean something else.
 

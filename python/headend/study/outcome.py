@@ -1,4 +1,4 @@
-"""What a study leaves behind: points, claims with their verdicts, figures and a report in one folder."""
+"""What a study leaves behind: points, claims, figures and a report in one folder."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class StudyOutcome:
         }
 
     def write_into(self, folder: Path) -> None:
-        """Write points, claims, figures as SVG, manifest, their seals, and the report; each file is whole or absent.
+        """Write points, claims, figures as SVG, manifest, seals, report; each file whole or absent.
 
         Figures and report are left as they are where they would be the same.
         """
@@ -156,7 +156,7 @@ def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _is_drawn(folder: Path, fingerprint: str) -> bool:
-    """Say whether a folder holds the report and the figures of a study that was written to its end, all of them whole."""
+    """Say whether a folder holds the report and the figures of a finished study, all whole."""
     try:
         return is_page_of(folder / REPORT, fingerprint) and not any(find_damage(folder))
     except InputError:
@@ -205,7 +205,7 @@ def find_pictures(folder: Path) -> list[Path]:
 
 
 def check_pictures(names: Iterable[str], sealed: Mapping[str, str], folder: Path) -> None:
-    """Refuse a picture that is not among the sealed files: results of strangers may name any file."""
+    """Refuse a picture that is not among the sealed files: strangers' results may name any."""
     for name in names:
         if f"{FIGURES}/{name}" not in sealed:
             raise InputError(
@@ -227,7 +227,8 @@ def check_study_folder(folder: Path, study: Study) -> None:
     manifest = read_own_manifest(folder)
     if manifest and manifest.get("study", study.name) != study.name:
         raise InputError(
-            f'{folder}: holds the results of another study, "{manifest["study"]}" and not "{study.name}"; choose another'
+            f'{folder}: holds the results of another study, "{manifest["study"]}" and not'
+            f' "{study.name}"; choose another'
             " folder"
         )
     if not folder.is_dir() or (folder / POINTS).is_file() or (folder / POINT_FOLDER).is_dir():

@@ -1,4 +1,4 @@
-"""One page over all studies: each document's figures with what was published and found, then every claim by its kind."""
+"""One page over all studies: each document's figures, then every claim by its kind."""
 
 from __future__ import annotations
 
@@ -30,17 +30,21 @@ QUESTION = "Does headend measure what the documents published?"
 
 #: What the columns of counts mean that do not say it themselves.
 COLUMNS = (
-    "A result is weak where it holds and nearly any model would have it: it is not counted as reproduced. It is undecided"
-    " where the interval over the seeds, or what a test can tell apart, reaches from what is accepted to what is not."
+    "A result is weak where it holds and nearly any model would have it: it is not counted as"
+    " reproduced. It is undecided where the interval over the seeds, or what a test can tell apart,"
+    " reaches from what is accepted to what is not."
 )
 
 #: What each kind of claim is, in words for readers.
 KINDS = {
-    Kind.RESULT: "The document measured or simulated it. These alone are evidence that headend reproduces the document.",
+    Kind.RESULT: "The document measured or simulated it. These alone are evidence that headend"
+    " reproduces the document.",
     Kind.EXPECTATION: "The document says so, without data of its own.",
     Kind.ARITHMETIC: "It follows from the document's own numbers; no model is run.",
-    Kind.SETTING: "A scenario carries a parameter of the document; read back, it is as the document has it.",
-    Kind.OURS: "A question that the document does not ask, or what theory, an RFC or another model says.",
+    Kind.SETTING: "A scenario carries a parameter of the document; read back, it is as the"
+    " document has it.",
+    Kind.OURS: "A question that the document does not ask, or what theory, an RFC or another"
+    " model says.",
 }
 
 #: Pixels of a small picture's width beside a Markdown page.
@@ -77,7 +81,7 @@ def list_judged(gathered: Sequence[Gathered]) -> list[tuple[str, Sequence[Judgem
 
 
 def tell_headline(gathered: Sequence[Gathered]) -> list[str]:
-    """Say what became of the published results: a sentence for the five documents, and one for the others that were run."""
+    """Say what became of the published results: of the five documents, and of the others."""
     told = []
     for of, is_wanted in (("the five documents", True), ("other documents", False)):
         own = [item for item in gathered if is_of_five(item.study.name) is is_wanted]
@@ -131,7 +135,7 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
 
 
 def write_markdown(gathered: Sequence[Gathered], path: Path) -> Path:
-    """Write the same page as Markdown, for documents that are read beside the code, with small pictures in a folder beside it.
+    """Write the same page as Markdown, to be read beside the code, with pictures in a folder.
 
     Parameters
     ----------
@@ -177,7 +181,10 @@ def _write_lines(
     yield " ".join(tell_headline(gathered))
     yield COLUMNS
     yield "Expectations, arithmetic, settings and our own questions are counted apart, below."
-    yield "`headend study run all` measures it anew with each study's own seeds, and `headend study report` makes a page of it. A picture leads to the whole figure."
+    yield (
+        "`headend study run all` measures it anew with each study's own seeds, and `headend study"
+        " report` makes a page of it. A picture leads to the whole figure."
+    )
     if missing := tell_missing(gathered):
         yield missing
     yield ""
@@ -210,7 +217,8 @@ def _write_counts(of: str, counts: Mapping[str, Counts] | Mapping[Kind, Counts])
     yield f"| {of} | {' | '.join(COUNTED)} |"
     yield f"|---|{'---|' * len(COUNTED)}"
     for name, own in counts.items():
-        yield f"| {_escape(name)} | {' | '.join(str(own.get(standing, 0)) for standing in COUNTED)} |"
+        cells = " | ".join(str(own.get(standing, 0)) for standing in COUNTED)
+        yield f"| {_escape(name)} | {cells} |"
 
 
 def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
@@ -225,12 +233,13 @@ def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
         "",
     )
     for one in readings:
-        yield f"- Reading: **{_escape(one.title)}**. {_escape(f'{one.reading} {one.tell_source()}')}"
+        text = _escape(f"{one.reading} {one.tell_source()}")
+        yield f"- Reading: **{_escape(one.title)}**. {text}"
     yield from ("", "</details>")
 
 
 def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
-    """Write a figure or table with our picture of it, which a column of a table would make small, and its claims."""
+    """Write a figure or table with our picture of it and its claims."""
     caption = f": {_escape(exhibit.entry.caption)}" if exhibit.entry.caption else ""
     by = f" (`{exhibit.study}`)" if exhibit.picture else ""
     yield from ("", f"**{_escape(exhibit.name)}**{caption}{by}", "")
@@ -250,7 +259,8 @@ def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
 def _link_picture(picture: Picture, name: str, pictures: str) -> str:
     """Show a small picture, which leads to the whole one."""
     file, alt = f"{pictures}/{picture.id}", html.escape(f"{name} as headend draws it")
-    # Of a link in Markdown's own way the site's builder copies the file, and of this class it leaves the picture's link alone.
+    # Of a link in Markdown's own way the site's builder copies the file, and of this class it
+    # leaves the picture's link alone.
     small = f'<img src="{file}.png" class="no-scaled-link" alt="{alt}" width="{_SMALL}">'
     return f"[{small}]({file}.svg)"
 

@@ -82,7 +82,7 @@ def run_points(
     on_progress: OnProgress | None = None,
     crew: Crew | None = None,
 ) -> pl.DataFrame | None:
-    """Run the points of a study that are not in the store yet: for those who want its table alone, unjudged.
+    """Run the missing points of a study: for those who want its table alone, unjudged.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def run_points(
     Returns
     -------
     polars.DataFrame or None
-        A row for each point: its axes, its seed, and its measures in base units (ns, bit/s, bytes, ratio). None when
-        it was stopped before all were done.
+        A row for each point: its axes, its seed, and its measures in base units (ns, bit/s, bytes,
+        ratio). None when it was stopped before all were done.
 
     Raises
     ------
@@ -119,7 +119,8 @@ def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job
     Raises
     ------
     InputError
-        When a point's scenario is refused or needs more memory than is allowed, or what the study sets for all points has no effect.
+        When a point's scenario is refused or needs more memory than is allowed, or what the study
+        sets for all points has no effect.
     """
     columns = Columns(study.measures, study.distributions, study.series)
     points = study.list_points()
@@ -172,7 +173,7 @@ def note_study_warnings(study: Study, jobs: Sequence[Job]) -> list[str]:
 def _prepare(
     study: Study, point: Point, text: Text, columns: Columns, allowance: Allowance | None
 ) -> Job:
-    """Check a point; what is wrong with it is told with the line of ``study.toml``, where that has one."""
+    """Check a point; faults are told with the line of ``study.toml``, if it has one."""
     file = study.folder / "study.toml"
     try:
         return prepare(text, point.overrides, point.seed, columns, allowance)
@@ -193,7 +194,8 @@ def read_distribution(
         quantity = None
     if quantity is None or quantity.metric != "delay":
         raise InputError(
-            f'{shown_as}: expected the delay of a flow or queue, such as "call.up.delay", found "{text}"'
+            f'{shown_as}: expected the delay of a flow or queue, such as "call.up.delay", found'
+            f' "{text}"'
         )
     return quantity
 
@@ -222,8 +224,8 @@ def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> 
     Parameters
     ----------
     text
-        ``QUEUE.COLUMN``, ``FLOW.up.COLUMN``, ``FLOW.down.COLUMN`` or ``FLOW.connection.COLUMN``: the
-        flow's first connection, and that of the first member where it has several.
+        ``QUEUE.COLUMN``, ``FLOW.up.COLUMN``, ``FLOW.down.COLUMN`` or ``FLOW.connection.COLUMN``:
+        the flow's first connection, and that of the first member where it has several.
     vocabulary
         What the scenario has.
     shown_as
@@ -244,9 +246,9 @@ def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> 
         curve = Curve("connection_series", {"flow": first, "connection": 0}, column)
     else:
         raise InputError(
-            f'{shown_as}: expected a column of one queue or flow, such as "cable.up.drop_probability" or'
-            f' "call.up.discarded", or of its first connection, such as "upload.connection.cwnd_bytes",'
-            f' found "{text}"'
+            f"{shown_as}: expected a column of one queue or flow, such as"
+            ' "cable.up.drop_probability" or "call.up.discarded", or of its first connection, such'
+            f' as "upload.connection.cwnd_bytes", found "{text}"'
         )
     known = TABLES[curve.table].keys() - curve.place.keys()
     if column not in known:
@@ -255,7 +257,7 @@ def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> 
 
 
 def take_percentiles(histograms: pl.DataFrame, of: Quantity) -> list[float] | None:
-    """Give the percentiles 0 to 100 of a delay, all members together, in ns. None where nothing was measured."""
+    """Give the percentiles 0 to 100 of a delay, of all members, in ns. None if not measured."""
     import polars as pl
 
     rows = histograms.filter(

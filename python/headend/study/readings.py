@@ -1,4 +1,4 @@
-"""Readings of a document: what its studies run where the document leaves something open, written once for all of them."""
+"""Readings of a document: what its studies run where the document leaves things open."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def choose_readings(names: Any, folder: Path) -> tuple[Reading, ...]:
     Raises
     ------
     InputError
-        For what is no list of names, a name that the document's readings have not got, or a mistake in these.
+        For what is no list of names, a name that the document's readings have not got, or a mistake
+        in these.
     """
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise _refuse(f'readings: expected a list such as ["pie"], found {names!r}', folder)

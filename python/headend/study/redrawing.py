@@ -22,14 +22,15 @@ def redraw_figures(folder: Path) -> list[Figure]:
     Raises
     ------
     InputError
-        When the study was not run to its end, is not one of those that are shipped, or a file is damaged.
+        When the study was not run to its end, is not shipped, or a file is damaged.
     """
     find_pictures(folder)
     name = read_manifest(folder)["study"]
     studies = list_studies()
     if name not in studies:
         raise InputError(
-            f'{folder}: "{name}" is no shipped study, so its figures cannot be drawn in another way;'
+            f'{folder}: "{name}" is no shipped study, so its figures cannot be drawn in another'
+            f" way;"
             " headend figures DIR --format LIST converts them as they are"
         )
     study = read_study(name, studies[name])

@@ -1,4 +1,4 @@
-"""Running studies: the points of all are one stream, and each study is judged and written as soon as its points are done."""
+"""Running studies: all points are one stream, and each study is judged when its own are done."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_studies(
     on_progress: OnProgress | None = None,
     allowance: Allowance | None = None,
 ) -> Iterator[tuple[Order, StudyOutcome | Exception]]:
-    """Run, judge and write studies; while one is judged and written, the points of the next ones are run.
+    """Run, judge and write studies; during that, the points of the next ones are run.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def run_studies(
     Yields
     ------
     tuple of Order and StudyOutcome or Exception
-        What became of each study, in their order, also where that could not be written; or why it could not be run or
-        judged. Neither stops the others. After a stop, no further ones.
+        What became of each study, in their order, also where that could not be written; or why it
+        could not be run or judged. Neither stops the others. After a stop, no further ones.
     """
     begun: list[_Course | _Refused] = []
 

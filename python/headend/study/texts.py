@@ -1,4 +1,4 @@
-"""Files of a document that hold tables of texts, such as its readings: their mistakes are told with file and line."""
+"""Files of a document that hold tables of texts; their mistakes are told with the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps: a scenario over a grid and several seeds, on all cores or on a cluster; what is done is never done again."""
+"""Sweeps: a scenario over a grid and seeds, on all cores or a cluster, each point once."""
 
 from headend.sweeps.definition import Sweep, read_sweep
 from headend.sweeps.experiment import sweep

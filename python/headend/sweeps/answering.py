@@ -68,7 +68,7 @@ def choose_why(conclusion: Conclusion) -> str:
 
 
 def _tell_bests(conclusion: Conclusion) -> list[str]:
-    """Say which setting is best or where none holds, and which condition prevents a better objective."""
+    """Say which setting is best or where none holds, and what prevents a better objective."""
     lines = conclusion.list_bests(conclusion.main)
     if all(best.standing is Standing.MISSING for best in lines):
         return ["No point of the sweep has a result."]
@@ -102,7 +102,10 @@ def _tell_overall(conclusion: Conclusion, overall: Overall) -> str:
         every = sorted([overall.option, *overall.ties])
         labels = _join_options(conclusion, overall, every)
         return f"{capitalise(everywhere)}{_tell_conditions(conclusion)} with {what} {labels}."
-    as_good = f"; {_join_options(conclusion, overall, overall.ties)} {'is' if len(ties) == 1 else 'are'} as good"
+    as_good = (
+        f"; {_join_options(conclusion, overall, overall.ties)} {'is' if len(ties) == 1 else 'are'}"
+        " as good"
+    )
     return f"{capitalise(f'{everywhere}the best {what} is {label}')}{as_good if ties else ''}."
 
 
@@ -128,7 +131,7 @@ def _tell_worst(conclusion: Conclusion, overall: Overall) -> str:
 
 
 def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
-    """Name an option that holds in every circumstance, and its largest loss against the best setting there."""
+    """Name an option that holds in every circumstance, and its largest loss against the best."""
     objective = conclusion.objective
     if objective is None:
         return ""
@@ -137,7 +140,7 @@ def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
     share, measure = format_quantity(overall.losses[number], "ratio"), objective.about.measure
     what, wish = _name_choice(conclusion, overall), conclusion.sweep.wish
     holds = f"{_tell_conditions(conclusion)} everywhere, but " if wish.hold else ""
-    # A loss is a share of the larger value: the best one's under ``most``, the option's own under ``least``.
+    # A loss is a share of the larger value: the best's under ``most``, else the option's.
     costs = (
         f"it has up to {share} less {measure} than the best of a row"
         if wish.is_rising
@@ -147,7 +150,7 @@ def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
 
 
 def _name_choice(conclusion: Conclusion, overall: Overall) -> str:
-    """Give the word for what is chosen: the axis' name, or ``setting`` where several axes are a choice."""
+    """Give the word for what is chosen: the axis' name, or ``setting`` for several axes."""
     own = [
         dimension.name
         for number, dimension in enumerate(conclusion.grid.dimensions)
@@ -234,7 +237,10 @@ def _refer_to_table(conclusion: Conclusion, number: int) -> str:
     others = join_names([own.name for own in list_others(conclusion)])
     if conclusion.objective is None:
         return f"Which {main} holds depends on {others}: each row of the table names those that do."
-    return f"The best {main} depends on {others}: it is one of {number}, and each row of the table names its own."
+    return (
+        f"The best {main} depends on {others}: it is one of {number}, and each row of the table"
+        " names its own."
+    )
 
 
 def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
@@ -251,7 +257,10 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
         if len(failing) > 1:
             at = f" at {tell_lines(conclusion, [nearest])}"
         values = _tell_held(conclusion, nearest.setting or 0)
-        return f"{where} {main} gives {join_conditions(conclusion)}; {label}{at} comes nearest, with {values}."
+        return (
+            f"{where} {main} gives {join_conditions(conclusion)}; {label}{at} comes nearest, with"
+            f" {values}."
+        )
     if undecided:
         first = undecided[0]
         label = name_setting(conclusion, first.setting or 0)
@@ -264,7 +273,7 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
 
 
 def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
-    """Name the condition that the setting with the best objective fails; empty where that setting is the best one."""
+    """Name the condition that the setting with the best objective fails; or empty."""
     objective, wish = conclusion.objective, conclusion.sweep.wish
     known = [own for own in best.line if objective and own in objective.estimates]
     if objective is None or not known or best.setting is None:
@@ -318,7 +327,7 @@ def _tell_conditions(conclusion: Conclusion) -> str:
 
 
 def _tell_shapes(conclusion: Conclusion) -> list[str]:
-    """Describe each measure's curve along the main axis, and name the axis on which each measure depends most."""
+    """Describe each measure's curve along the main axis, and name its most important axis."""
     main = conclusion.grid.dimensions[conclusion.main]
     told: list[str] = []
     if main.numbers:
@@ -424,4 +433,7 @@ def _tell_alike(conclusion: Conclusion) -> str:
     if len(conclusion.standings) == 1:
         own = [f"{name} {write_mean(one, 1)}" for name, one in conclusion.measures.items()]
         return f"The sweep has one setting: {join_names(own)}."
-    return "No measure differs between the settings by more than its 95 % interval and by more than 5 %."
+    return (
+        "No measure differs between the settings by more than its 95 % interval and by more than 5"
+        " %."
+    )

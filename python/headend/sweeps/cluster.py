@@ -38,7 +38,8 @@ _ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^\s/\]]+\]|[^\s/:\[\]]+):[0-9]
 
 #: Why a point failed that took several workers with it.
 _DIED = Failure(
-    "each worker that ran it died, also when it ran alone; most often memory ran out, which the worker's log tells"
+    "each worker that ran it died, also when it ran alone; most often memory ran out, which the"
+    " worker's log tells"
 )
 
 #: What keeps a sweep waiting.
@@ -61,7 +62,7 @@ def open_crew(
 
 
 class Cluster:
-    """The workers of a Dask scheduler. One that dies costs the time of what it ran and still held: others run that again.
+    """The workers of a Dask scheduler. What a dying one ran and held is run again by others.
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ class Cluster:
     """
 
     def __init__(self, address: str, stop: threading.Event | None = None) -> None:
-        # Dask finds a malformed address only when half of its client is there, and then waits long for the end of that half.
+        # Dask finds a malformed address only when half of its client is there, and then waits long
+        # for the end of that half.
         expected = "the address of a Dask scheduler, such as tcp://HOST:8786"
         if not isinstance(address, str):
             raise refuse_argument("scheduler", expected, address)
@@ -106,7 +108,7 @@ class Cluster:
 
     @property
     def client(self) -> Any:
-        """The library's client. It belongs to the event loop of the connection: what waits is asked by `ask`."""
+        """The library's client, on the connection's event loop: `ask` calls what waits."""
         return self._connected.client
 
     def ask(self, question: Callable[[], Awaitable[Any]], seconds: float) -> Any:
@@ -133,7 +135,8 @@ class Cluster:
     ) -> Generator[tuple[Task, Kept | Failure], None, None]:
         """Run jobs on the workers.
 
-        Jobs that were running whenever a worker died are run once more, one at a time: one of them may be the cause.
+        Jobs that were running whenever a worker died are run once more, one at a time: one of them
+        may be the cause.
         """
         if self._connection is None:
             _pass_over(tasks)
@@ -162,7 +165,7 @@ class Cluster:
             self._abandon(futures)
 
     def _submit(self, task: Task, name: str, watch: _Watch) -> Any:
-        """Hand out a job in a pickle of its own: schedulers open what they are given, and need not have headend."""
+        """Hand out a job in its own pickle: schedulers open others, and may lack headend."""
         key = f"{name}-{task.batch}-{task.job.key}"
         content = pickle.dumps(_Errand(task.job.pack()))
 
@@ -209,7 +212,8 @@ class Cluster:
 
             raise InputError(
                 f"--scheduler {self.address}: a worker has no headend, or another version of it"
-                f" ({tell(error)}); install headend {read_version()} there, restart the worker, and run again to go on"
+                f" ({tell(error)}); install headend {read_version()} there, restart the worker, and"
+                " run again to go on"
             ) from error
         except Exception as error:
             if future.cancelled():
@@ -229,7 +233,7 @@ class Cluster:
         concurrent.futures.wait([self._connected.begin(cancel)], timeout=LOOK_SECONDS)
 
     def _tell_versions(self) -> None:
-        """Warn where workers have other versions of what both sides need to understand each other."""
+        """Warn where workers have other versions of what both sides must share."""
 
         async def find() -> Any:
             return await self.client.get_versions()
@@ -260,7 +264,7 @@ class Cluster:
 
 
 class _Watch:
-    """Waits for a cluster: ends the wait where it is in vain, and says every few seconds what makes it long."""
+    """Waits for a cluster: gives up if in vain, and reports what makes it long."""
 
     def __init__(
         self, address: str, connection: Connection, count: Callable[[], Awaitable[int]]
@@ -342,7 +346,7 @@ class _Refusal:
 
 
 def _carry_out(parcel: Parcel) -> pl.DataFrame | Failure | _Refusal | None:
-    """Run a point on a worker; what is raised here is not of the point, but of what the worker lacks."""
+    """Run a point on a worker; what is raised here is about what the worker lacks."""
     try:
         return parcel.carry_out()
     except OtherBuildError as error:

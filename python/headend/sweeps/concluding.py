@@ -1,14 +1,17 @@
-"""Computes the conclusion of a sweep: best settings, knees, the trade-off, and the variance that each axis explains.
+"""Computes the conclusion of a sweep: best settings, knees, trade-off, explained variance.
 
-Two settings tie in a measure by the rule of `headend.comparison.ties.is_tie`: the difference between them, paired by seed, is
-not beyond its 95 % interval, or is at most 5 % of the larger one (0.1 of a MOS). Everything here rests on that rule:
+Two settings tie in a measure by the rule of `headend.comparison.ties.is_tie`: the difference
+between them, paired by seed, is not beyond its 95 % interval, or is at most 5 % of the larger one
+(0.1 of a MOS). Everything here rests on that rule:
 
-- of the settings that meet the conditions, the one with the best objective and those that tie with it are equally good.
-  `Conclusion.prefer` chooses which of them is called the best; pages call the others as good;
-- the knee of a curve is the end of the plateau around its best point: points beyond it do not tie with the best one.
+- of the settings that meet the conditions, the one with the best objective and those that tie with
+  it are equally good. `Conclusion.prefer` chooses which of them is called the best; pages call the
+  others as good;
+- the knee of a curve is the end of the plateau around its best point: points beyond it do not tie
+  with the best one.
 
-A condition holds where both ends of the mean's interval meet it, fails where neither does, and is undecided otherwise. One
-seed gives no interval: then the value decides.
+A condition holds where both ends of the mean's interval meet it, fails where neither does, and is
+undecided otherwise. One seed gives no interval: then the value decides.
 """
 
 from __future__ import annotations
@@ -159,10 +162,11 @@ def _measure(
 
 
 def _choose_main(sweep: Sweep, grid: Grid) -> int:
-    """Choose the dimension of most interest: that of the compared axis, else one whose values are a choice.
+    """Choose the main dimension: the compared axis's, else one whose values are a choice.
 
-    Of several choices it is the first one of categories, else the last one. Where nothing is a choice, it is the last
-    dimension with several settings. Scenarios are a choice only if the file compares them.
+    Of several choices it is the first one of categories, else the last one. Where nothing is a
+    choice, it is the last dimension with several settings. Scenarios are a choice only if the file
+    compares them.
     """
     several = [number for number, own in enumerate(grid.dimensions) if len(own.labels) > 1]
     if sweep.compare:
@@ -187,7 +191,7 @@ def _stand(
 
 
 def _find_best(conclusion: Conclusion, along: int, line: tuple[int, ...]) -> Best:
-    """Find the best setting of a line: of those that hold, else of those whose means meet the wish, else the nearest."""
+    """Find a line's best setting: of those that hold, else by their means, else the nearest."""
     standings = conclusion.standings
     done = [setting for setting in line if standings[setting] is not Standing.MISSING]
     if not done:
@@ -217,7 +221,7 @@ def _find_best(conclusion: Conclusion, along: int, line: tuple[int, ...]) -> Bes
 
 
 def _find_nearest(conclusion: Conclusion, settings: Sequence[int]) -> int:
-    """Find the setting that misses the conditions least; of equal ones, the one with the better objective."""
+    """Find the setting that misses the conditions least; of equals, the better objective."""
     return min(settings, key=lambda own: (find_shortfall(conclusion, own), -weigh(conclusion, own)))
 
 
@@ -268,7 +272,7 @@ def _find_shape(low: int, high: int, end: int) -> Shape:
 
 
 def _explain(grid: Grid, measured: Measured) -> tuple[float, ...]:
-    """Give the share of a measure's variance that each dimension explains (η²); empty where all settings tie."""
+    """Give the share of a measure's variance by dimension (η²); empty if all settings tie."""
     means = {setting: own.mean for setting, own in measured.estimates.items()}
     if len(means) < 2:
         return ()
@@ -305,7 +309,7 @@ def _find_trade_off(
     measures: Mapping[str, Measured],
     terms: Mapping[str, Measured],
 ) -> TradeOff | None:
-    """Find the two most opposed measures along the main dimension; a wish pairs its objective with each condition."""
+    """Find the two most opposed measures along the main dimension, of a wish's if there is one."""
     wish = sweep.wish
     pairs: Iterator[tuple[str, str]] | list[tuple[str, str]]
     if wish.objective:
@@ -334,7 +338,7 @@ def _oppose(
     first: tuple[Measured, bool | None],
     second: tuple[Measured, bool | None],
 ) -> float | None:
-    """Give the rank correlation of two oriented measures along a dimension, as the mean over its lines."""
+    """Give the mean rank correlation of two oriented measures along a dimension's lines."""
     found = []
     for line in grid.list_lines(along):
         both = [own for own in line if all(own in one.estimates for one, _ in (first, second))]

@@ -1,4 +1,4 @@
-"""The conclusion of a sweep: its settings, their measures, the best settings under its wish, knees and the trade-off.
+"""The conclusion of a sweep: settings, measures, best settings, knees and the trade-off.
 
 `headend.sweeps.concluding` computes it.
 """
@@ -99,7 +99,7 @@ class Grid:
         return number + 1
 
     def list_lines(self, along: int) -> list[tuple[int, ...]]:
-        """List the lines along a dimension; the settings of a line differ in that dimension only."""
+        """List the lines along a dimension; a line's settings differ in that dimension only."""
         sizes = [range(len(dimension.labels)) for dimension in self.dimensions]
         others = [[0] if number == along else size for number, size in enumerate(sizes)]
         return [
@@ -192,8 +192,9 @@ class Best:
     line
         The settings, in its order.
     setting
-        The preferred one of the best settings that hold. Where none holds, it is of those whose means meet all conditions,
-        and where there are none of these, the nearest. None where no setting has a result, or a value of every condition.
+        The preferred one of the best settings that hold. Where none holds, it is of those whose
+        means meet all conditions, and where there are none of these, the nearest. None where no
+        setting has a result, or a value of every condition.
     ties
         Other settings that tie with it, in the order of the line.
     standing
@@ -207,7 +208,7 @@ class Best:
     standing: Standing
 
     def call_best(self, settings: Sequence[int], along: int) -> Best:
-        """Name one of the tied settings the best instead, if it is in ``settings`` and the line is along ``along``."""
+        """Name a tied setting the best instead, if in ``settings`` and the line is ``along``."""
         named = next((tie for tie in self.ties if tie in settings), None)
         if self.along != along or named is None or self.setting is None:
             return self
@@ -251,7 +252,7 @@ class Knee:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Two measures that oppose each other along a dimension: where one improves, the other gets worse."""
+    """Two measures that oppose each other along a dimension: one improves, one gets worse."""
 
     along: int
     first: str
@@ -275,8 +276,8 @@ class Overall:
     ties
         Other options that tie with it in every circumstance.
     losses
-        For each circumstance, the objective that the option loses against the best setting that holds, as a share of the
-        larger of the two; 0 where they tie.
+        For each circumstance, the objective that the option loses against the best setting that
+        holds, as a share of the larger of the two; 0 where they tie.
     """
 
     given: tuple[int, ...]
@@ -301,7 +302,7 @@ class Conclusion:
     grid
         Its settings.
     main
-        The dimension of most interest: that of the compared axis, else one whose values are a choice.
+        The dimension of most interest: that of the compared axis, else of a choice.
     measures
         The measures that are shown, by name.
     terms
@@ -313,8 +314,8 @@ class Conclusion:
     knees
         The curves along every dimension of numbers, of the measures that have a better end.
     shares
-        For each measure, how much of its variance between settings each dimension explains, from 0 to 1; the rest is
-        their interaction. A measure is missing where all settings tie.
+        For each measure, how much of its variance between settings each dimension explains, from 0
+        to 1; the rest is their interaction. A measure is missing where all settings tie.
     trade_off
         The two most opposed measures; None where no two are opposed.
     overall
@@ -335,7 +336,7 @@ class Conclusion:
 
     @property
     def nearest(self) -> Best | None:
-        """The nearest setting of all main lines on which every mean fails the wish; None without such lines."""
+        """The nearest setting of all main lines on which every mean fails the wish; or None."""
         failing = [own for own in self.list_bests(self.main) if own.standing is Standing.FAILS]
         return min(failing, key=lambda own: find_shortfall(self, own.setting or 0), default=None)
 
@@ -356,11 +357,11 @@ class Conclusion:
         return self.standings[setting] is Standing.HOLDS and is_known
 
     def prefer(self, options: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-        """Choose one of several options that tie; an option has one setting, or one for each circumstance.
+        """Choose one of several tied options; each has one setting, or one per circumstance.
 
-        Along one axis of numbers, the smallest value is preferred. Otherwise it is the option with the widest margin to the
-        conditions. Without conditions, it is the option with the best objective. Margin and objective are those of the
-        option's worst setting.
+        Along one axis of numbers, the smallest value is preferred. Otherwise it is the option with
+        the widest margin to the conditions. Without conditions, it is the option with the best
+        objective. Margin and objective are those of the option's worst setting.
         """
         grid = self.grid
         varied = [
@@ -385,7 +386,7 @@ class Conclusion:
         return [knee for knee in own if not measure or knee.measure == measure]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON: a setting as its labels on all axes, a dimension as the name of its first axis."""
+        """Give plain values for JSON: settings as labels on all axes, dimensions as axis names."""
         names = [axes[0].name for axes in self.sweep.dimensions]
 
         def tell(setting: int | None) -> dict[str, Any] | None:
@@ -447,7 +448,7 @@ class Conclusion:
 
 
 def judge(condition: Condition, measured: Measured, setting: int) -> Standing:
-    """Say by the interval of the mean whether a condition holds in a setting; a setting without a value fails."""
+    """Say by the mean's interval whether a condition holds in a setting; no value fails."""
     estimate = measured.estimates.get(setting)
     if estimate is None:
         return Standing.FAILS
@@ -478,7 +479,7 @@ def weigh(conclusion: Conclusion, setting: int) -> float:
 
 
 def find_miss(conclusion: Conclusion, condition: Condition, setting: int) -> float | None:
-    """Give by how much the mean of a setting misses a condition, in base units; a negative value is a margin.
+    """Give by how much a setting's mean misses a condition, in base units; margins are negative.
 
     None where the setting has no value.
     """
@@ -491,7 +492,7 @@ def find_miss(conclusion: Conclusion, condition: Condition, setting: int) -> flo
 
 
 def weigh_miss(conclusion: Conclusion, condition: Condition, setting: int) -> float:
-    """Give by how much a setting misses a condition, as a share of the bound; infinite where it has no value."""
+    """Give a setting's miss of a condition, as a share of the bound; infinite without a value."""
     measured = conclusion.terms[condition.term.text]
     miss = find_miss(conclusion, condition, setting)
     if miss is None:
@@ -500,6 +501,6 @@ def weigh_miss(conclusion: Conclusion, condition: Condition, setting: int) -> fl
 
 
 def find_shortfall(conclusion: Conclusion, setting: int) -> float:
-    """Give how far a setting misses its worst condition, as a share of the bound; negative values are a margin."""
+    """Give a setting's miss of its worst condition, as a share of the bound, or margin (< 0)."""
     conditions = conclusion.sweep.wish.hold
     return max((weigh_miss(conclusion, one, setting) for one in conditions), default=0.0)

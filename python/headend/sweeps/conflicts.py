@@ -1,4 +1,4 @@
-"""What a sweep or study would set twice: two axes at one setting, or a value for all points where an axis has its own."""
+"""What a sweep or study would set twice: by two axes, or for all points and by an axis."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def check_paths(
     for shown_as, pairs in (("set.{}", shared), ("--set {}", added)):
         if "seed" in dict(pairs):
             raise InputError(
-                f"{shown_as.format('seed')}: has no effect, since seeds say with which each point is run;"
-                " leave it out, or write seeds = [3]"
+                f"{shown_as.format('seed')}: has no effect, since seeds say with which each point"
+                " is run; leave it out, or write seeds = [3]"
             )
     varied = [(path, path) for path in paths]
     check_shared(varied, shared, queue_path, "set.{}", BY_AXIS)

@@ -1,4 +1,4 @@
-"""A connection to a Dask scheduler: bounded in time, ended by a stop, and without the library's own lines."""
+"""A connection to a Dask scheduler: bounded in time, stoppable, and without its log lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Stopped(Exception):  # noqa: N818 - no error: what was asked for
 
 
 class Connection:
-    """A Dask client on an event loop in a thread of its own, so that no call can block the one who asks.
+    """A Dask client on an event loop in a thread of its own: no call can block its user.
 
     Parameters
     ----------
@@ -145,7 +145,8 @@ class Connection:
             found = _tell_found(error, self.address)
         # Not raised from the error, which holds on to what is to be closed.
         raise InputError(
-            f"--scheduler {self.address}: expected a running Dask scheduler such as tcp://HOST:8786, found {found}"
+            f"--scheduler {self.address}: expected a running Dask scheduler such as"
+            f" tcp://HOST:8786, found {found}"
         )
 
     async def _connect(self) -> None:
@@ -171,7 +172,7 @@ class Connection:
         finally:
             self._ready.set()
         loop = self._loop
-        # What goes wrong is told by what is asked; tasks of the library that end badly have nothing to add.
+        # What goes wrong is told by what is asked; failed tasks of the library add nothing.
         loop.set_exception_handler(lambda _loop, _context: None)
         try:
             if not self._is_left:
@@ -193,14 +194,17 @@ def _tell_found(error: Exception, address: str) -> str:
     if isinstance(error, OSError):  # also TimeoutError
         return "no answer"
     if isinstance(error, TypeError) and address.startswith(("tls:", "wss:")):
-        return "no certificates to connect with, which Dask's configuration names (distributed.comm.tls)"
+        return (
+            "no certificates to connect with, which Dask's configuration names"
+            " (distributed.comm.tls)"
+        )
     if isinstance(error, ImportError):
         return f"one that refuses this version of Dask: {' '.join(str(error).split())}"
     return "a listener that is not one"
 
 
 class _Silence:
-    """Silence that begins with the first who wants it and ends with the last, in whatever order they leave."""
+    """Silence from the first who wants it to the last, in whatever order they leave."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -226,7 +230,7 @@ _SILENCE = _Silence()
 
 @contextmanager
 def _silence_libraries() -> Iterator[None]:
-    """Keep what Dask logs and warns of from standard error; where somebody has configured logging, it goes where it is told to."""
+    """Keep what Dask logs and warns of from standard error, unless logging is configured."""
     if "HEADEND_TRACEBACK" in os.environ or logging.getLogger().handlers:
         yield
         return

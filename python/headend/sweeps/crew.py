@@ -1,4 +1,4 @@
-"""Who runs the jobs of sweeps and studies, by default the threads of this process, and what became of each."""
+"""Who runs the jobs of sweeps and studies, by default this process's threads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Task:
-    """A job that is to be run, where its result goes, and the place of its batch among all batches."""
+    """A job to be run, where its result goes, and the place of its batch among all."""
 
     job: Job
     store: PointStore
@@ -96,7 +96,7 @@ def call_before_the_first(act: Callable[[], None], on_progress: OnProgress | Non
 
 @dataclass(frozen=True)
 class Finished:
-    """What became of some jobs, by key: those whose result is kept, and why others failed. A stop leaves some in neither."""
+    """What became of some jobs, by key: kept results, failures. A stop leaves some in neither."""
 
     kept: frozenset[str]
     failures: dict[str, Failure]
@@ -127,11 +127,11 @@ class Crew(Protocol):
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
     ) -> Generator[tuple[Task, Kept | Failure], None, None]:
-        """Run and keep jobs, and give each as it is done. After ``stop`` is set, or once it is closed, those not done are left."""
+        """Run and keep jobs, and give each when done. A stop or closing leaves the rest undone."""
 
 
 class Threads:
-    """All cores of this machine, or fewer where there is no memory for more: the engine lets go of Python's lock, so nothing is copied or pickled.
+    """All cores of this machine, or fewer if memory is short: the engine frees Python's lock.
 
     Parameters
     ----------
@@ -168,10 +168,10 @@ def run_missing(
     crew: Crew | None = None,
     on_progress: OnProgress | None = None,
 ) -> Generator[Finished, None, None]:
-    """Run the jobs that the stores have not got, keeping each as soon as it is done. Those of a batch with one key are run once.
+    """Run the jobs that the stores lack, keeping each when done; equal keys of a batch once.
 
-    All batches are one stream: no core waits for the last job of a batch, and jobs go on while the one who asked looks at
-    what became of a batch.
+    All batches are one stream: no core waits for the last job of a batch, and jobs go on while the
+    one who asked looks at what became of a batch.
 
     Parameters
     ----------
@@ -187,8 +187,8 @@ def run_missing(
     Yields
     ------
     Finished
-        What became of each batch, in their order, as soon as it and those before it are done. After a stop, those that are
-        not are given too.
+        What became of each batch, in their order, as soon as it and those before it are done. After
+        a stop, those that are not are given too.
     """
     crew = crew or Threads()
     places, ledgers = crew.count_places(), []

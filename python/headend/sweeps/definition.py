@@ -1,4 +1,4 @@
-"""Reading a sweep's file: which scenario, over which grid, with which seeds, and what is measured."""
+"""Reading a sweep's file: its scenario, grid, seeds, and what is measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from headend.sweeps.wish import Wish, read_wish
 from headend.text.quantity import UNITS, Kind, parse_quantity, shorten_value
 
 _KEYS = {
-    "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures", "compare", "wish",
+    "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures",
+    "compare", "wish",
 }  # fmt: skip
 _AXIS_KEYS = {"name", "values", "labels", "from", "to", "step", "count", "scale"}
 
@@ -60,7 +61,7 @@ class Axis:
     labels
         What the column holds for each.
     spaced
-        Whether the values are so many (``count``) between two ends, and so may be ones that nobody wrote.
+        Whether the values are so many (``count``) between two ends, maybe written by nobody.
     """
 
     path: str
@@ -76,7 +77,7 @@ class Axis:
 
     @property
     def words(self) -> str:
-        """What it is called in sentences and above charts: its name, or of a path its last words, such as "upstream rate"."""
+        """What it is called in texts: its name, or a path's last words, such as "upstream rate"."""
         if self.name != self.path:
             return self.name
         parts = [part.replace("_", " ") for part in self.path.split(".")]
@@ -156,12 +157,12 @@ class Sweep:
 
     @property
     def named(self) -> dict[str, str]:
-        """The quantities that are measured by name: those of its measures, then those that its wish names by their path."""
+        """The quantities measured by name: those of its measures, then those of its wish."""
         return {**self.measures, **self.wish.list_paths(self.measures)}
 
     @property
     def reach(self) -> Reach:
-        """From where its points read files: what its own file writes is of that file's folder, what is added of where the program runs."""
+        """From where its points read files: its own file's folder; additions, the current one."""
         folder = self.file.parent if self.file else Path()
         return Reach(
             scenario=folder,
@@ -178,13 +179,13 @@ class Sweep:
 
     @property
     def compared(self) -> Axis | None:
-        """The axis along which differences are taken: the one that is named, or the first whose values are no numbers."""
+        """The axis along which differences are taken: a named one, or the first not of numbers."""
         if self.compare:
             return next(axis for axis in self.axes if axis.name == self.compare)
         return next((axis for axis in self.axes if axis.scale is None), None)
 
     def list_scenarios(self) -> list[str]:
-        """List what its scenarios are called: those of files and shipped ones by their name, dictionaries by their title."""
+        """List what its scenarios are called: files by name, dictionaries by their title."""
         axis = next((axis for axis in self.axes if axis.chooses_scenario), None)
         sources = axis.values if axis else (self.scenario,)
         return [
@@ -194,7 +195,7 @@ class Sweep:
         ]
 
     def list_points(self) -> list[Point]:
-        """List all combinations of all dimensions, each with all its seeds; the first dimension changes slowest."""
+        """List all combinations of all dimensions with all seeds; the first changes slowest."""
         self.check_size()
         return list(self._combine())
 
@@ -205,7 +206,8 @@ class Sweep:
         if total > MOST_POINTS:
             product = " × ".join(map(str, sizes))
             raise InputError(
-                f"{product} settings × {len(self.seeds)} seeds are {total:,} points; a sweep has at most {MOST_POINTS:,}"
+                f"{product} settings × {len(self.seeds)} seeds are {total:,} points; a sweep has at"
+                f" most {MOST_POINTS:,}"
             )
 
     def _combine(self) -> Iterator[Point]:
@@ -234,8 +236,8 @@ def read_sweep(path: str | Path) -> Sweep:
     Parameters
     ----------
     path
-        A TOML file, or the name of a shipped sweep; a scenario that it names by a relative path lies beside it, or ships with
-        headend.
+        A TOML file, or the name of a shipped sweep; a scenario that it names by a relative path
+        lies beside it, or ships with headend.
 
     Raises
     ------
@@ -260,12 +262,13 @@ def read_sweep(path: str | Path) -> Sweep:
 
 
 def _explain(error: tomllib.TOMLDecodeError) -> str:
-    """Say what to write where one path lies below another, of which TOML's own words tell nothing."""
+    """Say what to write where one path lies below another, unlike TOML's own error."""
     if not str(error).startswith(("Cannot mutate immutable", "Cannot overwrite")):
         return ""
     return (
         "; one path is below another: in [set], quote the longer one; in [grid],"
-        ' write tables among the values, such as queue = ["drop_tail", { codel = { target = "10 ms" } }]'
+        ' write tables among the values, such as queue = ["drop_tail", { codel = { target = "10 ms"'
+        " } }]"
     )
 
 
@@ -345,7 +348,8 @@ def _read_axis(where: str, path: str, content: Any) -> Axis:
     """Read a list of values, a range, or a table of values with labels."""
     if path == "seed":
         raise InputError(
-            f"{where}: a seed is not a setting; seeds = 4 or seeds = [1, 5] runs every point with each of these seeds"
+            f"{where}: a seed is not a setting; seeds = 4 or seeds = [1, 5] runs every point with"
+            " each of these seeds"
         )
     settings = dict(content) if isinstance(content, Mapping) else {"values": content}
     for key in settings:
@@ -373,7 +377,7 @@ def _read_axis(where: str, path: str, content: Any) -> Axis:
 
 
 def _read_range(where: str, settings: Mapping[str, Any]) -> list[Value]:
-    """Give the values of ``{from, to, step}`` or ``{from, to, count, scale}``, with the unit of its ends."""
+    """Give the values of ``{from, to, step}`` or ``{from, to, count, scale}``, with units."""
     for key in ("from", "to"):
         if key not in settings:
             raise InputError(f'{where}: a range needs "{key}"')
@@ -405,7 +409,7 @@ def _read_range(where: str, settings: Mapping[str, Any]) -> list[Value]:
 
 
 def _space(where: str, first: Decimal, last: Decimal, settings: Mapping[str, Any]) -> list[Decimal]:
-    """Give so many numbers at equal distances or, on a logarithmic scale, equal ratios, with four digits."""
+    """Give numbers at equal distances or, on a logarithmic scale, ratios, with four digits."""
     count, scale = settings["count"], settings.get("scale", "linear")
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_POINTS:
         raise InputError(f"{where}: expected a count of 2 to {MOST_POINTS}, found {_show(count)}")
@@ -429,7 +433,8 @@ def _split(where: str, value: Any) -> tuple[Decimal, str]:
     match = _NUMBER.fullmatch(str(value).strip())
     if isinstance(value, bool) or match is None:
         raise InputError(
-            f'{where}: expected a number, or a number with a unit such as "2 Mbit/s", found {_show(value)}'
+            f'{where}: expected a number, or a number with a unit such as "2 Mbit/s", found'
+            f" {_show(value)}"
         )
     number = Decimal(match[1])
     # What a computer's numbers cannot hold, no scenario takes.
@@ -528,7 +533,7 @@ def _flatten(table: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _is_axis(table: Mapping[str, Any]) -> bool:
-    """Say whether a table says what an axis takes, not what is below a path: by a key that no list of values belongs to."""
+    """Say whether a table says what an axis takes, not what is below a path, by its keys."""
     written = any(isinstance(table.get(key), str) for key in ("name", "scale"))
     return written or not table.keys().isdisjoint({"values", "from", "to", "labels"})
 

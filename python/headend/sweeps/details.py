@@ -1,4 +1,4 @@
-"""The tables of a sweep's page: the best setting of every line, every knee, and the variance that each axis explains."""
+"""The tables of a sweep's page: best settings, knees, and the variance by axis."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
     columns = [name_column(term.text, unit) for term, unit in zip(wish.terms, units, strict=True)]
     return Table(
         "The best setting along each axis",
-        f"The wish: {write_operators(wish.tell())}. As good is what differs by no more than its 95 % interval, paired by seed, or by 5 % (a MOS by 0.1).",
+        f"The wish: {write_operators(wish.tell())}. As good is what differs by no more than its 95"
+        " % interval, paired by seed, or by 5 % (a MOS by 0.1).",
         ("along", "best", "as good", "standing", *columns),
         tuple(rows),
         tuple(grades),
@@ -104,7 +105,7 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
 
 
 def tabulate_knees(conclusion: Conclusion) -> Table | None:
-    """List the curve of each measure along each axis of numbers, with its knee; None without such an axis."""
+    """List each measure's curve along each axis of numbers, with its knee; or None."""
     if not conclusion.knees:
         return None
     grid = conclusion.grid
@@ -117,8 +118,9 @@ def tabulate_knees(conclusion: Conclusion) -> Table | None:
         rows.append((knee.measure, place, _tell_knee(conclusion, knee)))
     return Table(
         "Knees",
-        "A knee is the end of the plateau around the best point of a curve: beyond it the measure changes by more than its"
-        " 95 % interval, paired by seed, and by more than 5 % (a MOS by more than 0.1).",
+        "A knee is the end of the plateau around the best point of a curve: beyond it the measure"
+        " changes by more than its 95 % interval, paired by seed, and by more than 5 % (a MOS by"
+        " more than 0.1).",
         ("measure", "along", "what it does"),
         tuple(rows),
         tuple(Grade.NONE for _ in rows),
@@ -159,9 +161,10 @@ def tabulate_shares(conclusion: Conclusion) -> Table | None:
         rows.append((name, *(cells if shares else ["–"] * (len(dimensions) + 1))))
     return Table(
         "Which axis matters for what",
-        "How much of a measure's variance between the settings goes with each axis on its own (η²; of the logarithm where"
-        " values span a factor of ten). The column interaction is the rest: the effect of one axis depends on the value of"
-        " another. A dash: the measure is as good in all settings.",
+        "How much of a measure's variance between the settings goes with each axis on its own (η²;"
+        " of the logarithm where values span a factor of ten). The column interaction is the rest:"
+        " the effect of one axis depends on the value of another. A dash: the measure is as good in"
+        " all settings.",
         ("measure", *(own.name for own in dimensions), "interaction"),
         tuple(rows),
         tuple(Grade.NONE for _ in rows),

@@ -72,15 +72,17 @@ def sweep(
     set
         What all points share besides, by path.
     modem
-        The configuration file of the line's only modem, or files by the names of modems, which all points share.
+        The configuration file of the line's only modem, or files by the names of modems, which all
+        points share.
     seeds
         In place of the file's: how many, or which.
     out
-        A folder for the results; finished points are kept there and found again. None by default: nothing is kept.
+        A folder for the results; finished points are kept there and found again. None by default:
+        nothing is kept.
     force
         Let the results take the place of another sweep's that are there.
     scheduler
-        Address of a Dask scheduler whose workers run the points; by default, the cores of this machine do.
+        Address of a Dask scheduler whose workers run the points; by default, local cores do.
     stop
         Setting it ends the sweep; what was finished is kept, and given.
     on_progress
@@ -88,13 +90,15 @@ def sweep(
     report
         Also write ``report.html`` to the folder when all points are done.
     allow_files
-        Files and folders from which traces and captures may be read, besides the folders of the scenario and of the sweep's file,
-        and for ``set`` the one where the program runs.
+        Files and folders from which traces and captures may be read, besides the folders of the
+        scenario and of the sweep's file, and for ``set`` the one where the program runs.
     memory
-        What points may take together: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or
-        bytes. Half of the machine's by default; where it is short, fewer points go side by side.
+        What points may take together: a size such as ``"8GB"``, a share of the machine's memory
+        such as ``"50%"``, or bytes. Half of the machine's by default; where it is short, fewer
+        points go side by side.
     prefer
-        In place of the file's ``[wish]``: conditions such as ``"call >= 4.0"``, and ``"most upload"`` or ``"least page"``.
+        In place of the file's ``[wish]``: conditions such as ``"call >= 4.0"``, and
+        ``"most upload"`` or ``"least page"``.
 
     Examples
     --------
@@ -148,12 +152,12 @@ def adapt(
     seeds: int | Sequence[int] | None,
     prefer: Sequence[str] = (),
 ) -> Sweep:
-    """Give a sweep with other seeds, another wish, and overrides on top of its own; what its axes write comes last.
+    """Give a sweep with other seeds, wish, and overrides on top of its own but below its axes.
 
     Raises
     ------
     InputError
-        For an override that an axis would take the place of at every point, and for a wish that cannot be understood.
+        For an override that an axis would take the place of at every point, and for a bad wish.
     """
     adapted = replace(
         chosen,
@@ -179,8 +183,8 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
     Raises
     ------
     InputError
-        When none of them can be run: then it is the sweep that is wrong, and the first reason is told. Also for two paths
-        of which the scenario tells that they are one.
+        When none of them can be run: then it is the sweep that is wrong, and the first reason is
+        told. Also for two paths of which the scenario tells that they are one.
     """
     selection: Selection = Named(chosen.named) if chosen.measures else Everything(chosen.named)
     texts: dict[str, Text] = {}
@@ -213,7 +217,7 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
 
 
 def _read_scenario(chosen: Sweep, point: Point) -> Text:
-    """Read a point's scenario, which is no sweep; what a sweep's file names is of its folder, or ships with headend."""
+    """Read a point's scenario, which is no sweep, from the sweep's folder or the shipped ones."""
     try:
         refuse_standard_input(
             point.scenario, "a sweep's scenario", "the path of a file, or the name of a shipped one"
@@ -240,7 +244,7 @@ def _check_place(reach: Reach, path: Path) -> None:
 
 
 def _check_conflicts(chosen: Sweep, point: Point, text: Text, queue_path: str) -> None:
-    """Refuse two values for one setting: what ``queue`` and a name stand for, the scenario tells."""
+    """Refuse two values for one setting, such as by ``queue`` and a queue's name."""
     try:
         check_paths([axis.path for axis in chosen.axes], chosen.overrides, chosen.added, queue_path)
         check_settings(
@@ -324,7 +328,7 @@ def _make_error(failure: Failure) -> pl.DataFrame:
 
 
 def _point_to(chosen: Sweep, paths: Iterable[str], otherwise: str) -> str:
-    """Give the file and the line of the first of these that is written there; other words where none is."""
+    """Give the file and line of the first of these that is written there; or other words."""
     lines = (chosen.file and locate(chosen.file, path) for path in paths)
     line = next(filter(None, lines), None)
     return f"{chosen.file}, line {line}: " if line else otherwise

@@ -1,7 +1,8 @@
-"""A sweep's figures: two measures against each other, and each measure against the axis that is most of a scale.
+"""A sweep's figures: two measures against each other, and each against the main axis.
 
-What else is varied is told apart by colour and panel. Categories stand side by side in the order given; settings that are
-each a power of two of the least stand along a logarithm to the base 2, others that span a factor of ten along one to the base 10.
+What else is varied is told apart by colour and panel. Categories stand side by side in the order
+given; settings that are each a power of two of the least stand along a logarithm to the base 2,
+others that span a factor of ten along one to the base 10.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ MOST_TICKS = 10
 
 @dataclass(frozen=True)
 class Drawn:
-    """A measure as it is drawn: its title with the unit, how many base units that is, and its scale.
+    """A measure as it is drawn: its title with the unit, its base units, and its scale.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
 
 
 def _arrange(conclusion: Conclusion) -> tuple[Axis, Axis | None, list[Axis]]:
-    """Choose what goes along the bottom (numbers; the axis of most interest, or the longest), what is coloured, and what gets panels."""
+    """Choose what goes along the bottom, what is coloured, and what gets panels."""
     leading = [dimension[0] for dimension in conclusion.sweep.dimensions]
     main = leading[conclusion.main]
     along = max(leading, key=lambda axis: (axis.scale is not None, axis is main, len(axis.labels)))
@@ -157,7 +158,7 @@ def _draw_panels(
 def make_room(
     drawn: Drawn, bounds: Sequence[tuple[float, str]]
 ) -> tuple[Drawn, list[tuple[float, str]], str]:
-    """Extend an axis to the bounds of a wish where that leaves at least half of its length to the values.
+    """Extend an axis to a wish's bounds if the values keep at least half of its length.
 
     Parameters
     ----------
@@ -169,7 +170,8 @@ def make_room(
     Returns
     -------
     tuple of Drawn, list of tuple, and str
-        The measure as it is drawn; the bounds that are; and a sentence for the others, which begins with a space.
+        The measure as it is drawn; the bounds that are; and a sentence for the others, which begins
+        with a space.
     """
     is_log = drawn.scale.get("type") == "log"
 
@@ -200,8 +202,8 @@ def make_room(
 def choose_axis(rows: pl.DataFrame, item: Shown, *, from_zero: bool = True) -> Drawn:
     """Choose the unit, the title and the scale for all values of a measure, with their intervals.
 
-    Where the rows say of whom it is measured, the title says what it is in words, and else what it is called. An axis that is
-    not from zero begins at the least value.
+    Where the rows say of whom it is measured, the title says what it is in words, and else what it
+    is called. An axis that is not from zero begins at the least value.
     """
     columns = ["mean", "low", "high"]
     least = rows.select(pl.min_horizontal(columns).min()).item()
@@ -357,7 +359,7 @@ def name_axis(axis: Axis) -> str:
 
 
 def choose_scale(axis: Axis) -> dict[str, Any]:
-    """Choose the scale of an axis and its ticks: categories side by side, powers of two and wide ranges along a logarithm."""
+    """Choose an axis's scale and ticks: categories, powers of two, wide ranges logarithmic."""
     scale = axis.scale
     if scale is None:
         return {"axis": vl.Axis(labelAngle=0 if _is_short(axis) else -25, grid=False)}

@@ -1,4 +1,4 @@
-"""A job: one point of a sweep or study, checked, ready to run here or elsewhere, with the key of its result."""
+"""A job: one checked point of a sweep or study, with the key of its result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Selection(Protocol):
         """Refuse what a scenario has not got, before it runs."""
 
     def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
-        """Take it from the tables of a run; equal runs give equal frames, with the same columns for every scenario."""
+        """Take it from a run's tables; equal runs give equal frames, always the same columns."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ class Parcel:
         Raises
         ------
         OtherBuildError
-            When this machine has another build of the engine, also of the same version: its numbers could be others.
+            When this machine has another build of the engine, also of the same version: its numbers
+            could be others.
         """
         from headend import _engine
         from headend.version import read_version
@@ -147,8 +148,8 @@ def prepare(
     Raises
     ------
     InputError
-        For a scenario that the engine refuses or that can need more memory than is allowed, or a selection that it has not
-        got.
+        For a scenario that the engine refuses or that can need more memory than is allowed, or a
+        selection that it has not got.
     """
     scenario = text.load(overrides).scenario
     if files := text.read_files(overrides):

@@ -23,7 +23,8 @@ def load_sweep(folder: str | Path) -> SweepResult:
     Raises
     ------
     InputError
-        When it was not, when it is damaged, or when an older headend wrote it; then running it again mends that.
+        When it was not, when it is damaged, or when an older headend wrote it; then running it
+        again mends that.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
@@ -31,7 +32,8 @@ def load_sweep(folder: str | Path) -> SweepResult:
         raise InputError(f"{folder}: the sweep was not run to its end; run it again to go on")
     if "dimensions" not in manifest:
         raise InputError(
-            f"{folder}: written by an older headend; run the sweep again: its finished points are kept"
+            f"{folder}: written by an older headend; run the sweep again: its finished points are"
+            " kept"
         )
     try:
         paths = manifest["axes"]
@@ -89,5 +91,6 @@ def _check_fit(sweep: Sweep, table: pl.DataFrame, folder: Path) -> None:
         for value in table[axis.name].unique().to_list():
             if value not in axis.labels:
                 raise InputError(
-                    f"{folder / RESULTS}: damaged: {axis.name} is {value!r}, which is none of the values in {MANIFEST}"
+                    f"{folder / RESULTS}: damaged: {axis.name} is {value!r}, which is none of the"
+                    f" values in {MANIFEST}"
                 )

@@ -1,7 +1,7 @@
-"""The matrix of a sweep: a column for each value of the main axis, a row for each combination of the others.
+"""The matrix of a sweep: a column for each main value, a row for each other combination.
 
-With a wish, a cell says whether its setting meets the conditions, and gives the objective. Without a wish, there is a row
-for each measure, and a cell has the measure's grade.
+With a wish, a cell says whether its setting meets the conditions, and gives the objective. Without
+a wish, there is a row for each measure, and a cell has the measure's grade.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
         rows = [row for row in rows if any(row.cells)] or rows
     if len(kept) < len(lines) or len(columns) < len(main.labels):
         notes.append(
-            f"{len(kept)} of {len(lines)} rows and {len(columns)} of {len(main.labels)} columns are shown."
+            f"{len(kept)} of {len(lines)} rows and {len(columns)} of {len(main.labels)} columns are"
+            " shown."
         )
     across = f"{main.name}\u00a0→"
     corner = f"{', '.join(others)}\u00a0↓ {across}" if others else across
@@ -81,7 +82,7 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
 
 
 def spread(items: Sequence[int], most: int, needed: Iterable[int] = ()) -> list[int]:
-    """Choose at most ``most`` of some numbers: the needed ones, then both ends, then others evenly between.
+    """Choose at most ``most`` numbers: the needed ones, both ends, and others evenly between.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def spread(items: Sequence[int], most: int, needed: Iterable[int] = ()) -> list[
 
 
 def _choose_columns(conclusion: Conclusion) -> list[int]:
-    """Choose the values of the main axis to show: the best ones, both ends, and others evenly between."""
+    """Choose the main values to show: the best ones, both ends, others evenly between."""
     best = {
         conclusion.grid.find_place(own.setting)[conclusion.main]
         for own in conclusion.list_bests(conclusion.main)
@@ -190,7 +191,7 @@ def _explain_preference(conclusion: Conclusion) -> str:
 
 
 def _choose_first(conclusion: Conclusion) -> str:
-    """Choose the measure to show where there is no room for all: the first with grades, else the first."""
+    """Choose the measure to show where not all fit: the first with grades, else the first."""
     for name, measured in conclusion.measures.items():
         if grade_measure(measured.about.metric, 0.0) is not Grade.NONE:
             return name
@@ -225,7 +226,7 @@ def _draw_measure(
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Writes the numbers of a matrix in one unit for each term; with many columns, the note has the units."""
+    """Writes a matrix's numbers in one unit for each term; with many columns, units in the note."""
 
     terms: Mapping[str, Measured]
     units: Mapping[str, tuple[Unit, int]]

@@ -27,7 +27,7 @@ BASE_UNITS: dict[Kind, str] = {
     "number": "1",
 }
 
-#: Counts over a run, which add up over the members of a group; of all else the members' mean is taken.
+#: Counts over a run, which add up over the members of a group; of all else the mean is taken.
 _ADD_UP = {
     *(name for name, metric in FLOW_METRICS.items() if metric.adds_up),
     *(name for name, metric in QUEUE_METRICS.items() if metric.adds_up),
@@ -35,17 +35,19 @@ _ADD_UP = {
 
 
 def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
-    """Understand quantities that are joined by ``+``, such as ``call.up.loss`` or ``a.goodput + b.goodput``.
+    """Understand quantities joined by ``+``, such as ``call.up.loss`` or ``a.goodput + b.goodput``.
 
     Raises
     ------
     InputError
-        For what a scenario has not got, for a sum of different kinds, and for more of an expectation than its quantity.
+        For what a scenario has not got, for a sum of different kinds, and for more of an
+        expectation than its quantity.
     """
     # A star between dots is every member of a group: cable.home.*.up.requests_contention.
     if surplus := re.search(r"[/<>=]|(?<!\.)\*|\*(?!\.)", text):
         raise InputError(
-            f'"{text}": expected a quantity, or several of one kind joined by +, found "{surplus[0]}";'
+            f'"{text}": expected a quantity, or several of one kind joined by +, found'
+            f' "{surplus[0]}";'
             " for a ratio, keep both measures and divide them in the results"
         )
     first, *others = [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
@@ -59,7 +61,7 @@ def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
 
 
 def check_measures(measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
-    """Refuse named quantities that a scenario has not got; the error begins with ``measures.NAME``."""
+    """Refuse named quantities that a scenario lacks; errors begin with ``measures.NAME``."""
     for name, text in measures.items():
         try:
             parse_sum(text, vocabulary)
@@ -70,7 +72,7 @@ def check_measures(measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
 def add_up(
     parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]
 ) -> float | None:
-    """Add several quantities; one of several directions is their mean. None where one was not measured."""
+    """Add several quantities; of directions take the mean. None if one was not measured."""
     values = [quantity.read(tables) for quantity in parts]
     if not all(values):
         return None
@@ -118,7 +120,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Everything:
-    """Every figure of every flow, with each direction that carries its data, and of every queue; groups as one too.
+    """Every figure of every flow, its directions with data, and every queue; groups as one too.
 
     Parameters
     ----------
@@ -156,7 +158,7 @@ class Everything:
         rows = rows.with_columns(measure=measure).pipe(_order)
         if not self.besides:
             return rows
-        # A condition's call.mos.p5 is that of the worse direction; the row of that name is upstream's.
+        # A condition's call.mos.p5 is that of the worse direction; that row is upstream's.
         rows = rows.filter(~pl.col("measure").is_in(list(self.besides)))
         return pl.concat([rows, Named(self.besides).take(tables, vocabulary)])
 
@@ -194,7 +196,7 @@ def _unpivot_measures(measures: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _list_columns(metrics: Mapping[str, Metric]) -> Iterator[tuple[str, str]]:
-    """Give what each figure is called, and the column it is in; what is taken of members is none of one row."""
+    """Give what each figure is called, and its column, leaving out members' statistics."""
     for name, metric in metrics.items():
         if metric.of_members:
             continue

@@ -43,17 +43,19 @@ def join_settings(conclusion: Conclusion, settings: Sequence[int]) -> str:
 
 
 def _list_ordered(dimension: Dimension) -> Sequence[str]:
-    """List the labels of an axis of ascending numbers; empty for any other axis, whose labels make no range."""
+    """List the labels of an axis of ascending numbers; empty for any other axis."""
     numbers = dimension.numbers or ()
     return dimension.labels if list(numbers) == sorted(numbers) and numbers else ()
 
 
 def join_labels(labels: Sequence[str], ordered: Sequence[str] = ()) -> str:
-    """List labels in a sentence: a long contiguous row by its ends, other long lists by their beginning.
+    """List labels in a sentence: a long contiguous row by its ends, others by their beginning.
 
     Examples
     --------
-    >>> join_labels(["a", "b"]), join_labels(["2 ms", "5 ms", "9 ms"]), join_labels(list("abcde"), list("abcdef"))
+    >>> join_labels(["a", "b"]), join_labels(["2 ms", "5 ms", "9 ms"]), join_labels(
+    ...     list("abcde"), list("abcdef")
+    ... )
     ('a and b', '2, 5 and 9 ms', 'a to e')
     >>> join_labels(list("abcdf"), list("abcdef")), join_labels(["key 1", "key 2"])
     ('a, b, c and 2 more', 'key 1 and 2')
@@ -79,7 +81,7 @@ def join_labels(labels: Sequence[str], ordered: Sequence[str] = ()) -> str:
 
 
 def _find_common_words(labels: Sequence[str]) -> str:
-    """Give the words that all labels begin with, such as the name of an axis; empty for labels with a comma.
+    """Give the words that all labels begin with, such as an axis's name; empty if with commas.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def tell_lines(conclusion: Conclusion, bests: Sequence[Best]) -> str:
 
 
 def list_ordered_lines(conclusion: Conclusion) -> Sequence[str]:
-    """List the names of all main lines, where they differ in one axis of ascending numbers; else empty."""
+    """List the main lines' names, if they differ in one axis of ascending numbers; or empty."""
     others = list_others(conclusion)
     if len(others) != 1 or not _list_ordered(others[0]):
         return ()

@@ -1,4 +1,4 @@
-"""What to read before the results of a sweep or study are trusted: what its scenarios are warned of, and what it sets in their place."""
+"""What to read before results of a sweep or study are trusted: warnings, replaced values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_VALUES = 4
 def take_notes(
     axes: Sequence[Axis], prepared: Sequence[tuple[Point, Job | Failure]]
 ) -> tuple[str, ...]:
-    """Give the warnings of all points that can be run and what bare names replaced, each once, as sentences without full stop."""
+    """Give all warnings of points and replaced values once, as sentences without full stop."""
     jobs = [(point, item) for point, item in prepared if isinstance(item, Job)]
     found = note_warnings(
         [axis.name for axis in axes], [(point.place, job.warnings) for point, job in jobs]
@@ -53,7 +53,7 @@ def note_warnings(axes: Sequence[str], found: Iterable[tuple[Place, Iterable[str
 
 
 def _tell_where(axes: Sequence[str], own: Collection[Place], settings: Collection[Place]) -> str:
-    """Name some settings: by the values of the one axis that tells them from the others, or by their number and the first."""
+    """Name some settings: by the axis that sets them apart, or by number and first one."""
     for column, axis in enumerate(axes):
         values = dict.fromkeys(place[column] for place in own)
         there = {place for place in settings if place[column] in values}
@@ -66,7 +66,7 @@ def _tell_where(axes: Sequence[str], own: Collection[Place], settings: Collectio
 
 
 def _note_replaced(jobs: Sequence[tuple[Point, Job]]) -> list[str]:
-    """Say once of each scenario where a bare name takes the place of values that it wrote, as `note_replaced` does."""
+    """Say once of each scenario where a bare name replaces values, as `note_replaced` does."""
     seen: set[tuple[str, str, str]] = set()
     notes: list[str] = []
     for point, job in jobs:

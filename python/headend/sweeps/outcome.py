@@ -43,7 +43,7 @@ def choose_sweep_folder(name: str) -> Path:
 
 
 def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> None:
-    """Make the folder before anything is run, or refuse it: what holds something else, what cannot be written.
+    """Make the folder before anything is run, or refuse one with other things or not writable.
 
     Parameters
     ----------
@@ -73,8 +73,9 @@ def _check_same(folder: Path, sweep: Sweep) -> None:
         return
     found, wanted = ((name, scenarios or []), (sweep.name, own))
     raise InputError(
-        f"{folder}: holds the results of another sweep, {_tell_sweep(*found)} and not {_tell_sweep(*wanted)};"
-        " choose another folder with --out, or replace them with --force (from Python, out= and force=True)"
+        f"{folder}: holds the results of another sweep, {_tell_sweep(*found)} and not"
+        f" {_tell_sweep(*wanted)}; choose another folder with --out, or replace them with --force"
+        " (from Python, out= and force=True)"
     )
 
 
@@ -114,7 +115,7 @@ def write_outcome(result: SweepRecord, folder: Path, *, report: bool = True) -> 
 
 
 def describe_drawing(sweep: Sweep) -> dict[str, Any]:
-    """Give what the manifest holds besides name, axes and seeds, so that figures can be drawn without the sweep's file."""
+    """Give what the manifest holds besides name, axes and seeds, for figures without the file."""
     return {
         "description": sweep.description,
         "dimensions": [
@@ -188,7 +189,7 @@ def list_shown(result: SweepRecord) -> list[Shown]:
 
 
 def _fingerprint(result: SweepRecord, folder: Path) -> str:
-    """Tell what a report is made of: its numbers, its words, and how it is drawn; not what its axes write to scenarios."""
+    """Tell what a report is made of: its numbers, words, and drawing."""
     from headend.pages.page import fingerprint_drawing
 
     drawn = tuple(
@@ -205,7 +206,7 @@ def _fingerprint(result: SweepRecord, folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A setting with its figures, as text: the mean with its interval, and the difference with its own.
+    """A setting with its figures, as text: mean with interval, and difference with its own.
 
     Where no point of a setting could be run, each figure is "failed".
     """
@@ -274,7 +275,7 @@ def _choose_units(result: SweepRecord, shown: Sequence[Shown]) -> list[Unit]:
 
 
 def list_rows(result: SweepRecord, shown: Sequence[Shown]) -> list[Row]:
-    """Write the settings with the figures that are shown, each column in one unit and without it."""
+    """Write the settings with the figures shown, each column in one unit and without it."""
     columns = list(zip(shown, _choose_units(result, shown), strict=True))
     names, summary = [axis.name for axis in result.sweep.axes], result.summary
     if result.table.is_empty():

@@ -1,7 +1,8 @@
-"""One choice for all circumstances of a sweep: the one that holds the wish everywhere and gives up least of the objective.
+"""One choice for all circumstances: it holds the wish everywhere and loses least.
 
-Axes that somebody chooses (a queue, a buffer) make the options; axes that are given (rates, round-trip times, numbers of
-flows) make the circumstances, by the rule of `headend.comparison.grid`.
+Axes that somebody chooses (a queue, a buffer) make the options; axes that are given (rates,
+round-trip times, numbers of flows) make the circumstances, by the rule of
+`headend.comparison.grid`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from headend.sweeps.definition import Sweep
 
 
 def find_choices(sweep: Sweep, grid: Grid, main: int) -> tuple[int, ...]:
-    """List the dimensions that somebody chooses, the main one always among them; those of one value are left out."""
+    """List the dimensions that somebody chooses, the main one always, without single values."""
     chosen = {
         number
         for number in range(len(grid.dimensions))
@@ -33,8 +34,8 @@ def is_chosen(sweep: Sweep, dimension: int) -> bool:
 def find_overall(conclusion: Conclusion) -> Overall | None:
     """Find the option that is best over all circumstances.
 
-    Of the options that hold in every circumstance, it is the one with the smallest largest loss. `Conclusion.prefer`
-    chooses between equal ones.
+    Of the options that hold in every circumstance, it is the one with the smallest largest loss.
+    `Conclusion.prefer` chooses between equal ones.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def _list_options(grid: Grid, choices: Sequence[int]) -> list[Option]:
 def _find_losses(
     conclusion: Conclusion, option: Option, rows: Sequence[Sequence[int]]
 ) -> tuple[float, ...]:
-    """Give the share of the objective that an option loses against the best setting that holds, for each circumstance."""
+    """Give an option's loss of objective against the best setting, for each circumstance."""
     objective, rising = conclusion.objective, conclusion.sweep.wish.is_rising
     if objective is None:
         return (0.0,) * len(option)

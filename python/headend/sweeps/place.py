@@ -27,7 +27,8 @@ def find_line(text: str, path: str) -> int | None:
     text
         The whole file; it is valid.
     path
-        The value's, dotted, whether or not the file has quotes around parts of it; ``zip 2.PATH`` is in the second ``[[zip]]``.
+        The value's, dotted, whether or not the file has quotes around parts of it; ``zip 2.PATH``
+        is in the second ``[[zip]]``.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def find_line(text: str, path: str) -> int | None:
 
 
 def find_second(text: str, error: tomllib.TOMLDecodeError) -> str | None:
-    r"""Say which key is there twice and where, if that is what is wrong; None if it is something else.
+    r"""Say which key is there twice and where, if that is the error; otherwise None.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def find_second(text: str, error: tomllib.TOMLDecodeError) -> str | None:
 
 
 def add_line(message: str, file: Path | None) -> str:
-    """Add the line of what a message begins with, such as ``grid.queue: …``, where the file has it."""
+    """Add the line of what a message begins with, such as ``grid.queue: …``, if found."""
     if file is None:
         return message
     parts = message.split(": ")

@@ -27,16 +27,18 @@ class SweepRecord:
     sweep
         The sweep.
     table
-        A row for each point, flow or queue, and metric: the axes, ``seed``, ``measure`` (its whole name, or the one that
-        the sweep's file gives), ``subject``, ``direction``, ``metric``, ``value`` in the base unit ``unit`` (ns, bit/s, B,
-        or 1). A point that failed is one row that says why in ``error``.
+        A row for each point, flow or queue, and metric: the axes, ``seed``, ``measure`` (its whole
+        name, or the one that the sweep's file gives), ``subject``, ``direction``, ``metric``,
+        ``value`` in the base unit ``unit`` (ns, bit/s, B, or 1). A point that failed is one row
+        that says why in ``error``.
     failures
         Why points failed, by their place and seed.
     complete
         Whether all points were run; a stopped sweep has the finished ones.
     notes
-        Sentences to read before the results are trusted. They are the warnings about the scenarios, with the scenario's
-        name where not all have it, and the keys that the sweep sets in place of the scenarios' own values.
+        Sentences to read before the results are trusted. They are the warnings about the scenarios,
+        with the scenario's name where not all have it, and the keys that the sweep sets in place of
+        the scenarios' own values.
     """
 
     sweep: Sweep
@@ -50,12 +52,12 @@ class SweepRecord:
 
     @functools.cached_property
     def summary(self) -> pl.DataFrame:
-        """Means over seeds with their intervals, and paired differences, as `summarise` gives them."""
+        """Means over seeds with intervals, and paired differences, as `summarise` gives them."""
         return summarise(self.sweep, self.table)
 
     @functools.cached_property
     def conclusion(self) -> Conclusion:
-        """The best setting along each axis, knees, the trade-off, and the variance that each axis explains."""
+        """The best setting along each axis, knees, trade-off, and the variance by axis."""
         return conclude(self.sweep, self.table)
 
     @property

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SweepResult(SweepRecord, Presented):
-    """The results of a sweep: ``table`` has every point, ``summary`` the means, ``conclusion`` the best settings.
+    """A sweep's results: ``table`` has all points, ``summary`` means, ``conclusion`` the best.
 
-    A notebook shows it with its question, its answer, the best settings, and the figure that shows why.
+    A notebook shows it with its question, its answer, the best settings, and the figure that shows
+    why.
     """
 
     def __repr__(self) -> str:
@@ -44,7 +45,7 @@ class SweepResult(SweepRecord, Presented):
     def to_csv(
         self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
     ) -> list[Path]:
-        """Write ``results.csv``, a row for each point and measure, and ``summary.csv``, the means over seeds.
+        """Write ``results.csv``, a row for each point and measure, and the means, ``summary.csv``.
 
         Parameters
         ----------

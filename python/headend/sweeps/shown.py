@@ -65,7 +65,7 @@ class Shown:
 
 
 def choose_shown(sweep: Sweep, table: pl.DataFrame) -> list[Shown]:
-    """Choose the figures to show: those that the file names, else the first one of each flow's application.
+    """Choose the figures to show: those that the file names, else the first by application.
 
     Parameters
     ----------
@@ -124,12 +124,12 @@ def describe_figure(row: Mapping[str, Any]) -> Shown:
 
 
 def _find_metric(word: str, known: Mapping[str, Metric]) -> str | None:
-    """Find a metric by a word of a quantity, with or without the ending ``_down`` of downstream measures."""
+    """Find a metric by a word of a quantity, with or without its ending ``_down``."""
     return next((name for name in (word, word.removesuffix("_down")) if name in known), None)
 
 
 def _find_kind(unit: str, metric: Metric | None) -> Kind:
-    """Give the kind of a unit; the metric tells ratios and plain numbers apart, which share the unit 1."""
+    """Give the kind of a unit; the metric tells ratios from plain numbers, both of unit 1."""
     if unit == "1":
         return "ratio" if metric and metric.kind == "ratio" else "number"
     kinds: dict[str, Kind] = {own: kind for kind, own in BASE_UNITS.items()}

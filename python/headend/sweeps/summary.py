@@ -30,10 +30,10 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row for each setting and figure: ``count`` of seeds that have a value, ``mean`` (null where none has), ``low``
-        and ``high`` (95 % interval by `bound_interval`; null with one seed), and ``difference``, ``difference_low``,
-        ``difference_high`` to the point at the first value of the compared axis whose other axes are the same, over the
-        seeds they share.
+        A row for each setting and figure: ``count`` of seeds that have a value, ``mean`` (null
+        where none has), ``low`` and ``high`` (95 % interval by `bound_interval`; null with one
+        seed), and ``difference``, ``difference_low``, ``difference_high`` to the point at the first
+        value of the compared axis whose other axes are the same, over the seeds they share.
     """
     import polars as pl
 
@@ -64,7 +64,7 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def summarise_means(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Give the means over seeds with their intervals, a row for each combination of the keys; rows with an error are left out."""
+    """Give means over seeds with intervals for each combination of keys, without errors."""
     import polars as pl
 
     if table.is_empty():

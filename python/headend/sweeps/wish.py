@@ -1,4 +1,4 @@
-"""The wish of a sweep: conditions that must hold, and an objective, the measure to maximise or minimise under them.
+"""The wish of a sweep: conditions that must hold, and an objective to be optimised under them.
 
 ::
 
@@ -77,7 +77,7 @@ class Wish:
     hold
         The conditions, all of which must hold.
     objective
-        The term to maximise or minimise; None where all settings that meet the conditions are equal.
+        The term to maximise or minimise; None where all that meet the conditions are equal.
     is_rising
         Whether to maximise it.
     """
@@ -128,7 +128,8 @@ class Wish:
     def check(self, measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
         """Refuse quantities that a scenario does not measure, and impossible bounds.
 
-        A bound is impossible if its unit is of another kind, or if every possible value meets it, or none.
+        A bound is impossible if its unit is of another kind, or if every possible value meets it,
+        or none.
 
         Raises
         ------
@@ -168,7 +169,8 @@ def read_wish(content: Mapping[str, Any], measures: Mapping[str, str]) -> Wish:
     texts = [hold] if isinstance(hold, str) else hold
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InputError(
-            f'wish.hold: expected a condition such as "{_EXAMPLE}", or a list of them, found {hold!r}'
+            f'wish.hold: expected a condition such as "{_EXAMPLE}", or a list of them, found'
+            f" {hold!r}"
         )
     if "most" in content and "least" in content:
         raise InputError("wish.least: there is wish.most too; expected one of them")

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-#: By name, in one sentence. `headend.cli.main` says in which section each stands and where its code is.
+#: By name, in one sentence. `headend.cli.main` says each one's section and module.
 COMMANDS = MappingProxyType(
     {
         "run": "Run a scenario: say who suffers, how badly, why, and what to change.",
-        "compare": "Run the same traffic under several settings, or take finished runs, and say which is best for whom.",
-        "sweep": "Run a scenario over a grid of values and several seeds, and say which setting is best.",
-        "recommend": "Recommend a buffer, an AQM or low latency for service tiers, and write it to modems' files.",
-        "study": "Reproduce published results: list the studies, show one, run one, or write a page of all.",
-        "emulate": "Run a real program behind the line of a scenario, in real time, beside simulated neighbours.",
-        "replay": "Replay what headend emulate recorded, in virtual time: equal to the packet, or under other settings.",
+        "compare": "Run the same traffic under several settings, or take finished runs, and say"
+        " which is best for whom.",
+        "sweep": "Run a scenario over a grid of values and several seeds, and say which setting is"
+        " best.",
+        "recommend": "Recommend a buffer, an AQM or low latency for service tiers, and write it to"
+        " modems' files.",
+        "study": "Reproduce published results: list the studies, show one, run one, or write a page"
+        " of all.",
+        "emulate": "Run a real program behind the line of a scenario, in real time, beside"
+        " simulated neighbours.",
+        "replay": "Replay what headend emulate recorded, in virtual time: equal to the packet, or"
+        " under other settings.",
         "scenarios": "List the shipped scenarios, show one, or copy one to a file.",
         "find": "Find headend's name for an application, a protocol or a term, and how to use it.",
-        "queues": "List every queue discipline and when to use it; with a NAME, show its parameters.",
-        "senders": "List every congestion control and when to use it; with a NAME, show its parameters. Also: headend congestion.",
-        "applications": "List every application and when to use it; with a NAME, show its parameters.",
-        "schema": "Print the JSON Schema of scenarios, or of modems' files, for editors and checks.",
+        "queues": "List every queue discipline and when to use it; with a NAME, show its"
+        " parameters.",
+        "senders": "List every congestion control and when to use it; with a NAME, show its"
+        " parameters. Also: headend congestion.",
+        "applications": "List every application and when to use it; with a NAME, show its"
+        " parameters.",
+        "schema": "Print the JSON Schema of scenarios, or of modems' files, for editors and"
+        " checks.",
         "config": "Read, check, compare and write the configuration file of a modem.",
-        "report": "Write the page of a run, a comparison, a sweep or a recommendation again from its folder, or one page of several runs.",
-        "figures": "Write the figures of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep, a recommendation or a study.",
-        "export": "Write the tables of results as CSV or JSON lines, one file per table, in full precision.",
+        "report": "Write the page of a run, a comparison, a sweep or a recommendation again from"
+        " its folder, or one page of several runs.",
+        "figures": "Write the figures of a report as SVG, PDF or PNG, for papers and slides: of"
+        " runs, a sweep, a recommendation or a study.",
+        "export": "Write the tables of results as CSV or JSON lines, one file per table, in full"
+        " precision.",
         "verify": "Check that no file of the results was damaged since it was written.",
         "help": "Print the help of a command, or the list of commands.",
         "completion": "Print the script with which a shell completes commands, options and names.",

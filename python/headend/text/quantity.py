@@ -13,7 +13,7 @@ from headend.text.wording import shorten
 
 Kind = Literal["time", "rate", "size", "ratio", "number"]
 
-#: Units by what they measure; the value is what one unit is in ns, bit/s, bytes or as a plain number.
+#: Units by what they measure; the value is one unit in ns, bit/s, bytes or 1.
 UNITS: dict[Kind, dict[str, float]] = {
     "time": {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9},
     "rate": {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
@@ -71,7 +71,7 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
     Raises
     ------
     ValueError
-        When the text is no number, its unit measures something else, or it is too large for a number.
+        When the text is no number, its unit measures something else, or it is too large.
 
     Examples
     --------
@@ -87,12 +87,14 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
         units_text = f" ({known})" if known else ""
         name = NAMES.get(kind, kind)
         raise ValueError(
-            f'expected a {name} such as {EXAMPLES[kind]}{units_text}, found "{shorten(text, MOST_SHOWN)}"'
+            f"expected a {name} such as {EXAMPLES[kind]}{units_text}, found"
+            f' "{shorten(text, MOST_SHOWN)}"'
         )
     value = float(match[1]) * units[match[2] or ""]
     if not math.isfinite(value):
         raise ValueError(
-            f'expected a {NAMES.get(kind, kind)} such as {EXAMPLES[kind]}, found "{shorten(text, MOST_SHOWN)}", which is too large'
+            f"expected a {NAMES.get(kind, kind)} such as {EXAMPLES[kind]}, found"
+            f' "{shorten(text, MOST_SHOWN)}", which is too large'
         )
     return Quantity(value, kind)
 
@@ -136,7 +138,7 @@ def read_digits(text: str, most: int) -> int:
 
 
 def read_integer(value: object) -> int | None:
-    """Give a whole number, NumPy's too, as Python's own; None for anything else, a truth value included.
+    """Give a whole number, NumPy's too, as Python's own; None for all else, booleans too.
 
     Examples
     --------
@@ -177,8 +179,8 @@ _OF_NOTHING: dict[Kind, str] = {"time": "ms", "rate": "bit/s", "size": "B"}
 #: The unit of a difference between shares: 3 % and 2 % are one percentage point apart.
 POINTS = Unit("pp", 0.01)
 
-#: A column leaves the unit of its largest value where its smallest would be below this in it, and so
-#: begin with two zeros,
+#: A column leaves the unit of its largest value where its smallest would be below this in it, and
+#: so begin with two zeros,
 SMALLEST_WRITTEN = 0.1
 #: and no value would then have more than four digits before the point.
 LARGEST_WRITTEN = 10_000
@@ -188,8 +190,8 @@ def choose_unit(values: Iterable[float | None], kind: Kind) -> Unit:
     """Choose the one unit in which a column or row of values is best read.
 
     That is the unit in which the largest of them reads as 1 to 999. Where the smallest would be
-    below 0.1 in it, it is the next smaller unit, unless a value would then reach 10,000: 63.5 ms and
-    1.05 s are written as 63.5 ms and 1,050 ms, and 80 µs and 251 ms as 0.08 ms and 251 ms.
+    below 0.1 in it, it is the next smaller unit, unless a value would then reach 10,000: 63.5 ms
+    and 1.05 s are written as 63.5 ms and 1,050 ms, and 80 µs and 251 ms as 0.08 ms and 251 ms.
 
     Parameters
     ----------
@@ -257,7 +259,7 @@ def format_quantity(value: float | None, kind: Kind, unit: Unit | None = None) -
 
 
 def format_number(value: float | None, unit: Unit, decimals: int | None = None) -> str:
-    """Write a value in a unit for people, without the unit's name: a cell of a column that names it.
+    """Write a value in a unit for people, without the unit: for a column that names it.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-r"""Control characters in texts of others, made visible: a title neither moves a terminal's cursor nor breaks a page.
+r"""Control characters in others' texts, made visible in terminals and pages.
 
-Such are the C0 and C1 controls and DEL, what separates lines and paragraphs, what changes the direction of writing, and halves of
-surrogate pairs, which stand for bytes of a path that are not UTF-8. A newline and a tab are kept, except in texts of one line.
+Such are the C0 and C1 controls and DEL, what separates lines and paragraphs, what changes the
+direction of writing, and halves of surrogate pairs, which stand for bytes of a path that are not
+UTF-8. A newline and a tab are kept, except in texts of one line.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import re
 _CLASS = r"\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _HIDDEN = re.compile(rf"[\x00-\x08\x0b-\x1f{_CLASS}]")
 _HIDDEN_IN_LINES = re.compile(rf"[\x00-\x1f{_CLASS}]")
-#: An escape in JSON, among them every C0 control, or another hidden character, which JSON leaves as it is.
+#: An escape in JSON, among them every C0 control, or another hidden character, which JSON leaves as
+#: it is.
 _IN_JSON = re.compile(rf"\\u00([01][0-9a-f])|\\([\\\"/bfnrtu])|[{_CLASS}]")
 _WORDS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _PICTURES = {"b": "␈", "f": "␌", "r": "␍"}
@@ -41,7 +43,7 @@ def reveal_line(text: str) -> str:
 
 
 def picture_in_json(text: str) -> str:
-    r"""Put signs for control characters into the texts of JSON: a chart takes backslashes for escapes of its own.
+    r"""Put signs for control characters into the texts of JSON, for charts.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def picture_in_json(text: str) -> str:
 
 
 def escape_in_json(text: str) -> str:
-    r"""Write what JSON leaves as it is, such as DEL and C1 controls, as its escapes: the content stays the same.
+    r"""Write what JSON leaves as it is, such as DEL and C1 controls, as escapes.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Cut a text that is longer than so many characters; its end is then an ellipsis, which counts as one of them.
+    """Cut a text longer than so many characters; an ellipsis then counts as the last.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def keep_units(text: str) -> str:
 
 
 def wrap_sentence(text: str, width: int) -> list[str]:
-    """Break a sentence into lines, none of which ends between a number and its unit or within a command.
+    """Break a sentence into lines, none of which ends within a number and unit, or a command.
 
     A command that is longer than a line has a line of its own, and is longer than it.
 

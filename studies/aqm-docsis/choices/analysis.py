@@ -77,7 +77,7 @@ def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate 
 
 
 def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look whether a choice makes the latency with every queue longer than the matrix's; tell another one's beside it."""
+    """Look whether each queue's latency under a choice is longer than the matrix's."""
     decisions, found, shorter = [], [], []
     for queue in list_queues(points):
         base, other, told = (
@@ -115,7 +115,7 @@ def check_windows(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_draft(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the loss behind one reading of a queue against another's; tell the matrix's choices and the latencies of all."""
+    """Hold the loss under one reading of a queue against another's; tell all the latencies."""
     queues = [limits["queue"], limits["other"]]
     own, other = (list_losses(points, limits["choice"], queue) for queue in queues)
     if not own or not other:
@@ -183,8 +183,8 @@ def check_servers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         low, high = ranges["aqm"]
         found.append(
-            f"{CHOICES[choice]}: AQM {low:.2f} to {high:.2f} s, Buffer Control {drops['buffer-control']:.2f} s,"
-            f" Buffer Bloat {drops['bufferbloat']:.2f} s"
+            f"{CHOICES[choice]}: AQM {low:.2f} to {high:.2f} s, Buffer Control"
+            f" {drops['buffer-control']:.2f} s, Buffer Bloat {drops['bufferbloat']:.2f} s"
         )
     why = "none of the distances tried gives all three"
     return Finding("; ".join(found), decide(agrees), why="" if agrees else why)

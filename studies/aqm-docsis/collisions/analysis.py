@@ -22,7 +22,8 @@ from ..pooling import find_percentile, pool
 PUBLISHED, SHARED = 13.0, 25.0
 
 
-#: Cells that are put together, and what figures and findings call them: the paper's, and both readings without congestion.
+#: Cells that are put together, and what figures and findings call them: the paper's, and both
+#: readings without congestion.
 CELLS = {
     "scheduled at the MAP": ("none", "heavy"),
     "at the MAP, no congestion": ("none",),
@@ -47,7 +48,7 @@ def list_queues(points: pl.DataFrame) -> list[str]:
 
 
 def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the mean over the hashes against the range; the claim differs where one of the queues does. Both readings are told without congestion."""
+    """Hold the mean over the hashes against the range; one queue that differs is enough."""
     finding = judge(points, limits, PAPER)
     for cells in APART:
         other = judge(points, limits, cells)
@@ -74,7 +75,8 @@ def judge(points: pl.DataFrame, limits: dict[str, Any], cells: str) -> Finding:
         alone = [value for value in values if value <= SHARED]
         told = f"{min(alone):.1f} to {max(alone):.1f} ms" if alone else "none"
         why.append(
-            f"{DISCIPLINES[queue]}: {len(shared)} of {len(values)} hashes above {SHARED:g} ms, the others {told}"
+            f"{DISCIPLINES[queue]}: {len(shared)} of {len(values)} hashes above {SHARED:g} ms, the"
+            f" others {told}"
         )
     if not decisions:
         return Finding("not run", Verdict.UNTESTABLE)

@@ -1,4 +1,4 @@
-"""The AQM paper's conditions as the shipped scenarios have them, and sums that need no simulation."""
+"""The AQM paper's conditions as the shipped scenarios have them, and some sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headend.study.definition import read_study
 
 Resolved = dict[str, Any]
 
-#: Table 1: near and far uploads, file size, web users, calls, datagrams in Mb/s, torrent connections.
+#: Table 1: near and far uploads, file size, web users, calls, datagrams in Mb/s, torrents.
 TABLE_1 = {
     1: (0, 0, "", 1, 1, 0, 0),
     2: (1, 1, "infinite", 1, 1, 0, 0),
@@ -201,7 +201,10 @@ def check_downstream(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         decide(agrees),
         why=""
         if not agrees
-        else "the paper's authors' ns-2 example has 250 kB at 10 Mb/s, 200 ms; aqm-docsis/choices has a run with 250 ms",
+        else (
+            "the paper's authors' ns-2 example has 250 kB at 10 Mb/s, 200 ms; aqm-docsis/choices"
+            " has a run with 250 ms"
+        ),
     )
 
 
@@ -212,14 +215,14 @@ def check_queues(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
 
 
 def find_meeting(load: int, queues: int) -> tuple[int, float]:
-    """Give a load's uploads and torrent connections, and how likely a call meets one of them in a queue."""
+    """Give a load's uploads and torrents, and how likely a call meets one in a queue."""
     near, far, _, _, _, _, torrent = TABLE_1[load]
     flows = near + far + torrent
     return flows, 1 - (1 - 1 / queues) ** flows
 
 
 def check_meeting(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Calculate how likely a call shares its queue in each load, and how likely it does not over all."""
+    """Calculate how likely a call shares its queue in each load, and over all does not."""
     found = {load: find_meeting(load, limits["queues"])[1] for load in TABLE_1}
     alone = 1 - sum(found.values()) / len(found)
     text = f"alone with {alone:.1%}; shared in " + ", ".join(
@@ -233,8 +236,10 @@ def check_complexity(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return Finding(
         "no silicon here",
         Verdict.UNTESTABLE,
-        why="the order is one of gates and die area in existing designs, which a simulation has not. What the laws cost in instructions is measured by `make bench`"
-        ' (docs/models/validation.md, "What they cost"): the step from one queue to many is the same, but a timestamp costs software nothing, so that CoDel is the cheapest there',
+        why="the order is one of gates and die area in existing designs, which a simulation has"
+        " not. What the laws cost in instructions is measured by `make bench`"
+        ' (docs/models/validation.md, "What they cost"): the step from one queue to many is the'
+        " same, but a timestamp costs software nothing, so that CoDel is the cheapest there",
     )
 
 
@@ -266,7 +271,10 @@ def check_options(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     off = read_scenario("aqm/load-1").load([("queue", "drop_tail")])
     disabled = off.resolved["link"]["cable"]["docsis"]["upstream"]["queue"]
     limit = base.get("docsis_pie", {}).get("limit", "")
-    text = f"default {next(iter(base))} with {limit}; a target of {target}; disabled: {next(iter(disabled))} with {disabled['drop_tail']['limit']}"
+    text = (
+        f"default {next(iter(base))} with {limit}; a target of {target}; disabled:"
+        f" {next(iter(disabled))} with {disabled['drop_tail']['limit']}"
+    )
     agrees = (limit, target, disabled) == ("250 ms", "20 ms", {"drop_tail": {"limit": "250 ms"}})
     return Finding(text, decide(agrees))
 
@@ -285,7 +293,8 @@ def check_judgement(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return Finding(
         "a judgement",
         Verdict.UNTESTABLE,
-        why="what of it can be measured is in aqm-docsis/matrix: latency, loss and page load of the SFQ kinds beside the single-queue kinds",
+        why="what of it can be measured is in aqm-docsis/matrix: latency, loss and page load of the"
+        " SFQ kinds beside the single-queue kinds",
     )
 
 

@@ -20,7 +20,8 @@ PERCENTILES = {"median": "median", "p90": "90th percentile", "p99": "99th percen
 #: Where the two differ on a free channel.
 WHY_FREE = (
     "no cause was found. In trials of twenty seeds the median's interval held zero with CUBIC in"
-    " place of NewReno, with grants at the beginning of each MAP, and with packets drawn at the burst"
+    " place of NewReno, with grants at the beginning of each MAP, and with packets drawn at the"
+    " burst"
 )
 
 #: Curves of the figure.

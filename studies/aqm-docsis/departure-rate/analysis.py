@@ -14,7 +14,8 @@ from headend.figures.theme import colour, make_chart
 from headend.study.claims import Finding, decide
 from headend.study.deciding import decide_over_seeds, join_decisions
 
-#: The channel's capacity in each ten seconds, Mb/s, as line.toml has it, and the seconds between two values.
+#: The channel's capacity in each ten seconds, Mb/s, as line.toml has it, and the seconds between
+#: two values.
 CAPACITY = (12, 10, 12, 18, 10, 18, 12, 20, 10, 20, 18, 20)
 SLOT, STEP = 10.0, 0.016
 
@@ -74,7 +75,7 @@ def list_settings(points: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def check_inaccurate(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Compare the mean errors of PIE's estimate with those of the grants', in each setting, seed by seed."""
+    """Compare the mean errors of PIE's estimate with the grants', by setting and seed."""
     decisions, found = [], []
     for setting in list_settings(points):
         own = points.filter(**setting).sort("seed")
@@ -85,13 +86,14 @@ def check_inaccurate(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         excess = [error - other for error, other in zip(pie, grants, strict=True)]
         decisions.append(decide_over_seeds(excess, low=0.0))
         found.append(
-            f"{setting['map_ms']} ms, {setting['dequeue_at']}: {np.mean(pie):.1%} instead of {np.mean(grants):.1%}"
+            f"{setting['map_ms']} ms, {setting['dequeue_at']}: {np.mean(pie):.1%} instead of"
+            f" {np.mean(grants):.1%}"
         )
     return join_decisions(decisions, f"mean error: {'; '.join(found)}")
 
 
 def check_line_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look for estimates nearer to the line rate than to the service's, where a burst holds a measurement and where none does."""
+    """Look for estimates nearer to the line rate than to the service's, where bursts measure."""
     middle = (limits["line_mbps"] + limits["rate_mbps"]) / 2
     found: list[str] = []
     within: list[float] = []
@@ -109,7 +111,8 @@ def check_line_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             (within if is_within else elsewhere).extend(above)
             highest = max(float(np.nanmax(run)) for run in runs)
             found.append(
-                f"{setting['map_ms']} ms, {setting['dequeue_at']}, {name}: at most {highest:.0f} Mb/s, {np.mean(above):.2%} nearer to the line rate"
+                f"{setting['map_ms']} ms, {setting['dequeue_at']}, {name}: at most {highest:.0f}"
+                f" Mb/s, {np.mean(above):.2%} nearer to the line rate"
             )
     text = "; ".join(found)
     if not any(within) or any(elsewhere):
@@ -130,7 +133,10 @@ def check_tracks(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         f"{min(shares):.1%} of the time or more (PIE's tracker {min(pie):.1%});"
         f" 99 of 100 errors from {low:+.1%} to {high:+.1%}"
     )
-    why = "the estimate counts the bytes of packets, the capacity those of MAC and segment headers too"
+    why = (
+        "the estimate counts the bytes of packets, the capacity those of MAC and segment headers"
+        " too"
+    )
     return Finding(text, decide(min(shares) > 0.5), why=why)
 
 
@@ -152,8 +158,8 @@ def check_stale(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         ends.append(rates[-1])
         changes.append(float(np.abs(rates[last + 1 :] / rates[-1] - 1).max()))
     text = (
-        f"{min(ends):.1f} to {max(ends):.1f} Mb/s at the end, after the channel has given {max(CAPACITY)};"
-        f" changed by {max(changes):.2%} at most since the last packet"
+        f"{min(ends):.1f} to {max(ends):.1f} Mb/s at the end, after the channel has given"
+        f" {max(CAPACITY)}; changed by {max(changes):.2%} at most since the last packet"
     )
     return Finding(text, decide(max(changes) <= limits["within"]))
 

@@ -1,4 +1,4 @@
-"""Queue disciplines behind a modem that draws packets when the MAP arrives, or when their burst is prepared."""
+"""Queue disciplines behind a modem that draws packets at the MAP, or at their burst."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GENERATIONS = {"docsis30": "DOCSIS 3.0", "docsis31": "DOCSIS 3.1"}
 
 
 def pair(points: pl.DataFrame, queue: str) -> list[dict[str, Any]]:
-    """Give a row for each line, with lists over the seeds of what was measured at the map and at the burst."""
+    """Give a row for each line, with lists over the seeds, measured at map and burst."""
     keys = [*LINE, "dequeue_at"]
     columns = pl.exclude(*keys, "queue", "seed")
     rows = points.filter(queue=queue).sort("seed").group_by(keys, maintain_order=True).agg(columns)
@@ -40,7 +40,7 @@ def pair(points: pl.DataFrame, queue: str) -> list[dict[str, Any]]:
 
 
 def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Compare the game's delay with SFQ-CoDel and a queue for each flow, line by line and seed by seed."""
+    """Compare the game's delay with SFQ-CoDel and with own queues, by line and seed."""
     decisions, found = [], []
     for row in pair(points, "sfq_codel perfect"):
         longer = [
@@ -53,7 +53,7 @@ def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding
 
 
 def check_benefit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Compare SFQ-CoDel with a queue for each flow, drawn at the MAP, with the single queues; count hashed runs that do worse."""
+    """Compare SFQ-CoDel and own queues, drawn at the MAP, with single queues; count the worse."""
     shares: list[float] = []
     alone: list[float] = []
     shared: list[float] = []
@@ -73,9 +73,9 @@ def check_benefit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     )
     if alone and shared:
         why = (
-            f"With hashing the game meets an upload's packets in their queue in {len(shared)} of {len(alone) + len(shared)}"
-            f" runs, and waits {min(shared):.0f} to {max(shared):.0f} ms; in the others {min(alone):.1f} to"
-            f" {max(alone):.1f} ms"
+            f"With hashing the game meets an upload's packets in their queue in {len(shared)} of"
+            f" {len(alone) + len(shared)} runs, and waits {min(shared):.0f} to {max(shared):.0f}"
+            f" ms; in the others {min(alone):.1f} to {max(alone):.1f} ms"
         )
     return Finding(text, decide(max(shares) < 1), why=why)
 

@@ -1,4 +1,4 @@
-"""Runs and counts of drops at a fixed probability, beside the exact laws of coins and of de-randomised coins."""
+"""Runs and counts of drops at a fixed probability, beside exact laws of two kinds of coin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..drops import RunLengths, find_run_lengths
 #: Packets in which drops are counted.
 WINDOW = 1000
 
-#: Edges of the bins of the figure of runs: one of them lies just before the shortest de-randomised run.
+#: Edges of the bins of the figure of runs: one is just before the shortest de-randomised run.
 EDGES = np.array([0, *range(16, 900, 17)])
 
 #: How many drops the figure of counts shows.
@@ -94,12 +94,15 @@ def check_derandomised(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     most = limits["longest"] + (_add_up(0.01, limits["longest"]) < 0.01 * limits["longest"])
     agrees = limits["shortest"] <= shortest and longest <= most and distance <= bound
     text = (
-        f"{shortest} to {longest} packets over {len(runs)} runs; at most {distance:.4f} from the exact law,"
-        f" the bound is {bound:.4f}"
+        f"{shortest} to {longest} packets over {len(runs)} runs; at most {distance:.4f} from the"
+        f" exact law, the bound is {bound:.4f}"
     )
     why = ""
     if limits["longest"] < longest <= most:
-        why = f"in binary 0.01 added up 850 times is {_add_up(0.01, 850)!r}, and the next packet is dropped instead"
+        why = (
+            f"in binary 0.01 added up 850 times is {_add_up(0.01, 850)!r}, and the next packet is"
+            " dropped instead"
+        )
     return Finding(text, decide(agrees), why=why)
 
 
@@ -115,8 +118,9 @@ def check_counts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         off = (mean - claimed["mean"]) / error, (variance - claimed["variance"]) / error_of_variance
         agrees &= max(abs(value) for value in off) <= limits["errors"]
         found.append(
-            f"{NAMES[drops]}: mean {mean:.2f} and variance {variance:.2f}, {off[0]:+.1f} and {off[1]:+.1f} standard"
-            f" errors off, over {len(counts)} windows; half or more off {_is_excursion(points, drops).mean():.1%}"
+            f"{NAMES[drops]}: mean {mean:.2f} and variance {variance:.2f}, {off[0]:+.1f} and"
+            f" {off[1]:+.1f} standard errors off, over {len(counts)} windows; half or more off"
+            f" {_is_excursion(points, drops).mean():.1%}"
         )
     return Finding(". ".join(found), decide(agrees))
 
@@ -126,9 +130,10 @@ def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     words, law = (int(take_runs(points, drops).min()) for drops in ("greater", "at least"))
     text = f"{words} packets by the words, {law} by the law"
     why = (
-        f"Exact effective probabilities: {1 / LAWS['greater'].mean:.4f} and {1 / LAWS['at least'].mean:.4f}. The running sum"
-        f" hardly ever meets the bound: at 1 %, where 0.85/p is whole, rounding makes it {_add_up(0.01, 85)!r}, and both"
-        " rules begin to toss at the 85th packet"
+        f"Exact effective probabilities: {1 / LAWS['greater'].mean:.4f} and"
+        f" {1 / LAWS['at least'].mean:.4f}. The running sum hardly ever meets the bound: at 1 %,"
+        f" where 0.85/p is whole, rounding makes it {_add_up(0.01, 85)!r}, and both rules begin to"
+        " toss at the 85th packet"
     )
     return Finding(text, decide(words == limits["words"] and law == limits["law"]), why=why)
 
@@ -152,7 +157,10 @@ def count_excursions(points: pl.DataFrame, drops: str) -> list[float]:
 
 
 def _tell_excursions(points: pl.DataFrame, drops: str) -> str:
-    return f"{_is_excursion(points, drops).mean():.2%} of windows (exact {_exact_excursions(drops):.2%})"
+    return (
+        f"{_is_excursion(points, drops).mean():.2%} of windows (exact"
+        f" {_exact_excursions(drops):.2%})"
+    )
 
 
 def draw_runs(points: pl.DataFrame) -> list[Panel]:

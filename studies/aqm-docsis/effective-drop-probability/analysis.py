@@ -1,4 +1,4 @@
-"""The share of packets that a law drops at a fixed probability, beside one over its exact mean run."""
+"""The share of packets that a law drops at a fixed probability, beside the exact one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HIGH = 8.5
 
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
-    """Put the measured share beside the exact one, with the standard error that the exact law gives it; all seeds together."""
+    """Put the measured share beside the exact one with its standard error; all seeds together."""
     rows = []
     together = points.group_by("percent").agg(
         pl.col("sent", "discarded").cast(pl.Int64).sum(), runs=pl.len()
@@ -36,7 +36,8 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
         # As a decimal: the percentages of the grid are exact.
         probability = float(f"{row['percent'] / 100:.8f}")
         law = find_run_lengths(probability, "reached")
-        # The number of drops in n packets has the variance n σ²/μ³. In each simulation five packets found no queue, and one run of packets is not whole.
+        # The number of drops in n packets has the variance n σ²/μ³. In each simulation five packets
+        # found no queue, and one run of packets is not whole.
         deviation = math.sqrt(law.variance / law.mean**3 * row["sent"])
         apart = max(abs(row["discarded"] - row["sent"] / law.mean) - 6 * row["runs"], 0.0)
         rows.append(
@@ -59,12 +60,15 @@ def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return Finding("no such run", Verdict.UNTESTABLE)
     worst = rows.sort("errors").row(-1, named=True)
     text = f"at most {worst['errors']:.1f} standard errors off, over {rows.height} probabilities"
-    why = f"furthest off at p = {worst['p']:.4g}: {worst['share']:.5f} measured, {worst['exact']:.5f} exact"
+    why = (
+        f"furthest off at p = {worst['p']:.4g}: {worst['share']:.5f} measured, {worst['exact']:.5f}"
+        " exact"
+    )
     return Finding(text, decide(worst["errors"] <= limits["errors"]), why=why)
 
 
 def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the ratio of drops to the calculated probability, where this is small, against what is claimed."""
+    """Hold the ratio of drops to the calculated probability, if small, against the claim."""
     small = points.filter(pl.col("percent") <= limits["most_p"] * 100).sort("seed")
     if small.is_empty():
         return Finding("no probability that small", Verdict.UNTESTABLE)
@@ -77,14 +81,15 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     decision = decide_over_seeds(own, ratio * (1 - within), ratio * (1 + within))
     limit = 1 / (LOW + 1 - math.exp(LOW - HIGH))
     text = (
-        f"{np.mean(own):.4f} p at p up to {limits['most_p']:.1%}, exactly {limit:.4f} p where p goes to 0;"
-        f" single ratios up to p = {limits['below']:g}: {min(ratios):.4f} to {max(ratios):.4f}"
+        f"{np.mean(own):.4f} p at p up to {limits['most_p']:.1%}, exactly {limit:.4f} p where p"
+        f" goes to 0; single ratios up to p = {limits['below']:g}: {min(ratios):.4f} to"
+        f" {max(ratios):.4f}"
     )
     return decision.tell(text)
 
 
 def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look for a rise at each jump, beyond chance and beyond what the slope between its two sides explains."""
+    """Look for a rise at each jump, beyond chance and beyond what the slopes explain."""
     rows = tabulate(points)
     rises = []
     for packets in range(limits["first"], 0, -1):

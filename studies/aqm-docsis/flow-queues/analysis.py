@@ -23,7 +23,8 @@ ISOLATIONS = {
 #: What a call that shares its queue with nobody lost.
 WHY_ALONE = (
     "SFQ-PIE's law dropped it, with room in the buffer (seed 5). §4.6 spares a packet that comes to"
-    " an empty queue, and the call waits for 14 ms there, so that a packet may find another before it"
+    " an empty queue, and the call waits for 14 ms there, so that a packet may find another before"
+    " it"
 )
 
 
@@ -34,7 +35,7 @@ def take_apart(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_suffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Hold the call's latency with hashed queues against that with a queue of its own, seed by seed."""
+    """Hold the call's latency with hashed queues against that with its own, seed by seed."""
     rows = take_apart(points).sort("seed")
     decisions, found = [], []
     for algorithm in rows["algorithm"].unique(maintain_order=True).to_list():

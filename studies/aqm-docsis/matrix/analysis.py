@@ -75,34 +75,44 @@ MOST_MS, MOST_S = 350.0, 10.0
 #: How far the detail of Figure 1 goes, ms, and how high the distributions are drawn, pixels.
 DETAIL_MS, HEIGHT = 80.0, 340
 
-#: Why latencies, losses, scores and page load times differ, where they do, by the experiment that tells.
+#: Why latencies, losses, scores and page load times differ, by the experiment that tells.
 WHY_LATENCY = {
     "codel": (
-        "where the grants stand in a MAP moves all three: at its beginning calls beside six uploads wait 1.8 (CoDel), 3.1 (CoDel-DT) and 6.6 ms (PIE) less (AQM-7.placement)."
-        " With a fresh connection for each file they wait two to three times as long (AQM-open.fresh)"
+        "where the grants stand in a MAP moves all three: at its beginning calls beside six uploads"
+        " wait 1.8 (CoDel), 3.1 (CoDel-DT) and 6.6 ms (PIE) less (AQM-7.placement). With a fresh"
+        " connection for each file they wait two to three times as long (AQM-open.fresh)"
     ),
     "bufferbloat": (
-        "no single cause was found. Without heavy congestion, under which 6.25 MB last up to twice as long, it is still above."
-        " On two loads without congestion (aqm-docsis/choices) calls wait 137 ms, and 166 with grants at the beginning of each MAP."
-        " The buffer's unit is not it: counted in packets of 1514 B they wait 141 instead of 132 ms there (a trial of eight seeds, +10 ± 21 ms)"
+        "no single cause was found. Without heavy congestion, under which 6.25 MB last up to twice"
+        " as long, it is still above. On two loads without congestion (aqm-docsis/choices) calls"
+        " wait 137 ms, and 166 with grants at the beginning of each MAP. The buffer's unit is not"
+        " it: counted in packets of 1514 B they wait 141 instead of 132 ms there (a trial of eight"
+        " seeds, +10 ± 21 ms)"
     ),
 }
 WHY_CODEL_DT = (
-    "CoDel-DT has no offset by the words of §4.3, and its departure rate does not make up for it: beside six uploads it waits 26.0 ms, 25.0 with token buckets in its place, and CoDel 24.8 (AQM-7.placement)."
-    " The offset is in the published ns-2 code: with it CoDel-DT is below both, as the measured column has it"
+    "CoDel-DT has no offset by the words of §4.3, and its departure rate does not make up for it:"
+    " beside six uploads it waits 26.0 ms, 25.0 with token buckets in its place, and CoDel 24.8"
+    " (AQM-7.placement). The offset is in the published ns-2 code: with it CoDel-DT is below both,"
+    " as the measured column has it"
 )
 WHY_HASH = (
-    "nearly all are lost where a call meets others in one of 32 queues. Under load 9 and heavy congestion 68 are lost in twelve runs, and with a queue for each flow one, by SFQ-PIE's law"
+    "nearly all are lost where a call meets others in one of 32 queues. Under load 9 and heavy"
+    " congestion 68 are lost in twelve runs, and with a queue for each flow one, by SFQ-PIE's law"
     " (AQM-F2.sfq-alone)"
 )
 WHY_LOSS = "no cause was found"
 WHY_MOS = (
-    "of the SFQ algorithms it is nearly always load 9, where the call shares its queue: under heavy congestion it then waits for 55 to 68 ms (SFQ-CoDel) or 6 to 110 ms (SFQ-PIE),"
-    " and with a queue for each flow for 4 or 14 ms (aqm-docsis/flow-queues). For CoDel-DT, 0.03 too low in one cell, no cause was found"
+    "of the SFQ algorithms it is nearly always load 9, where the call shares its queue: under heavy"
+    " congestion it then waits for 55 to 68 ms (SFQ-CoDel) or 6 to 110 ms (SFQ-PIE), and with a"
+    " queue for each flow for 4 or 14 ms (aqm-docsis/flow-queues). For CoDel-DT, 0.03 too low in"
+    " one cell, no cause was found"
 )
 WHY_PAGES = (
-    "no cause was found that serves all: pages are faster than published behind the AQMs and Buffer Control, and slower behind Buffer Bloat. Servers at 100 ms make all of them slower,"
-    " kept connections all of them faster; no distance that was tried gives all of the published times (AQM-open.servers)"
+    "no cause was found that serves all: pages are faster than published behind the AQMs and Buffer"
+    " Control, and slower behind Buffer Bloat. Servers at 100 ms make all of them slower, kept"
+    " connections all of them faster; no distance that was tried gives all of the published times"
+    " (AQM-open.servers)"
 )
 
 
@@ -250,7 +260,7 @@ def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
 def tell_other(
     points: pl.DataFrame, finding: Finding, check: Callable[[pl.DataFrame], Finding]
 ) -> Finding:
-    """Add what is measured, and the verdict, where CoDel-DT has the offset of its published code."""
+    """Add what is measured, and the verdict, for CoDel-DT with its published code's offset."""
     other = points.filter(queue=OFFSET)
     if other.is_empty():
         return finding
@@ -261,7 +271,8 @@ def tell_other(
     names = [part for part in told.split(", ") if DISCIPLINES[OFFSET] in part] or [told]
     return replace(
         finding,
-        measured=f"{finding.measured}; with the published code's offset ({found.verdict}): {', '.join(names)}",
+        measured=f"{finding.measured}; with the published code's offset ({found.verdict}):"
+        f" {', '.join(names)}",
     )
 
 
@@ -275,7 +286,8 @@ def check_no_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         loads = sorted(set(own.filter(pl.col("lost") > 0)["load"].to_list()))
         where = f", of load {', '.join(map(str, loads))}" if loads else ""
         found.append(
-            f"{DISCIPLINES[queue]} lost {lost:.0f} packets ({lost / float(own['sent'].sum()):.1e}) in {losing} of {own.height} cells{where}"
+            f"{DISCIPLINES[queue]} lost {lost:.0f} packets ({lost / float(own['sent'].sum()):.1e})"
+            f" in {losing} of {own.height} cells{where}"
         )
     if not found:
         return Finding("not run", Verdict.UNTESTABLE)
@@ -292,7 +304,10 @@ def check_loss_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     heavy = points.filter(load=TORRENTS)
     if not heavy.is_empty():
         apart = ", ".join(
-            f"{DISCIPLINES[queue]} {tell_share(list_losses(points.filter(pl.col('load') != TORRENTS), queue))}"
+            (
+                f"{DISCIPLINES[queue]}"
+                f" {tell_share(list_losses(points.filter(pl.col('load') != TORRENTS), queue))}"
+            )
             for queue in queues
         )
         text += f"; without load {TORRENTS}: {apart}"
@@ -333,7 +348,8 @@ def check_mos(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         loads = sorted(set(low["load"].to_list()))
         where = f" (load {', '.join(map(str, loads))})" if 0 < len(loads) < 4 else ""
         found.append(
-            f"{DISCIPLINES[queue]} {low.height} of {len(scores)} cells{where}, worst {min(scores):.2f}"
+            f"{DISCIPLINES[queue]} {low.height} of {len(scores)} cells{where}, worst"
+            f" {min(scores):.2f}"
         )
     if not found:
         return Finding("not run", Verdict.UNTESTABLE)
@@ -351,7 +367,7 @@ def find_cells(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_none_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Count the comparisons, a cell with uploads and a measure each, in which one of some queues is ahead of the others, or behind them, beyond the interval over the seeds."""
+    """Count the comparisons where one of some queues is ahead of, or behind, all others."""
     queues = limits["queues"]
     if len(list_present(points, queues)) < len(queues):
         return Finding("not run", Verdict.UNTESTABLE)
@@ -443,7 +459,7 @@ def draw_shares(
 def draw_published(
     published: Sequence[tuple[str, float, float, str]], axis: vl.X
 ) -> list[vl.Chart]:
-    """Draw the paper's 90th percentiles: bars from where to where, points where there is one number; and say so."""
+    """Draw the paper's 90th percentiles: bars for ranges, points for one number."""
     layers: list[vl.Chart] = []
     for place, (queue, low, high, text) in enumerate(published):
         tone = PALETTE[SLOTS[queue]]

@@ -32,8 +32,8 @@ def check_identical(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     apart = int((rows["lost"].cast(pl.Int64) - rows["lost_codel"].cast(pl.Int64)).abs().max() or 0)  # type: ignore[arg-type]
     dropped = int(rows["lost_codel"].sum())
     text = (
-        f"{int(same.sum())} of {rows.height} runs the same; of {dropped} drops at most {apart} apart in a run;"
-        f" {_tell_others(points)}"
+        f"{int(same.sum())} of {rows.height} runs the same; of {dropped} drops at most {apart}"
+        f" apart in a run; {_tell_others(points)}"
     )
     agrees = bool(same.all()) and apart <= limits["drops"]
     why = "" if agrees else _tell_differences(rows.filter(~same))
@@ -50,12 +50,15 @@ def _tell_others(points: pl.DataFrame) -> str:
 def _tell_differences(rows: pl.DataFrame) -> str:
     """Say in which runs the two differ, and by how much of the goodput."""
     told = ", ".join(
-        f"{row['uploads']} uploads, seed {row['seed']}: goodput {row['goodput'] / row['goodput_codel'] - 1:+.3%}"
+        (
+            f"{row['uploads']} uploads, seed {row['seed']}: goodput"
+            f" {row['goodput'] / row['goodput_codel'] - 1:+.3%}"
+        )
         for row in rows.sort("uploads", "seed").iter_rows(named=True)
     )
     return (
-        f"not the same with {told}. CoDel spares a packet behind which not more than one other waits when it leaves; no"
-        " prediction of a delay tells that"
+        f"not the same with {told}. CoDel spares a packet behind which not more than one other"
+        " waits when it leaves; no prediction of a delay tells that"
     )
 
 

@@ -1,4 +1,4 @@
-"""DOCSIS-PIE's drop probability under a flood, beside the one that would drop as much as must go."""
+"""DOCSIS-PIE's drop probability under a flood, beside the one that is needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from headend.study.claims import Finding, Verdict, decide
 
 from ..drops import find_run_lengths
 
-#: Of the scenario: s between two updates, of warm-up and of the measured part; bit/s of the line; IP bytes of a datagram.
+#: Of the scenario: s between two updates, of warm-up and of the measured part; bit/s of the line;
+#: IP bytes of a datagram.
 STEP, WARMUP, RATE, SIZE = 0.016, 10.0, 10e6, 1024
 
 #: From where on every packet may be dropped.
@@ -46,7 +47,7 @@ def list_runs(points: pl.DataFrame, overload: float, drops: str) -> list[dict[st
 
 
 def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the mean probability against the need by the exact law, and the delay against independent coins."""
+    """Hold the mean probability against the exact law's, and delays against other coins'."""
     agrees, found = True, []
     for overload in sorted(set(points["overload"].to_list())):
         if overload > limits["up_to"]:
@@ -60,8 +61,8 @@ def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         delay, other = (float(np.mean([row["delay"] for row in own])) for own in (runs, coins))
         agrees &= max(abs(effective / need - 1), abs(delay / other - 1)) <= limits["within"]
         found.append(
-            f"{overload}: p {probability:.3f}, effective {effective:.4f} for {need:.4f}, {delay / 1e6:.1f} ms"
-            f" beside {other / 1e6:.1f}"
+            f"{overload}: p {probability:.3f}, effective {effective:.4f} for {need:.4f},"
+            f" {delay / 1e6:.1f} ms beside {other / 1e6:.1f}"
         )
     return Finding("; ".join(found), decide(agrees))
 
@@ -85,7 +86,10 @@ def check_oscillates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
     agrees &= above >= limits["high"] - limits["errors"] * error_above
     agrees &= below <= limits["low"] + limits["errors"] * error_below
-    text += f"; {is_above.mean():.0%} of intervals above, which drop {above:.4f}, those below {below:.4f}; {loss:.4f} in all"
+    text += (
+        f"; {is_above.mean():.0%} of intervals above, which drop {above:.4f}, those below"
+        f" {below:.4f}; {loss:.4f} in all"
+    )
     return Finding(text, decide(agrees))
 
 
@@ -113,10 +117,11 @@ def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     agrees = abs(median / limits["target_ms"] - 1) <= limits["within"]
     bounded, free = (compute_delay(limits["overload"], most_rise=rise) for rise in (0.02, math.inf))
     why = (
-        "Each swing raises the delay and lowers it again; but from 0.1 on the probability rises by at most 0.02 in an"
-        " interval (RFC 8034 appendix A), and falls without such a bound. What the bound takes from every rise, a longer"
-        f" queue has to add: the law's formulas and a queue without packets give {bounded:.1f} ms, and {free:.1f} ms without"
-        f" that bound. With independent coins the median is {coins:.1f} ms"
+        "Each swing raises the delay and lowers it again; but from 0.1 on the probability rises by"
+        " at most 0.02 in an interval (RFC 8034 appendix A), and falls without such a bound. What"
+        " the bound takes from every rise, a longer queue has to add: the law's formulas and a"
+        f" queue without packets give {bounded:.1f} ms, and {free:.1f} ms without that bound. With"
+        f" independent coins the median is {coins:.1f} ms"
     )
     return Finding(f"{median:.1f} ms", decide(agrees), why="" if agrees else why)
 

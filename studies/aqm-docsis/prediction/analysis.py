@@ -83,7 +83,10 @@ def check_offset(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     less = [exceed(list_latencies(points, queue), list_latencies(points, own)) for queue in others]
     more = [exceed(list_losses(points, own), list_losses(points, queue)) for queue in others]
     text = ", ".join(
-        f"{NAMES[queue]} {tell(list_latencies(points, queue))} ms and {np.mean(list_losses(points, queue)):.1e} lost"
+        (
+            f"{NAMES[queue]} {tell(list_latencies(points, queue))} ms and"
+            f" {np.mean(list_losses(points, queue)):.1e} lost"
+        )
         for queue in (own, limits["told"], "codel-dt", *others)
         if queue in set(points["queue"].to_list())
     )
@@ -111,7 +114,7 @@ def check_true_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_placement(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the latency with grants anywhere against that with grants at the beginning, for laws that estimate no rate; tell the others beside them."""
+    """Hold the latency with grants anywhere against that with early grants; tell other laws."""
     rows = points.filter(load=limits["load"])
     known = [queue for queue in NAMES if queue in set(rows["queue"].to_list())]
     decisions, found = [], []
@@ -160,7 +163,7 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
 
 
 def draw_estimate(points: pl.DataFrame) -> list[Panel]:
-    """Draw the middle half of the estimates over the true rate, a panel for each place of the grants."""
+    """Draw the middle half of the estimates over the true rate, a panel per place of grants."""
     panels = []
     load, seed = points["load"].min(), points["seed"].min()
     for placement, place in PLACES.items():

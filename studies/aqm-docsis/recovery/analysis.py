@@ -33,7 +33,7 @@ def find_bursts(discarded: Sequence[float]) -> list[int]:
 
 
 def list_periods(points: pl.DataFrame, congestion: str) -> list[list[int]]:
-    """Give the seconds between bursts of each seed; the first, which ends slow start, is left out."""
+    """Give the seconds between bursts of each seed, without the first, of slow start."""
     rows = points.filter(pl.col("congestion") == congestion).sort("seed")
     return [
         [later - sooner for sooner, later in itertools.pairwise(find_bursts(series)[1:])]

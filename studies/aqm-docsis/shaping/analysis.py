@@ -14,7 +14,8 @@ from headend.study.claims import Finding, decide
 
 from ..pooling import Values
 
-#: Of the scenario: s between two values, bytes of a packet and of its MAC frame, when the floods begin and end (s) and the service's rates (Mb/s).
+#: Of the scenario: s between two values, bytes of a packet and of its MAC frame, when the floods
+#: begin and end (s) and the service's rates (Mb/s).
 STEP, PACKET, FRAME = 0.002, 1500, 1518
 STARTS, STOPS = (0.0, 9.5, 16.65), (8.0, 16.0, 23.0)
 RATES = {"up": (200.0, 250.0), "down": (1000.0, 1500.0)}
@@ -22,7 +23,8 @@ RATES = {"up": (200.0, 250.0), "down": (1000.0, 1500.0)}
 #: The interval of the matrix's MAPs, ms.
 MAP_MS = 2
 
-#: An OFDM symbol of the preset docsis31, ns: downstream packets come out at its end (docs/models/docsis.md).
+#: An OFDM symbol of the preset docsis31, ns: downstream packets come out at its end
+#: (docs/models/docsis.md).
 SYMBOL_NS = 22_500
 
 #: How many values a figure puts together.
@@ -42,13 +44,13 @@ def find_excess(counts: Values, rate_mbps: float) -> float:
 
 
 def measure_beyond(points: pl.DataFrame, direction: str, rate_mbps: float, burst: float) -> float:
-    """Give by how many bytes any interval of any run exceeds a rate and a burst; less than nothing where none does."""
+    """Give the most bytes of any run's interval beyond a rate and burst; negative if none."""
     rows = points[direction].to_list()
     return max(find_excess(count_bytes(rates), rate_mbps) for rates in rows) - burst
 
 
 def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold every interval against both rates, both ways, with the matrix's MAPs; tell the others beside them."""
+    """Hold every interval against both rates, both ways, with the matrix's MAPs; tell others."""
     agrees, found = True, []
     own = take_matrix(points)
     for direction in ("up", "down"):
@@ -60,8 +62,9 @@ def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             beyond = measure_beyond(own, direction, rate, burst)
             agrees &= beyond <= limits["packet"]
             found.append(f"{direction}stream {name} {beyond / 1e3:+,.1f} kB beyond the bound")
+    peak, slack = limits["up"]["peak_mbps"], limits["up"]["slack"]
     told = ", ".join(
-        f"{interval} ms {measure_beyond(rows, 'up', limits['up']['peak_mbps'], limits['up']['slack']) / 1e3:+,.1f} kB"
+        f"{interval} ms {measure_beyond(rows, 'up', peak, slack) / 1e3:+,.1f} kB"
         for (interval,), rows in points.sort("map_ms").group_by("map_ms", maintain_order=True)
     )
     steady, held = (
@@ -69,14 +72,16 @@ def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for symbol in (1, SYMBOL_NS)
     )
     why = (
-        f"upstream the rates bound what is requested, and a MAP's worth of it leaves in one burst: beyond P it is {told} with MAPs that far apart."
-        f" Downstream packets come out at the ends of OFDM symbols of {SYMBOL_NS / 1e3:g} µs: frames exactly at P, held to these, are {held:+.1f} kB beyond by arithmetic, and {steady:+.2f} kB without symbols"
+        "upstream the rates bound what is requested, and a MAP's worth of it leaves in one burst:"
+        f" beyond P it is {told} with MAPs that far apart. Downstream packets come out at the ends"
+        f" of OFDM symbols of {SYMBOL_NS / 1e3:g} µs: frames exactly at P, held to these, are"
+        f" {held:+.1f} kB beyond by arithmetic, and {steady:+.2f} kB without symbols"
     )
     return Finding("; ".join(found), decide(agrees), why="" if agrees else why)
 
 
 def excess_by_symbols(symbol_ns: int, rate_mbps: float) -> float:
-    """Give the most bytes beyond a rate in any interval of a second in which frames at that very rate come out at the ends of symbols."""
+    """Give the most bytes beyond a rate in a second of frames that end with symbols."""
     leave = np.arange(1, round(rate_mbps * 1e6 / 8 / FRAME)) * FRAME * 8e3 / rate_mbps
     out = np.ceil(leave / symbol_ns) * symbol_ns
     each = np.bincount((out // (STEP * 1e9)).astype(np.int64)) * float(FRAME)
@@ -91,7 +96,8 @@ def take_matrix(points: pl.DataFrame) -> pl.DataFrame:
 def find_peak(rates: Any, direction: str, start: float, stop: float) -> tuple[float, float]:
     """Give from when until when the peak rate was let through between two times, s.
 
-    Against a rate midway between the two, the bytes gain while the peak rate passes and lose before and after.
+    Against a rate midway between the two, the bytes gain while the peak rate passes and lose before
+    and after.
     """
     first, last = round(start / STEP), round(stop / STEP)
     counts = count_bytes(rates)[first : last + 1]
@@ -108,7 +114,7 @@ def measure_peak(rates: Any, direction: str, start: float, stop: float) -> float
 
 
 def smooth(rates: Any) -> Values:
-    """Give means over some intervals; those in which nothing left have no delay, and do not count."""
+    """Give means over some intervals; those in which nothing left do not count."""
     values = np.ma.masked_invalid(np.asarray(rates, dtype=float))
     whole = len(values) // TOGETHER * TOGETHER
     means = values[:whole].reshape(-1, TOGETHER).mean(axis=1)
@@ -130,7 +136,7 @@ def check_duration(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_credit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the length of later bursts against what the rests earned; a deep buffer is still full when they begin."""
+    """Hold the length of later bursts against what the rests earned."""
     rows = take_matrix(points).filter(pl.col("buffer_ms") == points["buffer_ms"].min())
     rates = rows["up"].to_list()[0]
     full, half = (
@@ -146,7 +152,7 @@ def check_credit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_step(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the delay before and after the end of the first burst against the buffer's at either rate."""
+    """Hold the delay before and after the first burst's end against the buffer's at each rate."""
     agrees, found = True, []
     for row in take_matrix(points).sort("buffer_ms").iter_rows(named=True):
         delays = smooth(row["delay"]) / 1e6
@@ -160,7 +166,8 @@ def check_step(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         step = row["buffer_ms"] * (1 - limits["rate_mbps"] / limits["peak_mbps"])
         agrees &= bool(abs(after - before - step) <= limits["within_ms"])
         found.append(
-            f"{row['buffer_ms']} ms: from {before:.1f} to {after:.1f} ms, a step of {after - before:.1f} for {step:.0f}"
+            f"{row['buffer_ms']} ms: from {before:.1f} to {after:.1f} ms, a step of"
+            f" {after - before:.1f} for {step:.0f}"
         )
     return Finding("; ".join(found), decide(agrees))
 

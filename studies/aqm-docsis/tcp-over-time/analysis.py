@@ -97,7 +97,7 @@ def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def tell_window(points: pl.DataFrame, limits: dict[str, Any]) -> str:
-    """Write what the receive window alone changes over a distance: the one experiment that tells of a cause."""
+    """Write what the receive window alone changes over a distance."""
     speed = limits.get("speed", "speed_10s")
     seconds = speed.removeprefix("speed_").removesuffix("s")
     told = []
@@ -110,9 +110,9 @@ def tell_window(points: pl.DataFrame, limits: dict[str, Any]) -> str:
     if not told:
         return ""
     return (
-        f"the paper gives no receive window. With 6 MiB in place of 40 MB, and nothing else changed,"
-        f" the mean rates of {seconds} s over {limits['rtt_ms']} ms are {', '.join(told)} Mb/s."
-        " No other cause was looked for; the measured column has all senders"
+        "the paper gives no receive window. With 6 MiB in place of 40 MB, and nothing else"
+        f" changed, the mean rates of {seconds} s over {limits['rtt_ms']} ms are {', '.join(told)}"
+        " Mb/s. No other cause was looked for; the measured column has all senders"
     )
 
 
@@ -176,7 +176,7 @@ def decide_lead(better: str, leads: Sequence[float], within: float) -> Decision:
 
 
 def check_stretches(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold PIE against CoDel-DT over stretches of time: the claim differs where one of them does."""
+    """Hold PIE against CoDel-DT over stretches of time: one that differs is enough."""
     leads = compare_stretches(points, limits)
     if not leads:
         return Finding("not run", Verdict.UNTESTABLE)

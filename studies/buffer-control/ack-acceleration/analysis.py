@@ -1,4 +1,4 @@
-"""Section 5.2.1 of the Buffer Control guideline: a download whose acknowledgements wait behind an upload, or do not."""
+"""Section 5.2.1 of the Buffer Control guideline: a download beside an upload's queue."""
 
 from __future__ import annotations
 

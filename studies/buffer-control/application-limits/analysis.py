@@ -1,4 +1,4 @@
-"""Section 5.2.1 of the Buffer Control guideline: what delay, loss and lateness cost a call, by the E-model."""
+"""Section 5.2.1 of the Buffer Control guideline: a call's cost by the E-model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_knee(delays: npt.NDArray[np.float64], ratings: npt.NDArray[np.float64]) -> float:
-    """Give where two straight lines that meet fit best (least squares over all places of the knee, to 0.5 ms)."""
+    """Give where two straight lines that meet fit best (least squares, knee to 0.5 ms)."""
     places = np.arange(delays.min() + 20, delays.max() - 20, 0.5)
     errors = []
     for place in places:
@@ -51,7 +51,7 @@ def find_knee(delays: npt.NDArray[np.float64], ratings: npt.NDArray[np.float64])
 
 
 def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Fit the knee of the rating without loss, and that of Cole and Rosenbluth's formula at the same delays."""
+    """Fit the knee of the rating without loss, and that of Cole and Rosenbluth's formula."""
     rows = tabulate(points).filter(pl.col("loss_percent") == 0)
     delays = rows["delay_ms"].cast(pl.Float64).to_numpy()
     knee = find_knee(delays, rows["rating"].to_numpy())
@@ -62,7 +62,7 @@ def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the rating at the named loss against the class, and find where the class ends at the shortest delay."""
+    """Hold the rating at the named loss against the class, and find where the class ends."""
     rows = tabulate(points)
     there = rows.filter(pl.col("loss_percent") == limits["loss_percent"])
     highest = float(there["rating"].max())  # type: ignore[arg-type]
@@ -73,8 +73,8 @@ def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
     text = f"R = {highest:.1f} at the most with {limits['loss_percent']} %"
     why = (
-        f"necessary, and by far not sufficient: at {short['delay_ms'][0]} ms R falls below {limits['best']} from a loss of"
-        f" {end:.1f} % on (G.711 with concealment)"
+        f"necessary, and by far not sufficient: at {short['delay_ms'][0]} ms R falls below"
+        f" {limits['best']} from a loss of {end:.1f} % on (G.711 with concealment)"
     )
     return Finding(text, decide(highest < limits["best"]), why=why)
 

@@ -1,4 +1,4 @@
-"""The rule of thumb of §5.1: how much of a line uploads use through a buffer of a share of the bandwidth-delay product."""
+"""The rule of thumb of §5.1: how much of a line uploads use, by the share of the product."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def average(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_needs(points: pl.DataFrame, full: float) -> dict[int, float]:
-    """Give the least buffer from which on each number of flows keeps the line full, % of the product; inf where none does."""
+    """Give the least buffer that keeps the line full by flows, % of the product; or inf."""
     needs = {}
     for (flows,), rows in average(points).group_by("flows", maintain_order=True):
         need = math.inf
@@ -34,10 +34,11 @@ def find_needs(points: pl.DataFrame, full: float) -> dict[int, float]:
 
 
 def predict_one(buffer: float) -> float:
-    """Give the share of the line that one Reno flow uses through a buffer of so many bandwidth-delay products.
+    """Give the share of the line that one Reno flow uses through so many products of buffer.
 
-    Without a standing queue the window climbs from half of ``1 + buffer`` products. Below one product the line sends as much as the
-    window says, at the base round trip; from there on it is full, and a round takes as long as the window takes to send.
+    Without a standing queue the window climbs from half of ``1 + buffer`` products. Below one
+    product the line sends as much as the window says, at the base round trip; from there on it is
+    full, and a round takes as long as the window takes to send.
     """
     if buffer >= 1:
         return 1.0

@@ -1,4 +1,4 @@
-"""Which unit a modem counts its buffer in, told by pings beside an upload of datagrams of several sizes."""
+"""Which unit a modem counts its buffer in, by pings beside uploads of several sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ RATE = 5e6
 #: What a packet occupies on a modem that counts packets, B.
 LARGEST = 1518
 
-#: Sizes of blocks that a modem may have, B. A block that holds any packet cannot be told from a packet.
+#: Sizes of blocks that a modem may have, B. A block that holds any packet cannot be told from a
+#: packet.
 BLOCKS = (64, 128, 256, 512, 1024)
 
 #: The sizes of the pings as the modem sees them, B.
@@ -66,13 +67,13 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def count(rows: pl.DataFrame, unit: str, outside: float) -> pl.Series:
-    """Give how much a full buffer holds, in a unit's bytes, at each size, if so much of the idle ping is spent elsewhere."""
+    """Give how much a full buffer holds, in a unit's bytes, at each size and idle share."""
     room = pl.Series([occupy(unit, size) / size for size in rows["size"]])
     return (rows["ping"] - outside * rows["idle"]) / 1e9 * RATE / 8 * room
 
 
 def vary(rows: pl.DataFrame, unit: str) -> float:
-    """Give the least standard deviation over mean of what the full buffer holds, with any part of the idle ping left out."""
+    """Give the least deviation over mean of what the full buffer holds, over idle shares."""
     amounts = (count(rows, unit, step / PARTS) for step in range(PARTS + 1))
     return min(float(held.std() or 0) / float(held.mean()) for held in amounts)  # type: ignore[arg-type]
 

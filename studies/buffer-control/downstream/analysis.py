@@ -1,4 +1,4 @@
-"""Section 7.3 of the Buffer Control guideline, untested then: Buffer Control on downstream service flows."""
+"""Section 7.3 of the Buffer Control guideline, untested then: downstream service flows."""
 
 from __future__ import annotations
 
@@ -53,10 +53,13 @@ OVERSHOOT = (
 
 
 def check_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Find the least use of the line beside one download from a buffer of one bandwidth-delay product on."""
+    """Find the least use of the line beside one download from one product of buffer on."""
     rows = tabulate(points).filter(pl.col("downloads") == 1, pl.col("full_ms") >= limits["rtt_ms"])
     least = rows.sort("used").row(0, named=True)
-    text = f"{least['used']:.1%} at the least of {rows.height} cases ({least['rate_mbps']} Mb/s, {least['buffer_kib']} KiB)"
+    text = (
+        f"{least['used']:.1%} at the least of {rows.height} cases ({least['rate_mbps']} Mb/s,"
+        f" {least['buffer_kib']} KiB)"
+    )
     why = "" if least["used"] >= limits["full"] else OVERSHOOT
     return Finding(text, decide(least["used"] >= limits["full"]), why=why)
 
@@ -69,8 +72,8 @@ def check_calls(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         own = rows.filter(pl.col("rate_mbps") == row["rate_mbps"]).sort("buffer_kib")
         last = own.row(-1, named=True)
         found.append(
-            f"best with {row['best']} KiB ({row['mos']:.2f}), {last['mos']:.2f} with {last['buffer_kib']} KiB, at"
-            f" {row['rate_mbps']} Mb/s"
+            f"best with {row['best']} KiB ({row['mos']:.2f}), {last['mos']:.2f} with"
+            f" {last['buffer_kib']} KiB, at {row['rate_mbps']} Mb/s"
         )
         agrees &= row["mos"] > last["mos"]
     return Finding("; ".join(found), decide(agrees))
@@ -96,7 +99,8 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return Finding(
         text,
         decide(agrees),
-        why=f"downstream the page's own data shares the buffer, and a small one drops it. Load time and loss of the page's packets: {told}",
+        why="downstream the page's own data shares the buffer, and a small one drops it. Load time"
+        f" and loss of the page's packets: {told}",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the Buffer Control guideline's ping test leaves open: the sender, and how buffers are counted."""
+"""What the Buffer Control guideline's ping test leaves open: sender and buffer counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures 3 and 4 of the Buffer Control guideline: how a ping grows with the buffer, and how full one TCP keeps it."""
+"""Figures 3 and 4 of the Buffer Control guideline: pings and one TCP, by buffer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNFILLED = (
     " Packets give 19 of 24, blocks of 256 B 18; with Reno all six stay apart"
 )
 
-#: The rate in Mb/s and the round trip in ms at which forty uploads were tried, and the buffers in KiB.
+#: The rate in Mb/s and the round trip in ms of forty uploads, and the buffers in KiB.
 FORTY_AT, FORTY_KIB = (5, 57), (8, 32)
 
 #: One upload, and ten at once.
@@ -51,7 +51,7 @@ PUBLISHED_SLOPE = 0.8462
 
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
-    """Average the seeds; the predicted buffer latency and the mean ping in ms (KiB of 1024 bytes, Mb/s of 10⁶ bit/s)."""
+    """Average the seeds; predicted latency and mean ping in ms (KiB = 1024 B, Mb/s = 10⁶ bit/s)."""
     return (
         points.group_by("congestion", "rate_mbps", "buffer_kib", "rtt_ms", maintain_order=True)
         .agg(ping_ms=pl.col("ping").mean() / 1e6)
@@ -74,7 +74,8 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{part_slope.value:.4f} at {rate} Mb/s" for rate, part_slope in _fit_rates(points)
     )
     why = f"by rate {by_rate}; ten uploads: {ten.value:.4f}. {OTHER_UNITS}"
-    # The interval is over points, which are all that the figure has, and not over seeds: it decides nothing.
+    # The interval is over points, which are all that the figure has, and not over seeds: it decides
+    # nothing.
     drawn = f"{slope.low:.3f} to {slope.high:.3f} where points are drawn from these at random"
     return Finding(f"{slope.value:.4f} over {count} points ({drawn})", verdict, why=why)
 
@@ -114,9 +115,15 @@ def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Findin
     )
     odd = pairs.filter(pl.col("apart") > limits["within"])
     middle = float(pairs["apart"].median())  # type: ignore[arg-type]
-    text = f"{pairs.height - odd.height} of {pairs.height} cases; {format_quantity(middle, 'ratio')} apart at the median"
+    text = (
+        f"{pairs.height - odd.height} of {pairs.height} cases; {format_quantity(middle, 'ratio')}"
+        " apart at the median"
+    )
     why = "; ".join(
-        f"{row['57']:.0f} and {row['117']:.0f} ms at {row['rate_mbps']} Mb/s with {row['buffer_kib']} KiB"
+        (
+            f"{row['57']:.0f} and {row['117']:.0f} ms at {row['rate_mbps']} Mb/s with"
+            f" {row['buffer_kib']} KiB"
+        )
         for row in odd.sort("apart", descending=True).head(6).iter_rows(named=True)
     )
     return Finding(
@@ -135,7 +142,7 @@ def check_falls_with_rate(points: pl.DataFrame, _limits: dict[str, Any]) -> Find
 
 
 def check_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the round trip to a game server through the recommended buffers against the most that games allow."""
+    """Hold game round trips through the recommended buffers against the most allowed."""
     farther = limits["server_ms"] - INTERCEPT_MS
     rows = average_rtts(points).with_columns(trip_ms=pl.col("ping_ms") + farther)
     rows = rows.filter(pl.col("congestion") == ONE)
@@ -148,13 +155,14 @@ def check_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         largest = _find_largest(part.filter(pl.col("trip_ms") < limits["most_ms"]))
         agrees &= row["trip_ms"] < limits["most_ms"]
         found.append(
-            f"{row['trip_ms']:.0f} ms with {row['buffer_kib']} KiB at {rate} Mb/s (up to {largest or 'no'} KiB)"
+            f"{row['trip_ms']:.0f} ms with {row['buffer_kib']} KiB at {rate} Mb/s (up to"
+            f" {largest or 'no'} KiB)"
         )
     return Finding("; ".join(found), decide(agrees))
 
 
 def check_cloud_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare the largest buffer that keeps a ping within the most that cloud games allow with the recommended one."""
+    """Compare the largest buffer whose ping cloud games allow with the recommended one."""
     pings = average_rtts(points)
     rows = pings.filter(pl.col("congestion") == ONE)
     found, unfilled, smaller, any_fits = [], [], True, False
@@ -174,8 +182,8 @@ def check_cloud_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             unfilled += [f"{ping:.0f} ms with {fits} KiB at {rate} Mb/s" for ping in ten["ping_ms"]]
         any_fits |= fits is not None
         found.append(
-            f"at {rate} Mb/s up to {fits or 'no'} KiB for {limits['most_ms']} ms, {strict or 'no'} KiB for"
-            f" {limits['strict_ms']} ms (Table 2: {target} KiB)"
+            f"at {rate} Mb/s up to {fits or 'no'} KiB for {limits['most_ms']} ms, {strict or 'no'}"
+            f" KiB for {limits['strict_ms']} ms (Table 2: {target} KiB)"
         )
     why = f"one upload does not fill these buffers; ten do more: {', '.join(unfilled)}"
     return Finding("; ".join(found), decide(smaller and any_fits), why=why if unfilled else "")
@@ -287,7 +295,10 @@ def _tell_ten(points: pl.DataFrame) -> str:
         pl.col("buffer_kib").is_in(FORTY_KIB),
     )
     told = " and ".join(
-        f"{row['ping_ms']:.1f} ms, where the line is at {row['line']:.1f} ms, with {row['buffer_kib']} KiB"
+        (
+            f"{row['ping_ms']:.1f} ms, where the line is at {row['line']:.1f} ms, with"
+            f" {row['buffer_kib']} KiB"
+        )
         for row in rows.with_columns(line=_predict(points)).sort("buffer_kib").iter_rows(named=True)
     )
     return f"; with ten it takes {told}" if told else ""

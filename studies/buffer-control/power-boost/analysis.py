@@ -1,4 +1,4 @@
-"""Section 7.2.1.2 of the Buffer Control guideline, left open by its authors: buffers and large token buckets."""
+"""Section 7.2.1.2 of the Buffer Control guideline, left open: large token buckets."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def check_boost(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     )
     speeds = ", ".join(f"{16 / time:.1f}" for time in times["none"])
     why = (
-        f"without boost a file goes at {speeds} Mbit/s: in the smallest buffers the buffer is the limit and not the rate, so that a"
-        " higher rate changes nothing"
+        f"without boost a file goes at {speeds} Mbit/s: in the smallest buffers the buffer is the"
+        " limit and not the rate, so that a higher rate changes nothing"
     )
     return Finding(text, decide(bool((ratios > 1).all())), why=why)
 

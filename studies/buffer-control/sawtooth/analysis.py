@@ -1,4 +1,4 @@
-"""Figure 1 of the Buffer Control guideline: the saw tooth of a congestion window, from the engine's own record."""
+"""Figure 1 of the Buffer Control guideline: a congestion window's saw tooth."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ ROUND_TRIP = 100e6
 #: Time between two readings of the window, in ns.
 READING = 10e6
 
-#: Windows up to this are read in slow start, segments: each round's burst makes a queue of half a window, and that of a
-#: larger one (8 packets take 9.6 ms) stretches the round by more than the tenth that is accepted.
+#: Windows up to this are read in slow start, segments: each round's burst makes a queue of half a
+#: window, and that of a larger one (8 packets take 9.6 ms) stretches the round by more than the
+#: tenth that is accepted.
 SMALL_WINDOW = 16
 
 #: From when to when the third line is silent, in s.
@@ -51,7 +52,7 @@ SENDERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @functools.cache
 def trace() -> dict[str, pl.DataFrame]:
-    """Run each sender and give its record: time, window and threshold, round trip, and the fullest the buffer was."""
+    """Run each sender; give time, window, threshold, round trip, and the fullest buffer."""
     records = {}
     for sender, (_, overrides) in SENDERS.items():
         tables = run(LINE, set=overrides).tables
@@ -73,7 +74,7 @@ def trace() -> dict[str, pl.DataFrame]:
 
 
 def find_falls(record: pl.DataFrame) -> pl.DataFrame:
-    """Give the moments at which the window falls by a fifth or more: time, window before and after, threshold after."""
+    """Give when the window falls by a fifth or more: time, windows, and threshold after."""
     return (
         record.with_columns(before=pl.col("cwnd").shift(1))
         .filter(pl.col("cwnd") < 0.8 * pl.col("before"))
@@ -82,11 +83,12 @@ def find_falls(record: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_slow_start(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare windows one base round trip apart in the first slow start, while no queue makes rounds longer."""
+    """Compare windows one base round trip apart in the first slow start, without a queue."""
     found, agrees = [], True
     steps = round(ROUND_TRIP / READING)
     for sender, record in trace().items():
-        # The window grows in steps, once a round: two readings at the same place of two rounds tell by how much.
+        # The window grows in steps, once a round: two readings at the same place of two rounds tell
+        # by how much.
         later = record.with_columns(later=pl.col("cwnd").shift(-steps))
         rows = later.filter(pl.col("srtt_ns").is_not_nan(), pl.col("later") <= SMALL_WINDOW)
         rows = rows.filter(pl.col("time_ns") + ROUND_TRIP < find_falls(record)["time_ns"].min())
@@ -97,7 +99,7 @@ def check_slow_start(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_avoidance(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Fit the growth of each tooth between threshold and loss, in segments for each smoothed round trip."""
+    """Fit the growth of each tooth from threshold to loss, in segments per round trip."""
     found, agrees = [], True
     for sender, record in trace().items():
         slopes = _fit_teeth(record)

@@ -1,4 +1,4 @@
-"""Section 6 of the Buffer Control guideline: what the engine's device makes of minimum, target and maximum."""
+"""Section 6 of the Buffer Control guideline: the device's minimum, target and maximum."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def choose(**settings: int) -> int | str:
 
 
 def ask(change: Mapping[str, Any], queue: str = "cable.up") -> int | str:
-    """Give the limit of a queue, in bytes, of the line with some tables changed, or why the line is refused."""
+    """Give a queue's limit, in bytes, with some tables changed, or why the line is refused."""
     return _ask(json.dumps(change, sort_keys=True), queue)
 
 
@@ -47,7 +47,7 @@ def _ask(change: str, queue: str) -> int | str:
 
 
 def search(block: int, minimum: int, target: int, maximum: int) -> int | None:
-    """Find the multiple of the block within the bounds that is nearest to the target, by trying all of them."""
+    """Find the multiple of the block within bounds nearest to the target, by trying all."""
     offers = [size for size in range(block, 2 * maximum, block) if minimum <= size <= maximum]
     return min(offers, key=lambda size: (abs(size - target), size), default=None)
 
@@ -117,7 +117,7 @@ def check_optional(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_guaranteed(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Ask a device that has what is guaranteed, and no more, for that, for more, and for a large target."""
+    """Ask a device that has what is guaranteed for that, for more, and for a large target."""
     size = limits["guaranteed"]
     fits = choose(minimum=size, device_maximum=size)
     more = choose(minimum=size + 1, device_maximum=size)
@@ -147,7 +147,7 @@ def check_levels(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def fill(change: Mapping[str, Any], queue: str) -> int:
-    """Flood the line, its docsis table changed, and give the most that a queue held after half of a second, in bytes."""
+    """Flood the line, its docsis table changed; give the most in a queue after 0.5 s, in bytes."""
     scenario = tomllib.loads(LINE.read_text(encoding="utf-8"))
     _merge(scenario["link"]["cable"], {"docsis": change})
     scenario["duration"] = "1 s"

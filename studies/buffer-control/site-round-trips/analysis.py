@@ -1,4 +1,4 @@
-"""Table 2 and Appendix I of the Buffer Control guideline: recommended buffers, and the round trips they suffice for."""
+"""Table 2 and Appendix I of the Buffer Control guideline: buffers and their round trips."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def check_representative(_points: pl.DataFrame, limits: dict[str, Any]) -> Findi
     agrees = min(cities) <= limits["typical_ms"] <= max(cities)
     agrees = agrees and farthest < limits["upper_ms"] < longest
     text = (
-        f"cities' means from {min(cities):.0f} to {max(cities):.0f} ms; the farthest site's mean {farthest:.0f} ms, the longest"
-        f" ping {longest:.0f} ms"
+        f"cities' means from {min(cities):.0f} to {max(cities):.0f} ms; the farthest site's mean"
+        f" {farthest:.0f} ms, the longest ping {longest:.0f} ms"
     )
     return Finding(text, decide(bool(agrees)))
 

@@ -1,4 +1,4 @@
-"""Sections 5.2 and 5.2.2 of the Buffer Control guideline: how long a packet waits in a buffer of the maker's choice."""
+"""Sections 5.2 and 5.2.2 of the Buffer Control guideline: delays in makers' buffers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     several = rows.filter(pl.col("longest_ms") >= limits["several_s"] * 1e3).height
     waits: list[float] = (rows["longest_ms"] / 1e3).to_list()
     text = f"{several} of {rows.height} cases; {min(waits):.2f} to {max(waits):.2f} s"
-    why = f"buffer over rate is {rows['predicted_ms'].min() / 1e3:.2f} to {rows['predicted_ms'].max() / 1e3:.2f} s, and the longest waits are as long"  # type: ignore[operator]
+    why = (
+        f"buffer over rate is {rows['predicted_ms'].min() / 1e3:.2f} to"
+        f" {rows['predicted_ms'].max() / 1e3:.2f} s, and the longest waits are as long"
+    )  # type: ignore[operator]
     return Finding(text, decide(several > rows.height / 2), why=why)
 
 

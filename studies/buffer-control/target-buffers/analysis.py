@@ -26,7 +26,7 @@ FULL = 0.995
 
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
-    """Average the seeds: a row for each rate and buffer, with score, shares of the rate, and whether calls are at their best."""
+    """Average the seeds: score, shares of the rate, and best calls for each rate and buffer."""
     places = ["rate_mbps", "buffer_kib"]
     rows = points.group_by(*places, "uploads", maintain_order=True).agg(
         pl.col("used", "mos").mean()
@@ -38,7 +38,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_best(points: pl.DataFrame) -> pl.DataFrame:
-    """Say of each buffer at a rate whether calls are within the standard error of a seed's calls of the best, as in buffer-control/voice."""
+    """Say of each buffer whether calls are within a standard error of the best."""
     calls = points.filter(pl.col("uploads") == "one").select("buffer_kib", "seed", "mos")
     return (
         measure_leads(calls)
@@ -57,7 +57,7 @@ def list_criteria(full: float) -> dict[str, pl.Expr]:
 
 
 def derive(points: pl.DataFrame, full: float) -> dict[int, int | None]:
-    """Give the smallest buffer, KiB, that meets all conditions at each rate; None where none does."""
+    """Give the smallest buffer, KiB, that meets all conditions at each rate; or None."""
     targets: dict[int, int | None] = {}
     for rate, rows in _split(tabulate(points)):
         good = rows.filter(*list_criteria(full).values())
@@ -100,7 +100,8 @@ def draw_targets(points: pl.DataFrame) -> list[Panel]:
         for slot, (name, condition) in enumerate(list_criteria(FULL).items()):
             sizes = part.filter(condition)["buffer_kib"]
             if not sizes.is_empty():
-                # Each size of the grid stands for an eighth of a doubling to either side, so that a single one is seen.
+                # Each size of the grid stands for an eighth of a doubling to either side, so that a
+                # single one is seen.
                 low, high = (float(size) for size in sizes.sort()[[0, -1]])
                 rows.append((f"{rate} Mb/s", name, slot, low / 2**0.125, high * 2**0.125))
     ranges = pl.DataFrame(rows, schema=["rate", "series", "slot", "low", "high"], orient="row")

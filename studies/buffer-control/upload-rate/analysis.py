@@ -1,4 +1,4 @@
-"""Figure 2 of the Buffer Control guideline: the upload rate that a buffer allows, for ten uploads and for one."""
+"""Figure 2 of the Buffer Control guideline: the upload rate by buffer, for ten and one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Count the cases in which ten uploads surpass the prediction, where the channel does not limit them."""
+    """Count where ten uploads surpass the prediction and the channel does not limit them."""
     rows = _take(points, 10).filter(pl.col("predicted_mbps") < limits["channel_mbps"])
     below = rows.filter(pl.col("rate_mbps") <= pl.col("predicted_mbps"))
     why = "not above: " + _list_points(below) if below.height else ""
@@ -79,8 +79,9 @@ def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         longer.append(f"{WINDOW * 8 / fastest / 1e3:.1f}")
         agrees &= low <= fastest <= high
     why = (
-        f"a window of 64 KiB takes {' and '.join(longer)} ms at these rates, which is the round trip that full packets meet here. With"
-        " flow.upload.rtt shorter by 2.9 ms (108 ms) and by 1.7 ms (49.2 ms) it is 4.48 and 9.21 Mb/s"
+        f"a window of 64 KiB takes {' and '.join(longer)} ms at these rates, which is the round"
+        " trip that full packets meet here. With flow.upload.rtt shorter by 2.9 ms (108 ms) and by"
+        " 1.7 ms (49.2 ms) it is 4.48 and 9.21 Mb/s"
     )
     return Finding("; ".join(found), decide(agrees), why=why)
 

@@ -1,4 +1,4 @@
-"""The arrangement that §7.2.3.2 of the Buffer Control guideline names beside the one it tests: traffic through the adapter."""
+"""The arrangement of §7.2.3.2 of the guideline beside the tested one: via the adapter."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def check_impact(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         .iter_rows(named=True)
     ):
         found.append(
-            f"{row['apart_adapter']:.2f} apart (switch {row['apart_switch']:.2f}), {row['least_adapter']:.2f}"
-            f" at the least, at {row['rate_mbps']} Mb/s"
+            f"{row['apart_adapter']:.2f} apart (switch {row['apart_switch']:.2f}),"
+            f" {row['least_adapter']:.2f} at the least, at {row['rate_mbps']} Mb/s"
         )
         agrees &= row["apart_adapter"] < row["apart_switch"]
     return Finding("; ".join(found), decide(agrees))

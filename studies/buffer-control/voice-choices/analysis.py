@@ -1,4 +1,4 @@
-"""What the Buffer Control guideline's voice test leaves open: how buffers are counted, and the de-jitter buffer."""
+"""What the Buffer Control guideline's voice test leaves open: counting and de-jitter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MORE = 1e-9
 
 
 def find_best(points: pl.DataFrame) -> list[int]:
-    """Give the best buffer and those within the standard error of a seed's calls of it, as buffer-control/voice does, KiB."""
+    """Give the best buffer and those within a standard error, as buffer-control/voice, KiB."""
     scores = points.pivot("buffer_kib", index="seed", values="mos").drop("seed")
     means = {int(name): float(scores[name].mean()) for name in scores.columns}  # type: ignore[arg-type]
     top = scores[str(max(means, key=lambda size: (means[size], -size)))]
@@ -74,7 +74,7 @@ def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_fallen(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the scores of one buffer under two choices against a level that one is below and the other is not."""
+    """Hold one buffer's scores under two choices against a level between them."""
     rows = points.filter(
         pl.col("rate_mbps") == limits["rate_mbps"], pl.col("buffer_kib") == limits["buffer_kib"]
     )

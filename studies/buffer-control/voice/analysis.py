@@ -1,4 +1,4 @@
-"""Figures 6 to 10 of the Buffer Control guideline: how calls sound beside an upload, through each buffer at each rate."""
+"""Figures 6 to 10 of the Buffer Control guideline: calls beside an upload, by buffer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def at_its_rate(check: Check) -> Check:
 
 
 def tabulate(points: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Average the seeds, or with fewer columns to tell points apart the round trips too; times in ms, shares in %."""
+    """Average the seeds, or by fewer columns the round trips too; times in ms, shares in %."""
     places = by or ("rate_mbps", "buffer_kib", "added_ms")
     return (
         points.group_by(places, maintain_order=True)
@@ -65,10 +65,10 @@ def average_rtts(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_leads(points: pl.DataFrame) -> pl.DataFrame:
-    """Give how far each buffer's score is below the best one's, and the standard error of that difference in a test of ten calls.
+    """Give how far each buffer's score is below the best, and its standard error in ten calls.
 
-    Each seed is such a test, so the error is the spread of the difference over seeds; with one seed it is not known, and only
-    equal scores are ties.
+    Each seed is such a test, so the error is the spread of the difference over seeds; with one seed
+    it is not known, and only equal scores are ties.
     """
     by_seed = points.group_by("buffer_kib", "seed").agg(
         pl.col("mos").mean(), missed=(pl.col("loss") + pl.col("late")).mean()
@@ -85,7 +85,7 @@ def find_leads(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_best(points: pl.DataFrame) -> list[int]:
-    """Give the best buffer of a test of ten calls, and those that such a test cannot tell from it, KiB."""
+    """Give the best buffer of ten calls, and those that such a test cannot tell from it, KiB."""
     leads = find_leads(points)
     best: list[int] = leads.filter(pl.col("lead") <= pl.col("error"))["buffer_kib"].to_list()
     return best
@@ -164,7 +164,7 @@ def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> Fin
 
 
 def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Find the best buffers in the mean of both round trips, and compare the lead over the next with another rate's."""
+    """Find the best buffers in the mean of both round trips, and compare leads of two rates."""
     rates = [limits["rate_mbps"], limits["beside_mbps"]]
     parts = [points.filter(pl.col("rate_mbps") == rate) for rate in rates]
     if any(rows.is_empty() for rows in parts):
@@ -184,7 +184,7 @@ def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding
 
 @at_its_rate
 def check_drop(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare the fall from the worse of two buffers to a larger one with the difference between both."""
+    """Compare the fall from the worse of two buffers to a larger with their difference."""
     scores = _pivot(points, "mos")
     names = [str(size) for size in limits["near_kib"]]
     worse, better = sorted(names, key=lambda name: fmean(scores[name]))
@@ -344,9 +344,10 @@ def _tell_timer(rows: pl.DataFrame, longest: float) -> str:
     others = rows.filter(pl.col("rate_mbps") == rows["rate_mbps"].min())
     beyond = others.filter(pl.col("set_up") / 1e3 > longest)
     return (
-        "SIP repeats an INVITE after 0.5 s and gives up after 32 s: seconds of queue delay a call and do not prevent it. No other"
-        f" timer fits both places: one that fails a call at the second of them, within {longest:.2f} s, fails the median call at"
-        f" {beyond.height} of {others.height} places at {others['rate_mbps'][0]} Mb/s, of which scores are published"
+        "SIP repeats an INVITE after 0.5 s and gives up after 32 s: seconds of queue delay a call"
+        " and do not prevent it. No other timer fits both places: one that fails a call at the"
+        f" second of them, within {longest:.2f} s, fails the median call at {beyond.height} of"
+        f" {others.height} places at {others['rate_mbps'][0]} Mb/s, of which scores are published"
     )
 
 
@@ -399,7 +400,7 @@ def _score(field: str) -> vl.Y:
 
 
 def _shade(low: float, high: float) -> vl.Chart:
-    """Shade where the guideline's best scores were, half a doubling to either side of the sizes it names."""
+    """Shade where the guideline's best scores were, half a doubling around its sizes."""
     band = pl.DataFrame({"buffer_kib": [max(low / 2**0.5, 8)], "to": [high * 2**0.5]})
     return (
         make_chart(band)

@@ -1,4 +1,4 @@
-"""What the Buffer Control guideline's web test leaves open: how buffers are counted, and acknowledgements apart."""
+"""What the Buffer Control guideline's web test leaves open: counting, acknowledgements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ BROWSERS = {
     "firefox_6": "Firefox 6",
 }
 
-#: The standard error of a median of five over the distance of the quartiles, as in buffer-control/web-pages.
+#: The standard error of a median of five over the distance of the quartiles, as in
+#: buffer-control/web-pages.
 MEDIAN_ERROR = 1.253 / 1.349 / 5**0.5
 
 
@@ -35,7 +36,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_smallest(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare the smallest buffer of each browser with the best, with acknowledgements in the queue and apart."""
+    """Compare each browser's smallest buffer with the best, with acknowledgements and without."""
     rows = tabulate(points).filter(
         pl.col("counts") == limits["counts"], pl.col("beside") != "one upload"
     )
@@ -44,9 +45,10 @@ def check_smallest(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         cases += 1
         if best:
             others.append(
-                f"{BROWSERS[str(browser)]} beside {beside}: {least['load_s']:.1f} s with {least['buffer_kib']} KiB, which drops"
-                f" {least['lost']:.0%} of the page's own upstream packets, {best['load_s']:.1f} s with {best['buffer_kib']} KiB,"
-                f" which drops {best['lost']:.0%}"
+                f"{BROWSERS[str(browser)]} beside {beside}: {least['load_s']:.1f} s with"
+                f" {least['buffer_kib']} KiB, which drops {least['lost']:.0%} of the page's own"
+                f" upstream packets, {best['load_s']:.1f} s with {best['buffer_kib']} KiB, which"
+                f" drops {best['lost']:.0%}"
             )
     text = f"{cases - len(others)} of {cases} cases"
     return Finding(text, decide(not others), why="; ".join(others))

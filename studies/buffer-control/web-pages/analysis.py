@@ -20,8 +20,8 @@ BROWSERS = ("Internet Explorer 7", "Chrome 13", "Firefox 6")
 #: What the guideline saw without uploads, in s.
 PUBLISHED_IDLE = (3.0, 5.0)
 
-#: The standard error of a median of ten over the distance of the quartiles: 1.253 standard deviations over √10, of which that
-#: distance is 1.349 (normal distribution).
+#: The standard error of a median of ten over the distance of the quartiles: 1.253 standard
+#: deviations over √10, of which that distance is 1.349 (normal distribution).
 MEDIAN_ERROR = 1.253 / 1.349 / 10**0.5
 
 
@@ -83,7 +83,10 @@ def check_worst(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         found.append(f"{longest / idle[name]:.0f} times, {longest:.0f} s ({name})")
         most = max(most, longest / idle[name])
     seconds = float(rows["load_s"].max())  # type: ignore[arg-type]
-    why = f"against the published 3 to 5 s without uploads, {seconds:.0f} s are {seconds / 5:.0f} to {seconds / 3:.0f} times"
+    why = (
+        f"against the published 3 to 5 s without uploads, {seconds:.0f} s are {seconds / 5:.0f} to"
+        f" {seconds / 3:.0f} times"
+    )
     return Finding(", ".join(found), decide(most > limits["times"]), why=why)
 
 
@@ -111,8 +114,9 @@ def check_tracks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     growth: list[float] = (times[str(limits["to_kib"])] / times[str(limits["from_kib"])]).to_list()
     short = float(median(pairs["short"]))
     text = (
-        f"below in {pairs.height - above.height} of {pairs.height} cases, by {short:.0%} at the median;"
-        f" {min(growth):.1f} times as long with {limits['to_kib']} KiB as with {limits['from_kib']} KiB at the least"
+        f"below in {pairs.height - above.height} of {pairs.height} cases, by {short:.0%} at the"
+        f" median; {min(growth):.1f} times as long with {limits['to_kib']} KiB as with"
+        f" {limits['from_kib']} KiB at the least"
     )
     agrees = above.is_empty() and short <= limits["slightly"] and min(growth) > 1
     why = "" if agrees else LESS_FULL
@@ -131,15 +135,16 @@ DROPPED = (
 
 
 def check_smallest(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Compare the smallest buffer of each browser at each rate with the best, beside ten uploads."""
+    """Compare each browser's smallest buffer at each rate with the best, beside ten uploads."""
     rows = tabulate(points).filter(pl.col("uploads") == 10).sort("buffer_kib")
     cases, others = 0, []
     for (browser, rate), least, best in find_slower(rows, ("browser", "rate_mbps")):
         cases += 1
         if best:
             others.append(
-                f"{browser} at {rate} Mb/s: {least['load_s']:.1f} ± {least['error_s']:.1f} s with {least['buffer_kib']} KiB, which"
-                f" drops {least['lost']:.1%} of the page's own upstream packets, {best['load_s']:.1f} ± {best['error_s']:.1f} s with"
+                f"{browser} at {rate} Mb/s: {least['load_s']:.1f} ± {least['error_s']:.1f} s with"
+                f" {least['buffer_kib']} KiB, which drops {least['lost']:.1%} of the page's own"
+                f" upstream packets, {best['load_s']:.1f} ± {best['error_s']:.1f} s with"
                 f" {best['buffer_kib']} KiB, which drops {best['lost']:.1%}"
             )
     why = f"{'; '.join(others)}. {DROPPED}" if others else ""
@@ -252,7 +257,7 @@ def _draw(rows: pl.DataFrame) -> vl.Chart:
 
 
 def _take_one(points: pl.DataFrame, browser: str) -> pl.DataFrame:
-    """Give a browser's times beside one upload, s: a row for each rate, a column for each buffer."""
+    """Give a browser's times beside one upload, s: rates by rows, buffers by columns."""
     rows = tabulate(points).filter(pl.col("browser") == browser, pl.col("uploads") == 1)
     return rows.pivot("buffer_kib", index="rate_mbps", values="load_s")
 

@@ -56,7 +56,8 @@ def compute_saturated(exponent: int, modems: int, alone: float) -> float:
     modems
         How many contend.
     alone
-        Opportunities from one request of a lone modem to its next: backoff and the wait for its answer.
+        Opportunities from one request of a lone modem to its next: backoff and the wait for its
+        answer.
     """
     first = int(2**exponent)
 
@@ -116,20 +117,24 @@ def check_saturated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     why = _tell(worst)
     if far and worst["window"] < OPPORTUNITIES_PER_MAP:
         why += (
-            ". One MAP answers all who asked before it, and their windows begin at the same opportunity: those who draw"
-            f" from {worst['window']} never use the rest of the {OPPORTUNITIES_PER_MAP} before the next MAP, and meet"
-            f" more often than independent modems would{_tell_shorter(points, limits['windows'])}"
+            ". One MAP answers all who asked before it, and their windows begin at the same"
+            f" opportunity: those who draw from {worst['window']} never use the rest of the"
+            f" {OPPORTUNITIES_PER_MAP} before the next MAP, and meet more often than independent"
+            f" modems would{_tell_shorter(points, limits['windows'])}"
         )
     return Finding(text, decide(far == 0), why=why)
 
 
 def _tell_shorter(points: pl.DataFrame, windows: list[int]) -> str:
-    """Say how far off the same is where MAPs come twice as often, with half of the opportunities each."""
+    """Say how far off the same is with MAPs twice as often and half the opportunities each."""
     rows = predict(points, SHORTER).filter(pl.col("window").is_in(windows))
     if rows.is_empty():
         return ""
     error = float((rows["share"] / rows["predicted"] - 1).abs().to_numpy().max())
-    return f". With {OPPORTUNITIES_PER_MAP // 2} in a MAP that comes twice as often, the worst is {error:.0%} off"
+    return (
+        f". With {OPPORTUNITIES_PER_MAP // 2} in a MAP that comes twice as often, the worst is"
+        f" {error:.0%} off"
+    )
 
 
 def check_wait(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -144,7 +149,7 @@ def check_wait(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_crossing(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look for delays that fall with more contenders, and for the window that is best for few and for many."""
+    """Look for delays that fall with more contenders, and the best window for few and many."""
     rows = tabulate(points, "together")
     steps = rows.with_columns(step=pl.col("delay_ms").pct_change().over("window"))
     falls = steps.filter(pl.col("step") < -limits["slack"]).height
@@ -160,7 +165,7 @@ def check_crossing(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def draw_collisions(points: pl.DataFrame) -> list[Panel]:
-    """Draw shares of collisions over contenders, a panel for first tries and one for saturated modems."""
+    """Draw collision shares over contenders, a panel for first tries and saturated modems."""
     panels = []
     for traffic, title in (("once", "First tries, together"), ("saturated", "Saturated modems")):
         rows = predict(points, traffic)

@@ -1,4 +1,4 @@
-"""The distribution of what request and grant cost an idle modem's packets, beside the 4 to 8 ms of RFC 8034."""
+"""What request and grant cost an idle modem's packets, beside RFC 8034's 4 to 8 ms."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def check_range(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     doubled_shares = same["share"].to_list()
     if doubled_shares:
         why += (
-            ". A MAP of an SC-QAM channel holds the same number of request opportunities however long its interval is, so that with MAPs every 4 ms modems"
-            f" wait and collide more. With ten in each in place of five: {min(doubled_shares):.0%}"
+            ". A MAP of an SC-QAM channel holds the same number of request opportunities however"
+            " long its interval is, so that with MAPs every 4 ms modems wait and collide more. With"
+            f" ten in each in place of five: {min(doubled_shares):.0%}"
         )
     return Finding(text, decide(False), why=why)
 
@@ -104,6 +105,9 @@ def _spread(points: pl.DataFrame) -> pl.DataFrame:
 
 def _list_runs(rows: pl.DataFrame) -> str:
     return ", ".join(
-        f"{NAMES[row['generation']]} with {row['modems']} modems and MAPs every {row['map_ms']} ms ({row['share']:.0%})"
+        (
+            f"{NAMES[row['generation']]} with {row['modems']} modems and MAPs every {row['map_ms']}"
+            f" ms ({row['share']:.0%})"
+        )
         for row in rows.iter_rows(named=True)
     )

@@ -1,4 +1,4 @@
-"""The scripted blast of the CBT paper: what each discipline leaves to TCP, to conferences and to a flood."""
+"""The scripted blast of the CBT paper: what each discipline leaves to each kind of flow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from headend.study.claims import Finding, Verdict, decide
 if TYPE_CHECKING:
     Values = np.ndarray[Any, np.dtype[np.float64]]
 
-#: Of the scenario: s between two values, when the flood is on, bit/s of the line, how many conferences, IP bytes of the flood's packets.
+#: Of the scenario: s between two values, when the flood is on, bit/s of the line, how many
+#: conferences, IP bytes of the flood's packets.
 INTERVAL, BLAST, RATE, CONFERENCES, PACKET = 1.0, (50, 95), 10e6, 6, 1000
 
 #: The paper's disciplines, and the other variant of CBT.
@@ -42,7 +43,7 @@ VARIED = {
 
 
 def trace(row: dict[str, Any]) -> pl.DataFrame:
-    """Give TCP's throughput over time in kB/s (what left the queue and is not UDP's) and RED's average, at each interval's end."""
+    """Give TCP's throughput in kB/s and RED's average at each interval's end."""
     names = ["rate", "blast", *(f"proshare_{number}" for number in range(1, CONFERENCES + 1))]
     rows = pl.DataFrame({name: row[name] for name in [*names, "average"]}, strict=False)
     udp = pl.sum_horizontal(names[1:])
@@ -114,7 +115,10 @@ def check_fred(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         decide_over_seeds(left, limits["least"], 1),
         decide_over_seeds(np.subtract(now, red).tolist(), low=0),
     ]
-    text = f"from {np.mean(before):.0f} to {np.mean(now):.0f} kB/s: {np.mean(left):.0%}; RED {np.mean(red):.0f} kB/s"
+    text = (
+        f"from {np.mean(before):.0f} to {np.mean(now):.0f} kB/s: {np.mean(left):.0%}; RED"
+        f" {np.mean(red):.0f} kB/s"
+    )
     return join_decisions(decisions, text)
 
 
@@ -146,8 +150,8 @@ def check_throughput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     if finding.verdict is Verdict.DIFFERS and only.size and only.mean() > found["FRED"].mean():
         lost, spared = (own.mean() for own in losses.values())
         cause = (
-            f"RED's test takes {lost:.0%} of the conferences' packets under CBT: without it for them,"
-            f" RED only for TCP, they lose {spared:.1%} and have {form.format(only.mean())}"
+            f"RED's test takes {lost:.0%} of the conferences' packets under CBT: without it for"
+            f" them, RED only for TCP, they lose {spared:.1%} and have {form.format(only.mean())}"
         )
         parts.insert(0, cause)
     return replace(finding, why=". ".join(parts))
@@ -162,8 +166,9 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     red, fred, own = found.values()
     finding = join_decisions([_exceed(red, own), _exceed(fred, own)], _list(found, form))
     cause = (
-        "above its upper threshold RED drops packets drawn at random out of the queue, which have waited: those that get through have waited less."
-        " With RED that drops the arrival in their place it is as published"
+        "above its upper threshold RED drops packets drawn at random out of the queue, which have"
+        " waited: those that get through have waited less. With RED that drops the arrival in their"
+        " place it is as published"
     )
     arrivals = values(points, ARRIVALS, column)
     is_cause = bool(arrivals.size and own.mean() < arrivals.mean())
@@ -175,7 +180,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_near_cbq(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """See how much of the way from RED and FRED to CBQ the conferences' throughput and delay come under CBT."""
+    """See how far conferences come under CBT on the way from RED and FRED to CBQ."""
     names = ("RED", "FRED", limits["queue"], "CBQ")
     rates, delays = (_gather(points, names, column) for column in ("tagged_kbps", "delay_ms"))
     if len(rates) < 4:
@@ -187,8 +192,9 @@ def check_near_cbq(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     rate, delay = (values(points, OTHER, column) for column in ("tagged_kbps", "delay_ms"))
     full = _list(_gather(points, names[2:], "delay_ms", "267 kbit/s"), "{:.1f} ms")
     why = (
-        f"what CBT's classes let in, RED then drops at random: without that test, RED only for TCP, {rate.mean():.0f} kbit/s, and {delay.mean():.1f} ms."
-        f" With conferences of 267 kbit/s, which fill CBQ's share for them: {full}"
+        "what CBT's classes let in, RED then drops at random: without that test, RED only for TCP,"
+        f" {rate.mean():.0f} kbit/s, and {delay.mean():.1f} ms. With conferences of 267 kbit/s,"
+        f" which fill CBQ's share for them: {full}"
         if rate.size
         else ""
     )
@@ -235,7 +241,10 @@ def check_twelve(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return Finding("not run", Verdict.UNTESTABLE)
     middle, within = limits["packets"], limits["within"]
     decision = decide_over_seeds((tagged + flood).tolist(), middle - within, middle + within)
-    text = f"{decision.mean:.1f}: {tagged.mean():.1f} of the conferences, {flood.mean():.1f} of the flood"
+    text = (
+        f"{decision.mean:.1f}: {tagged.mean():.1f} of the conferences, {flood.mean():.1f} of the"
+        " flood"
+    )
     less, again = (own.mean() for own in counts["blast"])
     why = f"with conferences of 210 kbit/s {less + again:.1f}: {less:.1f} and {again:.1f}"
     return decision.tell(text, why)
@@ -348,7 +357,7 @@ def _tell_order(orders: dict[tuple[str, str], list[Decision]]) -> str:
 
 
 def _tell_same(points: pl.DataFrame, queue: str, column: str, verdict: Verdict) -> str:
-    """Say with which flows a discipline's measure is smaller than RED's and FRED's, or not, as it is with those that are judged."""
+    """Say with which flows a discipline's measure is smaller than RED's and FRED's."""
     same = []
     for part, words in VARIED.items():
         found = _gather(points, (queue, "RED", "FRED"), column, part)

@@ -19,7 +19,7 @@ LIMITS = {"until_s": 10, "within_s": 1, "threshold": 30}
 
 
 def trace(row: dict[str, Any]) -> pl.DataFrame:
-    """Give a run over time: the average at the end of each interval, its longest queue, in packets, and its drops."""
+    """Give a run over time: averages at intervals' ends, longest queues in packets, drops."""
     columns = {name: row[name] for name in ("average", "backlog", "dropped")}
     rows = pl.DataFrame(columns, strict=False)
     return rows.with_row_index("number").select(
@@ -31,7 +31,7 @@ def trace(row: dict[str, Any]) -> pl.DataFrame:
 
 
 def looks_as_published(row: dict[str, Any], limits: dict[str, Any]) -> bool:
-    """Whether a run has forced drops in one short interval near the beginning, and later a long queue but no forced drop."""
+    """Whether a run has forced drops in one short early interval, and later a long queue alone."""
     rows, threshold = trace(row), limits["threshold"]
     # At such an average every drop is a forced one.
     times = rows.filter(pl.col("average") >= threshold, pl.col("dropped") > 0)["time_s"].to_list()
@@ -63,7 +63,7 @@ def check_start(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def draw_queues(points: pl.DataFrame) -> list[Panel]:
-    """Draw both queues over time: the first run that looks as the figure does, with the number of transfers with which most do."""
+    """Draw both queues over time: the first run that looks as the figure does."""
     rows = points.sort("transfers", "seed", maintain_order=True).to_dicts()
     agreeing = [row for row in rows if looks_as_published(row, LIMITS)]
     numbers = [row["transfers"] for row in agreeing]

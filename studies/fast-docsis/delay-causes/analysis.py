@@ -32,7 +32,8 @@ FULL = 0.9833
 #: The document's table: individual α by number of flows, of those that are tried.
 PUBLISHED = {1: 13, 2: 22, 4: 12, 10: 8}
 
-#: Lines on which acknowledgements are due faster than they are sent, and the same where requests may ride in bursts.
+#: Lines on which acknowledgements are due faster than they are sent, and the same where requests
+#: may ride in bursts.
 SLOW = ("MAPs every 10 ms", "backoff from 16")
 RIDING = ("MAPs every 10 ms, DOCSIS 1.1", "backoff from 16, DOCSIS 1.1")
 
@@ -59,7 +60,7 @@ DRAWN = {
 
 
 def needed(points: pl.DataFrame, full: float) -> dict[tuple[str, int], float | None]:
-    """Give the individual α that fills a line, by line and flows; None where it is more than those tried."""
+    """Give the individual α that fills a line, by line and flows; or None."""
     carried = pl.when(pl.col("line") == "simple").then(RATE).otherwise(RATE * PACKET / FRAME)
     rows = points.with_columns(share=pl.col("throughput") / carried)
     found = average_seeds(find_needed(rows, ["line", "flows"], full), ["line", "flows"])
@@ -70,7 +71,7 @@ def needed(points: pl.DataFrame, full: float) -> dict[tuple[str, int], float | N
 
 
 def check_requests(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look at the lines on which requests are slow, with and without requests that ride in bursts."""
+    """Look at the lines with slow requests, with and without requests that ride in bursts."""
     found = needed(points, limits["full"])
     least, flows = limits["published"], limits["flows"]
     slow, riding = ([found[line, flows] for line in lines] for lines in (SLOW, RIDING))
@@ -127,7 +128,10 @@ def _tell_queues(points: pl.DataFrame, flows: int, alpha: float) -> str:
     rows = points.filter(pl.col("flows") == flows, pl.col("alpha") == alpha)
     means = dict(rows.group_by("line").agg(pl.col("waiting").mean()).iter_rows())
     parts = [f"{means[line] / ACKNOWLEDGEMENT:.1f} ({line})" for line in DRAWN if line in means]
-    return f"with an α of {alpha:g} there wait in the modem on average, acknowledgements: {', '.join(parts)}"
+    return (
+        f"with an α of {alpha:g} there wait in the modem on average, acknowledgements:"
+        f" {', '.join(parts)}"
+    )
 
 
 def _tell(points: pl.DataFrame, found: dict[tuple[str, int], float | None], flows: int) -> str:

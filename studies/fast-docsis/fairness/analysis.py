@@ -15,7 +15,8 @@ from headend.figures.theme import colour, make_chart
 from headend.study import Finding, decide_over_seeds
 from headend.study.claims import decide
 
-#: Of the scenario: s between two starts, s of their end that count, s between two values, packets a second of the line.
+#: Of the scenario: s between two starts, s of their end that count, s between two values, packets a
+#: second of the line.
 STEP, COUNTED, INTERVAL, LINE_RATE = 20, 10, 0.5, 250.0
 
 #: Columns of the flows in the order in which they begin.
@@ -23,7 +24,7 @@ FLOWS = ("first", "second", "third", "fourth")
 
 
 def derive_queue(alpha: float, bases: Sequence[float]) -> float:
-    """Give the queue (s) in which flows with such errors in their baseRTT (s) come to rest: Σ α / (q - error) = rate."""
+    """Give the queue (s) of flows with such errors in baseRTT (s): Σ α / (q - error) = rate."""
     low = max(bases)
     high = low + len(bases) * alpha / LINE_RATE + 1e-9
     for _ in range(50):
@@ -34,7 +35,7 @@ def derive_queue(alpha: float, bases: Sequence[float]) -> float:
 
 
 def derive_shares(flows: int, alpha: float) -> list[float]:
-    """Give the shares of flows that began one after the other, each of which takes the queue that it finds for its path."""
+    """Give the shares of flows begun one after the other, each taking queues for its path."""
     bases: list[float] = []
     queue = 0.0
     for _ in range(flows):
@@ -89,7 +90,7 @@ def check_late(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
 
 
 def draw_fairness(points: pl.DataFrame) -> list[Panel]:
-    """Draw throughput over time, the first seed: both lines with the base seen, and the cable line with the base told."""
+    """Draw throughput over time, the first seed: the base seen, and for the cable line told."""
     panels = []
     for line, base, title in (
         ("docsis", "seen", "DOCSIS"),

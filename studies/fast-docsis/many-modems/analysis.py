@@ -50,13 +50,13 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_by_seed(points: pl.DataFrame, full: float, modems: int, line: str) -> pl.DataFrame:
-    """Give the individual α that fills the lines, in the finest steps tried, by flows behind a modem and seed."""
+    """Give the individual α that fills the lines, in the finest steps, by flows and seed."""
     rows = tabulate(points).filter(pl.col("modems") == modems, pl.col("line") == line)
     return find_needed(rows, ["flows"], full)
 
 
 def needed(points: pl.DataFrame, full: float, modems: int, line: str) -> dict[int, float | None]:
-    """Give the smallest whole individual α that fills the lines, by flows behind a modem: the median over the seeds."""
+    """Give the smallest whole individual α that fills the lines, by flows: seeds' median."""
     whole = points.filter(pl.col("alpha") == pl.col("alpha").round())
     found = average_seeds(find_by_seed(whole, full, modems, line), ["flows"]).sort("flows")
     return dict(found.select("flows", "alpha").iter_rows())
@@ -79,9 +79,12 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     agrees = all(alpha == published[n] for n, alpha in own.items())
     most = points["alpha"].to_numpy().max()
     why = (
-        "modems that contend with a first window of one opportunity wait little for request and grant, even where their requests collide. After a first backoff window of 16 opportunities, with"
-        " 16 packets of queue in each modem, acknowledgements are sent more slowly than they are due, and the flows need"
-        f" {_list_alphas(by_line['each, slow requests'])} (a dash: more than {most:g}): the document's values lie between. Where 3 Mbit/s are shared they need"
+        "modems that contend with a first window of one opportunity wait little for request and"
+        " grant, even where their requests collide. After a first backoff window of 16"
+        " opportunities, with 16 packets of queue in each modem, acknowledgements are sent more"
+        " slowly than they are due, and the flows need"
+        f" {_list_alphas(by_line['each, slow requests'])} (a dash: more than {most:g}): the"
+        " document's values lie between. Where 3 Mbit/s are shared they need"
         f" {_list_alphas(by_line['shared'])}"
     )
     return Finding(f"each {_list_alphas(own)}", decide(agrees), why="" if agrees else why)

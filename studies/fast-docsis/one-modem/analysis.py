@@ -53,7 +53,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def needed(points: pl.DataFrame, full: float, line: str = "docsis") -> dict[int, float | None]:
-    """Give the individual α that fills a line, by number of flows: the smallest whole one, the median over the seeds."""
+    """Give the smallest whole individual α that fills a line, by flows: the seeds' median."""
     is_whole = pl.col("alpha") == pl.col("alpha").round()
     rows = tabulate(points).filter(pl.col("line") == line, is_whole)
     found = average_seeds(find_needed(rows, ["flows"], full), ["flows"]).sort("flows")
@@ -76,11 +76,14 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     each = _list_alphas("need", slow, published)
     totals = ", ".join(tell_alpha(a if a is None else n * a) for n, a in slow.items())
     why = (
-        "a modem that is alone on its channel and contends with a window of one opportunity sends acknowledgements as fast as they are due, and FAST sees little queueing. With one request for each"
-        f" acknowledgement, a first backoff window of 16 opportunities and a queue of 16 packets in the modem they queue: the flows {each}, together"
-        f" {totals}. The document's totals are 44 to 80 from two flows on; this explains neither why they rise nor the 13 of one flow. In"
-        " fast-docsis/delay-causes coarse shaping at the CMTS and clock ticks of 10 ms together make one flow need 4, as ticks alone do, and neighbours who"
-        " take 30 % of the upstream 9"
+        "a modem that is alone on its channel and contends with a window of one opportunity sends"
+        " acknowledgements as fast as they are due, and FAST sees little queueing. With one request"
+        " for each acknowledgement, a first backoff window of 16 opportunities and a queue of 16"
+        f" packets in the modem they queue: the flows {each}, together {totals}. The document's"
+        " totals are 44 to 80 from two flows on; this explains neither why they rise nor the 13 of"
+        " one flow. In fast-docsis/delay-causes coarse shaping at the CMTS and clock ticks of 10 ms"
+        " together make one flow need 4, as ticks alone do, and neighbours who take 30 % of the"
+        " upstream 9"
     )
     return Finding("; ".join(parts), decide(agrees), why="" if agrees else why)
 
@@ -105,8 +108,9 @@ def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     apart = (both["queue"] - both["queue_simple"]).to_numpy() / limits["flows"]
     off = both["queue"].to_numpy() / limits["flows"] - both["alpha"].to_numpy()
     text = (
-        f"{np.min(apart):+.2f} to {np.max(apart):+.2f} packets a flow apart over {both.height} values of α; the cable line's"
-        f" queue holds {np.min(off):+.2f} to {np.max(off):+.2f} packets a flow more than α"
+        f"{np.min(apart):+.2f} to {np.max(apart):+.2f} packets a flow apart over {both.height}"
+        f" values of α; the cable line's queue holds {np.min(off):+.2f} to {np.max(off):+.2f}"
+        " packets a flow more than α"
     )
     return Finding(text, decide(bool(np.max(np.abs(apart)) <= limits["packets"])))
 

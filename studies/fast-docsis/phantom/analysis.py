@@ -36,13 +36,13 @@ WHY_PHANTOM = (
 )
 WHY_ALPHA = (
     "the six cases with one flow or at 2 and 3 Mb/s are as published. With two flows at 0.5 and"
-    " 1 Mb/s the lines are within a tenth of a packet, the step of α; neither MAPs every 4 ms nor an"
-    " acknowledgement for each segment parts them (four seeds)"
+    " 1 Mb/s the lines are within a tenth of a packet, the step of α; neither MAPs every 4 ms nor"
+    " an acknowledgement for each segment parts them (four seeds)"
 )
 
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
-    """Give the share of what the line carries, and what FAST takes for queueing (ms), of each run."""
+    """Give the share of what the line carries, and FAST's queueing (ms), of each run."""
     is_simple = pl.col("line").str.starts_with("simple")
     carried = pl.col("rate_mbps") * 1e6 * pl.when(is_simple).then(1.0).otherwise(PACKET / FRAME)
     packets = pl.col("throughput") / (8 * PACKET)
@@ -51,7 +51,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def compare_needed(points: pl.DataFrame, full: float) -> pl.DataFrame:
-    """Give the α of a flow that fills each line and by how much the cable line's is larger, by rate, flows and seed."""
+    """Give the α that fills each line and how much larger the cable's is, by rate, flows, seed."""
     case = ["rate_mbps", "flows"]
     found = find_needed(tabulate(points), ["line", *case], full)
     lines = (
@@ -64,14 +64,14 @@ def compare_needed(points: pl.DataFrame, full: float) -> pl.DataFrame:
 
 
 def find_phantoms(points: pl.DataFrame, full: float) -> pl.DataFrame:
-    """Give the run of each line and rate with one flow and the largest α that leaves the line idle in part."""
+    """Give each line's and rate's run of one flow with the largest α that is too small."""
     idle = tabulate(points).filter(pl.col("flows") == 1, pl.col("share") < full)
     last = idle.sort("alpha").group_by("line", "rate_mbps", "seed", maintain_order=True).last()
     return last.sort("rate_mbps", "line")
 
 
 def check_phantom(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare what FAST takes for queueing on both lines at the same α, of which neither is full."""
+    """Compare what FAST takes for queueing on both lines at the same α, neither full."""
     idle = tabulate(points).filter(pl.col("flows") == 1, pl.col("share") < limits["full"])
     docsis, simple = (idle.filter(pl.col("line") == line) for line in ("docsis", "simple"))
     pairs = docsis.join(simple, on=["rate_mbps", "alpha", "seed"], suffix="_simple").sort("alpha")

@@ -25,7 +25,10 @@ def check_delay(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Multiply every α by a packet's time."""
     rows = [(modems, *row) for modems, table in TABLES.items() for row in table.items()]
     wrong = [
-        f"{alpha} ({modems} CMs, {flows} flows) would be {alpha * limits['packet_ms']} ms, printed {delay}"
+        (
+            f"{alpha} ({modems} CMs, {flows} flows) would be {alpha * limits['packet_ms']} ms,"
+            f" printed {delay}"
+        )
         for modems, flows, (alpha, delay) in rows
         if alpha * limits["packet_ms"] != delay
     ]

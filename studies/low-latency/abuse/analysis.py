@@ -43,7 +43,7 @@ FLOWS = {"flood": "flood or steady flow", "game": "game", "prague": "Prague"}
 
 
 def measure(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each run: the queue of its direction, and the sanctions of each flow as shares of what it sent."""
+    """Give a row for each run: its direction's queue, and each flow's share of sanctions."""
     own = {
         name: pl.when(pl.col("way") == "up").then(f"up_{name}").otherwise(f"down_{name}")
         for name in ("backlog", "lost")
@@ -102,7 +102,7 @@ def check_count(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_backlog(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the delay of the largest backlog, in ms, against a delay and a number of packets more."""
+    """Hold the delay of the largest backlog, in ms, against a delay and some packets."""
     high = limits["end_us"] / 1e3 + limits["packets"] * PACKET * 8e3 / RATE
     return hold(choose(points, "delay", limits["cases"]), high=high, unit=" ms")
 
@@ -122,7 +122,7 @@ def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def contrast(points: pl.DataFrame, one: str, other: str) -> dict[str, list[float]]:
-    """Give the game's delay in one case less that in another in each direction, in ms, a value for each seed."""
+    """Give the difference of the game's delays in two cases by direction, in ms, per seed."""
     rows = measure(points)
     return {
         name: [
@@ -146,9 +146,9 @@ def check_worth(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if (values := take(rows, "game_delay", way="up", case=case))
     }
     why = (
-        "upstream, the game waits for a request and a grant in any case, and the full queue hides most of that wait: "
-        + ", ".join(f"{value:.1f} ms ({CASES[case]})" for case, value in waits.items())
-    )
+        "upstream, the game waits for a request and a grant in any case, and the full queue"
+        " hides most of that wait: "
+    ) + ", ".join(f"{value:.1f} ms ({CASES[case]})" for case, value in waits.items())
     return hold(contrast(points, "unprotected", "flood"), limits["low_ms"], unit=" ms", why=why)
 
 
@@ -158,7 +158,7 @@ def check_label(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_default(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold by how much the game's delay upstream is longer beside the flood with the default estimate, in ms."""
+    """Hold how much longer the game's delay up is beside the default-estimate flood, in ms."""
     upstream = WAYS["up"]
     found = contrast(points, "default", "flood")
     return hold({upstream: found[upstream]}, high=limits["high_ms"], unit=" ms")
@@ -171,14 +171,16 @@ def check_slow(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     most = max((max(values) for values in shares.values() if values), default=0.0)
     finding = check_count(points, limits)
     why = (
-        "a flood's score is 3.1 ms after a packet, and the next packet comes after 6.6 ms: its bucket is taken about half of the time. "
-        f"Where both of the game's buckets are taken, its packet counts in the default one, with what floods left there. It depends on the hash: {most:.0%} of the game's packets at most"
+        "a flood's score is 3.1 ms after a packet, and the next packet comes after 6.6 ms: its"
+        " bucket is taken about half of the time. Where both of the game's buckets are taken, its"
+        " packet counts in the default one, with what floods left there. It depends on the hash:"
+        f" {most:.0%} of the game's packets at most"
     )
     return replace(finding, why=why) if finding.verdict is Verdict.DIFFERS else finding
 
 
 def check_collisions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold that more than a share of the game's packets is sanctioned with some seeds and not with all."""
+    """Hold that more than a share of game packets is sanctioned with some seeds, not all."""
     runs = [
         value
         for values in choose(points, "game_ratio", [limits["case"]]).values()
@@ -196,8 +198,9 @@ def check_collisions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         max(values) for values in choose(points, "delay", [limits["case"]]).values() if values
     )
     why = (
-        "the delay that is judged has the packet itself in it. Floods of 1500 B, sanctioned, leave the queue a packet of theirs below the threshold: "
-        f"at most {most:.2f} ms of {END:.2f} ms. A packet of the game adds 0.04 ms"
+        "the delay that is judged has the packet itself in it. Floods of 1500 B, sanctioned, leave"
+        f" the queue a packet of theirs below the threshold: at most {most:.2f} ms of {END:.2f} ms."
+        " A packet of the game adds 0.04 ms"
     )
     return Finding(told, Verdict.DIFFERS, why=why)
 
@@ -212,7 +215,7 @@ def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_steady(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold that more than a share of the steady flow's packets is sanctioned upstream, and less downstream, by the backlog."""
+    """Hold that more than a share of steady packets is sanctioned up, and less down."""
     bound = 100 * limits["bound"]
     rows = measure(points)
     found = {

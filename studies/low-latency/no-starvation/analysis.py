@@ -36,7 +36,7 @@ CASES = {
 
 
 def measure(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each run: the share of classic traffic, and that of low-latency traffic, in what all flows get."""
+    """Give a row for each run: classic and low-latency shares in what all flows get."""
     every = pl.sum_horizontal("low", "classic", "prague", "cubic")
     classic = pl.sum_horizontal("classic", "cubic")
     return points.select("way", "case", "seed", kept=classic / every, low=1 - classic / every)
@@ -69,7 +69,7 @@ def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def contrast(points: pl.DataFrame, one: str, other: str) -> dict[str, list[float]]:
-    """Give the classic share of one case over that of another in each direction, a value for each seed."""
+    """Give one case's classic share over another's in each direction, a value per seed."""
     rows = measure(points)
     return {
         name: compare(
@@ -88,14 +88,14 @@ def check_protected(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         if (shares := take(rows, "kept", way=way, case="flood-protected"))
     }
     why = (
-        f"CUBIC keeps {' and '.join(kept.values())}: what is redirected of the flood is classic traffic, "
-        "in one queue with CUBIC, and does not answer to its drops"
+        f"CUBIC keeps {' and '.join(kept.values())}: what is redirected of the flood is classic"
+        " traffic, in one queue with CUBIC, and does not answer to its drops"
     )
     return hold(contrast(points, "flood-protected", "flood"), 1.0, why=why)
 
 
 def check_off(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold CUBIC's share with queue protection less that on a line without low latency, in per cent of what both send."""
+    """Hold CUBIC's share with protection less that without low latency, in per cent."""
     rows = measure(points)
     found = {}
     for way, name in WAYS.items():
@@ -107,7 +107,7 @@ def check_off(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_coupling(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Hold CUBIC's share beside one Prague with the coupling over that without, with the virtual queue."""
+    """Hold CUBIC's share beside one Prague with coupling over that without."""
     return hold(contrast(points, "virtual", "virtual-uncoupled"), 1.0)
 
 

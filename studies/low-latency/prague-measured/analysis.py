@@ -17,7 +17,7 @@ from headend.study.claims import Finding, Verdict
 
 @dataclass(frozen=True)
 class Test:
-    """A public test: what a figure calls it, and the rates of its two flows in Mbit/s, where it gives them."""
+    """A public test: what a figure calls it, and its flows' rates in Mbit/s, if given."""
 
     name: str
     one: float
@@ -29,7 +29,8 @@ class Test:
         return self.one / self.other
 
 
-#: heistp/l4s-tests, tables of scenarios 1 and 6, and L4STeam/linux issue 21. Where the same two flows were run in both orders, the means.
+#: heistp/l4s-tests, tables of scenarios 1 and 6, and L4STeam/linux issue 21. Where the same two
+#: flows were run in both orders, the means.
 TESTS = {
     "prague-cubic-10": Test("Prague 10 ms, CUBIC 10 ms", (34.57 + 34.09) / 2, (12.65 + 13.04) / 2),
     "prague-cubic-20": Test("Prague 20 ms, CUBIC 20 ms", (32.39 + 31.85) / 2, (14.94 + 15.51) / 2),

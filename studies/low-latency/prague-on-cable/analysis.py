@@ -1,4 +1,4 @@
-"""The rates of Prague and CUBIC through a modem's aggregate and behind DualPI2, and the wait of a probe beside them."""
+"""The rates of Prague and CUBIC through an aggregate and DualPI2, and a probe's wait."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SETTINGS = {
 
 
 def measure(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each run: rates as shares of the line's, shares of Prague's packets, and the probe's wait beyond the path in ms."""
+    """Give a row for each run: shares of the line's rate, of packets, and waits in ms."""
     sent = pl.col("prague_sent")
     return points.select(
         "flows",
@@ -100,8 +100,10 @@ def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_half(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold it against half, and say what the wait for grants does besides bursts."""
     why = (
-        "a packet waits for request and grant besides the burst, and at this rate the ramp ends at 1.164 ms of bytes, however long that wait is: "
-        f"with the ramp at 10 ms at a MAP interval of 2 ms, Prague has {tell(points, 'prague', 'alone', 'ramp')} of the rate, and {tell(points, 'prague', 'alone', 'map-2')} without"
+        "a packet waits for request and grant besides the burst, and at this rate the ramp ends at"
+        " 1.164 ms of bytes, however long that wait is: with the ramp at 10 ms at a MAP interval of"
+        f" 2 ms, Prague has {tell(points, 'prague', 'alone', 'ramp')} of the rate, and"
+        f" {tell(points, 'prague', 'alone', 'map-2')} without"
     )
     return hold_alone(points, limits, why)
 
@@ -109,8 +111,10 @@ def check_half(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_virtual(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold it with the virtual queue, and say what a longer ramp gives at 4 ms."""
     why = (
-        "acknowledgements of a MAP's packets come together, and what they release is a burst, which the virtual queue counts: "
-        f"{tell(points, 'prague', 'alone', 'virtual-4')} of the rate at 4 ms, and {tell(points, 'prague', 'alone', 'virtual-4-ramp')} with the ramp's end at 5 ms"
+        "acknowledgements of a MAP's packets come together, and what they release is a burst, which"
+        f" the virtual queue counts: {tell(points, 'prague', 'alone', 'virtual-4')} of the rate at"
+        f" 4 ms, and {tell(points, 'prague', 'alone', 'virtual-4-ramp')} with the ramp's end at 5"
+        " ms"
     )
     return hold_alone(points, limits, why)
 
@@ -118,9 +122,12 @@ def check_virtual(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_grants(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold it with proactive grants, and say what a packet still waits for."""
     why = (
-        "a proactive grant carries what waits when its MAP arrives, where packets are dequeued then. What comes later waits for the next MAP, half an interval on average, "
-        "however often grants come; that wait counts as a queue, and grants in between stay empty. Filled with the burst, a grant each 500 us gives Prague "
-        f"{tell(points, 'prague', 'alone', 'pgs-25-burst')} of the rate, and {tell(points, 'prague', 'alone', 'pgs-25-often')} with the MAP"
+        "a proactive grant carries what waits when its MAP arrives, where packets are dequeued"
+        " then. What comes later waits for the next MAP, half an interval on average, however often"
+        " grants come; that wait counts as a queue, and grants in between stay empty. Filled with"
+        " the burst, a grant each 500 us gives Prague "
+        f"{tell(points, 'prague', 'alone', 'pgs-25-burst')} of the rate, and"
+        f" {tell(points, 'prague', 'alone', 'pgs-25-often')} with the MAP"
     )
     return hold_alone(points, limits, why)
 
@@ -128,8 +135,10 @@ def check_grants(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_bursts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold it with tokens once in 4 ms, and say what becomes of it where CUBIC takes the tokens."""
     why = (
-        "Prague alone leaves tokens over, and then nothing waits for the next ones. Where CUBIC takes them all, the bursts do what the public test has: "
-        f"Prague has {tell(points, 'prague', 'beside', 'down-bursts')} of the rate beside it, and {tell(points, 'prague', 'beside', 'down')} where tokens are added all the time"
+        "Prague alone leaves tokens over, and then nothing waits for the next ones. Where CUBIC"
+        " takes them all, the bursts do what the public test has: Prague has"
+        f" {tell(points, 'prague', 'beside', 'down-bursts')} of the rate beside it, and"
+        f" {tell(points, 'prague', 'beside', 'down')} where tokens are added all the time"
     )
     return hold_alone(points, {**limits, "cases": ["down-bursts"]}, why)
 
@@ -146,7 +155,7 @@ def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_estimate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold Prague's share of the rate times the wait, which is the delay of the bytes that wait, in ms."""
+    """Hold Prague's share of the rate times the wait, the delay of waiting bytes, in ms."""
     rows = measure(points).with_columns(estimate=pl.col("prague") * pl.col("wait"))
     found = {
         CASES[case]: take(rows, "estimate", flows="alone", case=case) for case in limits["cases"]
@@ -168,7 +177,7 @@ def check_gain(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_under(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the ratio of Prague's rate to CUBIC's: above one in some cases, and below one in others."""
+    """Hold Prague's rate over CUBIC's: above one in some cases, below in others."""
     rows = measure(points)
     bounds = dict.fromkeys(limits["above"], (1.0, math.inf))
     bounds |= dict.fromkeys(limits["below"], (0.0, 1.0))
@@ -204,7 +213,7 @@ def check_timestamps(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
 
 
 def check_delay(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold by how many MAP intervals the probe waits longer in one case of each pair than in the other."""
+    """Hold by how many MAP intervals the probe waits longer in one case of each pair."""
     rows = measure(points)
     found = {}
     for interval, (one, other) in limits["pairs"].items():

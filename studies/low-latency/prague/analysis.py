@@ -1,4 +1,4 @@
-"""The rates of Prague and of a classic flow behind DualPI2, and the four numbers that their ratio is the product of."""
+"""The rates of Prague and a classic flow behind DualPI2, and their ratio's four factors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ MEASURED = 40.0
 #: Time before that, time that the figure of the sawtooth shows, seconds, and a segment in bytes.
 WARMUP, SHOWN, SEGMENT = 20.0, 10.0, 1448
 
-#: RFC 9332, appendix C.2: Prague's window times its marked share (equation 6), and NewReno's window times the root of its lost share.
+#: RFC 9332, appendix C.2: Prague's window times its marked share (equation 6), and NewReno's window
+#: times the root of its lost share.
 PRAGUE, CLASSIC = 2.0, 1.22
 
 #: The draft's §2.4.4: a shorter path counts as this long, in seconds.
@@ -28,7 +29,8 @@ VIRTUAL = 0.025
 #: RFC 9332's target delay of the C queue, in seconds.
 TARGET = 0.015
 
-#: Cases in which Prague has no virtual round trip, the flows of each kind, and the coupling factors that are not 2.
+#: Cases in which Prague has no virtual round trip, the flows of each kind, and the coupling factors
+#: that are not 2.
 OWN_RTT = ["own-rtt", "beside-prague-own-rtt"]
 PAIRS = {"five-pairs": 5}
 COUPLING = {"k-1": 1.0, "k-4": 4.0}
@@ -61,7 +63,7 @@ CASES = {
 
 
 def measure(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each run: the ratio of the rates, and its four factors over what the RFC's derivation has for them.
+    """Give a row for each run: the ratio of rates, and its four factors over the RFC's.
 
     The product of the factors and of ``2 / (1.22 k)`` is the ratio of the packets sent.
     """
@@ -100,7 +102,7 @@ def take(rows: pl.DataFrame, rtt: int, case: str, column: str = "ratio") -> list
 def compare(
     rows: pl.DataFrame, rtt: int, case: str, base: str, column: str = "ratio"
 ) -> list[float]:
-    """Give a column of one case over that of another on the same path, a value for each seed; nothing where one was not run."""
+    """Give a column of one case over another's on the same path per seed; or nothing."""
     one, other = take(rows, rtt, case, column), take(rows, rtt, base, column)
     return [mine / its for mine, its in zip(one, other, strict=True)] if one and other else []
 
@@ -142,8 +144,8 @@ def explain(rows: pl.DataFrame, rtts: list[int]) -> str:
                 f"{rtt} ms: {' · '.join(f'{average(values):.2f}' for values in own.values())}"
             )
     return (
-        "the ratio is 0.82 times Prague's window, NewReno's window, the coupling and the round trips, each over the derivation's: "
-        f"{'; '.join(told)}"
+        "the ratio is 0.82 times Prague's window, NewReno's window, the coupling and the round"
+        f" trips, each over the derivation's: {'; '.join(told)}"
     )
 
 
@@ -173,16 +175,17 @@ def check_coupling(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def give_window(marked: float) -> float:
-    """Give the window times the marked share of a control that reduces by α/2 at the first mark a round trip after the last reduction, at marks at random.
+    """Give window times marked share of a control reducing by α/2 each round trip of random marks.
 
-    It grows by a segment per round trip for the unmarked share, c = 1 - p. The next mark comes 1/(pW) round trips after the round trip: pW/2 = c (1 + 1/(pW)).
+    It grows by a segment per round trip for the unmarked share, c = 1 - p. The next mark comes
+    1/(pW) round trips after the round trip: pW/2 = c (1 + 1/(pW)).
     """
     grown = 1 - marked
     return grown + math.sqrt(grown**2 + 2 * grown)
 
 
 def check_fixed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold Prague's window at fixed probabilities, for the share that was marked, against its closed form."""
+    """Hold Prague's window at fixed probabilities, by marked share, against its closed form."""
     rows = measure(points)
     found = {}
     for rtt in limits["rtts"]:
@@ -200,7 +203,7 @@ def check_fixed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_swing(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold how far the shares are from the coupling with one pair, over the same in each case that smooths the probability."""
+    """Hold how far the shares are from the coupling, over the same with smoothing."""
     rows = measure(points)
     found = {
         f"{case}, {rtt} ms": decide_over_seeds(changes, 1.0)
@@ -256,7 +259,7 @@ def draw_ratios(points: pl.DataFrame) -> list[Panel]:
 
 
 def draw_factors(points: pl.DataFrame) -> list[Panel]:
-    """Draw the four factors of one pair and of what smooths the probability, on the paths that are longer than the virtual round trip."""
+    """Draw the four factors of one pair and its smoothing, on paths beyond the virtual one."""
     shown = ["reno", "gain-1", "five-pairs", "slow-controller"]
     rows = measure(points).filter(pl.col("case").is_in(shown) & (pl.col("rtt") > VIRTUAL * 1e3))
     means = rows.group_by("rtt", "case", maintain_order=True).agg(pl.col(*FACTORS).mean())
@@ -295,7 +298,7 @@ def draw_factors(points: pl.DataFrame) -> list[Panel]:
 
 
 def draw_swing(points: pl.DataFrame) -> list[Panel]:
-    """Draw the windows of one pair of flows on the longest path, and the coupled probability with one pair and with five."""
+    """Draw one pair's windows on the longest path, and the coupled probability of two cases."""
     first = points.filter(
         (pl.col("rtt") == points["rtt"].max()) & (pl.col("seed") == points["seed"].min())
     )

@@ -87,7 +87,7 @@ def take(points: pl.DataFrame, case: str, column: str) -> list[float]:
 def compare(
     points: pl.DataFrame, of: str, cases: Iterable[str], within: float
 ) -> dict[str, Decision]:
-    """Hold the median and the 99th percentile of a delay against docsis-ns3's, in every case that was run.
+    """Hold a delay's median and 99th percentile against docsis-ns3's, in every case run.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def check_lost(points: pl.DataFrame, _limits: Limits) -> Finding:
 
 
 def compute_ratios(points: pl.DataFrame, case: str, way: str) -> list[float]:
-    """Give the classic flow's rate over docsis-ns3's, one for each seed; none where one was not run."""
+    """Give the classic flow's rate over docsis-ns3's, one per seed; none if not run."""
     run = find_run(case)
     shares = take(points, case, f"{way}_used") if run else []
     return [share * RATES[way] / 1e6 / run[f"classic_{way}"] for share in shares]
@@ -166,8 +166,8 @@ def check_rate(points: pl.DataFrame, limits: Limits) -> Finding:
     endless = compute_ratios(points, f"{case}, {ENDLESS}", way)
     if endless and found.verdict is not Verdict.REPRODUCED:
         why = (
-            "docsis-ns3's line is not full from the end of one test to the next slow start: while 16"
-            f" transfers without an end go on, the ratio is {fmean(endless):.4f}"
+            "docsis-ns3's line is not full from the end of one test to the next slow start: while"
+            f" 16 transfers without an end go on, the ratio is {fmean(endless):.4f}"
         )
     return found.tell(text, why)
 
@@ -259,7 +259,7 @@ def draw_pages(points: pl.DataFrame) -> list[Panel]:
 def _place(
     case: str, model: str, mark: float, start: float | None = None, end: float | None = None
 ) -> dict[str, Any]:
-    """Give a row of a figure: where its mark stands, and where its line begins and ends, if it has one."""
+    """Give a row of a figure: its mark's place, and its line's ends, if it has one."""
     return {"case": case, "model": model, "mark": mark, "start": start, "end": end}
 
 

@@ -52,7 +52,7 @@ PRICES = {
 def contrast(
     points: pl.DataFrame, column: str, one: str, other: str, path: float = 0.0
 ) -> dict[str, list[float]]:
-    """Give a delay beyond a path, in ms, of one case over that of another, for each kind of home and seed."""
+    """Give a delay beyond a path, in ms, of one case over another, per home and seed."""
     return {
         name: compare(
             wait(points, f"{column}_{kind}", one, path),
@@ -83,7 +83,7 @@ def check_idle(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold by how much the game waits longer or shorter upstream in one case than in another, in ms."""
+    """Hold how much longer or shorter the game waits up in one case than another, in ms."""
     found = {}
     for kind, name in KINDS.items():
         waits = [wait(points, f"game_up_{kind}", limits[case]) for case in ("one", "other")]
@@ -118,8 +118,8 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the load time of pages in one case over that in another."""
     found = contrast(points, "page", limits["one"], limits["other"])
     why = (
-        "requests and acknowledgements wait in the classic queue, longer where Prague leaves less of the rate to it; "
-        "what DOCSIS-PIE has to do with it is HOMES.pages-cause"
+        "requests and acknowledgements wait in the classic queue, longer where Prague leaves less"
+        " of the rate to it; what DOCSIS-PIE has to do with it is HOMES.pages-cause"
     )
     return hold(found, high=limits["high"], why=why)
 
@@ -131,7 +131,7 @@ def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def take_sanctions(points: pl.DataFrame, case: str) -> dict[str, list[float]]:
-    """Give the share of the call's packets that were sanctioned, in per cent, for each kind of home and seed."""
+    """Give the share of the call's packets sanctioned, in per cent, per home and seed."""
     return {
         name: [
             100 * share
@@ -156,7 +156,7 @@ def check_sanctions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_2019(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Hold the share of the call's packets sanctioned with the values of 2019 less that with today's, in per cent."""
+    """Hold the call's sanctioned share with 2019's values less that of today's, in per cent."""
     found = contrast_sanctions(points, "2019", "on")
     finding = hold(found, unit=" % more")
     if finding.verdict is Verdict.UNTESTABLE:
@@ -165,13 +165,16 @@ def check_2019(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     told = ", ".join(
         f"{average(values):.2f} % more ({name})" for name, values in by_backlog.items() if values
     )
-    why = f"with the delay estimated from the backlog, to which the wait for a grant belongs, it is {told}"
+    why = (
+        "with the delay estimated from the backlog, to which the wait for a grant belongs, it is"
+        f" {told}"
+    )
     agrees = all(average(values) > 0 for values in found.values() if values)
     return replace(finding, verdict=decide(agrees), why="" if agrees or not told else why)
 
 
 def contrast_sanctions(points: pl.DataFrame, one: str, other: str) -> dict[str, list[float]]:
-    """Give the share of the call's packets sanctioned in one case less that in another, in per cent."""
+    """Give the call's sanctioned share in one case less that in another, in per cent."""
     first, second = take_sanctions(points, one), take_sanctions(points, other)
     return {
         name: [mine - its for mine, its in zip(first[name], second[name], strict=False)]

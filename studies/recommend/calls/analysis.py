@@ -60,7 +60,10 @@ def decide_case(points: pl.DataFrame, case: str, request: Request = REQUEST) -> 
 def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the recommended buffers against Table 2."""
     decisions = decide_case(points, limits["case"])
-    why = f"the smallest of those that tie is recommended: {tell_ties(decisions)}; REC-T2.cause-ties tests it"
+    why = (
+        f"the smallest of those that tie is recommended: {tell_ties(decisions)}; REC-T2.cause-ties"
+        " tests it"
+    )
     return hold_sizes(
         decisions, lambda size, rate: is_within(size, TABLE_2[rate], limits["factor"]), why
     )
@@ -107,7 +110,7 @@ def check_far(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_drain(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold how long the recommended buffers take to drain against the telephone's de-jitter buffer."""
+    """Hold how long the recommended buffers take to drain against the de-jitter buffer."""
     told, largest, verdicts = [], [], []
     for case, held in limits["held_ms"].items():
         for rate, decision in decide_case(points, case).items():
@@ -142,7 +145,7 @@ def check_larger(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_own(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the call's score in the buffers nearest to Table 2's targets, with one telephone and with another."""
+    """Hold the call's score in buffers near Table 2's targets, with two telephones."""
     told, found = [], []
     for case in (limits["case"], limits["other"]):
         is_good = case == limits["case"]

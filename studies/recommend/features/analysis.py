@@ -75,8 +75,8 @@ def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return number is None or decision.find(number).feature is Feature.AQM
 
     why = (
-        "the call fails behind an AQM with a telephone that holds packets back for 40 ms; with one of"
-        " 60 ms it is AQM (REC-AQM.cause-choice)"
+        "the call fails behind an AQM with a telephone that holds packets back for 40 ms; with one"
+        " of 60 ms it is AQM (REC-AQM.cause-choice)"
     )
     return _hold(decisions, tell_choice, accept, why)
 
@@ -95,8 +95,8 @@ def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return _is_default(decision.find(best.setting))
 
     why = (
-        "at 10 Mbit/s everything holds with 5 and with 10 ms, and uploads are alike; 5 ms is named since pages load"
-        " 6 % sooner with it (0.76 and 0.81 s) and nothing is worse"
+        "at 10 Mbit/s everything holds with 5 and with 10 ms, and uploads are alike; 5 ms is named"
+        " since pages load 6 % sooner with it (0.76 and 0.81 s) and nothing is worse"
     )
     return _hold(decisions, tell, accept, why)
 
@@ -118,8 +118,8 @@ def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return number is not None and _is_default(decision.find(number))
 
     why = (
-        "wherever an AQM holds it is 250 ms; where none does, the conditions are missed by less with"
-        " a shorter buffer"
+        "wherever an AQM holds it is 250 ms; where none does, the conditions are missed by less"
+        " with a shorter buffer"
     )
     return _hold(decisions, lambda own: _tell_best(own, find(own)), accept, why)
 
@@ -176,7 +176,7 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold that low latency always holds, and is recommended exactly where no single queue holds."""
+    """Hold that low latency always holds, and is recommended where no single queue holds."""
     decisions = decide_case(points, limits["case"])
 
     def accept(decision: Decision) -> bool:
@@ -204,7 +204,7 @@ def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> Finding
 
 
 def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the delays of call and game with the recommended settings against the guideline's limits."""
+    """Hold call and game delays with recommended settings against the guideline's limits."""
     told, found = [], []
     for rate, decision in decide_case(points, limits["case"]).items():
         number = decision.recommended
@@ -265,7 +265,7 @@ def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def draw_features(points: pl.DataFrame) -> list[Panel]:
-    """Draw the best setting of each feature at each tier, whether it holds, and the recommended one."""
+    """Draw each feature's best setting at each tier, whether it holds, and the recommended."""
     rows = [
         {
             "tier": decision.tier.name,
@@ -398,17 +398,17 @@ def _decide_buffers(points: pl.DataFrame, case: str) -> Decisions:
 
 
 def _explain(decision: Decision) -> str:
-    """Say which conditions low latency misses; or, where a single queue holds, how much each gives."""
+    """Say which conditions low latency misses; or, if a single queue holds, what each gives."""
     best = decision.bests[Feature.LOW_LATENCY]
     conclusion = decision.conclusion
     if best.setting is None:
         return "low latency was not run"
     if best.standing is not Standing.HOLDS:
         missed = [
-            f"{own.term.text} is"
-            f" {_write(own.term.text, conclusion.terms[own.term.text].estimates[best.setting].mean)}"
+            f"{text} is {_write(text, conclusion.terms[text].estimates[best.setting].mean)}"
             for own in decision.wish.hold
             if conclusion.judge(own, best.setting) is not Standing.HOLDS
+            for text in [own.term.text]
         ]
         return f"low latency does not hold: {', '.join(missed)}"
     objective = conclusion.objective

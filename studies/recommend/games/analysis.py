@@ -1,4 +1,4 @@
-"""The buffers that are recommended for games and for uploads, held against the guideline's rules."""
+"""The buffers recommended for games and for uploads, against the guideline's rules."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def check_product(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the smallest buffers with which an upload has all of the rate against the bandwidth-delay product."""
+    """Hold the smallest buffers that give an upload all of the rate against the product."""
     return hold_full(
         decide_case(points, limits["case"], UPLOADS),
         limits["share"],

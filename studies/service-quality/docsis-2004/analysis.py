@@ -14,10 +14,12 @@ from headend.study.claims import Finding, Verdict, decide
 #: Simulated seconds that are measured.
 SECONDS = 20.0
 
-#: IP bytes of a packet, and what the downstream carries for it: Ethernet's 18 B and 6 B of MAC header more.
+#: IP bytes of a packet, and what the downstream carries for it: Ethernet's 18 B and 6 B of MAC
+#: header more.
 PACKET, FRAME = 1500, 1524
 
-#: ITU-T J.83 Annex B with 64-QAM: symbols, bits in each, trellis code, frame trailer, Reed-Solomon code, MPEG headers.
+#: ITU-T J.83 Annex B with 64-QAM: symbols, bits in each, trellis code, frame trailer, Reed-Solomon
+#: code, MPEG headers.
 CHANNEL_BPS = (
     5.056941e6 * 6 * (14 / 15) * (60 * 128 * 7 / (60 * 128 * 7 + 42)) * (122 / 128) * (184 / 188)
 )
@@ -42,7 +44,7 @@ def tabulate(points: pl.DataFrame, map_ms: int, opportunities: int = 2) -> pl.Da
 
 
 def check_upstream(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look at the uploads whose rate limits lie above what the MAPs allow, and at what moves them."""
+    """Look at uploads whose rate limits lie above what MAPs allow, and what moves them."""
     rates = list_uploads(tabulate(points, limits["map_ms"], limits["opportunities"]), limits)
     if not rates:
         return Finding("no such run", Verdict.UNTESTABLE)
@@ -75,14 +77,15 @@ def check_maps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     taken = (CHANNEL_BPS - rate * FRAME * 8) / 1e3
     agrees = round(taken) == limits["kbps"]
     why = (
-        "a MAP has 46 B and 4 B for each element: the four elements that are set make 62 B, and five (`--set"
-        " link.cable.docsis.plant.elements_per_map=5`) 66 B and 264 kb/s; no whole number makes 64 B"
+        "a MAP has 46 B and 4 B for each element: the four elements that are set make 62 B, and"
+        " five (`--set link.cable.docsis.plant.elements_per_map=5`) 66 B and 264 kb/s; no whole"
+        " number makes 64 B"
     )
     return Finding(f"{taken:.0f} kb/s", decide(agrees), why="" if agrees else why)
 
 
 def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Say which part of an idle ping the plant gives, and that the rest was set to make up the sum."""
+    """Say which part of an idle ping the plant gives; the rest was set to make the sum."""
     rows = tabulate(points, limits["map_ms"], limits["opportunities"])
     times = [value / 1e6 for value in rows.filter(pl.col("traffic") == "ping")["rtt"]]
     if not times:

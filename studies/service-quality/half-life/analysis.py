@@ -1,4 +1,4 @@
-"""Figure 12 of Nguyen and Armitage: what players of Half-Life take from a download, reckoned and simulated."""
+"""Figure 12 of Nguyen and Armitage: what Half-Life players take from a download."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     if announced:
         value = sum(announced) / len(announced)
         why = (
-            f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B around each"
-            f" packet, as in the calculation, it is {value:.2f} Mb/s (childm)"
+            f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B"
+            f" around each packet, as in the calculation, it is {value:.2f} Mb/s (childm)"
         )
     if delayed := list_lost(points, limits["players"], game="delayed"):
         value = sum(delayed) / len(delayed)
@@ -99,7 +99,7 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the simulated loss against the reckoned one on every map and at every number of players."""
+    """Hold the simulated loss against the reckoned on every map and number of players."""
     found = {
         name: compare_bound(points, partial(find_share, name), game=name)
         for name in list_tables(points)
@@ -112,8 +112,8 @@ def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     why = ""
     if announced:
         why = (
-            f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B around each"
-            f" packet, as in the calculation, it is on childm {tell_bound(announced)}"
+            f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B"
+            f" around each packet, as in the calculation, it is on childm {tell_bound(announced)}"
         )
     if delayed := compare_bound(points, partial(find_share, "childm"), game="delayed"):
         why += f"; and with an acknowledgement for every second segment {tell_bound(delayed)}"
@@ -127,7 +127,7 @@ def list_tables(points: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def draw_figure(points: pl.DataFrame) -> list[Panel]:
-    """Draw the document's Figure 12, a panel for the map with the longest packets and one for what the maps differ in."""
+    """Draw the document's Figure 12, a panel for the longest packets and one for all maps."""
     numbers = range(1, MOST + 1)
     tables = list_tables(points)
     longest = describe_half_life("childm")

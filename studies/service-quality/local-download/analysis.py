@@ -1,4 +1,4 @@
-"""§III.A of Nguyen and Armitage: by how much a download from next door lengthens round trips to elsewhere."""
+"""§III.A of Nguyen and Armitage: how a neighbour's download lengthens round trips."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WINDOW_BITS = 32 * 1024 * 8
 
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each line, place and rate cap: the idle round trip, and what the download adds, ms, means over the seeds."""
+    """Give a row for each line, place and rate cap: idle round trip and addition, ms."""
     means = points.group_by("state", "cable_mbps", maintain_order=True).mean()
     idle, loaded = (means.filter(state=state) for state in ("idle", "download"))
     both = idle.join(loaded, on="cable_mbps", suffix="_loaded").sort("cable_mbps")
@@ -49,7 +49,7 @@ def list_rises(points: pl.DataFrame, column: str, **place: Any) -> list[float]:
 
 
 def check_rise(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look at what is added to the round trips to each place; the cable line's cap is nothing to a cell."""
+    """Look at what is added to round trips to each place; the cap is nothing to a cell."""
     cap = points["cable_mbps"].min()
     found = [
         decide_over_seeds(
@@ -111,7 +111,7 @@ def draw_rise(points: pl.DataFrame) -> list[Panel]:
 
 
 def draw_caps(points: pl.DataFrame) -> list[Panel]:
-    """Draw what is added over the cable line's rate cap, with the time that the window takes at that rate."""
+    """Draw what is added over the cable line's rate cap, with the window's time at it."""
     rows = tabulate(points).filter(line="cable", place="ocean")
     caps = [mbps / 10 for mbps in range(10, 51)]
     # Of the window, what is in flight on the idle line does not wait in the queue.

@@ -1,4 +1,4 @@
-"""Figure 11 of Nguyen and Armitage: what players of Quake III take from a download, reckoned and simulated."""
+"""Figure 11 of Nguyen and Armitage: what Quake III players take from a download."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PRINTED_SQUARE, PRINTED_LINEAR = 189.0, 119_628.6
 
 
 def find_printed_busy(players: int) -> float:
-    """Give the share of a second that so many players take by the printed sum, whose exchange of the client is 180 µs short."""
+    """Give the share of a second that players take by the printed sum, 180 µs short."""
     return (PRINTED_SQUARE * players + PRINTED_LINEAR) * players / 1e6
 
 

@@ -1,4 +1,4 @@
-"""Tables 1 to 4 of Nguyen and Armitage, cell by cell: what is printed, and what their own constants give."""
+"""Tables 1 to 4 of Nguyen and Armitage by cell: printed values and their constants'."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TONES = {AGREES: PALETTE[2], ROUNDED: PALETTE[0], CARRIED: PALETTE[4], MISPRINT:
 
 
 class Cell(NamedTuple):
-    """A cell as its constants give it, and the cells of the same table that it is made of, with their factors."""
+    """A cell as its constants give it, and the cells it is made of, with factors."""
 
     value: float
     parts: Mapping[str, float] = MappingProxyType({})
@@ -151,8 +151,9 @@ def find_unit(printed: str) -> float:
 def compare_cells(table: int, printed: Mapping[str, str]) -> list[Compared]:
     """Hold a table's cells against what is printed.
 
-    A cell is right if it is within one unit of its last digit, as the document cuts off (1313.4 for 1313.45) and rounds up
-    (203 for 202.2). If it is not, its printed parts may give it; then it carries on their rounding, or their misprint.
+    A cell is right if it is within one unit of its last digit, as the document cuts off (1313.4 for
+    1313.45) and rounds up (203 for 202.2). If it is not, its printed parts may give it; then it
+    carries on their rounding, or their misprint.
     """
     compared: dict[str, Compared] = {}
     for name, cell in TABLES[table]().items():
@@ -209,7 +210,7 @@ def lose_transactions(limits: dict[str, Any]) -> float:
 
 
 def lose_mbps(limits: dict[str, Any]) -> float:
-    """Give the TCP throughput in Mb/s that so many pings a second displace; headers do not count."""
+    """Give the TCP throughput in Mb/s that pings a second displace, without headers."""
     return lose_transactions(limits) * DOCUMENT_TRANSFER.counted_bytes * 8 / 1e6
 
 
@@ -240,7 +241,7 @@ def check_left(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_game_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Take packets a second from the intervals between them; where there are two, as the mean of both rates."""
+    """Take packets a second from their intervals; of two, as the mean of both rates."""
     rates = [
         sum(1e3 / interval for interval in intervals) / len(intervals)
         for intervals in limits["intervals_ms"]
@@ -251,7 +252,7 @@ def check_game_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def list_corrections() -> list[tuple[str, Airtime, Transfer, int]]:
-    """Go from the document's assumptions to the cell's and beyond, one after the other; the last number is a ping's bytes beyond its message."""
+    """Go from the document's assumptions to the cell's and beyond, one after the other."""
     air, transfer, header = DOCUMENT, DOCUMENT_TRANSFER, 0
     steps = [("as the document reckons", air, transfer, header)]
     for name, change in (
@@ -271,19 +272,20 @@ def list_corrections() -> list[tuple[str, Airtime, Transfer, int]]:
 
 
 def check_maximum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the most that the document calculates against what it measured, and say which of its assumptions matters."""
+    """Hold the document's largest calculation against its measurement, by assumption."""
     silent = replace(DOCUMENT, is_announced=False)
     most, more = (DOCUMENT_TRANSFER.find_rate_bps(air) / 1e6 for air in (DOCUMENT, silent))
     why = (
-        f"its cards cannot have sent an RTS before every frame: without it the same calculation allows {more:.2f} Mb/s, and in a"
-        " simulated cell with it a ping every 3 ms leaves 12 % of a download, not the measured half (`wifi-choices`)"
+        "its cards cannot have sent an RTS before every frame: without it the same calculation"
+        f" allows {more:.2f} Mb/s, and in a simulated cell with it a ping every 3 ms leaves 12 % of"
+        " a download, not the measured half (`wifi-choices`)"
     )
     agrees = most >= limits["least"]
     return Finding(f"{most:.2f} Mb/s", decide(agrees), why="" if agrees else why)
 
 
 def draw_cells(points: pl.DataFrame) -> list[Panel]:
-    """Draw each table as a list of its cells with what is printed, what the constants give, and what is the matter."""
+    """Draw each table as a list of its cells: printed, by the constants, and remarks."""
     panels = []
     for table, printed in read_printed().items():
         rows = pl.DataFrame(
@@ -430,7 +432,7 @@ def draw_corrections(points: pl.DataFrame) -> list[Panel]:
 
 
 def draw_encapsulation(points: pl.DataFrame) -> list[Panel]:
-    """Draw the document's Figure 2: what stands around an IP packet, in bytes, and how long each part takes."""
+    """Draw the document's Figure 2: what stands around an IP packet, in bytes and time."""
     packet = 1500
     parts = [
         ("PLCP preamble", PREAMBLE_BYTES, 1.0),

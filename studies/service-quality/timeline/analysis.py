@@ -1,4 +1,4 @@
-"""Figure 1 of Nguyen and Armitage from traces of the engine: what goes over the channel of a cell, frame by frame."""
+"""Figure 1 of Nguyen and Armitage from traces: a cell's channel, frame by frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from headend.running.experiment import run
 from headend.study.airtime import Airtime
 from headend.study.claims import Finding, Verdict, decide
 
-#: The cell's frames in the calculator's terms: control frames at 1 Mbit/s, and times in whole microseconds.
+#: The cell's frames in the calculator's terms: control frames at 1 Mbit/s, and times in whole
+#: microseconds.
 CELL = Airtime(answer_mbps=1.0, whole_us=True)
 
 #: When packets are followed: the first that is sent from then on.
@@ -40,7 +41,7 @@ class Frame(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What went over the channel while a packet waited for it: exchanges in order, the last is the packet's own."""
+    """What went over the channel while a packet waited: exchanges in order, its own last."""
 
     exchanges: list[list[Frame]]
     ready: int

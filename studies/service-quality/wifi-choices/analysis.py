@@ -45,7 +45,7 @@ def find_loaded(points: pl.DataFrame, choice: str, mtu: int) -> float:
 
 
 def find_passing(runs: dict[str, tuple[float, float]], level: float) -> float:
-    """Give the server's rate in Mb/s at which round trips pass a level, between the rates of the grid as on a line."""
+    """Give the server's rate in Mb/s at which round trips pass a level, interpolated."""
     curve = sorted((float(name), rtt) for name, (rtt, _) in runs.items() if name[0].isdigit())
     for (rate, rtt), (next_rate, next_rtt) in pairwise(curve):
         if rtt < level <= next_rtt:
@@ -66,7 +66,7 @@ def find_middle(points: pl.DataFrame, choice: str, mtu: int) -> float:
 
 
 def leave(points: pl.DataFrame, choice: str, mtu: int) -> tuple[float, float]:
-    """Give the download's Mb/s beside a ping every 100 ms, and the share of it that is left beside one every 3 ms."""
+    """Give the download's Mb/s beside a ping every 100 ms, and its share beside every 3 ms."""
     runs = average(points, choice, mtu)
     rare, dense = runs["rare"][1], runs["dense"][1]
     return rare, dense / rare
@@ -129,7 +129,7 @@ def _name(choices: list[str], tried: int) -> str:
 
 
 def check_loaded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look for a choice that gives the loaded round trips; where there is none, say what stands in the way."""
+    """Look for a choice that gives the loaded round trips; else say what prevents it."""
     finding = judge_sizes(points, limits["ranges"], find_loaded, 0)
     if finding.verdict is Verdict.REPRODUCED or not {1000, 1200} <= set(points["mtu"]):
         return finding
@@ -169,7 +169,7 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def find_leaving(points: pl.DataFrame, limits: dict[str, Any]) -> list[str]:
-    """List the choices under which a download has its rate, and pings leave of it what they are to leave."""
+    """List the choices under which a download has its rate, and enough beside pings."""
     found = []
     for choice in list_choices(points):
         mbps, share = leave(points, choice, limits["mtu"])

@@ -1,4 +1,4 @@
-"""What small packets take from a download in an 802.11b cell, and what their time on the air says they take."""
+"""What small packets take from a download in an 802.11b cell, by their air time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from headend.figures.theme import PALETTE, make_chart
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 from headend.study.airtime import CELL, CELL_TRANSFER, DOCUMENT_TRANSFER, IP_HEADER_BYTES
 
-#: The document's times of a ping and its answer by size, as printed (Table 2), and of a segment and its acknowledgement (Table 1), µs.
+#: The document's times of a ping and its answer by size, as printed (Table 2), and of a segment and
+#: its acknowledgement (Table 1), µs.
 PUBLISHED_PINGS = {64: 2416.2, 128: 2509.2, 256: 2695.4}
 PUBLISHED_EXCHANGE = 3443.0
 
@@ -23,7 +24,7 @@ TRANSFER = replace(CELL_TRANSFER, acknowledgements=1.0)
 
 
 def find_stolen(row: dict[str, Any]) -> float:
-    """Give the goodput in bit/s that the time of the pings would have carried, by this cell's times."""
+    """Give the goodput in bit/s that the pings' time would have carried, by this cell's."""
     pings_us = 2 * CELL.exchange_us(row["size"] + IP_HEADER_BYTES) * row["per_second"]
     return TRANSFER.find_rate_bps(CELL, pings_us)
 
@@ -42,13 +43,13 @@ def average(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def list_goodputs(points: pl.DataFrame, interval_ms: int, size: int) -> list[float]:
-    """Give the goodput of one cell of the grid in Mb/s, a seed after the other; nothing if it was not run."""
+    """Give the goodput of a cell of the grid in Mb/s, by seed; nothing if not run."""
     chosen = points.filter(interval_ms=interval_ms, size=size).sort("seed")
     return (chosen["goodput"] / 1e6).to_list()
 
 
 def list_sums(points: pl.DataFrame, interval_ms: int, size: int) -> list[float]:
-    """Give what is left and what the document's times say is stolen, Mb/s, a seed after the other."""
+    """Give what is left and what is stolen by the document's times, Mb/s, by seed."""
     stolen = find_published({"size": size, "per_second": 1000 / interval_ms}) / 1e6
     return [left + stolen for left in list_goodputs(points, interval_ms, size)]
 

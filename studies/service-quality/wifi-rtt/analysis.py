@@ -1,4 +1,4 @@
-"""Round-trip times beside a download in an 802.11b cell, by packet size and by the server's rate."""
+"""Round-trip times beside a download in an 802.11b cell, by packet size and rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KNEES = {512: 2.0, 1000: 3.0, 1200: 3.0, 1500: 4.0}
 
 
 def average(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each packet size and limit: means over the seeds, round trips in ms and limits in Mb/s."""
+    """Give a row for each packet size and limit: means over seeds, in ms and Mb/s."""
     groups = points.group_by("mtu", "limit", maintain_order=True)
     rows = groups.agg(pl.col("rtt").mean() / 1e6)
     return rows.with_columns(mbps=pl.col("limit").cast(pl.Float64, strict=False))
@@ -33,7 +33,7 @@ def list_rtts(points: pl.DataFrame, mtu: int, limit: str) -> list[float]:
 
 
 def list_carried(points: pl.DataFrame, mtu: int) -> list[float]:
-    """Give what the cell carries of a download that the server does not limit, Mb/s of IP, a seed after the other."""
+    """Give what the cell carries of an unlimited download, Mb/s of IP, by seed."""
     fastest = points.filter(pl.col("mtu") == mtu, pl.col("limit") != "idle")
     limit = max(fastest["limit"].unique(), key=float)
     return (fastest.filter(limit=limit).sort("seed")["carried"] / 1e6).to_list()
@@ -68,7 +68,7 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def find_knee(times: Sequence[tuple[float, float]], level: float) -> float | None:
-    """Give the rate at which a curve of rates and round trips passes a level, between its points as on a line."""
+    """Give the rate at which a curve of rates and round trips passes a level, interpolated."""
     for (rate, time), (next_rate, next_time) in pairwise(times):
         if time < level <= next_time:
             return rate + (level - time) / (next_time - time) * (next_rate - rate)
@@ -76,7 +76,7 @@ def find_knee(times: Sequence[tuple[float, float]], level: float) -> float | Non
 
 
 def list_knees(points: pl.DataFrame, mtu: int, times_idle: float | None) -> list[float]:
-    """Give the knee of each seed: where the idle round trip is so many times passed, or else half of the way up."""
+    """Give each seed's knee: where so many idle round trips are passed, or half of the rise."""
     rows = points.with_columns(mbps=pl.col("limit").cast(pl.Float64, strict=False))
     knees = []
     for part in rows.filter(mtu=mtu).sort("seed").partition_by("seed", maintain_order=True):

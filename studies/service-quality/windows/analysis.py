@@ -40,7 +40,7 @@ class Tuned(NamedTuple):
 
 
 def tabulate(points: pl.DataFrame, line: str) -> pl.DataFrame:
-    """Give goodput and round trip by window and company on one line, means over the seeds; a window of 0 is none."""
+    """Give goodput and round trip by window and company on one line, seeds' means; 0 is none."""
     return (
         points.group_by("window", "company", maintain_order=True)
         .agg(goodput=pl.col(f"{line}_goodput").mean(), rtt=pl.col(f"{line}_rtt").mean())
@@ -68,12 +68,13 @@ def tune(points: pl.DataFrame, line: str, company: str) -> Tuned:
 
 
 def check_tuned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """See how far from the best a window is that was tuned to the idle line, beside another download."""
+    """See how far from the best an idle line's window is, beside another download."""
     beside, alone = (tune(points, limits["line"], company) for company in ("beside", "alone"))
     text = (
-        f"idle {beside.idle_ns / 1e6:.1f} ms, so {beside.product_bytes / 1e3:.1f} kB: a window of {beside.window_bytes / 1e3:.1f} kB"
-        f" has {beside.share:.0%} of what one of {beside.best_bytes / 1e3:.0f} kB has, and the next larger {beside.next_share:.0%};"
-        f" alone {alone.share:.0%} and {alone.next_share:.0%}"
+        f"idle {beside.idle_ns / 1e6:.1f} ms, so {beside.product_bytes / 1e3:.1f} kB: a window of"
+        f" {beside.window_bytes / 1e3:.1f} kB has {beside.share:.0%} of what one of"
+        f" {beside.best_bytes / 1e3:.0f} kB has, and the next larger {beside.next_share:.0%}; alone"
+        f" {alone.share:.0%} and {alone.next_share:.0%}"
     )
     return Finding(text, decide(beside.share <= limits["most"]))
 

@@ -1,4 +1,4 @@
-"""Turns of 802.11b stations: what they come to beside a slow neighbour, and over how long they are even."""
+"""Turns of 802.11b stations: beside a slow neighbour, and over how long they are even."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ BLUE, PALE, RED = "#0072B2", "#f2f2f2", "#D55E00"
 
 
 def place(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each run: what the first flow has of the goodput of both, and how evenly they share."""
+    """Give a row for each run: the first flow's share of goodput, and Jain's evenness."""
     share = pl.col("one") / (pl.col("one") + pl.col("other"))
     return points.with_columns(
         control=pl.col("pair").str.split(" + ").list.first(),
@@ -57,14 +57,14 @@ def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def give_bounds(limits: dict[str, Any]) -> tuple[float, float]:
-    """Give the bounds of a share; where a claim has a factor, of two rates that are within it of each other."""
+    """Give the bounds of a share; with a factor, of two rates within it of each other."""
     if factor := limits.get("factor"):
         return 1 / (1 + factor), factor / (1 + factor)
     return limits.get("least", -math.inf), limits.get("most", math.inf)
 
 
 def check_falling(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold a control's share against its bound in each of the queues, and against that in the next longer one."""
+    """Hold a control's share against its bound in each queue, and in the next longer one."""
     found = {}
     for rival in limits["rivals"]:
         shares = [
@@ -101,7 +101,7 @@ def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def tell_decisions(found: dict[str, Decision]) -> Finding:
-    """Make one finding of several decisions: it differs where one does, and is undecided where one is.
+    """Make one finding of several decisions: differing if one is, or undecided if one is.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rates of Prague and CUBIC behind DualPI2, and the four numbers that RFC 9332 derives them from."""
+"""The rates of Prague and CUBIC behind DualPI2, and RFC 9332's four numbers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from headend.study.claims import Finding, Verdict
 #: Time measured, seconds.
 MEASURED = 100.0
 
-#: RFC 9332, appendix C.2: Prague's window times its marked share (equation 6), CUBIC's times the root of its lost share (5), and the root of the lost share over the marked one where k = 2 (1).
+#: RFC 9332, appendix C.2: Prague's window times its marked share (equation 6), CUBIC's times the
+#: root of its lost share (5), and the root of the lost share over the marked one where k = 2 (1).
 PRAGUE, CUBIC, COUPLED = 2.0, 1.22, 0.5
 
-#: The same, equation 8 and after it: the classic round trip over the other at a base of 40 ms and a target of 15 ms.
+#: The same, equation 8 and after it: the classic round trip over the other at a base of 40 ms and a
+#: target of 15 ms.
 ROUND_TRIPS = 0.85 * (40 + 15) / 40
 
 #: What is measured of the four numbers, and how a figure calls them.
@@ -32,7 +34,7 @@ FACTORS = {
 
 
 def measure(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each run: the ratio of the rates, and its four factors over what the RFC has for them."""
+    """Give a row for each run: the ratio of rates, and its four factors over the RFC's."""
     marked = pl.col("prague_marked") / pl.col("prague_sent")
     root = (pl.col("cubic_lost") / pl.col("cubic_sent")).sqrt()
     rtt = {
@@ -52,7 +54,7 @@ def measure(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the ratio of the rates of a single pair against the RFC's, and say what makes it another."""
+    """Hold a single pair's ratio of rates against the RFC's, and say what changes it."""
     rows = measure(points)
     one = rows.filter(pairs=limits["pairs"]).sort("seed")
     if one.is_empty():
@@ -64,18 +66,21 @@ def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def explain(rows: pl.DataFrame) -> str:
-    """Say by how much each of the four numbers is another than the RFC's, with one pair and with more."""
+    """Say by how much each of the four numbers is not the RFC's, with one pair and more."""
     means = rows.group_by("pairs", maintain_order=True).mean().sort("pairs")
     told = [
-        f"{own['pairs']}: {own['prague']:.2f} · {own['cubic']:.2f} · {own['coupled']:.2f} · {own['round_trips']:.2f}"
-        f" times the RFC's, and Prague has {own['ratio']:.2f} times CUBIC's rate"
+        f"{own['pairs']}: {own['prague']:.2f} · {own['cubic']:.2f} · {own['coupled']:.2f} ·"
+        f" {own['round_trips']:.2f} times the RFC's, and Prague has {own['ratio']:.2f} times"
+        " CUBIC's rate"
         for own in means.iter_rows(named=True)
     ]
     return (
-        "the derivation's four numbers are Prague's window times p, the inverse of CUBIC's times √p, √p of the one over p of the other, and the round trips. Pairs of flows: "
-        f"{'; '.join(told)}. The third is the swing of the probability with a single saw tooth, since losses go by the mean of its square: more pairs smooth it, and take most of the difference away."
-        " The first is RESPONSE.first-mark. The last is a classic queue whose mean, not its peak, is near the target"
-        f" ({means['queue'][0]:.0f} ms)"
+        "the derivation's four numbers are Prague's window times p, the inverse of CUBIC's times"
+        " √p, √p of the one over p of the other, and the round trips. Pairs of flows: "
+        f"{'; '.join(told)}. The third is the swing of the probability with a single saw tooth,"
+        " since losses go by the mean of its square: more pairs smooth it, and take most of the"
+        " difference away. The first is RESPONSE.first-mark. The last is a classic queue whose"
+        f" mean, not its peak, is near the target ({means['queue'][0]:.0f} ms)"
     )
 
 

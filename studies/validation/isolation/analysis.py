@@ -26,7 +26,7 @@ PLACEMENTS = 20_000
 
 @functools.cache
 def place_flows(flows: int) -> NDArray[np.float64]:
-    """Give Jain's index of random placements, in rising order: K² / (n · Σ 1/m) over the K busy queues."""
+    """Give Jain's index of random placements, rising: K² / (n · Σ 1/m) over K busy queues."""
     generator = np.random.default_rng(1)
     queues = generator.integers(QUEUES, size=(PLACEMENTS, flows))
     counts = np.stack([np.bincount(row, minlength=QUEUES) for row in queues])
@@ -75,7 +75,10 @@ def check_mean(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         errors.append(abs(error))
         if abs(error) > limits["errors"]:
             far.append(f"{_name(row)} {row['jain']:.3f} for {placed.mean():.3f}")
-    text = f"{rows.height - len(far)} of {rows.height} means within, at most {max(errors):.1f} standard errors off"
+    text = (
+        f"{rows.height - len(far)} of {rows.height} means within, at most {max(errors):.1f}"
+        " standard errors off"
+    )
     return Finding(text, decide(not far), why="; ".join(far))
 
 

@@ -1,4 +1,4 @@
-"""Losses, delays and slow starts of headend's Linux senders, beside those of a real Linux, in real and in virtual time."""
+"""Losses, delays and slow starts of headend's Linux senders, beside real Linux's."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def check_delay(points: pl.DataFrame, limits: Limits) -> Finding:
 
 
 def _join(verdicts: Iterable[Verdict]) -> Verdict:
-    """Give the verdict on all of several: it differs where one does, and is undecided where one is."""
+    """Give the verdict on all of several: differing if one is, or undecided if one is."""
     given = set(verdicts)
     order = (Verdict.DIFFERS, Verdict.UNDECIDED, Verdict.REPRODUCED)
     return next(verdict for verdict in order if verdict in given)
@@ -181,8 +181,8 @@ def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
     return join_decisions(found.values(), text, why)
 
 
-# The claims on the kernel in virtual time have checks of their own names, so that no figure or count mixes
-# the two references; they do the same.
+# The claims on the kernel in virtual time have checks of their own names, so that no figure or
+# count mixes the two references; they do the same.
 
 
 def check_virtual_loss(points: pl.DataFrame, limits: Limits) -> Finding:
@@ -216,7 +216,7 @@ def check_virtual_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
 
 
 def check_rows(points: pl.DataFrame, limits: Limits) -> Finding:
-    """Count the cases that agree in losses and in delay, of those of which all figures are known."""
+    """Count the cases that agree in losses and delay, of those with all figures known."""
     losses = {own["case"]: own for own in list_limits("check_loss")}
     delays = {own["case"]: own for own in list_limits("check_delay")}
     cases = [case for case in losses if case in delays]
@@ -311,7 +311,7 @@ def draw_start(points: pl.DataFrame) -> list[Panel]:
 
 
 def draw_virtual(points: pl.DataFrame) -> list[Panel]:
-    """Draw losses, the ping's figures and HyStart's exit, over those of the kernel in virtual time."""
+    """Draw losses, the ping's figures and HyStart's exit, over the virtual kernel's."""
     return [
         *_draw_rows(points, "check_virtual_loss", "check_virtual_delay"),
         *_draw_start(points, "check_virtual_exit", "HyStart's exit", "exit", "segments"),

@@ -22,7 +22,7 @@ LINE = 100e6 * 1448 / 1500
 def take(
     points: pl.DataFrame, limits: dict[str, Any], windows: str = "linux"
 ) -> dict[float, list[float]]:
-    """Give a control's share of the most that can be carried, of each seed, by the losses that a claim is about."""
+    """Give a control's share of the most possible, by seed, under a claim's losses."""
     low, high = limits.get("above", -math.inf), limits.get("most", math.inf)
     rows = points.filter(
         pl.col("control") == limits["control"],
@@ -69,7 +69,7 @@ def _tell(
     high: float = math.inf,
     why: str | None = None,
 ) -> Finding:
-    """Make one finding of what is kept at several shares of losses; where it is not as it should be, say what each seed keeps there."""
+    """Make one finding of what is kept at several shares of losses; tell each seed's if bad."""
     if not shares:
         return Finding("no such run", Verdict.UNTESTABLE)
     found = {percent: decide_over_seeds(own, low, high) for percent, own in shares.items()}

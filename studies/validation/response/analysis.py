@@ -16,13 +16,15 @@ from headend.figures.theme import PALETTE, make_chart
 from headend.study import Decision, decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict
 
-#: Of the scenario: seconds, the line's bit/s, bits of a full segment, and the least time-out in seconds.
+#: Of the scenario: seconds, the line's bit/s, bits of a full segment, and the least time-out in
+#: seconds.
 RTT, LINE, SEGMENT, LEAST_RTO = 0.05, 100e6, 12_000.0, 0.2
 
 #: RFC 9438 §5.1 and §4.6.
 C, BETA = 0.4, 0.7
 
-#: Segments that a window grows by in a round trip: FAST's gain times its segments in queues, and LEDBAT++'s GAIN where the path takes 50 ms and the target is 60 ms.
+#: Segments that a window grows by in a round trip: FAST's gain times its segments in queues, and
+#: LEDBAT++'s GAIN where the path takes 50 ms and the target is 60 ms.
 FAST_STEP, GAIN = 0.5 * 20, 1 / math.ceil(2 * 60 / 50)
 
 #: Windows below this time out rather than recover.
@@ -33,7 +35,7 @@ WEIGHT = 1 / 16
 
 
 def give_additive(p: float, step: float = 1.0) -> float:
-    """Give the window in segments of a control that halves at a loss, by Padhye et al.'s equation 32 for b = 1; with another step, of one that grows by so many segments a round trip."""
+    """Give the window in segments of a halving control, by Padhye et al.'s equation 32, b = 1."""
     timeouts = min(1.0, 3 * math.sqrt(3 * p / (8 * step)))
     wait = max(LEAST_RTO, RTT) * timeouts * p * (1 + 32 * p**2)
     return RTT / (RTT * math.sqrt(2 * p / (3 * step)) + wait)
@@ -58,14 +60,15 @@ FORMS: dict[str, Callable[[float], float]] = {
 
 
 def walk(p: float, *, waits: bool, reductions: int = 20_000) -> float:
-    """Give the mean window times p of a window that grows by a segment each round trip and is reduced by half of the marked share.
+    """Give the mean of window times p that grows by one and falls by half of the marked share.
 
     Parameters
     ----------
     p
         The probability of a mark.
     waits
-        Whether a reduction waits for the first mark a round trip after the last, as RFC 8257 has it, or comes every round trip.
+        Whether a reduction waits for the first mark a round trip after the last, as RFC 8257 has
+        it, or comes every round trip.
     reductions
         How many are followed.
     """
@@ -106,7 +109,7 @@ def check_marks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_spaced(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the rate at losses at even distances against a closed form, and say that at random ones."""
+    """Hold the rate at evenly spaced losses against a closed form; tell random ones."""
     finding = _hold(points, limits, "spaced")
     random = _hold(points, limits, "lost")
     if finding.verdict is Verdict.UNTESTABLE:
@@ -115,7 +118,7 @@ def check_spaced(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_scalable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the rates at random marks against 2/p; where they are others, try the rule that makes them so on a window alone."""
+    """Hold rates at random marks against 2/p; if unlike, try the rule on a window alone."""
     finding = _hold(points, limits, "marked")
     if finding.verdict in (Verdict.REPRODUCED, Verdict.UNTESTABLE):
         return finding
@@ -124,14 +127,16 @@ def check_scalable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         ", ".join(f"{walk(p, waits=waits):.2f}" for p in shares) for waits in (True, False)
     )
     why = (
-        f"{finding.why}. Cause: a reduction waits for the first mark that comes a round trip after the last. A model of the window alone, without packets, has p times the window"
-        f" at {waiting} (1, 3 %) with this rule, and at {steady} where it is reduced every round trip, as the derivation of 2/p has it"
+        f"{finding.why}. Cause: a reduction waits for the first mark that comes a round trip after"
+        " the last. A model of the window alone, without packets, has p times the window at"
+        f" {waiting} (1, 3 %) with this rule, and at {steady} where it is reduced every round trip,"
+        " as the derivation of 2/p has it"
     )
     return replace(finding, why=why)
 
 
 def _hold(points: pl.DataFrame, limits: dict[str, Any], column: str) -> Finding:
-    """Hold rates over those of a form against one, wherever the form is below the line's and its window large enough to recover."""
+    """Hold rates over a form's against one, where it is below the line's and can recover."""
     form, within = FORMS[limits["form"]], limits["within"]
     controls = limits.get("controls") or [limits["control"]]
     found = {}
@@ -160,7 +165,7 @@ def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def _tell(found: dict[str, Decision], before: str, form: str) -> Finding:
-    """Make one finding of several decisions: it differs where one does, and is undecided where one is."""
+    """Make one finding of several decisions: differing if one is, or undecided if one is."""
     if not found:
         return Finding("no such run", Verdict.UNTESTABLE)
     text = before + ", ".join(f"{form.format(own.mean)} ({name})" for name, own in found.items())

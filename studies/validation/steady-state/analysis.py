@@ -28,22 +28,24 @@ BUSY = 0.995
 UNEXPLAINED = "Not explained"
 
 _FORGETS = (
-    "The law begins a dropping state with the drops of the last one only (RFC 8289 §5.5), and does not come to the rate"
-    " of drops that such windows need; one that keeps its count does"
+    "The law begins a dropping state with the drops of the last one only (RFC 8289 §5.5), and does"
+    " not come to the rate of drops that such windows need; one that keeps its count does"
 )
 
 _DROPS_SOON = (
-    "With a greatest probability of 10 % RED drops soon above its lower threshold, and a backoff leaves less. With 0.2 % (queue.red.max_probability)"
-    " a lone CUBIC flow at 20 Mbit/s has 16.4 packets"
+    "With a greatest probability of 10 % RED drops soon above its lower threshold, and a backoff"
+    " leaves less. With 0.2 % (queue.red.max_probability) a lone CUBIC flow at 20 Mbit/s has 16.4"
+    " packets"
 )
 
-#: Why a law's queue is long, and a law without that cause with its target in ms: it must keep that in the same cell.
+#: Why a law's queue is long, and a law without that cause with its target in ms: it must keep that
+#: in the same cell.
 CONTROLS = {
     "codel": (_FORGETS, "cobalt", 5),
     "codel_dt": (_FORGETS, "codel_dt_ns2", 14),
     "docsis_pie": (
-        "A second without probability makes the law INACTIVE (RFC 8034 §4.3), and it drops nothing before a third of the"
-        " buffer, 83 ms, is filled; one that never sleeps keeps its target",
+        "A second without probability makes the law INACTIVE (RFC 8034 §4.3), and it drops nothing"
+        " before a third of the buffer, 83 ms, is filled; one that never sleeps keeps its target",
         "docsis_pie_awake",
         10,
     ),
@@ -58,9 +60,10 @@ def place(points: pl.DataFrame, limits: dict[str, Any]) -> pl.DataFrame:
     points
         Runs of the study.
     limits
-        ``queue`` and its ``target_ms``, or ``thresholds`` in packets around it; ``queue_of_its_own`` where each flow has
-        one, served at its share of the rate; ``within``, how far from the target a median may be; ``rates_mbps`` and
-        ``least_flows`` where thresholds are made for some rates, and a law for several flows.
+        ``queue`` and its ``target_ms``, or ``thresholds`` in packets around it;
+        ``queue_of_its_own`` where each flow has one, served at its share of the rate; ``within``,
+        how far from the target a median may be; ``rates_mbps`` and ``least_flows`` where thresholds
+        are made for some rates, and a law for several flows.
     """
     rows = points.filter(pl.col("queue") == limits["queue"]).with_columns(
         flows_of_a_queue=(pl.lit(1) if limits.get("queue_of_its_own") else pl.col("flows")).cast(
@@ -134,13 +137,15 @@ def _find(
     judged = rows.filter("is_judged")
     if judged.is_empty():
         return Finding("no such cell", Verdict.UNTESTABLE)
-    # A queue that one backoff empties, however long it may be, is not held at its target by any law: there, less is no fault.
+    # A queue that one backoff empties, however long it may be, is not held at its target by any
+    # law: there, less is no fault.
     empty = judged.filter(~is_within & pl.col("is_low") & pl.col("is_emptied"))
     outside = judged.filter(~is_within & ~(pl.col("is_low") & pl.col("is_emptied")))
     values = judged["value"].to_list()
     text = (
-        f"{judged.height - outside.height - empty.height} of {judged.height} cells within, from {min(values):.1f} to"
-        f" {max(values):.1f} {unit}; {empty.height} below, where a backoff empties the queue; {rows.height - judged.height} not judged"
+        f"{judged.height - outside.height - empty.height} of {judged.height} cells within, from"
+        f" {min(values):.1f} to {max(values):.1f} {unit}; {empty.height} below, where a backoff"
+        f" empties the queue; {rows.height - judged.height} not judged"
     )
     causes: dict[str, list[str]] = {}
     for row in outside.iter_rows(named=True):
@@ -151,7 +156,7 @@ def _find(
 
 
 def _explain(row: dict[str, Any], points: pl.DataFrame, limits: dict[str, Any]) -> tuple[str, str]:
-    """Say what keeps a cell from its target, and the figure of this or another run that shows it."""
+    """Say what keeps a cell from its target, and the figure of a run that shows it."""
     if row["is_low"] and row["queue"] == "red":
         return _DROPS_SOON, f" (utilisation {row['utilisation']:.3f})"
     if row["is_low"] and row["utilisation"] < BUSY:

@@ -1,4 +1,4 @@
-"""Rules on AQM: one that is turned off, one that acts too late or never, and numbers that the algorithm does not read."""
+"""Rules on AQM: turned off, acting too late or never, and numbers that are not read."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from headend.modem_file.finding import Finding, Rule
 from headend.modem_file.settings import ServiceFlow, Settings
 from headend.modem_file.words import write_rate, write_size, write_time
 
-#: A full buffer with at most this delay does little harm without AQM (headend's bound: the target of the Buffer Control
-#: guideline).
+#: A full buffer with at most this delay does little harm without AQM (headend's bound: the target
+#: of the Buffer Control guideline).
 LITTLE = 60e6
 
-#: Latency targets outside of these are probably not meant, ms. RFC 8034 has 10 ms. A request and its grant take 4 to 8 ms
-#: (RFC 8034 §4.2), so that less than 5 ms drops packets that did not queue; more than 50 ms is felt in calls and games.
+#: Latency targets outside of these are probably not meant, ms. RFC 8034 has 10 ms. A request and
+#: its grant take 4 to 8 ms (RFC 8034 §4.2), so that less than 5 ms drops packets that did not
+#: queue; more than 50 ms is felt in calls and games.
 LEAST_TARGET, MOST_TARGET = 5, 50
 
 #: DOCSIS-PIE acts once its queue holds this share of the buffer (RFC 8034 §4).
 ACTIVATION = 3
-#: PIE acts late if the queue may first grow to more than this many times the target (headend's bound). The default buffer of 250
-#: ms gives 8.
+#: PIE acts late if the queue may first grow to more than this many times the target (headend's
+#: bound). The default buffer of 250 ms gives 8.
 FAR = 10
 
 #: Most edges of a latency histogram.
@@ -48,7 +49,8 @@ def aqm_is_off(settings: Settings) -> Iterator[Finding]:
             "aqm_off",
             aqm.paths[0],
             f"The AQM of the {flow.name} is off{_name_paths(aqm)}. {_tell_cost(flow, buffer, aqm)}",
-            f"Set {' and '.join(aqm.paths)} to 0, or leave {'it' if len(aqm.paths) == 1 else 'them'} out.",
+            f"Set {' and '.join(aqm.paths)} to 0, or leave"
+            f" {'it' if len(aqm.paths) == 1 else 'them'} out.",
             "RFC 8034 §4; MULPI C.2.2.7.12",
         )
 
@@ -65,7 +67,8 @@ def switches_contradict(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "aqm_switches",
                 own.path,
-                f"{own.path} leaves the AQM of the {flow.name} on, but {all_off.path} turns off every upstream AQM of the modem.",
+                f"{own.path} leaves the AQM of the {flow.name} on, but {all_off.path} turns off"
+                " every upstream AQM of the modem.",
                 f"Leave {all_off.path} out to keep the AQM of this flow.",
                 "MULPI C.1.1.28 and C.2.2.7.12",
             )
@@ -90,9 +93,10 @@ def acts_too_late_or_never(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "aqm_never_acts",
                 buffer.path,
-                f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is {write_time(buffer.delay)} at {rate}, and"
-                f" the AQM's target is {write_time(aqm.target)}: the queue overflows before its delay reaches the target, and"
-                " the AQM never acts.",
+                f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
+                f" {write_time(buffer.delay)} at {rate}, and the AQM's target is"
+                f" {write_time(aqm.target)}: the queue overflows before its delay reaches the"
+                " target, and the AQM never acts.",
                 f"Set {buffer.path} to at least {needed}, three times the target.",
                 "RFC 8034 §4",
             )
@@ -101,10 +105,12 @@ def acts_too_late_or_never(settings: Settings) -> Iterator[Finding]:
                 "note",
                 "aqm_little_room",
                 buffer.path,
-                f"A third of the buffer of the {flow.name}, from which DOCSIS-PIE acts, is {write_time(start)} at {rate}, below its"
-                f" target of {write_time(aqm.target)}: bursts overflow the rest before PIE drops.",
-                f"Set {buffer.path} to at least {write_size(find_size(ACTIVATION * aqm.target, buffer.rate))}, three times"
-                " the target.",
+                f"A third of the buffer of the {flow.name}, from which DOCSIS-PIE acts, is"
+                f" {write_time(start)} at {rate}, below its target of {write_time(aqm.target)}:"
+                " bursts overflow the rest before PIE drops.",
+                f"Set {buffer.path} to at least"
+                f" {write_size(find_size(ACTIVATION * aqm.target, buffer.rate))}, three times the"
+                " target.",
                 "RFC 8034 §4",
             )
         elif start > FAR * aqm.target:
@@ -112,9 +118,11 @@ def acts_too_late_or_never(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "aqm_late",
                 buffer.path,
-                f"DOCSIS-PIE of the {flow.name} acts once its queue holds a third of {write_size(buffer.size)}, which is"
-                f" {write_time(start)} at {rate}, {start / aqm.target:.0f} times its target of {write_time(aqm.target)}.",
-                f"Set {buffer.path} to at most {write_size(find_size(100e6, buffer.rate))}, which is 100 ms.",
+                f"DOCSIS-PIE of the {flow.name} acts once its queue holds a third of"
+                f" {write_size(buffer.size)}, which is {write_time(start)} at {rate},"
+                f" {start / aqm.target:.0f} times its target of {write_time(aqm.target)}.",
+                f"Set {buffer.path} to at most {write_size(find_size(100e6, buffer.rate))}, which"
+                " is 100 ms.",
                 "RFC 8034 §4; bound of 10 targets: headend",
             )
 
@@ -129,7 +137,10 @@ def target_is_unusual(settings: Settings) -> Iterator[Finding]:
         if LEAST_TARGET <= target.value <= MOST_TARGET:
             continue
         why = (
-            "a request and its grant alone take 4 to 8 ms, so that the AQM drops packets of an idle line"
+            (
+                "a request and its grant alone take 4 to 8 ms, so that the AQM drops packets of an"
+                " idle line"
+            )
             if target.value < LEAST_TARGET
             else "the AQM lets the queue delay every packet so long"
         )
@@ -137,7 +148,8 @@ def target_is_unusual(settings: Settings) -> Iterator[Finding]:
             "warning",
             "aqm_target",
             target.path,
-            f"The latency target of the {flow.name} is {target.value} ms: {why}. The default is {DEFAULT_TARGET} ms.",
+            f"The latency target of the {flow.name} is {target.value} ms: {why}. The default is"
+            f" {DEFAULT_TARGET} ms.",
             f"Set {target.path} to {DEFAULT_TARGET}, or leave it out.",
             "RFC 8034 §4 and §4.2; bounds of 5 and 50 ms: headend",
         )
@@ -184,13 +196,17 @@ def histogram_is_unordered(settings: Settings) -> Iterator[Finding]:
         data = found.bytes
         edges = [int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2)]
         source = "MULPI C.2.2.7.12.6; DOCS-QOS3-MIB"
-        advice = f"Set {found.path} to 1 to {MOST_EDGES} ascending numbers of two bytes, in units of 10 µs."
+        advice = (
+            f"Set {found.path} to 1 to {MOST_EDGES} ascending numbers of two bytes, in units of 10"
+            " µs."
+        )
         if len(data) % 2 or not 1 <= len(edges) <= MOST_EDGES:
             yield Finding(
                 "error",
                 "histogram_edges",
                 found.path,
-                f"The latency histogram of the {flow.name} has {len(data)} bytes: expected 2 to 30, two for each edge.",
+                f"The latency histogram of the {flow.name} has {len(data)} bytes: expected 2 to 30,"
+                " two for each edge.",
                 advice,
                 source,
             )
@@ -200,8 +216,9 @@ def histogram_is_unordered(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "histogram_edges",
                 found.path,
-                f"The edges of the latency histogram of the {flow.name} do not ascend: edge {place + 1} is"
-                f" {write_time(edges[place] * 10e3)}, after {write_time(edges[place - 1] * 10e3)}.",
+                f"The edges of the latency histogram of the {flow.name} do not ascend: edge"
+                f" {place + 1} is {write_time(edges[place] * 10e3)}, after"
+                f" {write_time(edges[place - 1] * 10e3)}.",
                 advice,
                 source,
             )
@@ -218,8 +235,9 @@ def _tell_cost(flow: ServiceFlow, buffer: Buffer | None, aqm: Aqm) -> str:
         return f"The delay beside each {load} is that of a full buffer, in place of about {kept}."
     chosen = "" if buffer.path else " (the specification's default, as the file sets none)"
     return (
-        f"Beside each {load} every packet waits for a full buffer of {write_size(buffer.size)}{chosen}, which is"
-        f" {write_time(buffer.delay)} at {write_rate(buffer.rate or 0)}, in place of about {kept}."
+        f"Beside each {load} every packet waits for a full buffer of"
+        f" {write_size(buffer.size)}{chosen}, which is {write_time(buffer.delay)} at"
+        f" {write_rate(buffer.rate or 0)}, in place of about {kept}."
     )
 
 

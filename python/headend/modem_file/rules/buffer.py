@@ -9,20 +9,23 @@ from headend.modem_file.finding import Finding, Rule, Severity
 from headend.modem_file.settings import ServiceFlow, Settings
 from headend.modem_file.words import write_rate, write_size, write_time
 
-#: A full buffer that delays by more is an error with any AQM: DOCSIS-PIE acts from a third of the buffer on (RFC 8034 §4).
-#: 250 ms is the largest default buffer of the sources (the AQM paper, §9).
+#: A full buffer that delays by more is an error with any AQM: DOCSIS-PIE acts from a third of the
+#: buffer on (RFC 8034 §4). 250 ms is the largest default buffer of the sources (the AQM paper, §9).
 TOO_LONG = 250e6
-#: Without an AQM the full buffer is the delay of every upload. 100 ms is the specification's default buffer; a call is good up to
-#: 150 ms from mouth to ear (ITU-T G.114), of which 100 ms leave 50 ms to the rest of the way.
+#: Without an AQM the full buffer is the delay of every upload. 100 ms is the specification's
+#: default buffer; a call is good up to 150 ms from mouth to ear (ITU-T G.114), of which 100 ms
+#: leave 50 ms to the rest of the way.
 LONG = 100e6
 
-#: The delay of the buffer that findings advise. The targets of the Buffer Control guideline (Table 2) are 41 to 66 ms.
+#: The delay of the buffer that findings advise. The targets of the Buffer Control guideline (Table
+#: 2) are 41 to 66 ms.
 ADVISED = 50e6
 #: The smallest size that findings advise, B (Table 2, at 1 Mbit/s).
 LEAST_ADVISED = 8192
 
-#: One connection keeps the line busy up to a round-trip time of the full buffer's delay. Below 20 ms few servers are so near: the
-#: guideline's calls and uploads suffer from loss at 13 ms (§7.2, 5 Mbit/s) (headend's bound).
+#: One connection keeps the line busy up to a round-trip time of the full buffer's delay. Below 20
+#: ms few servers are so near: the guideline's calls and uploads suffer from loss at 13 ms (§7.2, 5
+#: Mbit/s) (headend's bound).
 TOO_SHORT = 20e6
 #: The round-trip time at which findings say how much of the bandwidth-delay product a buffer is.
 ROUND_TRIP = 100e6
@@ -46,8 +49,9 @@ def limits_contradict(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "buffer_limits",
                 least.path,
-                f"The minimum buffer of the {flow.name} is {write_size(least.value)}, and its maximum"
-                f" {write_size(most.value)}: no size is both, and the modem refuses the flow.",
+                f"The minimum buffer of the {flow.name} is {write_size(least.value)}, and its"
+                f" maximum {write_size(most.value)}: no size is both, and the modem refuses the"
+                " flow.",
                 f"Set {least.path} to at most {write_size(most.value)}, or leave it out.",
                 source,
             )
@@ -58,8 +62,9 @@ def limits_contradict(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "buffer_limits",
                 target.path,
-                f"The target buffer of the {flow.name} is {write_size(target.value)}, below its minimum of"
-                f" {write_size(least.value)}: the modem takes the minimum, and the target has no effect.",
+                f"The target buffer of the {flow.name} is {write_size(target.value)}, below its"
+                f" minimum of {write_size(least.value)}: the modem takes the minimum, and the"
+                " target has no effect.",
                 f"Set {least.path} to at most {write_size(target.value)}, or leave it out.",
                 source,
             )
@@ -68,8 +73,9 @@ def limits_contradict(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "buffer_limits",
                 target.path,
-                f"The target buffer of the {flow.name} is {write_size(target.value)}, above its maximum of"
-                f" {write_size(most.value)}: the modem takes the maximum, and the target has no effect.",
+                f"The target buffer of the {flow.name} is {write_size(target.value)}, above its"
+                f" maximum of {write_size(most.value)}: the modem takes the maximum, and the target"
+                " has no effect.",
                 f"Set {target.path} to at most {write_size(most.value)}.",
                 source,
             )
@@ -84,15 +90,17 @@ def minimum_is_not_offered(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "buffer_minimum",
                 least.path,
-                f"The minimum buffer of the {flow.name} is {write_size(least.value)}. Every modem offers 24 KiB"
-                f" ({write_size(OFFERED)}); one that offers less than the minimum refuses the flow.",
-                f"Set {least.path} to at most {write_size(OFFERED)}, or leave it out and set the target alone.",
+                f"The minimum buffer of the {flow.name} is {write_size(least.value)}. Every modem"
+                f" offers 24 KiB ({write_size(OFFERED)}); one that offers less than the minimum"
+                " refuses the flow.",
+                f"Set {least.path} to at most {write_size(OFFERED)}, or leave it out and set the"
+                " target alone.",
                 f"{_GUIDELINE} §6.2",
             )
 
 
 def buffer_is_long(settings: Settings) -> Iterator[Finding]:
-    """Find a buffer that delays packets for a long time when it is full. The delay is its size over the rate."""
+    """Find a buffer that delays packets for long when full: its size over the rate."""
     for flow in settings.flows:
         buffer = find_buffer(flow, settings)
         if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
@@ -119,7 +127,7 @@ def buffer_is_long(settings: Settings) -> Iterator[Finding]:
 
 
 def buffer_is_short(settings: Settings) -> Iterator[Finding]:
-    """Find a buffer far below the bandwidth-delay product, which overflows with an ordinary burst."""
+    """Find a buffer far below the bandwidth-delay product, which ordinary bursts overflow."""
     for flow in settings.flows:
         target = flow.target_buffer
         buffer = find_buffer(flow, settings)
@@ -133,8 +141,9 @@ def buffer_is_short(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "buffer_short",
                 buffer.path,
-                f"The buffer of the {flow.name} is {write_size(buffer.size)}. Two full packets with their Ethernet header have"
-                f" {write_size(TWO_FRAMES)}: almost every upload loses packets.",
+                f"The buffer of the {flow.name} is {write_size(buffer.size)}. Two full packets with"
+                f" their Ethernet header have {write_size(TWO_FRAMES)}: almost every upload loses"
+                " packets.",
                 _advise_size(flow, buffer),
                 source,
             )
@@ -144,9 +153,11 @@ def buffer_is_short(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "buffer_short",
                 buffer.path,
-                f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is {write_time(buffer.delay)} at"
-                f" {write_rate(buffer.rate)}. One connection fills the line only if its round-trip time is no longer than about that; the"
-                f" bandwidth-delay product at 100 ms is {write_size(product)}. Bursts are dropped at the tail.",
+                f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
+                f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}. One connection fills"
+                " the line only if its round-trip time is no longer than about that; the"
+                f" bandwidth-delay product at 100 ms is {write_size(product)}. Bursts are dropped"
+                " at the tail.",
                 _advise_size(flow, buffer),
                 source,
             )
@@ -166,11 +177,12 @@ def buffer_is_short_at_the_peak(settings: Settings) -> Iterator[Finding]:
             "note",
             "buffer_short_at_peak",
             buffer.path,
-            f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is {write_time(buffer.peak_delay or 0)} at the peak"
-            f" rate of {write_rate(buffer.peak)}: while the burst lasts, one connection reaches that rate only if its round-trip"
-            " time is no longer than about that.",
-            f"Nothing has to change if calls matter more than bursts; {write_size(size)} is 20 ms at the peak rate, and {at_rate} at the"
-            " sustained rate.",
+            f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
+            f" {write_time(buffer.peak_delay or 0)} at the peak rate of {write_rate(buffer.peak)}:"
+            " while the burst lasts, one connection reaches that rate only if its round-trip time"
+            " is no longer than about that.",
+            f"Nothing has to change if calls matter more than bursts; {write_size(size)} is 20 ms"
+            f" at the peak rate, and {at_rate} at the sustained rate.",
             f"{_GUIDELINE} Table 2; bound of 20 ms: headend",
         )
 
@@ -184,8 +196,8 @@ def default_has_no_use(settings: Settings) -> Iterator[Finding]:
             "note",
             "default_buffer_unused",
             default.path,
-            f"The default upstream target buffer of {default.value} ms has no effect: every upstream service flow has a"
-            " target buffer of its own (24.35.2).",
+            f"The default upstream target buffer of {default.value} ms has no effect: every"
+            " upstream service flow has a target buffer of its own (24.35.2).",
             "Nothing has to change; the TLV may be left out.",
             "MULPI C.1.2.17 as restated by docsis-ns3",
         )
@@ -208,7 +220,10 @@ def _tell_size(flow: ServiceFlow, buffer: Buffer, *, is_low_latency: bool) -> st
             if is_low_latency
             else "100 ms at the larger of its sustained and its peak rate"
         )
-        return f"The file sets no target buffer for the {flow.name}; the specification's default is {size} ({how})."
+        return (
+            f"The file sets no target buffer for the {flow.name}; the specification's default is"
+            f" {size} ({how})."
+        )
     if buffer.path.startswith("68"):
         return f"The default target buffer (TLV 68) makes the buffer of the {flow.name} {size}."
     what = {"1": "minimum", "2": "target", "3": "maximum"}[buffer.path.rpartition(".")[2][0]]
@@ -232,7 +247,10 @@ def _tell_cost(flow: ServiceFlow, aqm: Aqm) -> str:
         paths = " and ".join(aqm.paths)
         return f"The AQM is off ({paths}): the packets of a call wait so long beside each {load}."
     if aqm.is_immediate:
-        return f"All packets of the flow wait so long beside senders that ignore the AQM's marks (above {kept})."
+        return (
+            "All packets of the flow wait so long beside senders that ignore the AQM's marks"
+            f" (above {kept})."
+        )
     if flow.direction == "down":
         return f"Unless the CMTS has an AQM, the packets of a call wait so long beside each {load}."
     late = f"DOCSIS-PIE keeps {kept}, but acts only from a third of the buffer on"
@@ -260,7 +278,10 @@ def _advise_size(flow: ServiceFlow, buffer: Buffer) -> str:
         more = f" and {most.path} no lower"
     if (least := flow.minimum_buffer) and least.value > size:
         more = f" and {least.path} no higher"
-    return f"Set {target} to {write_size(size)}{more}, which is {write_time(find_delay(size, buffer.rate))}."
+    return (
+        f"Set {target} to {write_size(size)}{more}, which is"
+        f" {write_time(find_delay(size, buffer.rate))}."
+    )
 
 
 RULES: tuple[Rule, ...] = (

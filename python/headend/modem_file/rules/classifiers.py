@@ -1,4 +1,4 @@
-"""Rules on classifiers: those that refer to absent flows, match no packet, or compete, and flows without one."""
+"""Rules on classifiers: absent flows, no packets, competition, and flows without one."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ def flow_is_absent(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "classifier_flow",
                 where.path,
-                f"The {one.name} ({one.describe_packets()}) sends packets to {DIRECTIONS[one.direction]} service flow"
-                f" {one.flow}, which the file does not have: the modem or the CMTS refuses the file.",
+                f"The {one.name} ({one.describe_packets()}) sends packets to"
+                f" {DIRECTIONS[one.direction]} service flow {one.flow}, which the file does not"
+                " have: the modem or the CMTS refuses the file.",
                 f"Set {where.path} to {_name_target(one, known, settings)}, or add the flow.",
                 _SOURCE,
             )
@@ -65,14 +66,15 @@ def references_repeat(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "classifier_reference",
                 place.path if place else one.path,
-                f"{counts[key]} classifiers (TLV {one.tlv.type}) have the reference {one.reference}.",
+                f"{counts[key]} classifiers (TLV {one.tlv.type}) have the reference"
+                f" {one.reference}.",
                 "Give each a reference of its own.",
                 _SOURCE,
             )
 
 
 def nothing_can_match(settings: Settings) -> Iterator[Finding]:
-    """Find ranges that hold nothing: bounds in the wrong order, or a range of the TOS byte that its mask excludes."""
+    """Find ranges that hold nothing: bounds in the wrong order, or excluded by the mask."""
     for one in settings.classifiers:
         for group in (9, 12):
             tos = one.tlv.get(group, 1)
@@ -84,7 +86,8 @@ def nothing_can_match(settings: Settings) -> Iterator[Finding]:
                         "classifier_never",
                         tos.path,
                         f"The {one.name} matches no packet: no {describe_tos(tos.hex)}.",
-                        f"Set {tos.path} to low, high and mask such that low ≤ byte & mask ≤ high: DSCP 46 is 0xb8b8fc.",
+                        f"Set {tos.path} to low, high and mask such that low ≤ byte & mask ≤ high:"
+                        " DSCP 46 is 0xb8b8fc.",
                         "MULPI C.2.1.5.1",
                     )
         for low_number, high_number in ((7, 8), (9, 10)):
@@ -95,14 +98,15 @@ def nothing_can_match(settings: Settings) -> Iterator[Finding]:
                     "error",
                     "classifier_never",
                     ports[0].path,
-                    f"The {one.name} matches no packet: its ports begin at {first} and end at {last}.",
+                    f"The {one.name} matches no packet: its ports begin at {first} and end at"
+                    f" {last}.",
                     f"Set {ports[0].path} to at most {last}.",
                     "MULPI C.2.1.5",
                 )
 
 
 def two_compete(settings: Settings) -> Iterator[Finding]:
-    """Find two classifiers for the same packets and of the same priority, of which the device chooses one."""
+    """Find two classifiers for the same packets and of the same priority."""
     seen: dict[tuple[object, ...], Classifier] = {}
     for one in settings.classifiers:
         if one.drops or not one.criteria:
@@ -114,15 +118,16 @@ def two_compete(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "classifiers_compete",
                 one.path,
-                f"The {other.name} and the {one.name} take the same packets ({one.describe_packets()}) at priority"
-                f" {one.priority} and send them to service flows {other.flow} and {one.flow}: which one counts is not defined.",
+                f"The {other.name} and the {one.name} take the same packets"
+                f" ({one.describe_packets()}) at priority {one.priority} and send them to service"
+                f" flows {other.flow} and {one.flow}: which one counts is not defined.",
                 "Give them different priorities (.5), or remove one.",
                 "MULPI C.2.1.3",
             )
 
 
 def flow_gets_nothing(settings: Settings) -> Iterator[Finding]:
-    """Find an active flow that gets no packet: not the first of its direction, and without a classifier."""
+    """Find an active flow that gets no packet: not a first one, and without a classifier."""
     for direction in ("up", "down"):
         named = {one.flow for one in settings.classifiers if one.direction == direction}
         for flow in settings.list_flows(direction)[1:]:
@@ -136,14 +141,16 @@ def flow_gets_nothing(settings: Settings) -> Iterator[Finding]:
                 "warning" if is_special else "note",
                 "flow_without_classifier",
                 flow.path,
-                f"No classifier sends packets to the {flow.name}{_tell_scheduling(flow)}; packets that no classifier takes go to the first flow.",
-                f"Add a classifier with {'22' if direction == 'up' else '23'}.3 = {flow.reference.value}, or remove the flow.",
+                f"No classifier sends packets to the {flow.name}{_tell_scheduling(flow)}; packets"
+                " that no classifier takes go to the first flow.",
+                f"Add a classifier with {'22' if direction == 'up' else '23'}.3 ="
+                f" {flow.reference.value}, or remove the flow.",
                 "MULPI §7.5",
             )
 
 
 def _name_target(one: Classifier, known: list[str], settings: Settings) -> str:
-    """Name the flow that a classifier is likely to mean: the one flow that gets no packet without it."""
+    """Name the flow that a classifier likely means: the one that gets no packet without it."""
     named = {other.flow for other in settings.classifiers if other.direction == one.direction}
     waiting = [
         flow
@@ -153,7 +160,10 @@ def _name_target(one: Classifier, known: list[str], settings: Settings) -> str:
     if len(waiting) != 1 or not waiting[0].reference:
         return _one_of(known)
     flow = waiting[0]
-    return f"{waiting[0].reference.value}{_tell_scheduling(flow)}, to which no classifier sends packets"
+    return (
+        f"{waiting[0].reference.value}{_tell_scheduling(flow)}, to which no classifier sends"
+        " packets"
+    )
 
 
 def _tell_scheduling(flow: ServiceFlow) -> str:

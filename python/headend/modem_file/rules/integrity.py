@@ -22,7 +22,10 @@ def check_mics(mics: tuple[Mic, ...]) -> Iterator[Finding]:
                 f"The {mic.name} is wrong: {_compare(mic)}.{_add(mic)}",
                 "Compute both MICs anew: `headend config encode` with the secret."
                 if mic.path == "6"
-                else "Name the secret that the CMTS has, or compute the MIC anew with it (`headend config encode`).",
+                else (
+                    "Name the secret that the CMTS has, or compute the MIC anew with it (`headend"
+                    " config encode`)."
+                ),
                 _SOURCE,
             )
         elif mic.state == "stale":

@@ -1,4 +1,4 @@
-"""Rules on low latency: references of aggregates and flows, classifiers, weights, thresholds, and settings that the CMTS does not get."""
+"""Rules on low latency: references, classifiers, weights, thresholds, what the CMTS lacks."""
 
 from __future__ import annotations
 
@@ -38,18 +38,21 @@ from headend.modem_file.words import (
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
-#: A coupling factor below this, half of the default, is weak (tenths). A file made by an earlier table has an exponent here, with
-#: the default 1.
+#: A coupling factor below this, half of the default, is weak (tenths). A file made by an earlier
+#: table has an exponent here, with the default 1.
 LEAST_COUPLING = 10
 
-#: A low-latency queue accepts packets while it holds less than its limit less this frame; and its default limit, B.
+#: A low-latency queue accepts packets while it holds less than its limit less this frame; and its
+#: default limit, B.
 LEAST_LIMIT, DEFAULT_LIMIT = LARGEST_FRAME, 20 * LARGEST_FRAME
 
-#: The defaults of DOCS-QOS3-MIB in February 2019: the ramp's lower threshold and the latency threshold of queue protection, µs, its
-#: score threshold, µs, and its drain rate exponent. The table called the lower threshold a minimum, and calls it a maximum today.
+#: The defaults of DOCS-QOS3-MIB in February 2019: the ramp's lower threshold and the latency
+#: threshold of queue protection, µs, its score threshold, µs, and its drain rate exponent. The
+#: table called the lower threshold a minimum, and calls it a maximum today.
 THRESHOLD_2019, LATENCY_2019, SCORE_2019, DRAIN_2019 = 475, 1000, 2000, 17
 
-#: Types that the CMTS MIC covers in a file without an extended one (docs/reference/modem-file.md names them).
+#: Types that the CMTS MIC covers in a file without an extended one (docs/reference/modem-file.md
+#: names them).
 COVERED = frozenset(
     (1, 2, 3, 4, 6, 17, 18, 19, 20, 22, 23, 24, 25, 26, 28, 29, 35, 36, 37, 40, 43, 59)
 )
@@ -61,7 +64,8 @@ MOST_NAMED = 6
 _CM_MIC, _VENDOR = 6, 43
 _CMTS_MIC = 7
 
-#: Settings that a modem passes on to its CMTS only if an extended CMTS MIC covers them, and their names.
+#: Settings that a modem passes on to its CMTS only if an extended CMTS MIC covers them, and their
+#: names.
 TOLD = {
     70: "upstream aggregate service flows",
     71: "downstream aggregate service flows",
@@ -79,7 +83,7 @@ _FLOW = {"up": 24, "down": 25}
 
 
 def aggregate_is_absent(settings: Settings) -> Iterator[Finding]:
-    """Find flows that name an aggregate that the file does not have; those that name the same one together."""
+    """Find flows that name an absent aggregate; those that name the same one together."""
     naming: dict[tuple[str, int], list[ServiceFlow]] = {}
     for flow in settings.flows:
         if _names_absent(flow, settings) and (named := flow.aggregate_reference):
@@ -96,17 +100,24 @@ def aggregate_is_absent(settings: Settings) -> Iterator[Finding]:
             "error",
             "aggregate_absent",
             path,
-            f"The {DIRECTIONS[direction]} {who} {'belongs' if is_one else 'belong'} to {DIRECTIONS[direction]} aggregate service"
-            f" flow {wanted}, which the file does not have: no TLV {number} has the reference {wanted}.",
-            f"Add TLV {number} with {number}.1 = {wanted}, or leave {path if is_one else f'{flow_number}.36 of these flows'} out."
+            f"The {DIRECTIONS[direction]} {who} {'belongs' if is_one else 'belong'} to"
+            f" {DIRECTIONS[direction]} aggregate service flow {wanted}, which the file does not"
+            f" have: no TLV {number} has the reference {wanted}.",
+            (
+                f"Add TLV {number} with {number}.1 = {wanted}, or leave"
+                f" {path if is_one else f'{flow_number}.36 of these flows'} out."
+            )
             if only is None
-            else f"Set {flow_number}.36 of {who} to {only}, the only {DIRECTIONS[direction]} aggregate (TLV {number}).",
+            else (
+                f"Set {flow_number}.36 of {who} to {only}, the only {DIRECTIONS[direction]}"
+                f" aggregate (TLV {number})."
+            ),
             "MULPI C.2.2.7.9",
         )
 
 
 def low_latency_flow_is_absent(settings: Settings) -> Iterator[Finding]:
-    """Find an aggregate whose low-latency flow is not in the file, or does not name the aggregate."""
+    """Find an aggregate whose low-latency flow is absent, or does not name the aggregate."""
     for aggregate in settings.aggregates:
         named = aggregate.low_latency_reference
         flow_type = _FLOW[aggregate.direction]
@@ -118,8 +129,10 @@ def low_latency_flow_is_absent(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "low_latency_flow",
                 named.path,
-                f"The low-latency flow of the {aggregate.name} is service flow {named.value}, which the file does not have.",
-                f"Add TLV {flow_type} with {flow_type}.1 = {named.value}, or set {named.path} to that of a flow.",
+                f"The low-latency flow of the {aggregate.name} is service flow {named.value}, which"
+                " the file does not have.",
+                f"Add TLV {flow_type} with {flow_type}.1 = {named.value}, or set {named.path} to"
+                " that of a flow.",
                 "MULPI C.2.2.7.11",
             )
             continue
@@ -134,7 +147,8 @@ def low_latency_flow_is_absent(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "low_latency_flow",
                 own.path if own else f"{flow.path}.36",
-                f"The {aggregate.name} has the {flow.name} as its low-latency flow, but that flow names {which}.",
+                f"The {aggregate.name} has the {flow.name} as its low-latency flow, but that flow"
+                f" names {which}.",
                 f"Set {flow.path}.36 to {wanted}.",
                 "MULPI C.2.2.7.11",
             )
@@ -162,13 +176,14 @@ def aggregate_has_no_flow(settings: Settings) -> Iterator[Finding]:
             aggregate.path,
             f"No service flow belongs to the {aggregate.name}: none has {number}.36"
             f"{'' if named is None else f' = {named}'}.",
-            f"Set {number}.36 of its flows{'' if named is None else f' to {named}'}, or remove the aggregate.",
+            f"Set {number}.36 of its flows{'' if named is None else f' to {named}'}, or remove the"
+            " aggregate.",
             "MULPI C.2.2.7.9",
         )
 
 
 def cmts_does_not_hear(settings: Settings) -> Iterator[Finding]:
-    """Find settings that the modem does not pass on to its CMTS, because no MIC for the CMTS covers them."""
+    """Find settings that the modem does not pass on, because no MIC for the CMTS covers them."""
     document = settings.document
     extended = _find_extended(settings)
     covered = _read_bitmap(extended) if extended else set()
@@ -182,7 +197,10 @@ def cmts_does_not_hear(settings: Settings) -> Iterator[Finding]:
     advice = (
         f"Set {extended.path}.2 to {bitmap}, and compute the MICs anew."
         if extended
-        else f"Add TLV 43 with 43.8 = 0xffffff, 43.6.1 = 1 and 43.6.2 = {bitmap}, and compute the MICs anew."
+        else (
+            f"Add TLV 43 with 43.8 = 0xffffff, 43.6.1 = 1 and 43.6.2 = {bitmap}, and compute the"
+            " MICs anew."
+        )
     )
     source = "MULPI C.1.1.18.1.6 as restated by public tools"
     # Without a digest of its own the extended MIC stands in TLV 7, in place of the CMTS MIC.
@@ -196,8 +214,9 @@ def cmts_does_not_hear(settings: Settings) -> Iterator[Finding]:
             "error",
             "not_told_to_cmts",
             f"{extended.path}.2",
-            f"The extended CMTS MIC does not select {_write_types(lost)}. It has no digest of its own (43.6.3), so the CMTS MIC"
-            f" (TLV 7) covers only what it selects: {'this does' if len(lost) == 1 else 'these do'} not reach the CMTS.",
+            f"The extended CMTS MIC does not select {_write_types(lost)}. It has no digest of its"
+            " own (43.6.3), so the CMTS MIC (TLV 7) covers only what it selects:"
+            f" {'this does' if len(lost) == 1 else 'these do'} not reach the CMTS.",
             advice,
             source,
         )
@@ -226,7 +245,7 @@ def cmts_does_not_hear(settings: Settings) -> Iterator[Finding]:
 
 
 def nothing_is_classified(settings: Settings) -> Iterator[Finding]:
-    """Find a low-latency flow without a classifier, or without one for scalable congestion controls."""
+    """Find a low-latency flow with no classifier, or none for scalable congestion controls."""
     for _, flow in settings.list_low_latency():
         own = [
             one
@@ -237,8 +256,8 @@ def nothing_is_classified(settings: Settings) -> Iterator[Finding]:
         ]
         number = 22 if flow.direction == "up" else 23
         advice = (
-            f"Add TLV {number} with {number}.3 = {flow.reference.value if flow.reference else '…'} and {number}.9.1 = 0x010101"
-            " (ECT(1) and CE), and one with 0xb4b4fc (DSCP 45)."
+            f"Add TLV {number} with {number}.3 = {flow.reference.value if flow.reference else '…'}"
+            f" and {number}.9.1 = 0x010101 (ECT(1) and CE), and one with 0xb4b4fc (DSCP 45)."
         )
         if not own:
             yield Finding(
@@ -254,7 +273,8 @@ def nothing_is_classified(settings: Settings) -> Iterator[Finding]:
                 "note",
                 "low_latency_classifier",
                 own[0].path,
-                f"No classifier sends packets with ECT(1), those of L4S senders, to the low-latency {flow.name}.",
+                "No classifier sends packets with ECT(1), those of L4S senders, to the low-latency"
+                f" {flow.name}.",
                 advice,
                 "RFC 9331",
             )
@@ -272,8 +292,8 @@ def algorithm_does_not_suit(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "aqm_algorithm",
                 algorithm.path,
-                f"The low-latency {flow.name} has DOCSIS-PIE, which drops packets and marks none: L4S senders learn of"
-                " congestion only from loss.",
+                f"The low-latency {flow.name} has DOCSIS-PIE, which drops packets and marks none:"
+                " L4S senders learn of congestion only from loss.",
                 f"Set {algorithm.path} to 2 (immediate AQM), or leave it out.",
                 _MIB,
             )
@@ -282,9 +302,11 @@ def algorithm_does_not_suit(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "aqm_algorithm",
                 algorithm.path,
-                f"The {flow.name} has the immediate AQM, but is the low-latency flow of no aggregate"
-                f" ({_AGGREGATE[flow.direction]}.42.1): ordinary senders, which ignore its marks, fill the buffer.",
-                f"Set {algorithm.path} to 1 (DOCSIS-PIE), or name the flow in {_AGGREGATE[flow.direction]}.42.1.",
+                f"The {flow.name} has the immediate AQM, but is the low-latency flow of no"
+                f" aggregate ({_AGGREGATE[flow.direction]}.42.1): ordinary senders, which ignore"
+                " its marks, fill the buffer.",
+                f"Set {algorithm.path} to 1 (DOCSIS-PIE), or name the flow in"
+                f" {_AGGREGATE[flow.direction]}.42.1.",
                 _MIB,
             )
 
@@ -303,10 +325,12 @@ def threshold_is_below_floor(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "threshold_floor",
                 most.path,
-                f"The maximum threshold of the {flow.name} is {write_time(most.value * 1e3)}, below the time of two frames of"
-                f" 2000 B at {write_rate(rate)}, {write_time(ramp.floor)}: the AQM marks from {write_time(ramp.low)} to"
+                f"The maximum threshold of the {flow.name} is {write_time(most.value * 1e3)}, below"
+                f" the time of two frames of 2000 B at {write_rate(rate)},"
+                f" {write_time(ramp.floor)}: the AQM marks from {write_time(ramp.low)} to"
                 f" {write_time(ramp.high)} instead.",
-                f"Set {most.path} to {_write_threshold(ramp.high)}, or leave it out: the result is the same.",
+                f"Set {most.path} to {_write_threshold(ramp.high)}, or leave it out: the result is"
+                " the same.",
                 f"{_MIB}: floor = 2 · 2000 · 8 / rate",
             )
 
@@ -320,8 +344,8 @@ def protection_is_off_or_early(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "queue_protection",
                 protection.path,
-                f"Queue protection of the {aggregate.name} is off: one sender that ignores marks delays every low-latency flow up"
-                " to the limit of the queue.",
+                f"Queue protection of the {aggregate.name} is off: one sender that ignores marks"
+                " delays every low-latency flow up to the limit of the queue.",
                 f"Set {protection.path} to 1, or leave it out.",
                 "RFC 9957",
             )
@@ -330,8 +354,8 @@ def protection_is_off_or_early(settings: Settings) -> Iterator[Finding]:
                 "note",
                 "queue_protection",
                 threshold.path,
-                f"The latency threshold of queue protection of the {aggregate.name} is 0, which counts as absent: the"
-                " maximum threshold of the AQM counts.",
+                f"The latency threshold of queue protection of the {aggregate.name} is 0, which"
+                " counts as absent: the maximum threshold of the AQM counts.",
                 "Nothing has to change; the TLV may be left out.",
                 _MIB,
             )
@@ -342,8 +366,9 @@ def protection_is_off_or_early(settings: Settings) -> Iterator[Finding]:
                     "note",
                     "queue_protection",
                     threshold.path,
-                    f"Queue protection of the {aggregate.name} has a latency threshold of {write_time(threshold.value * 1e3)}, below"
-                    f" the delay from which the AQM of the {flow.name} marks ({write_time(low)} to {write_time(high)}): flows go to"
+                    f"Queue protection of the {aggregate.name} has a latency threshold of"
+                    f" {write_time(threshold.value * 1e3)}, below the delay from which the AQM of"
+                    f" the {flow.name} marks ({write_time(low)} to {write_time(high)}): flows go to"
                     " the classic queue after few marks.",
                     f"Set {threshold.path} to {_write_threshold(high)}, or leave it out.",
                     _MIB,
@@ -359,19 +384,20 @@ def coupling_is_weak(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "coupling_weak",
                 coupling.path,
-                f"The coupling factor of the {aggregate.name} is {coupling.value / 10}, and the default is"
-                f" {DEFAULT_COUPLING / 10}: low-latency flows take most of the rate from classic ones. Tables before 2019 had an"
-                " exponent here, with the default 1."
+                f"The coupling factor of the {aggregate.name} is {coupling.value / 10}, and the"
+                f" default is {DEFAULT_COUPLING / 10}: low-latency flows take most of the rate from"
+                " classic ones. Tables before 2019 had an exponent here, with the default 1."
                 if coupling.value
-                else f"The coupling factor of the {aggregate.name} is 0: the AQM of the classic queue does not slow low-latency"
-                " flows, which take the rate from classic ones.",
+                else f"The coupling factor of the {aggregate.name} is 0: the AQM of the classic"
+                " queue does not slow low-latency flows, which take the rate from classic"
+                " ones.",
                 f"Set {coupling.path} to {DEFAULT_COUPLING}, or leave it out.",
                 "RFC 9332; DOCS-QOS3-MIB",
             )
 
 
 def weight_is_zero(settings: Settings) -> Iterator[Finding]:
-    """Find a scheduling weight of 0, and one that leaves the low-latency flow less than half of the rate."""
+    """Find a scheduling weight of 0, or one that leaves the low-latency flow less than half."""
     for aggregate in settings.aggregates:
         weight = aggregate.weight
         if weight is None or weight.value >= PARTS // 2:
@@ -380,7 +406,10 @@ def weight_is_zero(settings: Settings) -> Iterator[Finding]:
             "warning" if weight.value else "error",
             "scheduling_weight",
             weight.path,
-            f"The scheduling weight of the {aggregate.name} is {weight.value} of {PARTS}: while the classic flow has packets, the"
+            (
+                f"The scheduling weight of the {aggregate.name} is {weight.value} of {PARTS}: while"
+                " the classic flow has packets, the"
+            )
             + (
                 f" low-latency flow gets {weight.value / PARTS:.0%} of the rate.".replace("%", " %")
                 if weight.value
@@ -392,7 +421,7 @@ def weight_is_zero(settings: Settings) -> Iterator[Finding]:
 
 
 def primary_is_low_latency(settings: Settings) -> Iterator[Finding]:
-    """Find a low-latency flow that is the first of its direction, and so gets the packets that no classifier matches."""
+    """Find a low-latency flow that is the first of its direction: it gets what is unclassified."""
     for aggregate, flow in settings.list_low_latency():
         if flow is not settings.list_flows(flow.direction)[0]:
             continue
@@ -401,8 +430,9 @@ def primary_is_low_latency(settings: Settings) -> Iterator[Finding]:
             "warning",
             "low_latency_primary",
             flow.path,
-            f"The low-latency {flow.name} is the first {DIRECTIONS[flow.direction]} flow of the file, the primary one: it gets all"
-            " packets that no classifier matches, among them those of ordinary senders, which ignore its marks and fill its queue.",
+            f"The low-latency {flow.name} is the first {DIRECTIONS[flow.direction]} flow of the"
+            " file, the primary one: it gets all packets that no classifier matches, among them"
+            " those of ordinary senders, which ignore its marks and fill its queue.",
             f"Put the classic flow of the {aggregate.name} before it, as the first TLV {number}.",
             "MULPI C.2.2.7; RFC 9957",
         )
@@ -418,8 +448,9 @@ def low_latency_has_no_rate(settings: Settings) -> Iterator[Finding]:
             "warning",
             "low_latency_rate",
             f"{aggregate.path}.8",
-            f"Neither the {aggregate.name} nor its low-latency {flow.name} has a rate. The delay of the low-latency queue is"
-            " computed from the rate and counts as 0 without one: no packet is marked, and queue protection never acts.",
+            f"Neither the {aggregate.name} nor its low-latency {flow.name} has a rate. The delay of"
+            " the low-latency queue is computed from the rate and counts as 0 without one: no"
+            " packet is marked, and queue protection never acts.",
             f"Set {aggregate.path}.8 to the rate of the tier.",
             f"{_MIB}: delay = 8 · bytes / rate",
         )
@@ -438,8 +469,9 @@ def limit_is_too_low(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "low_latency_limit",
                 target.path,
-                f"The target buffer of the low-latency {flow.name} is {write_size(target.value)}. The queue accepts packets while it"
-                f" holds less than that minus a frame of {write_size(LARGEST_FRAME)}: it accepts none.",
+                f"The target buffer of the low-latency {flow.name} is {write_size(target.value)}."
+                " The queue accepts packets while it holds less than that minus a frame of"
+                f" {write_size(LARGEST_FRAME)}: it accepts none.",
                 f"Set {target.path} to at least {write_size(DEFAULT_LIMIT)}, or leave it out.",
                 "docsis-ns3",
             )
@@ -452,10 +484,12 @@ def limit_is_too_low(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "low_latency_limit",
                 target.path,
-                f"The target buffer of the low-latency {flow.name} is {write_size(target.value)}. The queue drops packets from"
-                f" {write_size(room)} on, which is {write_time(find_delay(room, rate))} at {write_rate(rate)}, before its AQM marks"
+                f"The target buffer of the low-latency {flow.name} is {write_size(target.value)}."
+                f" The queue drops packets from {write_size(room)} on, which is"
+                f" {write_time(find_delay(room, rate))} at {write_rate(rate)}, before its AQM marks"
                 f" every packet, from {write_time(ramp.high)} on.",
-                f"Set {target.path} to at least {write_size(max(needed, DEFAULT_LIMIT))}, or leave it out.",
+                f"Set {target.path} to at least {write_size(max(needed, DEFAULT_LIMIT))}, or leave"
+                " it out.",
                 "docsis-ns3",
             )
 
@@ -474,9 +508,11 @@ def coupling_has_no_source(settings: Settings) -> Iterator[Finding]:
             "warning",
             "coupling_off",
             aqm.paths[0],
-            f"The AQM of the classic {classic.name} is off ({' and '.join(aqm.paths)}), so that the AQM of the {aggregate.name} has"
-            " nothing to couple: low-latency flows do not slow down for classic ones.",
-            f"Set {' and '.join(aqm.paths)} to 0, or leave {'it' if len(aqm.paths) == 1 else 'them'} out.",
+            f"The AQM of the classic {classic.name} is off ({' and '.join(aqm.paths)}), so that the"
+            f" AQM of the {aggregate.name} has nothing to couple: low-latency flows do not slow"
+            " down for classic ones.",
+            f"Set {' and '.join(aqm.paths)} to 0, or leave"
+            f" {'it' if len(aqm.paths) == 1 else 'them'} out.",
             "RFC 9332; DOCS-QOS3-MIB",
         )
 
@@ -491,9 +527,9 @@ def defaults_are_of_2019(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "defaults_2019",
                 most.path,
-                f"The maximum threshold of the {flow.name} is {THRESHOLD_2019} µs, which was the default of the minimum threshold"
-                f" until 2019. As a maximum it makes the AQM mark from {write_time(ramp.low)} to {write_time(ramp.high)} at"
-                f" {write_rate(rate)}.",
+                f"The maximum threshold of the {flow.name} is {THRESHOLD_2019} µs, which was the"
+                " default of the minimum threshold until 2019. As a maximum it makes the AQM mark"
+                f" from {write_time(ramp.low)} to {write_time(ramp.high)} at {write_rate(rate)}.",
                 f"Set {most.path} to 1000, or leave it out.",
                 "DOCS-QOS3-MIB of 2019-02-07 and 2019-05-02",
             )
@@ -510,8 +546,8 @@ def defaults_are_of_2019(settings: Settings) -> Iterator[Finding]:
                 (
                     drain,
                     DRAIN_2019,
-                    f"scores that decay at {format_quantity(find_drain(DRAIN_2019), 'rate')} of marked packets (today"
-                    f" {format_quantity(find_drain(DEFAULT_DRAIN), 'rate')})",
+                    f"scores that decay at {format_quantity(find_drain(DRAIN_2019), 'rate')} of"
+                    f" marked packets (today {format_quantity(find_drain(DEFAULT_DRAIN), 'rate')})",
                 ),
             )
             if setting and setting.value == number
@@ -525,8 +561,9 @@ def defaults_are_of_2019(settings: Settings) -> Iterator[Finding]:
             "note",
             "defaults_2019",
             paths[-1],
-            f"Queue protection of the {aggregate.name} has defaults of 2019: {join_names([words for _, words in old])}. Flows go to"
-            " the classic queue sooner than with today's.",
+            f"Queue protection of the {aggregate.name} has defaults of 2019:"
+            f" {join_names([words for _, words in old])}. Flows go to the classic queue sooner than"
+            " with today's.",
             f"Leave {join_names(paths)} out to have today's defaults.",
             "DOCS-QOS3-MIB of 2019-02-07; docsis-ns3",
         )
@@ -541,7 +578,8 @@ def low_latency_is_off(settings: Settings) -> Iterator[Finding]:
             "warning",
             "low_latency_off",
             switch.path,
-            f"{capitalise(aggregate.name)} has a low-latency flow, but {switch.path} = {switch.number} turns low latency off.",
+            f"{capitalise(aggregate.name)} has a low-latency flow, but {switch.path} ="
+            f" {switch.number} turns low latency off.",
             f"Set {switch.path} to 0, or leave it out.",
             "MULPI C.1.1 (TLV 91); the difference between 1 and 2 is not verified",
         )
@@ -595,7 +633,7 @@ def _has_other_extensions(settings: Settings) -> bool:
 
 
 def _read_bitmap(extended: Tlv) -> set[int]:
-    """Give the types that an extended CMTS MIC selects: the most significant bit of the first byte is type 0."""
+    """Give the types that an extended CMTS MIC selects: the first byte's top bit is type 0."""
     bitmap = extended.get(2)
     return {
         8 * place + bit

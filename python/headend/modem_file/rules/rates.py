@@ -11,7 +11,8 @@ from headend.modem_file.words import write_rate, write_size
 
 #: No DOCSIS line carries more, bit/s: DOCSIS 4.0 has 10 Gbit/s downstream and 6 Gbit/s upstream.
 MOST = {"down": 10**10, "up": 6 * 10**9}
-#: A rate below this is probably written in a larger unit than the file says, bit/s (headend's bound).
+#: A rate below this is probably written in a larger unit than the file says, bit/s (headend's
+#: bound).
 LEAST = 8000
 
 #: The least burst, B: one full frame (MULPI C.2.2.7.3; CMTSs refuse less).
@@ -24,7 +25,7 @@ _RATES = {8: "sustained rate", 10: "reserved rate", 27: "peak rate"}
 
 
 def rate_is_impossible(settings: Settings) -> Iterator[Finding]:
-    """Find a rate that no line carries, or that hardly carries a packet: its number is probably in another unit."""
+    """Find a rate that no line carries, or hardly a packet: its unit is probably another."""
     for bundle in _bundles(settings):
         for number, what, rate in _rates(bundle):
             most = MOST[bundle.direction]
@@ -32,7 +33,10 @@ def rate_is_impossible(settings: Settings) -> Iterator[Finding]:
                 written = int(rate.tlv.hex, 16)
                 unit = bundle.rate_unit
                 if unit and unit.value:
-                    text = f"written as {written} with the data rate unit {write_rate(RATE_UNITS.get(unit.value, 1))} ({unit.path})"
+                    text = (
+                        f"written as {written} with the data rate unit"
+                        f" {write_rate(RATE_UNITS.get(unit.value, 1))} ({unit.path})"
+                    )
                     advice = f"Set {unit.path} to 0 if {rate.path} is in bit/s."
                 else:
                     text, advice = (
@@ -43,8 +47,8 @@ def rate_is_impossible(settings: Settings) -> Iterator[Finding]:
                     "error",
                     "rate_impossible",
                     rate.path,
-                    f"The {what} of the {bundle.name} is {write_rate(rate.value)}, {text}: no DOCSIS line carries more than"
-                    f" {write_rate(most)}.",
+                    f"The {what} of the {bundle.name} is {write_rate(rate.value)}, {text}: no"
+                    f" DOCSIS line carries more than {write_rate(most)}.",
                     advice,
                     "MULPI C.2.2.7.13 (data rate unit); DOCSIS 4.0",
                 )
@@ -53,15 +57,16 @@ def rate_is_impossible(settings: Settings) -> Iterator[Finding]:
                     "warning",
                     "rate_tiny",
                     rate.path,
-                    f"The {what} of the {bundle.name} is {write_rate(rate.value)}: a packet of 1518 B takes"
-                    f" {1518 * 8 / rate.value:.1f} s.",
-                    f"Set {rate.path} in bit/s, or the data rate unit ({bundle.path}.41) to that of the number.",
+                    f"The {what} of the {bundle.name} is {write_rate(rate.value)}: a packet of 1518"
+                    f" B takes {1518 * 8 / rate.value:.1f} s.",
+                    f"Set {rate.path} in bit/s, or the data rate unit ({bundle.path}.41) to that of"
+                    " the number.",
                     "bound of 8 kbit/s: headend",
                 )
 
 
 def first_flow_has_no_limit(settings: Settings) -> Iterator[Finding]:
-    """Find a first flow, which takes what no classifier takes, without a rate, a class or an aggregate that has one."""
+    """Find a first flow without a rate, a class or an aggregate that has one."""
     for direction in ("up", "down"):
         first = next(iter(settings.list_flows(direction)), None)
         if (
@@ -77,8 +82,8 @@ def first_flow_has_no_limit(settings: Settings) -> Iterator[Finding]:
             "warning",
             "rate_absent",
             f"{first.path}.8",
-            f"The {first.name}, which carries what no classifier sends elsewhere, has no maximum sustained rate, no service class"
-            " and no aggregate: nothing limits its rate.",
+            f"The {first.name}, which carries what no classifier sends elsewhere, has no maximum"
+            " sustained rate, no service class and no aggregate: nothing limits its rate.",
             f"Set {first.path}.8, or to 0 if no limit is meant.",
             "MULPI C.2.2.7.2",
         )
@@ -103,8 +108,9 @@ def unit_is_beyond_old_modems(settings: Settings) -> Iterator[Finding]:
                 "note",
                 "rate_unit",
                 unit.path,
-                f"Rates of the {bundle.name} do not fit into 32 bits of bit/s ({', '.join(large)}). A modem or management"
-                " system that does not know the data rate unit reads the number as bit/s.",
+                f"Rates of the {bundle.name} do not fit into 32 bits of bit/s ({', '.join(large)})."
+                " A modem or management system that does not know the data rate unit reads the"
+                " number as bit/s.",
                 "Nothing has to change if every modem with this file is DOCSIS 3.1 or later.",
                 "MULPI C.2.2.7.13; DOCS-QOS3-MIB",
             )
@@ -114,9 +120,11 @@ def unit_is_beyond_old_modems(settings: Settings) -> Iterator[Finding]:
                 "note",
                 "rate_unit",
                 unit.path,
-                f"The rates of the {bundle.name} fit into 32 bits of bit/s. A modem that does not know the data rate unit reads"
-                f" the {what} as {int(rate.tlv.hex, 16)} bit/s, not as {write_rate(rate.value)}.",
-                f"Leave {unit.path} out and write the rates in bit/s, if modems before DOCSIS 3.1 get this file.",
+                f"The rates of the {bundle.name} fit into 32 bits of bit/s. A modem that does not"
+                f" know the data rate unit reads the {what} as {int(rate.tlv.hex, 16)} bit/s, not"
+                f" as {write_rate(rate.value)}.",
+                f"Leave {unit.path} out and write the rates in bit/s, if modems before DOCSIS 3.1"
+                " get this file.",
                 "MULPI C.2.2.7.13",
             )
 
@@ -130,8 +138,8 @@ def limits_contradict(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "rate_peak",
                 peak.path,
-                f"The peak rate of the {bundle.name} is {write_rate(peak.value)}, below its sustained rate of"
-                f" {write_rate(rate.value)}: a CMTS holds the flow to the peak.",
+                f"The peak rate of the {bundle.name} is {write_rate(peak.value)}, below its"
+                f" sustained rate of {write_rate(rate.value)}: a CMTS holds the flow to the peak.",
                 f"Set {peak.path} to at least the sustained rate, or to 0 for no peak.",
                 "DOCS-QOS3-MIB; CMTS manuals",
             )
@@ -141,8 +149,8 @@ def limits_contradict(settings: Settings) -> Iterator[Finding]:
                     "error",
                     "rate_reserved",
                     reserved.path,
-                    f"The {bundle.name} reserves {write_rate(reserved.value)}, more than its {what} rate of"
-                    f" {write_rate(limit.value)}: a CMTS refuses the flow.",
+                    f"The {bundle.name} reserves {write_rate(reserved.value)}, more than its {what}"
+                    f" rate of {write_rate(limit.value)}: a CMTS refuses the flow.",
                     f"Set {reserved.path} to at most {write_rate(limit.value)}.",
                     "MULPI C.2.2.7.4",
                 )
@@ -157,8 +165,9 @@ def grants_exceed_the_rate(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "grant_rate",
                 granted.path,
-                f"The {flow.name} has guaranteed grants of {write_rate(granted.value)}, more than the {write_rate(rate)} that it may"
-                " send: the rest of the grants is empty, and no other modem can use it.",
+                f"The {flow.name} has guaranteed grants of {write_rate(granted.value)}, more than"
+                f" the {write_rate(rate)} that it may send: the rest of the grants is empty, and no"
+                " other modem can use it.",
                 f"Set {granted.path} to at most {write_rate(rate)}.",
                 "MULPI C.2.2.8 (proactive grants); docsis-ns3",
             )
@@ -173,8 +182,9 @@ def burst_is_short(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "burst_short",
                 burst.path,
-                f"The maximum burst of the {bundle.name} is {write_size(burst.value)}, less than a full frame of"
-                f" {write_size(LEAST_BURST)}: CMTSs refuse it, and a full packet could never pass.",
+                f"The maximum burst of the {bundle.name} is {write_size(burst.value)}, less than a"
+                f" full frame of {write_size(LEAST_BURST)}: CMTSs refuse it, and a full packet"
+                " could never pass.",
                 f"Set {burst.path} to at least {write_size(LEAST_BURST)}; the default is 3044 B.",
                 "MULPI C.2.2.7.3",
             )
@@ -190,8 +200,9 @@ def peak_has_no_burst(settings: Settings) -> Iterator[Finding]:
                 "note",
                 "peak_without_burst",
                 peak.path,
-                f"The peak rate of the {bundle.name} is {write_rate(peak.value)}, but its burst is the default of 3044 B: after"
-                f" {lasts * 1e3:.2g} ms it is back at {write_rate(rate.value)}.",
+                f"The peak rate of the {bundle.name} is {write_rate(peak.value)}, but its burst is"
+                f" the default of 3044 B: after {lasts * 1e3:.2g} ms it is back at"
+                f" {write_rate(rate.value)}.",
                 f"Set {bundle.path}.9 to the bytes that may pass at the peak rate.",
                 "MULPI C.2.2.7.3",
             )

@@ -1,4 +1,4 @@
-"""Rules on upstream scheduling types: what a type needs, and grants and polls that are hardly meant."""
+"""Rules on upstream scheduling types: what each needs, and odd grants and polls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ CHOSEN = {
     UGS_AD: {17: "nominal polling interval"},
 }
 
-#: Grants and polls come once in 1 ms at most, since a MAP covers about 2 ms, and once in a second at least, µs (headend's bounds).
+#: Grants and polls come once in 1 ms at most, since a MAP covers about 2 ms, and once in a second
+#: at least, µs (headend's bounds).
 SHORTEST, LONGEST = 1000, 10**6
 
 #: A grant carries at least a frame of 64 B and at most one of 2000 B, B (headend's bounds).
@@ -44,7 +45,8 @@ def parameter_is_absent(settings: Settings) -> Iterator[Finding]:
                     "error",
                     "scheduling_parameter",
                     f"{flow.path}.{number}",
-                    f"The {flow.name} is {SCHEDULING[kind.value]} ({kind.path}) and has no {what}: a CMTS refuses the flow.",
+                    f"The {flow.name} is {SCHEDULING[kind.value]} ({kind.path}) and has no {what}:"
+                    " a CMTS refuses the flow.",
                     f"Add {flow.path}.{number}{_example(number)}.",
                     _SOURCE,
                 )
@@ -54,7 +56,8 @@ def parameter_is_absent(settings: Settings) -> Iterator[Finding]:
                     "warning",
                     "scheduling_parameter",
                     f"{flow.path}.{number}",
-                    f"The {flow.name} is {SCHEDULING[kind.value]} ({kind.path}) and has no {what}: each CMTS chooses its own.",
+                    f"The {flow.name} is {SCHEDULING[kind.value]} ({kind.path}) and has no {what}:"
+                    " each CMTS chooses its own.",
                     f"Add {flow.path}.{number}{_example(number)}.",
                     _SOURCE,
                 )
@@ -71,7 +74,8 @@ def interval_is_odd(settings: Settings) -> Iterator[Finding]:
             "scheduling_interval",
             interval.path,
             f"The nominal {what} interval of the {flow.name} is {write_time(interval.value * 1e3)},"
-            f" {'shorter' if short else 'longer'} than {write_time((SHORTEST if short else LONGEST) * 1e3)}: the number counts µs.",
+            f" {'shorter' if short else 'longer'} than"
+            f" {write_time((SHORTEST if short else LONGEST) * 1e3)}: the number counts µs.",
             f"Set {interval.path} in µs: 20000 is 20 ms.",
             "the unit: MULPI C.2.2.8; bounds of 1 ms and 1 s: headend",
         )
@@ -88,9 +92,10 @@ def grant_is_odd(settings: Settings) -> Iterator[Finding]:
                 "warning",
                 "scheduling_grant",
                 size.path,
-                f"The unsolicited grants of the {flow.name} have {write_size(size.value)}: a frame has"
-                f" {write_size(SMALLEST)} to {write_size(LARGEST)}.",
-                f"Set {size.path} to the bytes of a frame with its Ethernet and DOCSIS headers: 232 B holds a call's with G.711.",
+                f"The unsolicited grants of the {flow.name} have {write_size(size.value)}: a frame"
+                f" has {write_size(SMALLEST)} to {write_size(LARGEST)}.",
+                f"Set {size.path} to the bytes of a frame with its Ethernet and DOCSIS headers: 232"
+                " B holds a call's with G.711.",
                 "bounds: headend",
             )
         if count and count.value == 0:

@@ -1,4 +1,4 @@
-"""Rules on the file itself: TLVs that are absent, repeated, of wrong length or misplaced, and bytes that are no TLV."""
+"""Rules on the file: absent, repeated, misplaced or wrongly long TLVs, and other bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from headend.text.wording import join_names, write_count
 #: The size of a file that every modem accepts, B.
 ACCEPTED = 8192
 
-#: The TLVs that a file must have, and their names. Files of DOCSIS 1.0 have 4 in place of 24 and 25.
+#: The TLVs that a file must have, and their names. Files of DOCSIS 1.0 have 4 in place of 24 and
+#: 25.
 MANDATORY = {
     3: "network access control",
     24: "an upstream service flow",
@@ -27,7 +28,8 @@ MICS = {6: "the CM MIC", 7: "the CMTS MIC"}
 #: Sub-TLVs of a flow that occur once.
 ONCE = (1, 4, 6, 7, 8, 9, 10, 15, 27, 35, 36, 40, 41, 44, 45)
 
-#: TLVs whose values consist of TLVs. One that was kept as bytes has inner lengths that do not add up.
+#: TLVs whose values consist of TLVs. One that was kept as bytes has inner lengths that do not add
+#: up.
 TAKEN_APART = (22, 23, 24, 25, 60, 70, 71)
 
 CM_MIC, CMTS_MIC = 6, 7
@@ -45,7 +47,7 @@ _SOURCE = "MULPI C.1 and D.1.2"
 
 
 def mandatory_is_absent(settings: Settings) -> Iterator[Finding]:
-    """Find which of these are absent: network access, a flow in each direction, and the end marker."""
+    """Find which are absent: network access, a flow in each direction, and the end marker."""
     document = settings.document
     has_classes = document.get(4) is not None
     for number, what in MANDATORY.items():
@@ -69,8 +71,9 @@ def mic_is_absent(settings: Settings) -> Iterator[Finding]:
             yield _find_absent(
                 number,
                 what,
-                "Compute both MICs: `headend config decode FILE | headend config encode - --secret-file SECRET -o NEW`. If the"
-                " provisioning server signs the file later, check it with `--unsigned`.",
+                "Compute both MICs: `headend config decode FILE | headend config encode -"
+                " --secret-file SECRET -o NEW`. If the provisioning server signs the file later,"
+                " check it with `--unsigned`.",
             )
 
 
@@ -108,8 +111,8 @@ def classes_and_flows_mix(settings: Settings) -> Iterator[Finding]:
             "error",
             "classes_and_flows",
             old.path,
-            f"The file has a class of service of DOCSIS 1.0 (TLV 4) and service flows (TLV {join_names([str(n) for n in new])}): a"
-            " modem refuses it.",
+            "The file has a class of service of DOCSIS 1.0 (TLV 4) and service flows (TLV"
+            f" {join_names([str(n) for n in new])}): a modem refuses it.",
             "Remove TLV 4.",
             "MULPI C.1.1.4",
         )
@@ -127,7 +130,8 @@ def references_repeat(settings: Settings) -> Iterator[Finding]:
                     "reference",
                     f"{one.path}.1",
                     f"The {one.name} has no reference.",
-                    f"Set {one.path}.1 to a number from 1 on that no other flow of its direction has.",
+                    f"Set {one.path}.1 to a number from 1 on that no other flow of its direction"
+                    " has.",
                     "MULPI C.2.2.3",
                 )
                 continue
@@ -137,8 +141,8 @@ def references_repeat(settings: Settings) -> Iterator[Finding]:
                     "error",
                     "reference",
                     one.reference.path,
-                    f"{write_count(counts[key], 'TLV')} {one.tlv.type} have the reference {one.reference.value}: a modem refuses"
-                    " the file.",
+                    f"{write_count(counts[key], 'TLV')} {one.tlv.type} have the reference"
+                    f" {one.reference.value}: a modem refuses the file.",
                     "Give each flow of a direction a reference of its own.",
                     "MULPI C.2.2.3",
                 )
@@ -156,7 +160,8 @@ def setting_repeats(settings: Settings) -> Iterator[Finding]:
                     "error",
                     "repeated",
                     places[-1],
-                    f"The {bundle.name} has TLV {bundle.tlv.type}.{number} {counts[number]} times: which one counts is not defined.",
+                    f"The {bundle.name} has TLV {bundle.tlv.type}.{number} {counts[number]} times:"
+                    " which one counts is not defined.",
                     f"Keep one of {join_names(places[:6])}.",
                     "MULPI C.2.2",
                 )
@@ -170,8 +175,8 @@ def nesting_is_broken(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "nesting",
                 tlv.path,
-                f"TLV {tlv.path} at offset {tlv.offset} has {write_count(len(tlv.bytes), 'byte')} that are no TLVs: an inner length"
-                " goes beyond its end.",
+                f"TLV {tlv.path} at offset {tlv.offset} has {write_count(len(tlv.bytes), 'byte')}"
+                " that are no TLVs: an inner length goes beyond its end.",
                 f"Correct the length within {tlv.path}; it was kept as bytes.",
                 _SOURCE,
             )
@@ -205,7 +210,8 @@ def rest_is_no_tlv(settings: Settings) -> Iterator[Finding]:
             "warning",
             "rest",
             None,
-            f"After the end marker there are {size} that are no pads, from offset {document.rest_offset} on.",
+            f"After the end marker there are {size} that are no pads, from offset"
+            f" {document.rest_offset} on.",
             "Remove them: no modem reads them.",
             _SOURCE,
         )
@@ -217,8 +223,8 @@ def rest_is_no_tlv(settings: Settings) -> Iterator[Finding]:
     else:
         length = int.from_bytes(document.rest[1:head], "big")
         told = (
-            f"has a value of {write_count(length, 'byte')}, so {head + length} bytes are needed with its type and length, and"
-            f" {left} are there"
+            f"has a value of {write_count(length, 'byte')}, so {head + length} bytes are needed"
+            f" with its type and length, and {left} are there"
         )
     yield Finding(
         "error",
@@ -239,7 +245,8 @@ def end_of_mta_is_absent(settings: Settings) -> Iterator[Finding]:
             "error",
             "rest",
             None,
-            f"The file does not end with TLV {MTA_FILE} = {MTA_END}, as the file of a telephone adapter does.",
+            f"The file does not end with TLV {MTA_FILE} = {MTA_END}, as the file of a telephone"
+            " adapter does.",
             "Take the file from its source again: it is cut short.",
             "PacketCable provisioning, MTA configuration file",
         )
@@ -262,8 +269,9 @@ def settings_follow_the_mics(settings: Settings) -> Iterator[Finding]:
             "error",
             "after_mic",
             late[0].path,
-            f"{write_count(len(late), 'TLV')} stand after the CM MIC ({paths}{', …' if len(late) > 6 else ''}): it does not cover"
-            " them, and a modem refuses the file or ignores them.",
+            f"{write_count(len(late), 'TLV')} stand after the CM MIC"
+            f" ({paths}{', …' if len(late) > 6 else ''}): it does not cover them, and a modem"
+            " refuses the file or ignores them.",
             "Move them before TLV 6, and compute the MICs anew.",
             "MULPI D.1.2",
         )
@@ -277,10 +285,10 @@ def mics_are_swapped(settings: Settings) -> Iterator[Finding]:
             "error",
             "mic_order",
             f"{CMTS_MIC}",
-            "The CMTS MIC (TLV 7) stands before the CM MIC (TLV 6): a modem takes it for a setting that the CM MIC covers, and a"
-            " CMTS computes the one from the other.",
-            "Compute both anew, which also orders them: `headend config decode FILE | headend config encode - --secret-file SECRET"
-            " -o NEW`.",
+            "The CMTS MIC (TLV 7) stands before the CM MIC (TLV 6): a modem takes it for a setting"
+            " that the CM MIC covers, and a CMTS computes the one from the other.",
+            "Compute both anew, which also orders them: `headend config decode FILE | headend"
+            " config encode - --secret-file SECRET -o NEW`.",
             "MULPI D.1.2",
         )
 
@@ -293,7 +301,8 @@ def software_has_no_name(settings: Settings) -> Iterator[Finding]:
             "warning",
             "software",
             name.path,
-            f"TLV {SOFTWARE} (software upgrade filename) is empty: it names no file that a modem could load.",
+            f"TLV {SOFTWARE} (software upgrade filename) is empty: it names no file that a modem"
+            " could load.",
             f"Remove TLV {SOFTWARE}, or give the name of the file.",
             "MULPI C.1.2.3",
         )
@@ -311,7 +320,8 @@ def flows_are_too_many(settings: Settings) -> Iterator[Finding]:
                 "error",
                 "too_many",
                 None,
-                f"The file has {MOST_READ} {what} or more; no modem takes so many. What follows them was not checked.",
+                f"The file has {MOST_READ} {what} or more; no modem takes so many. What follows"
+                " them was not checked.",
                 "Check what made the file.",
                 "bound: headend",
             )
@@ -325,8 +335,10 @@ def file_is_large(settings: Settings) -> Iterator[Finding]:
             "warning",
             "size",
             None,
-            f"The file has {document.size} B. Every modem accepts {ACCEPTED} B; one that accepts no more refuses the file.",
-            "Shorten it, if modems of several makes get this file: SNMP objects and certificates take most.",
+            f"The file has {document.size} B. Every modem accepts {ACCEPTED} B; one that accepts no"
+            " more refuses the file.",
+            "Shorten it, if modems of several makes get this file: SNMP objects and certificates"
+            " take most.",
             "MULPI D.1.2",
         )
 
