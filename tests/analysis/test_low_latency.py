@@ -33,7 +33,7 @@ from headend.figures import draw_figures
 from headend.pages.page import write_report
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
-from headend.wording.facts import advise, describe, summarize
+from headend.wording.facts import advise, describe_facts, summarize_facts
 from headend.wording.low_latency import write_flow
 from headend.wording.run import answer_run
 from headend.wording.verdict import judge
@@ -171,7 +171,7 @@ def test_flows_are_gathered_by_the_queues_that_they_used() -> None:
 
 
 def test_the_verdict_names_who_was_sanctioned_and_why() -> None:
-    told = " ".join(describe(find_low_latency(make_home(), CLASSIC)))
+    told = " ".join(describe_facts(find_low_latency(make_home(), CLASSIC)))
     assert (
         "game and flood use the low-latency queue cable.up_low_latency, which held packets 500 µs"
         " at the median and 1.25 ms at the 99th percentile (cable.up, the classic queue beside it,"
@@ -189,26 +189,28 @@ def test_the_verdict_names_who_was_sanctioned_and_why() -> None:
 
 def test_a_sanctioned_flow_that_has_most_of_the_classic_queue_is_told() -> None:
     home = make_home()
-    assert "In that queue" not in " ".join(describe(find_low_latency(home, CLASSIC)))
+    assert "In that queue" not in " ".join(describe_facts(find_low_latency(home, CLASSIC)))
     few = pl.when(pl.col("flow") == "upload").then(200).otherwise("packets")
     home.tables["low_latency"] = home.low_latency.with_columns(packets=few)
     home.cache.clear()
     told = "In that queue, 80 % of the packets sent are flood's: upload got the rest."
-    assert told in describe(find_low_latency(home, CLASSIC))
+    assert told in describe_facts(find_low_latency(home, CLASSIC))
 
 
 def test_of_protection_that_redirected_nothing_a_clause_is_told() -> None:
-    told = describe(find_low_latency(make_home(sanctioned=0), CLASSIC))
+    told = describe_facts(find_low_latency(make_home(sanctioned=0), CLASSIC))
     assert len(told) == 1
     assert told[0].endswith("queue protection redirected none.")
-    assert "protection" not in describe(find_low_latency(make_home(protected=False), CLASSIC))[0]
+    assert (
+        "protection" not in describe_facts(find_low_latency(make_home(protected=False), CLASSIC))[0]
+    )
     assert find_kept_out(make_home(sanctioned=0), CLASSIC) is None
 
 
 def test_sanctions_since_the_warm_up_have_no_first_one() -> None:
     home = make_home()
     home.manifest["warmup_ns"] = 1_499_000_000
-    told = " ".join(describe(find_low_latency(home, CLASSIC)))
+    told = " ".join(describe_facts(find_low_latency(home, CLASSIC)))
     assert "to the classic queue cable.up from the end of the warm-up on:" in told
 
 
@@ -223,7 +225,7 @@ def test_another_aggregate_is_told_of_where_packets_wait() -> None:
 
 
 def test_few_sanctions_are_called_bursts() -> None:
-    told = " ".join(describe(find_low_latency(make_home(sanctioned=30), CLASSIC)))
+    told = " ".join(describe_facts(find_low_latency(make_home(sanctioned=30), CLASSIC)))
     assert "Only bursts of it were redirected." in told
     assert find_kept_out(make_home(sanctioned=30), CLASSIC) is None
 
@@ -232,7 +234,7 @@ def test_a_tcp_sender_that_was_sanctioned_gets_other_advice() -> None:
     home = make_home()
     tcp = pl.when(pl.col("flow") == "flood").then(pl.lit("tcp")).otherwise("transport")
     home.tables["flows"] = home.flows.with_columns(transport=tcp)
-    told = " ".join(describe(find_low_latency(home, CLASSIC)))
+    told = " ".join(describe_facts(find_low_latency(home, CLASSIC)))
     assert (
         "`--set link.cable.docsis.upstream.low_latency.queue_protection.score_threshold=…`" in told
     )
@@ -242,7 +244,7 @@ def test_a_tcp_sender_that_was_sanctioned_gets_other_advice() -> None:
 def test_an_empty_low_latency_queue_is_explained() -> None:
     home = make_home(protected=False)
     home.tables["low_latency"] = home.low_latency.filter(pl.col("queue") == CLASSIC)
-    assert describe(find_low_latency(home, CLASSIC))[0].startswith(
+    assert describe_facts(find_low_latency(home, CLASSIC))[0].startswith(
         "No packet was sent to the low-latency queue cable.up_low_latency"
     )
 
@@ -250,7 +252,7 @@ def test_an_empty_low_latency_queue_is_explained() -> None:
 def test_who_suffers_from_sanctions_hears_of_them() -> None:
     found = find_sanctioned(make_home(), _suffer("flood"))
     assert found is not None
-    assert summarize([found]) == (
+    assert summarize_facts([found]) == (
         "queue protection sends 90 % of flood's packets to the classic queue cable.up, where"
         " packets wait 12 ms"
     )

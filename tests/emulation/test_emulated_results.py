@@ -41,7 +41,7 @@ from headend.wording.emulation import (
     tell_real,
     tell_source,
 )
-from headend.wording.facts import describe
+from headend.wording.facts import describe_facts
 from headend.wording.run import answer_run
 from headend.wording.verdict import judge
 
@@ -111,7 +111,7 @@ def test_the_emulators_own_reason_goes_before_ours() -> None:
 def test_a_recording_under_other_settings_than_a_queue_names_them() -> None:
     changed = ["link.line.point_to_point.down.rate", "queue"]
     result = make_emulated(kind="open_loop", lateness=None, changed=changed)
-    assert describe(find_reservations(result)) == [
+    assert describe_facts(find_reservations(result)) == [
         "Open loop: the recorded senders do not react to what was changed"
         " (link.line.point_to_point.down.rate, queue)."
     ]

@@ -16,20 +16,21 @@ from headend.analysis.diagnosis import Case, find_symptoms, open_case, shorten
 from headend.analysis.facts import QueueUse, ThrottledSenders
 from headend.analysis.flow_groups import gather_groups
 from headend.analysis.grading import FlowQuality, Grade
-from headend.analysis.queue_state import LOSSES, describe_shared_queue
+from headend.analysis.queue_state import describe_shared_queue
 from headend.analysis.queues import name_queue_key, weigh_queues
 from headend.analysis.throttling import Throttled, find_throttled
 from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.comparison.comparison import Variant
 from headend.comparison.contrast import answer_comparison
 from headend.engine.columns import TABLES
+from headend.engine.description import describe
 from headend.figures.experience import draw_voice
 from headend.figures.over_time import draw_internals
 from headend.pages.page import write_report
 from headend.running.experiment import compare
 from headend.running.result import Result
 from headend.text.quantity import format_quantity
-from headend.wording.facts import describe
+from headend.wording.facts import describe_facts
 from headend.wording.queue import full_remedy, full_use
 from headend.wording.verdict import judge, note_comparison
 from street import make_street
@@ -282,7 +283,7 @@ def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
     late = replace(calm, suffering=calm.groups[:1], symptoms=frozenset({"late"}))
 
     def tell(case: Case, **state: Any) -> str:
-        return describe(find_symptoms(case, replace(queue, **state), is_alone=True))[0]
+        return describe_facts(find_symptoms(case, replace(queue, **state), is_alone=True))[0]
 
     for discipline in ("fq_codel", "fq_pie", "sfq_codel"):
         for kind in kinds:
@@ -297,7 +298,12 @@ def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
 
 def test_every_loss_has_a_reason() -> None:
     reasons = {name.removeprefix("discarded_") for name in TABLES["queues"] if "discarded_" in name}
-    assert reasons - {"ack_thinned", "corrupted"} == LOSSES.keys()
+    known = describe().reasons
+    assert reasons == known.keys()
+    assert {name for name, reason in known.items() if not reason.look} == {
+        "ack_thinned",
+        "corrupted",
+    }
 
 
 def test_a_run_in_which_nothing_arrived_has_words_for_it() -> None:
@@ -542,11 +548,11 @@ def test_one_packet_is_not_told_as_several() -> None:
         ("put",), by_limit=False, rtt_ns=40e6, asks_for_grants=False, idle_ratio=0.2
     )
     slowed = ThrottledSenders(one, senders, is_too_small=False)
-    assert "dropped 1 packet, too early" in describe([slowed])[0]
+    assert "dropped 1 packet, too early" in describe_facts([slowed])[0]
     full = replace(slowed, senders=replace(senders, by_limit=True))
-    assert "after its 1 loss the senders" in describe([full])[0]
+    assert "after its 1 loss the senders" in describe_facts([full])[0]
     small = replace(full, queue=replace(one, room_ns=1e6), is_too_small=True)
-    assert "runs empty after its 1 loss." in describe([small])[0]
+    assert "runs empty after its 1 loss." in describe_facts([small])[0]
 
 
 def test_a_sender_that_the_path_slows_down_is_not_the_queues_doing() -> None:
@@ -836,8 +842,8 @@ def test_what_a_forced_drop_means_is_said_in_its_own_words() -> None:
     verdict = judge(headend.run(make_line(up, TEN, flow={"flood": flood})))
     assert verdict.queue is not None
     assert verdict.queue.reason == "forced"
-    assert LOSSES["forced"] in verdict.paragraph
-    assert LOSSES["congested"] not in verdict.paragraph
+    assert describe().reasons["forced"].look in verdict.paragraph
+    assert describe().reasons["congested"].look not in verdict.paragraph
 
 
 def test_the_table_of_bounds_in_the_documentation_is_what_grades_are_made_by() -> None:

@@ -39,7 +39,7 @@ from headend.analysis.sanctions import (
     find_sanctioned,
 )
 from headend.analysis.throttling import find_throttled
-from headend.engine.description import REAL, find_queue
+from headend.engine.description import REAL, describe, find_queue
 from headend.results.record import Record, cached_on_record
 
 #: From this share of late packets on, a standing queue's fact has it.
@@ -50,9 +50,6 @@ LONG_WAY = 150e6
 
 #: Share of its limit from which that is what ends a queue's growth.
 AT_ITS_LIMIT = 0.8
-
-#: Reasons for discards outside queues and their laws.
-BARRED = ("filtered", "not_registered", "service_flow_deleted", "retry_limit")
 
 
 @dataclass(frozen=True)
@@ -344,9 +341,10 @@ def _find_bar(record: Record, worst: FlowQuality) -> str:
     """Name the reason why most packets of a flow did not arrive, where no queue dropped them."""
     rows = record.flows.filter(flow=worst.flow)
     sent, arrived = (int(rows[name].sum()) for name in ("packets_sent", "packets_delivered"))
-    counts = {reason: int(rows[f"discarded_{reason}"].sum()) for reason in BARRED}
-    reason = max(counts, key=lambda name: counts[name])
-    return reason if counts[reason] > sent / 2 and arrived < sent / 2 else ""
+    reasons = [reason for reason in describe().reasons.values() if reason.barred]
+    counts = {reason.barred: int(rows[reason.column].sum()) for reason in reasons}
+    barred = max(counts, key=counts.__getitem__)
+    return barred if counts[barred] > sent / 2 and arrived < sent / 2 else ""
 
 
 def _describe_main(case: Case, queue: QueueState) -> Fact:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.key_figure import KeyFigure
 from headend.analysis.limits import tell_limit
 from headend.analysis.queues import LONG_WAIT
-from headend.engine.description import REAL, find_application
+from headend.engine.description import REAL, find_application, list_discards
 from headend.results.record import Record, cached_on_record
 from headend.scenario.parameters import read_parameters
 from headend.text.quantity import format_quantity
@@ -87,9 +87,6 @@ AUDIBLE_LOSS = 0.005
 
 #: Measures of transfers that their own words tell of.
 TRANSFER_MEASURES = ("completion_time", "speed")
-
-#: Why a queue discards packets for want of room, or because its law says so.
-BY_QUEUES = ("overlimit", "congested", "forced", "flow_limit", "unresponsive")
 
 #: What is said of a flow that sent and got nothing through.
 NOTHING_ARRIVED = "no packet arrived"
@@ -369,7 +366,8 @@ def _find_harm(evidence: _Evidence) -> tuple[str, str]:
     """
     if evidence.is_cut_off():
         # What a classifier forbids, or a modem that is not there, is no harm that a queue does.
-        by_queues = sum(int(evidence.rows[f"discarded_{reason}"].sum()) for reason in BY_QUEUES)
+        columns = list_discards("room", "share", "law")
+        by_queues = sum(int(evidence.rows[name].sum()) for name in columns)
         return ("lost", "") if by_queues else ("", "")
     if "rtt" in evidence.stats:
         slow = _grade_falling(_read_statistic(evidence, "rtt", "p95"), PING_MARKS)
@@ -403,13 +401,14 @@ def _find_worse_way(evidence: _Evidence) -> str:
 def _grade(evidence: _Evidence) -> _Judgement:
     if evidence.application == REAL:
         return _tell_real(evidence)
-    if evidence.application == "voice" or evidence.has("mos") or evidence.has("mos_down"):
+    reported = {*find_application(evidence.application).measure_names, *evidence.stats}
+    if "mos" in reported or "mos_down" in reported:
         return _grade_call(evidence)
-    if evidence.application == "web" or evidence.has("page_load_time"):
+    if "page_load_time" in reported:
         return _grade_pages(evidence)
-    if evidence.application == "streaming":
+    if "stalled" in reported:
         return _grade_stream(evidence)
-    if evidence.application == "responsiveness":
+    if "rpm" in reported:
         return _grade_responsiveness(evidence)
     if "rtt" in evidence.stats:
         return _grade_ping(evidence)

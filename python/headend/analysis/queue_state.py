@@ -18,40 +18,12 @@ from headend.analysis.queues import (
     weigh_queues,
 )
 from headend.engine.columns import MIXED
-from headend.engine.description import find_queue
+from headend.engine.description import Reason, describe, find_queue, list_discards
 from headend.scenario.groups import find_groups
 from headend.scenario.parameters import find_value
 
 if TYPE_CHECKING:
     from headend.results.record import Record
-
-#: What to look at where a queue loses much, by the reason that most of its losses have.
-LOSSES = {
-    "overlimit": "look at its limit and at the offered rates",
-    "congested": "its AQM drops them on purpose, but their senders do not slow down: look at the"
-    " offered rates",
-    "forced": "its average queue stood at the law's upper threshold, from which every arrival costs"
-    " a packet: look at max_threshold and at the offered rates",
-    "flow_limit": "each flow or class has a share of it: look at their limits and at the offered"
-    " rates",
-    "unresponsive": "its law treats their flows as unresponsive: look at the offered rates",
-    "filtered": "a classifier forbids those packets",
-    "not_registered": "they came before the modem was registered",
-    "retry_limit": "the medium gave up after too many tries: look at how many send at once",
-    "service_flow_deleted": "their service flow was deleted while they waited in it",
-}
-
-#: Those of them that are a law's early drops.
-BY_LAW = ("congested", "forced", "flow_limit", "unresponsive")
-
-#: The same where those packets are TCP's, which slows down for it.
-LOSSES_OF_TCP = {
-    "overlimit": "its window outgrew the buffer, as it does at the start of a transfer and before"
-    " each loss",
-    "congested": "that is how its AQM tells it to slow down",
-    "forced": "its average queue stood at the law's upper threshold, from which every arrival costs"
-    " a packet, whoever slows down",
-}
 
 #: Share of its buffer up to which DOCSIS-PIE sleeps (RFC 8034).
 SLEEPS_TO = 1 / 3
@@ -136,7 +108,7 @@ def describe_queue(result: Record, name: str) -> QueueState | None:
         discarded=row["lost"],
         lost_ratio=row["lost_ratio"],
         marked=row["marked"],
-        by_law=sum(row[f"discarded_{reason}"] for reason in BY_LAW),
+        by_law=sum(row[name] for name in list_discards("share", "law")),
         overflowed=row["discarded_overlimit"],
         reason=_find_reason(row),
         alike=alike.height,
@@ -157,7 +129,7 @@ def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
     """Say whether TCP loses the packets, or has them marked; which queue did it is not known."""
     import polars as pl
 
-    reasons = [f"discarded_{reason}" for reason in LOSSES if row[f"discarded_{reason}"]]
+    reasons = [reason.column for reason in _list_reasons() if row[reason.column]]
     reasons += ["marked"] if row["marked"] else []
     if not reasons:
         return False
@@ -183,9 +155,14 @@ def _find_share_of_tcp(result: Record, flow: str, transport: str, way: str) -> f
     return lost["tcp"] / max(sum(lost.values()), 1)
 
 
+def _list_reasons() -> list[Reason]:
+    """List the reasons for which queues lose packets."""
+    return [reason for reason in describe().reasons.values() if reason.look]
+
+
 def _find_reason(row: Mapping[str, Any]) -> str:
-    """Find the reason for most of a queue's losses, as LOSSES has it; none without loss."""
-    counts = {reason: row[f"discarded_{reason}"] for reason in LOSSES}
+    """Find the reason for most of a queue's losses; none where it lost nothing."""
+    counts = {reason.name: row[reason.column] for reason in _list_reasons()}
     reason = max(counts, key=counts.__getitem__)
     return reason if counts[reason] else ""
 

@@ -11,7 +11,7 @@ from headend.results.record import list_names_of
 from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
 from headend.wording.emulation import name_kind
-from headend.wording.facts import describe
+from headend.wording.facts import describe_facts
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
@@ -60,7 +60,7 @@ def tell_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
     labels: dict[str, list[str]] = {}
     for variant in variants:
         for told in dict.fromkeys(
-            text for run in variant.results for text in describe(find_reservations(run))
+            text for run in variant.results for text in describe_facts(find_reservations(run))
         ):
             labels.setdefault(told, []).append(variant.label)
     if len(variants) == 1:

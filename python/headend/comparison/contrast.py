@@ -52,9 +52,6 @@ BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of tran
 #: That note where there are round trips of real programs.
 BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
 
-#: Figures of applications whose own measures name no chart.
-_FIGURES = {"voice": "mos", "ping": "ping"}
-
 
 def answer_comparison(variants: Sequence[Variant]) -> Answer:
     """Answer which of several settings suits the people on the line.
@@ -294,8 +291,9 @@ def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
         return "queue-delay"
     if fate.is_transfer:
         return "rates"
-    application = fate.party.worst.application
-    if application in _FIGURES:
-        return _FIGURES[application]
-    measures = find_application(application).measures
-    return next((kind.chart.name for kind, _ in measures if kind.chart), "delay")
+    if fate.is_real and not fate.is_round_trip:
+        return "delay"
+    for kind, _ in find_application(fate.party.worst.application).measures:
+        if figure := kind.figure or (kind.chart and kind.chart.name):
+            return figure
+    return "delay"

@@ -8,25 +8,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from headend.engine.description import list_discards
+
 if TYPE_CHECKING:
     from headend._engine import Columns
 
-_DISCARDED = tuple(
-    f"discarded_{reason}"
-    for reason in (
-        "ack_thinned",
-        "congested",
-        "corrupted",
-        "filtered",
-        "flow_limit",
-        "forced",
-        "not_registered",
-        "overlimit",
-        "retry_limit",
-        "service_flow_deleted",
-        "unresponsive",
-    )
-)
+_DISCARDED = sorted(list_discards())
 _DELAYS = tuple(
     f"delay_{name}_ns" for name in ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
 )

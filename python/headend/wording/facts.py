@@ -1,7 +1,7 @@
 """The words for each kind of fact, in two lengths; a new fact is registered in `WORDS`.
 
-- `describe` gives the sentences of ``--full``, pages and notes;
-- `summarize` gives a clause for the first lines of an answer;
+- `describe_facts` gives the sentences of ``--full``, pages and notes;
+- `summarize_facts` gives a clause for the first lines of an answer;
 - `advise` says there what to change.
 
 The sentences of a subject stand in one file: ``queue.py``, ``line.py``, ``low_latency.py``,
@@ -69,7 +69,7 @@ WORDS: dict[type, Words] = {
 }
 
 
-def describe(found: Iterable[Fact]) -> list[str]:
+def describe_facts(found: Iterable[Fact]) -> list[str]:
     """Write facts in full: the sentences of each, in their order."""
     sentences = []
     for fact in found:
@@ -79,7 +79,7 @@ def describe(found: Iterable[Fact]) -> list[str]:
     return sentences
 
 
-def summarize(found: Iterable[Fact]) -> str:
+def summarize_facts(found: Iterable[Fact]) -> str:
     """Write facts as clauses of one sentence; empty where there is nothing to say."""
     writers = ((WORDS[type(fact)].brief, fact) for fact in found)
     return "; ".join(write(fact) for write, fact in writers if write)

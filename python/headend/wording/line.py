@@ -16,14 +16,6 @@ MOST_CAUSES = 2
 #: Meetings of flows in hashed queues that are told of.
 MOST_MEETINGS = 2
 
-#: Reasons for discards outside queues and their laws, as clauses.
-BARRED = {
-    "filtered": "a classifier forbids its packets",
-    "not_registered": "its modem is not registered",
-    "service_flow_deleted": "its service flow was deleted",
-    "retry_limit": "the medium gave up after too many tries",
-}
-
 
 def full_partial(fact: facts.Partial) -> str:
     """Say when a run was stopped."""
@@ -70,7 +62,7 @@ def brief_lossy_path(fact: facts.LossyPath) -> str:
 
 def brief_barred(fact: facts.Barred) -> str:
     """Say why a flow's packets do not arrive."""
-    return BARRED[fact.reason]
+    return fact.reason
 
 
 def brief_long_path(fact: facts.LongPath) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from headend.analysis import facts
 from headend.analysis.facts import Action, Remedy
-from headend.analysis.queue_state import LOSSES, LOSSES_OF_TCP, QueueState
+from headend.analysis.queue_state import QueueState
 from headend.analysis.queues import LOSSY_SHARE
-from headend.engine.description import find_queue
+from headend.engine.description import describe, find_queue
 from headend.text.wording import list_names
 from headend.wording.quantities import count, share, time
 
@@ -83,11 +83,13 @@ def brief_losses(fact: facts.LossyQueue) -> str:
 
 def full_losses(fact: facts.LossyQueue) -> list[str]:
     """Say what a queue's losses mean."""
-    reason = fact.queue.reason
-    if not fact.queue.is_tcps or reason not in LOSSES_OF_TCP:
-        return [f"The packets that it drops do not arrive: {LOSSES[reason]}."]
-    why = LOSSES_OF_TCP[reason]
-    told = f"Most of the packets that it drops are TCP's, which sends them again: {why}."
+    reason = describe().reasons[fact.queue.reason]
+    if not fact.queue.is_tcps or not reason.look_of_tcp:
+        return [f"The packets that it drops do not arrive: {reason.look}."]
+    told = (
+        "Most of the packets that it drops are TCP's, which sends them again:"
+        f" {reason.look_of_tcp}."
+    )
     others = (
         " Other flows in this queue lose packets too: a queue for each flow (fq_codel) protects"
         " those that send little."

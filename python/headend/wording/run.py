@@ -13,8 +13,9 @@ from headend.analysis.grading import FlowQuality, Grade
 from headend.analysis.queue_state import QueueState
 from headend.analysis.street import Home, gather_homes, name_homes
 from headend.engine.description import REAL
+from headend.engine.description import describe as describe_engine
 from headend.text.wording import capitalise, join_names, list_names
-from headend.wording.facts import advise, describe, summarize
+from headend.wording.facts import advise, describe_facts, summarize_facts
 from headend.wording.quantities import rate, share, time
 
 if TYPE_CHECKING:
@@ -32,24 +33,14 @@ WAYS = {"up": "↑ ", "down": "↓ "}
 #: What explains these.
 WAYS_NOTE = "↑ up, ↓ down: the one-way delay of the slower direction."
 
-#: Figures that show what a flow felt, by the measure that it must have.
-FELT = {
-    "mos": "mos",
-    "mos_down": "mos",
-    "page_load_time": "pages",
-    "rtt": "ping",
-    "frames_late": "video",
-    "frames_late_down": "video",
-}
-
 
 def answer_run(record: Record) -> Answer:
     """Give the first screen of one run."""
     case, homes = open_case(record), gather_homes(record)
     groups = case.groups
     question = ask(record.title, ask_of_people(groups, case.queue))
-    caveats = describe(find_reservations(record))
-    if nothing := describe(find_nothing(record)):
+    caveats = describe_facts(find_reservations(record))
+    if nothing := describe_facts(find_nothing(record)):
         return Answer(question, (*caveats, *nothing), lay_out_people(groups))
     diagnosis = diagnose(record)
     sentences = _write_sentences(groups, case.suffering, diagnosis, homes)
@@ -84,7 +75,7 @@ def _write_sentences(
 ) -> tuple[str, str]:
     """Say how flows fare and why, then what to change or which flows fare well."""
     judged = [group for group in groups if group.grades]
-    reason, advice = summarize(diagnosis.causes), advise(diagnosis.remedy)
+    reason, advice = summarize_facts(diagnosis.causes), advise(diagnosis.remedy)
     if suffering:
         first = _fit(lambda most: _describe_suffering(suffering, judged, homes, most), reason)
         return first, advice or _describe_well(judged, suffering)
@@ -287,7 +278,7 @@ def _choose_figure(
         if any(
             group.worst.application == REAL and _has_round_trips(record, group) for group in groups
         ):
-            return FELT["rtt"]
+            return str(describe_engine().measures["rtt"].figure)
         is_alone = len(groups) == 1 and not groups[0].is_group
         has_windows = not record.connection_series.is_empty()
         return "cwnd" if is_alone and has_windows else "rates"
@@ -296,7 +287,9 @@ def _choose_figure(
     if drawable:
         return drawable[0]
     measured = record.measures.filter(flow=groups[0].worst.flow)["measure"].to_list()
-    return next((FELT[name] for name in measured if name in FELT), "delay")
+    kinds = describe_engine().measures.values()
+    figures = {name: kind.figure for kind in kinds for name in kind.names}
+    return next((figure for name in measured if (figure := figures.get(name))), "delay")
 
 
 def _has_round_trips(record: Record, group: FlowGroup) -> bool:

@@ -15,7 +15,7 @@ from headend.analysis.queue_state import QueueState, does_harm
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
 from headend.text.wording import join_names, list_names
-from headend.wording.facts import describe
+from headend.wording.facts import describe_facts
 from headend.wording.queue import MOST_NAMED
 
 #: How JSON names fields of a flow's quality.
@@ -54,7 +54,7 @@ class RunVerdict:
     @property
     def notes(self) -> list[str]:
         """What is wrong, in sentences: what the answer and the table of people leave out."""
-        return describe(self.diagnosis.facts)
+        return describe_facts(self.diagnosis.facts)
 
     @property
     def paragraph(self) -> str:
