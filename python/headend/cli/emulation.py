@@ -43,8 +43,8 @@ def print_emulation(result: Record, *, full: bool = False) -> None:
 
 def print_real_in_full(result: Record) -> None:
     """Print what real programs ran where, their flows, and how late frames were, if any ran."""
-    from headend.analysis.emulation import tell_real, tell_source
     from headend.cli.tables import draw, fit
+    from headend.wording.emulation import tell_real, tell_source
     from headend.wording.flow_tables import tabulate_timing
     from headend.wording.real_flows import tabulate_real_flows
 
@@ -65,8 +65,8 @@ def print_real_in_full(result: Record) -> None:
 
 def _print_programs(result: Record) -> None:
     """Print a line for each real host, and its largest flows."""
-    from headend.analysis.emulation import tell_real
     from headend.cli.tables import draw, fit
+    from headend.wording.emulation import tell_real
     from headend.wording.real_flows import tabulate_real_flows
 
     console = make_output()

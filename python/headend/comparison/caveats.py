@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from headend.analysis.emulation import name_kind, tell_caveats
+from headend.analysis.diagnosis import find_reservations
 from headend.results.record import list_names_of
 from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
+from headend.wording.emulation import name_kind
+from headend.wording.facts import describe_facts
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
@@ -57,7 +59,9 @@ def tell_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
     """Say of which runs no number is to be believed, and why: a comparison's first sentences."""
     labels: dict[str, list[str]] = {}
     for variant in variants:
-        for told in dict.fromkeys(text for run in variant.results for text in tell_caveats(run)):
+        for told in dict.fromkeys(
+            text for run in variant.results for text in describe_facts(find_reservations(run))
+        ):
             labels.setdefault(told, []).append(variant.label)
     if len(variants) == 1:
         return tuple(labels)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.verdict import judge, note_comparison
 from headend.comparison.board import tabulate_board, tabulate_outcomes
 from headend.comparison.caveats import MissingSeeds, tell_unfinished, warn_of_variants
 from headend.comparison.comparison import Variant, compare_figures, gather_variants
@@ -17,6 +16,7 @@ from headend.pages.section import Line, Page, Section, capitalise_first, fold, t
 from headend.scenario.modems import tell_shared
 from headend.wording.flow_tables import tabulate_expectations
 from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.verdict import judge, note_comparison
 
 if TYPE_CHECKING:
     from headend.figures import Figure

@@ -7,20 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.bottleneck import gather_queues
-from headend.analysis.emulation import (
-    is_open_loop,
+from headend.analysis.lateness import is_open_loop
+from headend.analysis.marks import tell_marks
+from headend.analysis.mib import gather_modem
+from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
+from headend.scenario.modems import tell_configured
+from headend.text.quantity import format_quantity
+from headend.wording.emulation import (
     list_ends,
     list_programs,
     list_timing,
     tell_kind,
     tell_source,
 )
-from headend.analysis.marks import tell_marks
-from headend.analysis.mib import gather_modem
-from headend.analysis.verdict import Verdict, judge
-from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
-from headend.scenario.modems import tell_configured
-from headend.text.quantity import format_quantity
 from headend.wording.flow_tables import (
     tabulate_aggregates,
     tabulate_expectations,
@@ -31,8 +30,9 @@ from headend.wording.flow_tables import (
     tabulate_timing,
 )
 from headend.wording.real_flows import tabulate_real_flows
-from headend.wording.run_answer import answer_run
+from headend.wording.run import answer_run
 from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.verdict import RunVerdict, judge
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -76,7 +76,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
     ]
     return Page(
         result.title,
-        answer_run(result, verdict).settle_why([figure.name for figure in figures]),
+        answer_run(result).settle_why([figure.name for figure in figures]),
         figures,
         [
             *([text(description, title="The scenario")] if description else []),
@@ -124,13 +124,13 @@ def tell_partial(results: Sequence[Record], *, is_named: bool = False) -> list[L
 
 
 def section_tables(
-    result: Record, verdict: Verdict, people: str, *, is_folded: bool = False
+    result: Record, verdict: RunVerdict, people: str, *, is_folded: bool = False
 ) -> list[Section]:
     """Make the sections of flows and of queues, each with those of its groups that are worst."""
     bottleneck = verdict.queue.queue if verdict.queue else None
     flows = [
         fold(f"Those of {one.label} who fare worst", tabulate_members(one), is_minor=True)
-        for one in verdict.parties
+        for one in verdict.groups
         if one.is_group
     ]
     queues = [
@@ -143,7 +143,7 @@ def section_tables(
         if one.is_group
     ]
     both = (
-        (f"{people} on the line", [Section("table", tabulate_flows(verdict.parties)), *flows]),
+        (f"{people} on the line", [Section("table", tabulate_flows(verdict.groups)), *flows]),
         ("Queues", [Section("table", tabulate_queues(result, bottleneck)), *queues]),
     )
     return [
@@ -199,7 +199,7 @@ def section_method(runs: Sequence[tuple[Record, Sequence[int], str]]) -> list[Se
     return sections
 
 
-def _section_managed(result: Record, verdict: Verdict) -> list[Section]:
+def _section_managed(result: Record, verdict: RunVerdict) -> list[Section]:
     """Make the section of what SNMP shows of the modem, on a cable line."""
     modem = gather_modem(result, verdict.queue.queue) if verdict.queue else None
     if modem is None:

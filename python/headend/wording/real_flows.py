@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.emulation import is_open_loop
+from headend.analysis.lateness import is_open_loop
 from headend.analysis.round_trips import NOT_IN_OPEN_LOOP
 from headend.text.quantity import Kind, Unit, choose_unit, format_number
 from headend.text.wording import capitalise
