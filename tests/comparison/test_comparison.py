@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import headend
+from headend.analysis.estimate import estimate_difference, estimate_mean, format_estimate
+from headend.analysis.ties import is_tie
 from headend.cli.main import app
 from headend.comparison.comparison import (
     ONE_SEED,
@@ -22,11 +24,9 @@ from headend.comparison.comparison import (
     explain_board,
     gather_variants,
 )
-from headend.comparison.estimate import estimate_difference, estimate_mean, format_estimate
 from headend.comparison.fates import judge_grid
 from headend.comparison.pooling import pool_histograms
 from headend.comparison.scores import Figure, mark_values, score_runs
-from headend.comparison.ties import is_tie
 from headend.figures import draw_figures
 from headend.figures.differences import _choose_domain, _cut
 from headend.running.comparison import load_results

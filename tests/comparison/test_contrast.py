@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import headend
+from headend.analysis.estimate import Bounds, estimate_mean
 from headend.analysis.grading import Grade, judge_flows
 from headend.analysis.headline import Headline
 from headend.analysis.run_answer import answer_run
@@ -21,7 +22,6 @@ from headend.analysis.verdict import gather_parties
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.estimate import Bounds, estimate_mean
 from headend.comparison.fates import Fate, QueueFate, judge_grid
 from headend.comparison.grid import choose_axis, find_grid
 from headend.comparison.pooling import list_runs, pool_runs

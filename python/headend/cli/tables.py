@@ -377,7 +377,7 @@ def draw_candidates(decision: Decision, *, narrow: bool = False) -> Table:
     the interval of its mean; in a narrow table, the name has several lines, and the interval is
     below the mean.
     """
-    from headend.comparison.estimate import format_cell
+    from headend.analysis.estimate import format_cell
 
     terms = [decision.conclusion.terms[name] for name in decision.shown]
     units = [

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.estimate import Estimate
 from headend.comparison.comparison import Row, Variant, compare_figures
-from headend.comparison.estimate import Estimate
 from headend.comparison.grid import Tier, find_grid
 from headend.text.quantity import Kind
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headend.analysis.lateness import find_emulation
-from headend.comparison.estimate import (
+from headend.analysis.estimate import (
     Estimate,
     estimate_difference,
     estimate_mean,
@@ -17,6 +16,7 @@ from headend.comparison.estimate import (
     format_difference,
     format_difference_cell,
 )
+from headend.analysis.lateness import find_emulation
 from headend.comparison.pooling import pool_runs
 from headend.comparison.scores import Figure, Mark, mark_values, score_runs
 from headend.errors import InputError

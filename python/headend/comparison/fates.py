@@ -3,7 +3,7 @@
 A flow's grade and words are those of the means over the seeds (``comparing/pooling.py``); its
 number is the mean over the seeds with its interval. Of a group of flows, the number is how many of
 its members suffer, counted in each seed. Differences are paired by seed, and what differs is no tie
-by the rule of ``comparing/ties.py``; a group differs where more than one of its members, and more
+by the rule of ``analysis/ties.py``; a group differs where more than one of its members, and more
 than 5 % of them, fare otherwise.
 """
 
@@ -15,12 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.bottleneck import find_shared_bottleneck
-from headend.analysis.grading import ORDER, Finding, Grade, judge_flows
-from headend.analysis.headline import FEW_DECIMALS, Headline, write_value
-from headend.analysis.queues import weigh_queues
-from headend.analysis.verdict import Party, gather_parties
-from headend.comparison.comparison import Variant, is_uneven
-from headend.comparison.estimate import (
+from headend.analysis.estimate import (
     BOUNDS,
     Bounds,
     Estimate,
@@ -28,9 +23,14 @@ from headend.comparison.estimate import (
     estimate_mean,
     format_estimate,
 )
+from headend.analysis.grading import ORDER, Finding, Grade, judge_flows
+from headend.analysis.headline import FEW_DECIMALS, Headline, write_value
+from headend.analysis.queues import weigh_queues
+from headend.analysis.ties import TIE, average, is_tie
+from headend.analysis.verdict import Party, gather_parties
+from headend.comparison.comparison import Variant, is_uneven
 from headend.comparison.grid import Grid, Tier, find_grid
 from headend.comparison.pooling import list_runs
-from headend.comparison.ties import TIE, average, is_tie
 from headend.engine.description import REAL
 from headend.text.quantity import Kind, Unit
 

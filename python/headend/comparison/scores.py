@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from headend.analysis.bottleneck import find_shared_bottleneck
+from headend.analysis.estimate import BOUNDS, Bounds
 from headend.analysis.fairness import measure_evenness, measure_fairness
 from headend.analysis.queues import weigh_queues
-from headend.comparison.estimate import BOUNDS, Bounds
-from headend.comparison.ties import average, is_tie
+from headend.analysis.ties import average, is_tie
 from headend.engine.description import REAL, describe, list_applications
 from headend.scenario.groups import Group, find_groups, label_member
 from headend.text.quantity import Kind

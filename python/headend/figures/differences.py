@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.comparison.estimate import format_difference
+from headend.analysis.estimate import format_difference
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, make_chart

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.comparison.estimate import Bounds
+from headend.analysis.estimate import Bounds
 from headend.comparison.scores import Figure
 from headend.engine.metrics import (
     CHANNEL_METRICS,

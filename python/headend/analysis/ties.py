@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from headend.comparison.estimate import BOUNDS, Bounds, Estimate, estimate_difference, estimate_mean
+from headend.analysis.estimate import BOUNDS, Bounds, Estimate, estimate_difference, estimate_mean
 from headend.text.quantity import Kind
 
 #: Values within this share of the larger of the two are as good as each other.
