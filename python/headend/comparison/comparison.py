@@ -10,13 +10,13 @@ from typing import Any
 
 from headend.analysis.estimate import (
     Estimate,
-    estimate_difference,
     estimate_mean,
     format_cell,
     format_difference,
     format_difference_cell,
 )
 from headend.analysis.lateness import find_emulation
+from headend.analysis.ties import average, compare_seeds
 from headend.comparison.pooling import pool_runs
 from headend.comparison.scores import Figure, Mark, mark_values, score_runs
 from headend.errors import InputError
@@ -267,49 +267,37 @@ def compare_figures(variants: Sequence[Variant]) -> list[Row]:
     there are only the means.
     """
     uneven = is_uneven(variants)
-    runs = [result for variant in variants for result in variant.results]
-    scores = iter(score_runs(runs))
+    scores = iter(score_runs([result for variant in variants for result in variant.results]))
     scored = [{seed: next(scores) for seed in variant.seeds} for variant in variants]
-    figures = dict.fromkeys(
-        figure for by_seed in scored for score in by_seed.values() for figure in score
+    metrics = dict.fromkeys(
+        metric for by_seed in scored for score in by_seed.values() for metric in score
     )
     rows = []
-    for figure in figures:
+    for metric in metrics:
         values = [
-            {seed: score[figure] for seed, score in by_seed.items() if figure in score}
+            {seed: score[metric] for seed, score in by_seed.items() if metric in score}
             for by_seed in scored
         ]
-        estimates = [
-            estimate_mean(list(own.values()), figure.bounds) if own else None for own in values
-        ]
-        means = [estimate.mean if estimate else math.nan for estimate in estimates]
+        means = [average(own) for own in values]
         if all(map(math.isnan, means)):
             continue
-        marks: list[Mark] = [""] * len(means) if uneven else mark_values(values, figure)
+        marks: list[Mark] = [""] * len(values) if uneven else mark_values(values, metric)
+        bounds = metric.bounds
         cells = [
-            Cell(estimate, mark, None if uneven else _compare_with_first(values, number, figure))
-            if estimate
+            Cell(
+                estimate_mean(list(own.values()), bounds),
+                mark,
+                compare_seeds(own, values[0], bounds)
+                if number and not uneven and not math.isnan(means[number] + means[0])
+                else None,
+            )
+            if own
             else None
-            for number, (estimate, mark) in enumerate(zip(estimates, marks, strict=True))
+            for number, (own, mark) in enumerate(zip(values, marks, strict=True))
         ]
-        rows.append(Row(figure, cells))
+        rows.append(Row(metric, cells))
     order = list(dict.fromkeys(row.figure.subject for row in rows))
     return sorted(rows, key=lambda row: order.index(row.figure.subject))
-
-
-def _compare_with_first(
-    values: Sequence[dict[int, float]], number: int, figure: Figure
-) -> Estimate | None:
-    """Give the paired difference to the first variant; None for itself or without common seeds."""
-    seeds = [seed for seed in values[number] if seed in values[0]]
-    if number == 0 or not seeds:
-        return None
-    difference = estimate_difference(
-        [values[number][seed] for seed in seeds],
-        [values[0][seed] for seed in seeds],
-        figure.bounds,
-    )
-    return None if math.isnan(difference.mean) else difference
 
 
 def explain_board(variants: Sequence[Variant]) -> str:

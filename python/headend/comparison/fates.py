@@ -19,14 +19,13 @@ from headend.analysis.estimate import (
     BOUNDS,
     Bounds,
     Estimate,
-    estimate_difference,
     estimate_mean,
     format_estimate,
 )
 from headend.analysis.grading import ORDER, Finding, Grade, judge_flows
 from headend.analysis.headline import FEW_DECIMALS, Headline, write_value
 from headend.analysis.queues import weigh_queues
-from headend.analysis.ties import TIE, average, is_tie
+from headend.analysis.ties import TIE, average, compare_seeds, is_tie
 from headend.analysis.verdict import Party, gather_parties
 from headend.comparison.comparison import Variant, is_uneven
 from headend.comparison.grid import Grid, Tier, find_grid
@@ -162,16 +161,7 @@ class Fate:
             return None
         if not self.is_count and self.headline.about != base.headline.about:
             return None
-        seeds = [
-            seed
-            for seed, value in self.values.items()
-            if not math.isnan(value + base.values.get(seed, math.nan))
-        ]
-        if not seeds:
-            return None
-        return estimate_difference(
-            [self.values[seed] for seed in seeds], [base.values[seed] for seed in seeds]
-        )
+        return compare_seeds(self.values, base.values)
 
     def differs(self, base: Fate) -> bool:
         """Say whether its number and that of a base do not tie."""
