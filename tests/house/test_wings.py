@@ -25,6 +25,7 @@ ORDER = (
     "scenario",
     "results",
     "analysis",
+    "wording",
     "comparison",
     "figures",
     "pages",
