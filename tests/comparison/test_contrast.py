@@ -24,7 +24,7 @@ from headend.comparison.contrast import answer_comparison
 from headend.comparison.fates import Fate, QueueFate, judge_grid
 from headend.comparison.grid import choose_axis, find_grid
 from headend.comparison.pooling import list_runs, pool_runs
-from headend.comparison.scores import Figure, mark_values
+from headend.comparison.scores import ScoredMetric, mark_values
 from headend.comparison.telling import tell_grid, tell_tier
 from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
@@ -167,7 +167,7 @@ def test_what_a_matrix_calls_a_difference_a_table_marks(
 ) -> None:
     headline = Headline("it", one, kind, before)
     differs = make_fate(headline, one).differs(make_fate(headline, other))
-    marks = mark_values([{1: one}, {1: other}], Figure("call", "it", kind, range=scale))
+    marks = mark_values([{1: one}, {1: other}], ScoredMetric("call", "it", kind, range=scale))
     assert differs == ("best" in marks)
 
 

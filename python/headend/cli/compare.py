@@ -262,7 +262,7 @@ def _deliver(
     is_stopped: bool = False,
 ) -> ExitCode:
     """Print a comparison as its options say, and give the exit code."""
-    from headend.comparison.caveats import tell_unfinished
+    from headend.comparison.notes import tell_unfinished
 
     kept = f"kept in {comparison.folder}. {tell_unfinished(comparison.unfinished)}".rstrip()
     return outputs.deliver(
@@ -292,7 +292,7 @@ def _describe(comparison: Comparison) -> dict[str, object]:
 
 def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
     """Say why runs of one choice cannot be compared, and what to do instead."""
-    from headend.comparison.caveats import write_seeds
+    from headend.comparison.notes import write_seeds
 
     folders = shlex.join(sources)
     if len(variant.seeds) < 2:
@@ -332,8 +332,7 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     """Print the answer, missed expectations, warnings, and where the full results are."""
     from headend.cli.first_lines import print_answer
-    from headend.comparison.caveats import tell_unfinished
-    from headend.comparison.missed import list_missed
+    from headend.comparison.notes import list_missed, tell_unfinished
     from headend.scenario.modems import tell_shared
     from headend.text.wording import join_names
 
@@ -381,7 +380,7 @@ def _print_tier(tier: Tier) -> None:
 
 def _print_missed(comparison: Comparison) -> None:
     """Print on standard error only the expectations that were missed, a line each."""
-    from headend.comparison.missed import list_missed
+    from headend.comparison.notes import list_missed
 
     for name, line in list_missed(comparison.variants):
         print_miss(f"{name}: {line}")

@@ -44,7 +44,7 @@ from headend.cli.terminal import (
     show_progress,
     write_line,
 )
-from headend.comparison.missed import tell_measured, tell_so_far
+from headend.comparison.notes import tell_measured, tell_so_far
 from headend.errors import InputError
 from headend.text.quantity import format_quantity
 

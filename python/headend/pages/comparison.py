@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.marks import tell_marks
 from headend.analysis.verdict import judge, note_comparison
 from headend.comparison.board import tabulate_board, tabulate_outcomes
-from headend.comparison.caveats import MissingSeeds, tell_unfinished, warn_of_variants
 from headend.comparison.comparison import Variant, compare_figures, gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.grid import Tier, find_grid
-from headend.comparison.missed import list_missed
+from headend.comparison.notes import MissingSeeds, list_missed, tell_unfinished, warn_of_variants
 from headend.pages.run import tabulate_run
 from headend.scenario.modems import tell_shared
 from headend.wording.flow_tables import tabulate_expectations

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from headend.comparison.board import NAME as FIGURES
 from headend.comparison.board import tabulate_figures
-from headend.comparison.caveats import warn_of_variants
 from headend.comparison.comparison import (
     Variant,
     check_labels,
@@ -18,6 +17,7 @@ from headend.comparison.comparison import (
 )
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.grid import Grid, find_grid, name_choices
+from headend.comparison.notes import warn_of_variants
 from headend.errors import InputError, refuse_unwritable, take_path
 from headend.pages.notebook import Presented
 from headend.results.export import export_results
