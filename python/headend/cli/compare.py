@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
     from headend.comparison.grid import Tier
     from headend.running.comparison import Comparison
+    from headend.running.executor import Progress
     from headend.running.experiment import Plan
     from headend.scenario.source import Overrides
-    from headend.sweeps.crew import Progress
 
 
 @click.command("compare", cls=Command)
@@ -200,7 +200,7 @@ def _run_varied(plans: list[Plan], outputs: OutputOptions, memory: str | None) -
 
 def _count(done: int, total: int) -> Progress:
     from headend.running.execution import count_cores
-    from headend.sweeps.crew import Progress
+    from headend.running.executor import Progress
 
     return Progress(done, total, 0, min(count_cores(), total - done))
 

@@ -58,7 +58,7 @@ def read_file_path(text: str | Path) -> Path:
 
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     """Read ``5`` as five seeds, and ``1,2,5`` as a list of seeds."""
-    from headend.running.experiment import choose_seeds
+    from headend.design.seeds import choose_seeds
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
