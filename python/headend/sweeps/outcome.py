@@ -15,7 +15,7 @@ from headend.sweeps.shown import Shown
 from headend.text.quantity import Kind, Unit, choose_unit, name_column
 
 if TYPE_CHECKING:
-    from headend.comparison.estimate import Estimate
+    from headend.analysis.estimate import Estimate
 
 
 def render_sweep(result: SweepResult) -> str:
@@ -146,7 +146,7 @@ def has_differences(rows: Iterable[Row]) -> bool:
 
 
 def _write_cell(row: dict[str, Any] | None, kind: Kind, unit: Unit) -> tuple[str, str]:
-    from headend.comparison.estimate import format_cell, format_difference, format_difference_cell
+    from headend.analysis.estimate import format_cell, format_difference, format_difference_cell
 
     if row is None or row["mean"] is None:
         return "–", ""
@@ -161,7 +161,7 @@ def _write_cell(row: dict[str, Any] | None, kind: Kind, unit: Unit) -> tuple[str
 
 
 def _read_estimate(row: dict[str, Any], mean: float, prefix: str) -> Estimate:
-    from headend.comparison.estimate import Estimate
+    from headend.analysis.estimate import Estimate
 
     ends = (row[f"{prefix}low"], row[f"{prefix}high"])
     low, high = (math.nan if end is None else end for end in ends)
