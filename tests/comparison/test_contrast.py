@@ -14,17 +14,17 @@ import pytest
 from click.testing import CliRunner
 
 import headend
+from headend.analysis.estimate import Bounds, estimate_mean
 from headend.analysis.flow_groups import gather_groups
 from headend.analysis.grading import Grade, judge_flows
 from headend.analysis.key_figure import KeyFigure
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.estimate import Bounds, estimate_mean
 from headend.comparison.fates import Fate, QueueFate, judge_grid
 from headend.comparison.grid import find_grid
 from headend.comparison.pooling import list_runs, pool_runs
-from headend.comparison.scores import Figure, mark_values
+from headend.comparison.scores import ScoredMetric, mark_values
 from headend.comparison.telling import tell_grid, tell_tier
 from headend.design.factor import choose_main
 from headend.figures import draw_figures
@@ -168,7 +168,7 @@ def test_what_a_matrix_calls_a_difference_a_table_marks(
 ) -> None:
     key_figure = KeyFigure("it", one, kind, before)
     differs = make_fate(key_figure, one).differs(make_fate(key_figure, other))
-    marks = mark_values([{1: one}, {1: other}], Figure("call", "it", kind, range=scale))
+    marks = mark_values([{1: one}, {1: other}], ScoredMetric("call", "it", kind, range=scale))
     assert differs == ("best" in marks)
 
 

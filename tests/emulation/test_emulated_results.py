@@ -20,9 +20,9 @@ from headend.analysis.marks import list_marks
 from headend.analysis.queue_state import describe_queue
 from headend.analysis.round_trips import leave_out_round_trips
 from headend.cli.run import describe_result, print_result
-from headend.comparison.caveats import tell_caveats_of, warn_of_variants
 from headend.comparison.comparison import gather_variants
 from headend.comparison.contrast import answer_comparison
+from headend.comparison.notes import tell_caveats_of, warn_of_variants
 from headend.comparison.pooling import pool_runs
 from headend.comparison.scores import score_runs
 from headend.engine.columns import OPTIONAL_TABLES

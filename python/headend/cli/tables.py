@@ -114,7 +114,7 @@ def draw_candidates(decision: Decision, *, narrow: bool = False) -> rich.table.T
     the interval of its mean; in a narrow table, the name has several lines, and the interval is
     below the mean.
     """
-    from headend.comparison.estimate import format_cell
+    from headend.analysis.estimate import format_cell
 
     terms = [decision.conclusion.terms[name] for name in decision.shown]
     units = [

@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.estimate import Estimate, format_difference, format_estimate
 from headend.analysis.grading import Grade
 from headend.analysis.lateness import find_emulation
-from headend.comparison.caveats import tell_caveats_of
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
-from headend.comparison.estimate import Estimate, format_difference, format_estimate
 from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
 from headend.comparison.grid import Grid, name_axes
+from headend.comparison.notes import tell_caveats_of
 from headend.comparison.telling import count_seeds, tell_grid, tell_tier
 from headend.engine.description import find_application
 from headend.scenario.groups import name_group

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headend.comparison.board import tabulate_board, tabulate_outcomes
-from headend.comparison.caveats import MissingSeeds, tell_unfinished, warn_of_variants
 from headend.comparison.comparison import Variant, compare_figures, gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.grid import Tier, find_grid
-from headend.comparison.missed import list_missed
+from headend.comparison.notes import MissingSeeds, list_missed, tell_unfinished, warn_of_variants
 from headend.pages.run import section_method, section_modem_files, section_tables, tell_partial
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
 from headend.scenario.modems import tell_shared

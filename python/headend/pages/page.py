@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from headend.comparison.caveats import MissingSeeds
+from headend.comparison.notes import MissingSeeds
 from headend.figures import draw_figures
 from headend.figures.theme import configure
 from headend.pages.charts import embed_charts, embed_json

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
-from headend.comparison.estimate import format_cell
 from headend.recommendation.feature import Feature
 from headend.recommendation.listing import order_candidates
 from headend.recommendation.naming import name_condition, name_term

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
-from headend.comparison.estimate import format_cell
 from headend.sweeps.conclusion import Conclusion, Knee, Shape, Standing
 from headend.sweeps.naming import write_operators
 from headend.text.quantity import choose_unit

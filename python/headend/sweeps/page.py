@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.comparison.estimate import (
+from headend.analysis.estimate import (
     Estimate,
     format_cell,
     format_difference,
