@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.recommendation.candidate import CHOOSABLE, Feature
 from headend.recommendation.conditions import read_wish_of
 from headend.recommendation.experiment import run_request
-from headend.recommendation.feature import CHOOSABLE, Feature
 from headend.recommendation.people import KNOWN, ROUND_TRIP, list_demands, make_people
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import SEEDS, Request

@@ -19,9 +19,9 @@ from headend.analysis.expect import list_quantities
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.recommendation import Recommendation, run_request
+from headend.recommendation.candidate import Feature
 from headend.recommendation.experiment import prepare_tier
 from headend.recommendation.exporting import write_scenario_file
-from headend.recommendation.feature import Feature
 from headend.recommendation.folder import load_recommendation, write_outcome
 from headend.recommendation.people import make_people
 from headend.recommendation.request import Request

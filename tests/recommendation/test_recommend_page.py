@@ -11,8 +11,8 @@ import pytest
 
 from headend.figures.figure import Figure
 from headend.recommendation import Recommendation, run_request
+from headend.recommendation.candidate import order_candidates
 from headend.recommendation.figure import draw_recommendation
-from headend.recommendation.listing import order_candidates
 from headend.recommendation.page import (
     render_recommendation,
     write_recommendation_page,

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from headend.errors import InputError
-from headend.recommendation.candidate import Candidate, list_candidates
+from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
 from headend.recommendation.deciding import Decision, decide
-from headend.recommendation.feature import CHOOSABLE, Feature
 from headend.recommendation.naming import advise
 from headend.recommendation.reading import read_request
 from headend.recommendation.telling import answer_recommendation, tell_tier

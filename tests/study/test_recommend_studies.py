@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from headend.recommendation.candidate import Feature
 from headend.recommendation.experiment import run_request
-from headend.recommendation.feature import Feature
 from headend.recommendation.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import Overrides, read_scenario

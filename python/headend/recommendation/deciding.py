@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headend.comparison.ties import find_tie
-from headend.recommendation.candidate import Candidate
-from headend.recommendation.feature import Feature
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.tier import Tier
 from headend.sweeps.concluding import conclude
 from headend.sweeps.conclusion import (
@@ -269,4 +268,4 @@ def _count(candidates: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
 
 
 def _order(candidate: Candidate) -> int:
-    return list(Feature).index(candidate.feature)
+    return candidate.feature.place

@@ -26,8 +26,7 @@ from headend.figures.theme import (
     make_legend,
     mark_along,
 )
-from headend.recommendation.feature import Feature
-from headend.recommendation.listing import name_feature, order_candidates
+from headend.recommendation.candidate import Feature, order_candidates
 from headend.recommendation.naming import name_term
 from headend.recommendation.people import name_application
 from headend.recommendation.telling import TRADE_OFF
@@ -42,7 +41,7 @@ from headend.text.wording import capitalise, join_names, list_names
 if TYPE_CHECKING:
     from headend.comparison.estimate import Estimate
     from headend.recommendation.deciding import Decision
-    from headend.recommendation.record import RecommendationRecord
+    from headend.recommendation.result import Recommendation
     from headend.sweeps.conclusion import Measured
 
 #: The colour and the shape of each feature; that of today is the grey of queues.
@@ -97,7 +96,7 @@ class _Tier:
         return None if own is None else _list_ends(name, own)
 
 
-def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
+def draw_recommendation(recommendation: Recommendation) -> list[Figure]:
     """Draw the page's figures; ``trade-off`` comes first, where two measures are opposed."""
     decisions = [
         own
@@ -127,7 +126,7 @@ def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
 # What is drawn.
 
 
-def _list_people(recommendation: RecommendationRecord, decision: Decision) -> dict[str, list[str]]:
+def _list_people(recommendation: Recommendation, decision: Decision) -> dict[str, list[str]]:
     """List the measures of each person: the conditions' and the objective's, else the graded.
 
     Terms that are of no person, such as a queue's delay, have their own names.
@@ -150,9 +149,7 @@ def _list_people(recommendation: RecommendationRecord, decision: Decision) -> di
     return {**found, **others}
 
 
-def _measure(
-    recommendation: RecommendationRecord, decision: Decision, names: Sequence[str]
-) -> _Tier:
+def _measure(recommendation: Recommendation, decision: Decision, names: Sequence[str]) -> _Tier:
     """Give a tier with the measures that are drawn of it."""
     measures = dict(decision.conclusion.terms)
     missing = [name for name in names if name not in measures]
@@ -209,7 +206,7 @@ def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
                 "number": setting,
                 "place": place,
                 "feature": str(candidate.feature),
-                "series": name_feature(candidate),
+                "series": candidate.group,
                 "is_buffer": candidate.feature is Feature.BUFFER_CONTROL,
                 "best": setting == decision.chosen.setting,
                 "holds": all(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from headend.recommendation.candidate import DEFAULT_TARGET, Candidate
-from headend.recommendation.feature import Feature
+from headend.recommendation.candidate import DEFAULT_TARGET, Candidate, Feature
 from headend.recommendation.tier import Tier
 from headend.sweeps.conclusion import Conclusion, Measured
 from headend.sweeps.naming import write_mean, write_operators

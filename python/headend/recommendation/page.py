@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.analysis.grading import Grade
 from headend.comparison.estimate import format_cell
-from headend.recommendation.feature import Feature
-from headend.recommendation.listing import order_candidates
+from headend.recommendation.candidate import order_candidates
 from headend.recommendation.naming import name_condition, name_term
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
@@ -26,8 +25,8 @@ from headend.text.wording import join_names
 if TYPE_CHECKING:
     from headend.analysis.answer import Answer
     from headend.recommendation.deciding import Decision
-    from headend.recommendation.record import RecommendationRecord
     from headend.recommendation.request import Request
+    from headend.recommendation.result import Recommendation
     from headend.recommendation.tier import Tier
     from headend.recommendation.writing import Tlv
     from headend.sweeps.conclusion import Measured
@@ -113,9 +112,7 @@ class Chapter:
     settings: tuple[Setting, ...]
 
 
-def write_recommendation_page(
-    recommendation: RecommendationRecord, path: Path, fingerprint: str
-) -> None:
+def write_recommendation_page(recommendation: Recommendation, path: Path, fingerprint: str) -> None:
     """Write the self-contained page, unless the one that is there was made of the same."""
     if is_page_of(path, fingerprint):
         return
@@ -124,7 +121,7 @@ def write_recommendation_page(
     write_page(render_recommendation(recommendation), path, fingerprint)
 
 
-def render_recommendation(recommendation: RecommendationRecord) -> str:
+def render_recommendation(recommendation: Recommendation) -> str:
     """Give the page as HTML."""
     from headend.pages.page import render_page
     from headend.recommendation.figure import draw_recommendation
@@ -263,7 +260,7 @@ def _describe_setting(
         cells.append((text, _GRADES[worst] if worst else Grade.NONE))
     return Setting(
         candidate.label,
-        list(Feature).index(candidate.feature),
+        candidate.feature.place,
         words,
         _GRADES[standing],
         _mark(decision, setting),
@@ -288,7 +285,7 @@ def _mark(decision: Decision, setting: int) -> str:
 # What was asked.
 
 
-def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
+def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
     """Gather what was asked: the tiers, the people, what must hold, and how it was run."""
     request = recommendation.request
     overrides = {path: str(value) for path, value in request.overrides}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headend.analysis.answer import Answer, Cell, Matrix, Row, ask
 from headend.analysis.grading import Grade
-from headend.recommendation.candidate import UNMANAGED
+from headend.recommendation.candidate import UNMANAGED, Feature
 from headend.recommendation.deciding import (
     Decision,
     compare,
@@ -14,7 +14,6 @@ from headend.recommendation.deciding import (
     find_decisive,
     find_rival,
 )
-from headend.recommendation.feature import Feature
 from headend.recommendation.naming import (
     advise,
     name_condition,
