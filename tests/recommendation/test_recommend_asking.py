@@ -908,6 +908,6 @@ def test_there_can_be_most_of_a_sum_of_several_uploads() -> None:
 
     (decision,) = run_request(asked).decisions
 
-    assert decision.conclusion.objective is not None
-    assert decision.conclusion.objective.about.measure == "clip.goodput + photos.goodput"
+    assert decision.objective is not None
+    assert decision.objective.about.measure == "clip.goodput + photos.goodput"
     assert decision.recommended is not None

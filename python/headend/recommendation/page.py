@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.grading import Grade
 from headend.comparison.estimate import format_cell
 from headend.recommendation.candidate import order_candidates
-from headend.recommendation.naming import name_condition, name_term
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
-from headend.recommendation.telling import tell_tier
+from headend.recommendation.sentences import (
+    describe_tier,
+    name_condition,
+    name_objective,
+    name_term,
+)
 from headend.recommendation.writing import list_tlvs
 from headend.results.seal import is_page_of
 from headend.sweeps.conclusion import Standing
@@ -178,14 +182,14 @@ def _break_words(text: str) -> str:
 
 def _describe(request: Request, decision: Decision, number: int) -> Chapter:
     tlvs = list_tlvs(request, decision)
-    terms, names = decision.conclusion.terms, decision.shown
+    terms, names = decision.terms, decision.shown
     units = [_choose_unit(terms[name]) for name in names]
     order = order_candidates(decision.candidates)
     return Chapter(
         f"tier-{number}",
         decision.tier.name,
         _tell_rates(decision.tier),
-        tuple(filter(None, tell_tier(decision))),
+        tuple(filter(None, describe_tier(decision))),
         tlvs,
         "" if tlvs else _tell_nothing(decision),
         tuple(
@@ -218,7 +222,7 @@ def _choose_unit(measured: Measured) -> Unit:
 
 def _write_bounds(decision: Decision, name: str) -> str:
     """Write what must hold of a term, or that it is the objective."""
-    kind = decision.conclusion.terms[name].about.kind
+    kind = decision.terms[name].about.kind
     found = []
     for one in decision.wish.hold:
         if one.term.text == name:
@@ -233,28 +237,23 @@ def _write_bounds(decision: Decision, name: str) -> str:
 def _describe_setting(
     decision: Decision, setting: int, names: Sequence[str], units: Sequence[Unit]
 ) -> Setting:
-    candidate, conclusion = decision.find(setting), decision.conclusion
-    standing = conclusion.standings[setting]
+    candidate, standing = decision.find(setting), decision.standings[setting]
     missed = dict.fromkeys(
-        _name_briefly(own, decision.wish)
-        for own in decision.wish.hold
-        if conclusion.judge(own, setting) is not Standing.HOLDS
+        _name_briefly(own, decision.wish) for own in decision.list_missed(setting)
     )
     words = {
-        Standing.HOLDS: "holds",
+        Standing.HOLDS: "holds" if candidate.is_settable else "holds; cannot be set",
         Standing.UNDECIDED: f"undecided: {join_names(list(missed))}",
         Standing.FAILS: f"fails: {join_names(list(missed))}",
         Standing.MISSING: "no result",
     }[standing]
-    if standing is Standing.HOLDS and not candidate.is_settable:
-        words = "holds; cannot be set"
     cells = []
     for name, unit in zip(names, units, strict=True):
-        measured = conclusion.terms[name]
+        measured = decision.terms[name]
         estimate = measured.estimates.get(setting)
         text = format_cell(estimate, measured.about.kind, unit) if estimate else "–"
         judged = [
-            conclusion.judge(own, setting) for own in decision.wish.hold if own.term.text == name
+            decision.judge(own, setting) for own in decision.wish.hold if own.term.text == name
         ]
         worst = max(judged, key=list(Standing).index, default=None) if estimate else None
         cells.append((text, _GRADES[worst] if worst else Grade.NONE))
@@ -292,7 +291,6 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
     duration = overrides.pop("duration", DURATION)
     warmup = overrides.pop("warmup", WARMUP)
     wish = recommendation.tiers[0][2]
-    best = "most" if wish.is_rising else "least"
     return {
         "tiers": [
             (
@@ -306,7 +304,7 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
         ],
         "people": [_describe_person(name, flow) for name, flow in request.people.flows.items()],
         "conditions": [(name_condition(own), own.text) for own in wish.hold],
-        "objective": f"{best} {name_term(wish.objective.text)}" if wish.objective else "",
+        "objective": name_objective(wish),
         "features": join_names([own.words for own in request.features]),
         "seeds": request.seeds,
         "duration": duration,

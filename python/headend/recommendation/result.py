@@ -15,7 +15,7 @@ from headend.recommendation.conditions import list_vocabularies, read_tier_wish
 from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.keeping import add_sums, list_parts
 from headend.recommendation.request import Request
-from headend.recommendation.telling import answer_recommendation
+from headend.recommendation.sentences import answer_recommendation
 from headend.recommendation.tier import Tier
 from headend.results.export import write_tables
 from headend.sweeps.summary import FIGURE, summarise_means
