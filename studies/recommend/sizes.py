@@ -8,9 +8,8 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, make_chart, make_legend
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Decision
-from headend.recommendation.feature import Feature
 from headend.study.claims import Finding, Verdict, decide
 from headend.sweeps.conclusion import Standing
 

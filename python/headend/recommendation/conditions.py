@@ -22,9 +22,9 @@ from headend.recommendation.candidate import Candidate
 from headend.recommendation.people import name_application
 from headend.recommendation.request import Request
 from headend.recommendation.tier import LINE, Tier
+from headend.running.measuring import parse_sum
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.measuring import parse_sum
 from headend.sweeps.wish import Condition, Wish, read_preferences
 from headend.text.quantity import NAMES, format_quantity, parse_quantity
 

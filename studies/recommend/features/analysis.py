@@ -13,9 +13,8 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Choice, Decision
-from headend.recommendation.feature import Feature
 from headend.recommendation.request import Request
 from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict, decide
