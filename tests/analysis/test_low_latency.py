@@ -25,7 +25,6 @@ from headend.analysis.low_latency import (
 )
 from headend.analysis.mib import find_histograms
 from headend.analysis.queues import find_key, is_low_latency, name_queue_key, weigh_queues
-from headend.analysis.run_answer import answer_run
 from headend.analysis.verdict import judge
 from headend.cli.run import describe_result, print_result
 from headend.engine.columns import OPTIONAL_TABLES
@@ -33,6 +32,7 @@ from headend.figures import draw_figures
 from headend.pages.page import write_report
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
+from headend.wording.run_answer import answer_run
 from street import SECOND, _complete, _flow, _measures, _series, make_street
 
 LOW, CLASSIC = "cable.up_low_latency", "cable.up"

@@ -12,11 +12,11 @@ from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.contention import advise_on_contention, measure_contention
 from headend.analysis.grading import judge_flows
 from headend.analysis.origins import Place, find_origins
-from headend.analysis.run_answer import answer_run
 from headend.analysis.verdict import judge
 from headend.comparison.comparison import gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.running.result import Result
+from headend.wording.run_answer import answer_run
 from street import make_street
 
 HOMES = 20
@@ -172,10 +172,10 @@ def test_a_comparison_of_streets_tells_how_full_the_shared_channels_are() -> Non
     answer = answer_comparison(gather_variants(runs))
     assert answer.matrix is not None
     rows = {row.label: row.cells for row in answer.matrix.rows}
-    assert [cell and (cell.number, cell.note) for cell in rows["channel down"]] == [
+    assert [cell and (cell.text, cell.note) for cell in rows["channel down"]] == [
         ("100 % used", "full")
     ] * 2
-    assert [cell and cell.number for cell in rows["channel up"]] == ["50 % used"] * 2
+    assert [cell and cell.text for cell in rows["channel up"]] == ["50 % used"] * 2
     # What one home uses of its own rate is not how full the channel is.
     assert [cell and cell.note for cell in rows["queue"]] == ["", ""]
     assert "the downstream channel cable.down is full with each" in answer.sentences[0]

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 import headend
 from headend.analysis.grading import Grade, judge_flows
 from headend.analysis.headline import Headline
-from headend.analysis.run_answer import answer_run
 from headend.analysis.verdict import gather_parties
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
@@ -32,6 +31,7 @@ from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
 from headend.running.experiment import compare
 from headend.text.quantity import Kind
+from headend.wording.run_answer import answer_run
 from street import make_street
 from vega_lite import check_panel
 
@@ -377,10 +377,10 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
     assert matrix.corner == "upstream rate\u00a0↓ queue"
     assert "Best: the lowest sum of grades; of equal sums, the highest rates" in matrix.note
     assert "Call: MOS of bad spells" in matrix.note
-    heads = [cell for row in matrix.rows if not row.inner for cell in row.cells if cell]
-    assert all(cell.number.startswith("queue ") and cell.number.endswith(" used") for cell in heads)
-    assert matrix.choices == ("drop_tail limit 300 ms", "docsis_pie")
-    assert [(row.label, row.inner) for row in matrix.rows] == [
+    heads = [cell for row in matrix.rows if row.place != "inner" for cell in row.cells if cell]
+    assert all(cell.text.startswith("queue ") and cell.text.endswith(" used") for cell in heads)
+    assert matrix.names == ("drop_tail limit 300 ms", "docsis_pie")
+    assert [(row.label, (row.place == "inner")) for row in matrix.rows] == [
         ("2 Mbit/s", False), ("call", True), ("upload", True),
         ("8 Mbit/s", False), ("call", True), ("upload", True),
     ]  # fmt: skip

@@ -27,7 +27,6 @@ from headend.analysis.lateness import is_trustworthy
 from headend.analysis.marks import list_marks
 from headend.analysis.real_flows import list_real_flows
 from headend.analysis.round_trips import leave_out_round_trips
-from headend.analysis.run_answer import answer_run
 from headend.analysis.verdict import describe_queue, judge
 from headend.cli.run import describe_result, print_result
 from headend.comparison.caveats import tell_caveats_of, warn_of_variants
@@ -41,6 +40,7 @@ from headend.pages.page import write_report
 from headend.running.comparison import load_results
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
+from headend.wording.run_answer import answer_run
 
 OPEN = "Open loop: the recorded senders do not react to this queue."
 STALLED = (
@@ -135,7 +135,7 @@ def test_a_real_program_alone_is_answered_by_its_rates_and_round_trips() -> None
     assert answer.matrix
     cell = answer.matrix.rows[0].cells[0]
     assert cell
-    assert (cell.number, cell.note) == ("9.54 Mbit/s", "RTT 109 ms")
+    assert (cell.text, cell.note) == ("9.54 Mbit/s", "RTT 109 ms")
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_the_delay_of_a_real_program_is_told_with_its_direction() -> None:
     assert matrix
     cell = matrix.rows[0].cells[1]
     assert cell
-    assert cell.number.startswith("↓ ")
+    assert cell.text.startswith("↓ ")
     assert matrix.note == "↑ up, ↓ down: the one-way delay of the slower direction."
 
 
@@ -396,7 +396,7 @@ def test_a_comparison_has_the_round_trips_of_real_programs_and_weighs_them() -> 
     )
     assert answer.matrix
     row = next(one for one in answer.matrix.rows if one.label == "laptop RTT")
-    assert [cell.number for cell in row.cells if cell] == ["218 ms", "109 ms"]
+    assert [cell.text for cell in row.cells if cell] == ["218 ms", "109 ms"]
     assert answer.matrix.note.startswith("One run has no interval; run each again with --seed 2")
     names = {(own.subject, own.name) for own in score_runs([slow])[0]}
     assert ("laptop", "goodput") in names

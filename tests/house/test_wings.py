@@ -26,6 +26,7 @@ ORDER = (
     "results",
     "design",
     "analysis",
+    "wording",
     "comparison",
     "figures",
     "pages",

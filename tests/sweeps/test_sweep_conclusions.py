@@ -343,7 +343,7 @@ def test_each_line_has_a_best_setting_and_the_first_axis_is_the_rows() -> None:
     )
     assert answer.matrix is not None
     assert [row.label for row in answer.matrix.rows] == RATES
-    assert answer.matrix.choices == tuple(BUFFERS)
+    assert answer.matrix.names == tuple(BUFFERS)
     # Along the other axis there is a best setting as well.
     assert len(conclusion.list_bests(0)) == len(BUFFERS)
 
@@ -528,7 +528,7 @@ def test_the_compared_axis_is_the_one_of_most_interest() -> None:
     # A tie is a tie.
     assert result.answer.sentences[0] == "Best queue: pie and codel for call."
     assert result.answer.matrix is not None
-    assert result.answer.matrix.choices == ("drop_tail", "pie", "codel")
+    assert result.answer.matrix.names == ("drop_tail", "pie", "codel")
     assert make(grid, {"call": call}, compare="rtt").conclusion.main == 1
 
 
@@ -915,8 +915,8 @@ def test_a_long_matrix_keeps_both_ends_and_what_is_best() -> None:
     )
     matrix = result.answer.matrix
     assert matrix is not None
-    assert len(matrix.choices) == 8
-    assert {"1 ms", "7 ms", "20 ms"} <= set(matrix.choices)
+    assert len(matrix.names) == 8
+    assert {"1 ms", "7 ms", "20 ms"} <= set(matrix.names)
     assert "8 of 20 columns" in matrix.note
 
 

@@ -463,8 +463,9 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
 def _print_tier(tier: Tier) -> None:
     """Print how each flow fared under each setting of a tier, in words and figures, over seeds."""
     from headend.analysis.verdict import judge, note_comparison
-    from headend.cli.tables import draw_board, draw_comparison, fit
-    from headend.comparison.comparison import compare_figures, explain_board
+    from headend.cli.tables import draw, fit
+    from headend.comparison.board import tabulate_board, tabulate_outcomes
+    from headend.comparison.comparison import compare_figures
 
     console = make_output()
     variants = tier.present
@@ -473,12 +474,13 @@ def _print_tier(tier: Tier) -> None:
     console.print()
     if tier.label:
         console.print(write_line((tier.label, "bold")))
-    console.print(fit(console, draw_comparison(pooled, verdicts)))
+    console.print(fit(console, draw(tabulate_outcomes(pooled, verdicts))))
     for note in note_comparison(pooled, verdicts):
         print_sentence(console, note)
     console.print()
-    console.print(fit(console, draw_board(variants, compare_figures(variants))))
-    print_sentence(console, explain_board(variants), "dim")
+    board = tabulate_board(variants, compare_figures(variants))
+    console.print(fit(console, draw(board)))
+    print_sentence(console, board.note, "dim")
     console.print()
 
 

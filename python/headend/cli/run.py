@@ -228,9 +228,9 @@ def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: answer, verdict, tables of rows, expectations."""
     from headend.analysis.fairness import measure_fairness
     from headend.analysis.lateness import find_emulation
-    from headend.analysis.run_answer import answer_run
     from headend.analysis.verdict import judge
     from headend.scenario.modems import list_configured
+    from headend.wording.run_answer import answer_run
 
     verdict = judge(result)
     keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
@@ -274,12 +274,12 @@ def print_result(result: Result, *, full: bool = False) -> None:
     """
     from headend.analysis.emulation import tell_kind
     from headend.analysis.lateness import find_emulation
-    from headend.analysis.run_answer import answer_run
     from headend.analysis.verdict import judge
     from headend.cli.emulation import print_emulation
     from headend.cli.first_lines import print_answer
     from headend.results.capture import FOLDER
     from headend.scenario.modems import tell_configured
+    from headend.wording.run_answer import answer_run
 
     console = make_output()
     verdict = judge(result)
@@ -329,7 +329,8 @@ def tell_speed(wall_seconds: float, simulated_ns: int) -> str:
 
 def _print_expectations(result: Result, *, full: bool) -> None:
     """Print how many expectations were met, and each that was missed; in full, all of them."""
-    from headend.cli.tables import draw_expectations, fit
+    from headend.cli.tables import draw, fit
+    from headend.wording.flow_tables import tabulate_expectations
 
     outcomes = result.expectations
     if not outcomes:
@@ -338,7 +339,7 @@ def _print_expectations(result: Result, *, full: bool) -> None:
     missed = [outcome for outcome in outcomes if not outcome.met]
     if full:
         console.print()
-        console.print(fit(console, draw_expectations(result)))
+        console.print(fit(console, draw(tabulate_expectations(outcomes))))
         return
     for outcome in missed:
         told = f" {outcome.expected}, {tell_measured([outcome])}"
@@ -351,26 +352,23 @@ def _print_expectations(result: Result, *, full: bool) -> None:
 def _print_all(result: Result, verdict: Verdict) -> None:
     """Print a row for each flow and queue, a group's worst, and the notes on them."""
     from headend.cli.emulation import print_real_in_full
-    from headend.cli.tables import (
-        draw_aggregates,
-        draw_members,
-        draw_people,
-        draw_queues,
-        explain_people,
-        fit,
-    )
+    from headend.cli.tables import draw, draw_aggregates, fit
+    from headend.scenario.groups import MOST_LISTED
+    from headend.wording.flow_tables import tabulate_flows, tabulate_members, tabulate_queues
 
     console = make_output()
     console.print()
-    console.print(fit(console, draw_people(verdict)))
-    if note := explain_people(verdict.findings):
-        console.print(note, style="dim")
+    flows = tabulate_flows(verdict.parties)
+    console.print(fit(console, draw(flows)))
+    if flows.note:
+        console.print(flows.note, style="dim")
     for party in verdict.parties:
         if party.is_group:
             console.print(write_line((f"Those of {party.label} who fare worst:", "bold")))
-            console.print(fit(console, draw_members(party)))
+            console.print(fit(console, draw(tabulate_members(party))))
     bottleneck = verdict.queue.queue if verdict.queue else None
-    console.print(fit(console, draw_queues(result, bottleneck, detail=True)))
+    queues = tabulate_queues(result, bottleneck, MOST_LISTED)
+    console.print(fit(console, draw(queues)))
     for table, explanation in draw_aggregates(result, bottleneck):
         console.print(fit(console, table))
         print_sentence(console, explanation, "dim")

@@ -6,30 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.bottleneck import gather_queues
-from headend.analysis.channels import gather_channels
 from headend.analysis.marks import tell_marks
-from headend.analysis.verdict import (
-    Party,
-    QueueState,
-    describe_shared_queue,
-    judge,
-    note_comparison,
-    pair_parties,
-)
+from headend.analysis.verdict import judge, note_comparison
+from headend.comparison.board import tabulate_board, tabulate_outcomes
 from headend.comparison.caveats import MissingSeeds, tell_unfinished, warn_of_variants
-from headend.comparison.comparison import (
-    Row,
-    Variant,
-    compare_figures,
-    explain_board,
-    gather_variants,
-)
+from headend.comparison.comparison import Variant, compare_figures, gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.grid import Tier, find_grid
 from headend.comparison.missed import list_missed
-from headend.scenario.groups import MOST_LISTED
+from headend.pages.run import tabulate_run
 from headend.scenario.modems import tell_shared
+from headend.wording.flow_tables import tabulate_expectations
+from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -59,24 +47,18 @@ class ShownTier:
         The result of each over its seeds.
     notes
         Sentences about facts that the table of people does not have.
-    people
-        How each flow or group fared under each setting, by its label.
-    queues
-        The compared queue under each setting.
+    outcomes
+        How each flow or group fared under each setting, and the queue there.
     board
-        The rows of the figures.
-    reading
-        A sentence on how to read the figures.
+        The figures; None of one run alone.
     """
 
     label: str
     variants: list[Variant]
     results: list[Record]
     notes: list[str]
-    people: list[tuple[str, list[Party | None]]]
-    queues: list[QueueState | None]
-    board: list[Row]
-    reading: str
+    outcomes: Table
+    board: Table | None
 
 
 def describe_comparison(
@@ -121,8 +103,11 @@ def describe_comparison(
         "warnings": list(dict.fromkeys(warnings)),
         "tiers": [_show_tier(tier) for tier in grid.tiers],
         "most_open": MOST_OPEN,
-        **(_show_alone(pooled[0]) if len(pooled) == 1 else {}),
-        "differences": find_differences([result.manifest["scenario"] for result in pooled]),
+        **(tabulate_run(pooled[0], judge(pooled[0])) if len(pooled) == 1 else {}),
+        "expectations": _tabulate_expectations(variants),
+        "differences": tabulate_differences(
+            [(result.label, result.manifest["scenario"]) for result in pooled]
+        ),
     }
 
 
@@ -132,16 +117,6 @@ def _gather_files(results: Sequence[Record]) -> list[dict[str, Any]]:
     for result in results:
         found += [one for one in result.manifest.get("modem_files", []) if one not in found]
     return found
-
-
-def _show_alone(result: Record) -> dict[str, Any]:
-    """Gather the tables for a comparison of one setting, over its seeds."""
-    return {
-        "verdict": judge(result),
-        "channels": gather_channels(result),
-        "parties_of_queues": gather_queues(result),
-        "most_listed": MOST_LISTED,
-    }
 
 
 def _show_tier(tier: Tier) -> ShownTier:
@@ -154,19 +129,36 @@ def _show_tier(tier: Tier) -> ShownTier:
         variants,
         pooled,
         note_comparison(pooled, verdicts),
-        pair_parties(verdicts),
-        describe_shared_queue(pooled),
-        compare_figures(variants) if has_board else [],
-        explain_board(variants),
+        tabulate_outcomes(pooled, verdicts),
+        tabulate_board(variants, compare_figures(variants)) if has_board else None,
     )
 
 
-def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Find what differs between resolved scenarios: the path, and its value in each."""
-    flat = [dict(_flatten(scenario)) for scenario in scenarios]
+def tabulate_differences(scenarios: Sequence[tuple[str, dict[str, Any]]]) -> Table:
+    """Give a row for each path in which labelled, resolved scenarios differ."""
+    flat = [dict(_flatten(scenario)) for _, scenario in scenarios]
     paths = list(dict.fromkeys(path for item in flat for path in item))
-    rows = [(path, [str(item.get(path, "–")) for item in flat]) for path in paths]
-    return [(path, values) for path, values in rows if len(set(values)) > 1]
+    values = {path: [str(item.get(path, "–")) for item in flat] for path in paths}
+    return Table(
+        tuple(Column(label) for label, _ in scenarios),
+        tuple(
+            Row(path, tuple(map(Cell, own))) for path, own in values.items() if len(set(own)) > 1
+        ),
+        "path",
+    )
+
+
+def _tabulate_expectations(variants: Sequence[Variant]) -> Table:
+    """Give a row for each expectation of each run; over several seeds, only for those missed."""
+    is_brief = any(len(variant.results) > 1 for variant in variants)
+    pairs = [
+        (outcome, f"{result.label}, seed {result.manifest['seed']}" if is_brief else result.label)
+        for variant in variants
+        for result in variant.results
+        for outcome in result.expectations
+        if not (is_brief and outcome.met)
+    ]
+    return tabulate_expectations([one for one, _ in pairs], [label for _, label in pairs])
 
 
 def _flatten(value: Any, path: str = "") -> list[tuple[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -13,8 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.limits import LIMITS_COLUMN, LIMITS_NOTE
-from headend.analysis.units import choose_people_units, choose_queue_units
 from headend.comparison.caveats import MissingSeeds
 from headend.figures import draw_figures
 from headend.figures.theme import configure
@@ -24,7 +21,7 @@ from headend.pages.run import describe_run
 from headend.pages.vega import read_script
 from headend.results.folder import write_file
 from headend.results.seal import seal_page
-from headend.text.quantity import format_number, format_quantity, name_column
+from headend.text.quantity import format_quantity
 from headend.text.reveal import reveal
 from headend.text.wording import keep_units
 
@@ -159,17 +156,8 @@ def _make_environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         finalize=_reveal_text,
     )
-    environment.filters["number"] = format_number
-    environment.filters["column"] = name_column
-    environment.filters["units"] = choose_people_units
-    environment.filters["units_of_queues"] = choose_queue_units
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
-    environment.filters["groupby_subject"] = lambda rows: [
-        (subject, list(own)) for subject, own in itertools.groupby(rows, lambda r: r.figure.subject)
-    ]
     environment.filters["code"] = mark_code
     environment.filters["keep_units"] = keep_units
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
-    environment.globals["limits_column"] = LIMITS_COLUMN
-    environment.globals["limits_note"] = LIMITS_NOTE
     return environment

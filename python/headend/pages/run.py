@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.bottleneck import gather_queues
-from headend.analysis.channels import gather_channels
 from headend.analysis.emulation import (
     is_open_loop,
     list_ends,
@@ -25,10 +24,16 @@ from headend.analysis.low_latency import (
 from headend.analysis.marks import tell_marks
 from headend.analysis.mib import gather_modem
 from headend.analysis.real_flows import list_real_flows
-from headend.analysis.run_answer import answer_run
-from headend.analysis.verdict import judge
-from headend.scenario.groups import MOST_LISTED
+from headend.analysis.verdict import Verdict, judge
 from headend.scenario.modems import tell_configured
+from headend.wording.flow_tables import (
+    tabulate_expectations,
+    tabulate_flows,
+    tabulate_member_queues,
+    tabulate_members,
+    tabulate_queues,
+)
+from headend.wording.run_answer import answer_run
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -49,8 +54,8 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
         "modem_files": result.manifest.get("modem_files", []),
         "missed": [outcome for outcome in result.expectations if not outcome.met],
         "warnings": list(dict.fromkeys(result.warnings)),
-        "channels": gather_channels(result),
-        "parties_of_queues": gather_queues(result),
+        "expectations": tabulate_expectations(result.expectations),
+        **tabulate_run(result, verdict),
         "aggregates": [
             {
                 "name": one.low,
@@ -62,7 +67,28 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
             if one.flows
         ],
         "managed": gather_modem(result, verdict.queue.queue) if verdict.queue else None,
-        "most_listed": MOST_LISTED,
+    }
+
+
+def tabulate_run(result: Record, verdict: Verdict) -> dict[str, Any]:
+    """Gather the tables of flows and of queues, and those of the members of groups."""
+    bottleneck = verdict.queue.queue if verdict.queue else None
+    return {
+        "flows": tabulate_flows(verdict.parties),
+        "flows_of_groups": [
+            (f"Those of {party.label} who fare worst", tabulate_members(party))
+            for party in verdict.parties
+            if party.is_group
+        ],
+        "queues": tabulate_queues(result, bottleneck),
+        "queues_of_groups": [
+            (
+                f"Those of {party.label} where packets wait longest",
+                tabulate_member_queues(party, bottleneck),
+            )
+            for party in gather_queues(result)
+            if party.is_group
+        ],
     }
 
 

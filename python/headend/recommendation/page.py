@@ -27,7 +27,6 @@ from headend.text.quantity import choose_unit, format_quantity, name_column
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from headend.sweeps.conclusion import Measured
     from headend.sweeps.wish import Condition, Wish
     from headend.text.quantity import Unit
+    from headend.wording.answer import Answer
 
 #: Up to so many tiers, the table of each is open.
 MOST_OPEN = 1
@@ -160,8 +160,8 @@ def _hyphenate(answer: Answer) -> Answer:
         )
         for row in answer.matrix.rows
     )
-    choices = tuple(map(_break_words, answer.matrix.choices))
-    return replace(answer, matrix=replace(answer.matrix, choices=choices, rows=rows))
+    columns = tuple(replace(own, name=_break_words(own.name)) for own in answer.matrix.columns)
+    return replace(answer, matrix=replace(answer.matrix, columns=columns, rows=rows))
 
 
 def _break_words(text: str) -> str:

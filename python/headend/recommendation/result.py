@@ -24,8 +24,8 @@ from headend.sweeps.wish import Wish
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.analysis.answer import Answer
     from headend.figures import Figure
+    from headend.wording.answer import Answer
 
 #: The columns that tell a setting from the others.
 SETTING = ("tier", "setting", "choice", "feature")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row, ask
 from headend.analysis.grading import Grade
 from headend.recommendation.candidate import DEFAULT_TARGET, UNMANAGED, Candidate, Feature
 from headend.recommendation.deciding import Choice, Decision
@@ -15,6 +14,8 @@ from headend.sweeps.naming import write_mean, write_operators
 from headend.sweeps.wish import Condition, Wish
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
+from headend.wording.answer import Answer, ask
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 #: The name of the figure that shows why.
 TRADE_OFF = "trade-off"
@@ -262,7 +263,7 @@ def _describe_misses(decision: Decision, setting: int) -> str:
 # The matrix.
 
 
-def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
+def draw_matrix(decisions: Sequence[Decision]) -> Table:
     """Draw the table of tiers and features: the best setting of each, and whether it holds."""
     features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
     headings = {own: own.words for own in features}
@@ -280,25 +281,24 @@ def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
         )
         for decision in decisions
     ]
-    columns = tuple(headings[own] for own in features)
-    return Matrix(columns, tuple(rows), "tier", _explain_cells(decisions))
+    return make_matrix(headings.values(), rows, "tier", _explain_cells(decisions))
 
 
 def _draw_cell(decision: Decision, best: Choice, heading: str) -> Cell:
     """Draw the best setting of a feature."""
     setting = best.setting
     if setting is None:
-        return Cell(Grade.NONE, "no result", "")
+        return Cell("", Grade.NONE, "no result")
     number = _shorten(decision.find(setting).label, heading)
     is_chosen = setting == decision.chosen.setting
     if best.standing is Standing.HOLDS:
         word = "recommended" if setting == decision.recommended else "holds"
         gained = _write_plain(decision.objective, setting) if decision.objective else ""
-        return Cell(Grade.GOOD, word, number, gained, is_chosen=word == "recommended")
+        return Cell(number, Grade.GOOD, word, gained, is_chosen=word == "recommended")
     grade, word = (Grade.POOR, "nearest") if is_chosen else (Grade.BAD, "fails")
     if best.standing is Standing.UNDECIDED:
         grade, word = Grade.FAIR, "undecided"
-    return Cell(grade, word, number, _write_worst(decision, setting))
+    return Cell(number, grade, word, _write_worst(decision, setting))
 
 
 def _shorten(label: str, heading: str) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.answer import Answer
 from headend.comparison.board import NAME as FIGURES
 from headend.comparison.board import tabulate_figures
 from headend.comparison.caveats import warn_of_variants
@@ -24,6 +23,7 @@ from headend.results.seal import SEALS, read_sealed
 from headend.running.result import Result
 from headend.text.wording import list_names
 from headend.version import read_version
+from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,10 +16,10 @@ from headend.results.record import Record, once
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
     from headend.analysis.grading import Finding
     from headend.analysis.verdict import Verdict
     from headend.figures import Figure
+    from headend.wording.answer import Answer
 
 
 @dataclass(repr=False)
@@ -131,9 +131,9 @@ class Result(Record, Presented):
 
 @once
 def _present(record: Record) -> tuple[Answer, list[Figure]]:
-    from headend.analysis.run_answer import answer_run
     from headend.analysis.verdict import judge
     from headend.figures import draw_figures
+    from headend.wording.run_answer import answer_run
 
     figures = draw_figures([record])
     answer = answer_run(record, judge(record))

@@ -37,7 +37,7 @@ from headend.study.definition import Study
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.analysis.answer import Answer
+    from headend.wording.answer import Answer
 
 CLAIMS = "claims.json"
 FIGURES = "figures"

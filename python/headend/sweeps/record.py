@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.answer import Answer
 from headend.sweeps.answering import answer_sweep
 from headend.sweeps.concluding import conclude
 from headend.sweeps.conclusion import Conclusion
 from headend.sweeps.definition import Sweep
 from headend.sweeps.summary import summarise
+from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,8 +14,8 @@ from headend.sweeps.outcome import draw_sweep_figures
 from headend.sweeps.record import SweepRecord
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
     from headend.figures import Figure
+    from headend.wording.answer import Answer
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row, ask
 from headend.analysis.cause import Cause, find_cause
 from headend.analysis.emulation import tell_caveats
 from headend.analysis.grading import Finding, Grade, write_quantity
@@ -13,6 +12,8 @@ from headend.analysis.street import Home, gather_homes, name_homes
 from headend.analysis.verdict import Party, Verdict, count_suffering, judge, tell_nothing
 from headend.engine.description import REAL, describe
 from headend.text.wording import capitalise, join_names, list_names
+from headend.wording.answer import Answer, ask
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -221,11 +222,11 @@ def _write_range(party: Party) -> str:
     return f"each {least} to {most}"
 
 
-def lay_out_people(parties: Sequence[Party]) -> Matrix | None:
+def lay_out_people(parties: Sequence[Party]) -> Table | None:
     """Lay out the flows: how each fares, then delay and loss; None where there is no flow."""
     if not parties:
         return None
-    return Matrix(
+    return make_matrix(
         ("what they get", "delay p95", "lost"),
         tuple(Row(party.label, _write_row(party)) for party in parties),
         note=explain_numbers(parties),
@@ -249,7 +250,7 @@ def _write_plain(values: Iterable[float | None], kind: str, before: str) -> Cell
     if not known:
         return None
     most = max(known)
-    return Cell(Grade.NONE, "", f"{before if most else ''}{write_quantity(most, kind)}")
+    return Cell(f"{before if most else ''}{write_quantity(most, kind)}")
 
 
 def _write_fate(party: Party) -> Cell:
@@ -257,13 +258,13 @@ def _write_fate(party: Party) -> Cell:
     if not party.is_group:
         # What real programs do is unknown: their round trips stand beside their rate.
         felt = worst.headlines[1:] if worst.application == REAL else ()
-        return Cell(worst.grade, worst.word, worst.number, ", ".join(own.write() for own in felt))
+        return Cell(worst.number, worst.grade, worst.word, ", ".join(own.write() for own in felt))
     if not party.grades:
         together = f"{write_quantity(party.goodput_bps, 'rate')} together"
-        return Cell(Grade.NONE, "", together, _write_range(party))
+        return Cell(together, note=_write_range(party))
     words = _count_words(party.findings)
     middle = f"{worst.flow}; {party.middle.number} in the middle"
-    return Cell(worst.grade, words, f"worst {worst.number}", middle)
+    return Cell(f"worst {worst.number}", worst.grade, words, middle)
 
 
 def _count_words(findings: Sequence[Finding]) -> str:
