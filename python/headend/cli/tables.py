@@ -116,7 +116,7 @@ def draw_candidates(decision: Decision, *, narrow: bool = False) -> rich.table.T
     """
     from headend.analysis.estimate import format_cell
 
-    terms = [decision.conclusion.terms[name] for name in decision.shown]
+    terms = [decision.terms[name] for name in decision.shown]
     units = [
         choose_unit((own.mean for own in term.estimates.values()), term.about.kind)
         for term in terms
@@ -141,7 +141,7 @@ def draw_candidates(decision: Decision, *, narrow: bool = False) -> rich.table.T
         ]
         if narrow:
             cells = [cell.replace(" ", "\n", 1) for cell in cells]
-        sign = _STANDINGS[decision.conclusion.standings[number]]
+        sign = _STANDINGS[decision.standings[number]]
         table.add_row(write_line(sign, (label, style)), *cells)
     return table
 
