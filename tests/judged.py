@@ -14,8 +14,8 @@ import polars as pl
 
 from headend.scenario.library import find_study
 from headend.scenario.shipped import SHIPPED
-from headend.study import PointStore, Study, Verdict, read_study, run_points
-from headend.study.claims import judge_claims
+from headend.study import ClaimVerdict, PointStore, Study, read_study, run_points
+from headend.study.claims import check_claims
 
 LINE = """\
 duration = "2 s"
@@ -46,11 +46,11 @@ def fill_points(name: str, measure: Callable[[dict[str, Any]], dict[str, Any]]) 
     return pl.DataFrame([{**row, **measure(row)} for row in rows], infer_schema_length=None)
 
 
-def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
+def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[ClaimVerdict, str]]:
     study = load(name)
-    judgements = judge_claims(study.claims, study.load_analysis(), points)
+    checked = check_claims(study.claims, study.load_analysis(), points)
     judge_twice(study, points)
-    return {item.claim.id: (item.finding.verdict, item.finding.measured) for item in judgements}
+    return {item.claim.id: (item.result.verdict, item.result.measured) for item in checked}
 
 
 def judge_twice(study: Study, points: pl.DataFrame) -> None:
@@ -58,10 +58,10 @@ def judge_twice(study: Study, points: pl.DataFrame) -> None:
     if "seed" not in points.columns:
         return
     more = points.with_columns(pl.col("seed") + 1000)
-    judge_claims(study.claims, study.load_analysis(), pl.concat([points, more]))
+    check_claims(study.claims, study.load_analysis(), pl.concat([points, more]))
 
 
-def run_quick(name: str, folder: Path) -> dict[str, Verdict]:
+def run_quick(name: str, folder: Path) -> dict[str, ClaimVerdict]:
     study = load(name).make_quick()
     points = run_points(study, PointStore(folder / "points.parquet"), threading.Event())
     assert points is not None

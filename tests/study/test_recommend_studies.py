@@ -16,7 +16,7 @@ from headend.recommendation.feature import Feature
 from headend.recommendation.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import Overrides, read_scenario
-from headend.study import PointStore, Verdict, run_points
+from headend.study import ClaimVerdict, PointStore, run_points
 from headend.study.outcome import draw_study_figures
 from judged import fill_points, import_shared, judge, load
 
@@ -111,7 +111,9 @@ def read_place(row: Row) -> tuple[int, str]:
 def find_missed(name: str, measure: Callable[[Row], Row]) -> set[str]:
     """Name the claims that are not reproduced on points made for the purpose."""
     found = judge(name, fill_points(name, measure))
-    return {claim for claim, (verdict, _) in found.items() if verdict is not Verdict.REPRODUCED}
+    return {
+        claim for claim, (verdict, _) in found.items() if verdict is not ClaimVerdict.REPRODUCED
+    }
 
 
 #: Table 2 of the guideline.
@@ -149,7 +151,7 @@ def test_a_call_that_bears_no_buffer_leaves_nothing_to_recommend() -> None:
     name = "recommend/calls"
     found = judge(name, fill_points(name, lambda row: call(row, bears=0.01)))
     verdict, measured = found["REC-T2.asked"]
-    assert verdict is Verdict.DIFFERS
+    assert verdict is ClaimVerdict.DIFFERS
     assert measured.count("nothing (nearest: buffer") == 4
 
 
@@ -215,7 +217,7 @@ def test_a_home_in_which_aqm_is_best_agrees() -> None:
 def test_a_home_in_which_aqm_fails_the_call_differs_and_gets_the_buffer_or_low_latency() -> None:
     name = "recommend/features"
     found = judge(name, fill_points(name, lambda row: live(row, aqm=3.0)))
-    differ = {claim for claim, (verdict, _) in found.items() if verdict is Verdict.DIFFERS}
+    differ = {claim for claim, (verdict, _) in found.items() if verdict is ClaimVerdict.DIFFERS}
     assert differ - APART == {
         "REC-AQM.choice",
         "REC-AQM.cause-choice",

@@ -151,7 +151,7 @@ def test_a_study_has_the_readings_of_its_document_that_it_names(tmp_path: Path) 
     other = READING.replace("pie", "other").replace("PIE of Section 5", "Another")
     study = read_own(tmp_path, READING + other, '["other", "pie"]')
     assert [one.name for one in study.readings] == ["other", "pie"]
-    assert study.readings[1].tell() == "Reading: PIE of Section 5. The law of 2013."
+    assert study.readings[1].describe() == "Reading: PIE of Section 5. The law of 2013."
     assert study.readings[1].beside == "choices runs the draft"
 
 
@@ -219,6 +219,7 @@ FIGURE = '[[figure]]\nname = "f"\ntitle = "t"\nexplanation = "e"\ndraw = "draw"\
         ('[[claim]]\n' + CLAIM + "published = 9\n",
          "claim A-1: published: expected a text, found 9"),
         ('[[claim]]\n' + CLAIM + "weak = true\n", "claim A-1: weak: expected a text, found True"),
+        ("[[claim]]\n" + CLAIM + 'weak = " "\n', "claim A-1: weak: expected why nearly any model"),
         ('[[claim]]\n' + CLAIM + 'kind = ["result"]\n', "claim A-1: kind: expected a text"),
         ('[[claim]]\n' + CLAIM + 'kind = "resul"\n',
          'claim A-1: unknown kind "resul"; expected one of "result"'),

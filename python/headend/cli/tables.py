@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from headend.engine.vocabulary import Choice
     from headend.recommendation.deciding import Decision
     from headend.results.record import Record
-    from headend.study import Judgement, Standing
+    from headend.study import CheckedClaim, ClaimVerdict
     from headend.sweeps import Sweep
     from headend.sweeps.outcome import Row as SweepRow
     from headend.text.quantity import Unit
@@ -464,31 +464,30 @@ def _draw_fate(party: Party | None) -> Text:
     return Text.assemble(grade, "\n", experience)
 
 
-def draw_claims(judgements: Sequence[Judgement]) -> Table:
+def draw_claims(claims: Sequence[CheckedClaim]) -> Table:
     """Draw a row for each claim: what was expected, what was measured, the verdict."""
     table = _new_table("claim", "kind", "expected", "measured", "verdict")
     styles = {"reproduced": "green", "differs": "bold red"}
-    for judgement in judgements:
-        claim, finding = judgement.claim, judgement.finding
-        standing = judgement.standing
-        verdict = Text(standing, style=styles.get(standing, "yellow"))
-        if decision := judgement.tell_decision():
-            verdict.append(f"\n{reveal(decision)}", style="dim")
-        measured = finding.measured + judgement.tell_interval()
+    for item in claims:
+        verdict = Text(item.verdict, style=styles.get(item.verdict, "yellow"))
+        if seeds := item.describe_seeds():
+            verdict.append(f"\n{reveal(seeds)}", style="dim")
+        measured = item.result.measured + item.format_interval()
+        claim = item.claim
         table.add_row(write_line(claim.id), claim.kind, claim.expected, measured, verdict)
     return table
 
 
-def draw_totals(of: str, counts: Mapping[str, Mapping[Standing, int]]) -> Table:
+def draw_totals(of: str, counts: Mapping[str, Mapping[ClaimVerdict, int]]) -> Table:
     """Draw how many claims have each verdict: a row for each document or kind, and one for all."""
     from headend.study.claims import COUNTED
 
     table = _new_table(of)
-    for standing in COUNTED:
-        table.add_column(standing.value, justify="right")
+    for verdict in COUNTED:
+        table.add_column(verdict.value, justify="right")
     for name, own in counts.items():
-        table.add_row(write_line(name), *(str(own.get(standing, 0)) for standing in COUNTED))
-    sums = [sum(own.get(standing, 0) for own in counts.values()) for standing in COUNTED]
+        table.add_row(write_line(name), *(str(own.get(verdict, 0)) for verdict in COUNTED))
+    sums = [sum(own.get(verdict, 0) for own in counts.values()) for verdict in COUNTED]
     table.add_section()
     table.add_row("all", *map(str, sums))
     return table

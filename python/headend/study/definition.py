@@ -19,9 +19,8 @@ from headend.scenario.reach import Reach
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
-from headend.study.claims import Claim, check_keys, check_texts
-from headend.study.readings import Reading, choose_readings
-from headend.study.texts import TextsError
+from headend.study.claims import Claim, check_table
+from headend.study.documents import DocumentError, Reading, choose_readings
 from headend.sweeps.conflicts import BY_AXIS
 from headend.sweeps.definition import MOST_POINTS
 from headend.sweeps.place import add_line, find_second
@@ -105,8 +104,7 @@ class FigureDefinition:
         """Take a figure from its table in ``study.toml``."""
         texts = ("name", "title", "explanation", "draw")
         where = f"figure {item['name']}"
-        check_keys(item, (*texts, "shows"), where)
-        check_texts(item, texts, where)
+        check_table(item, texts, ("shows",), where)
         shows = item.get("shows", [])
         if not isinstance(shows, list) or not all(isinstance(one, str) for one in shows):
             raise InputError(
@@ -201,7 +199,7 @@ class Study:
         quick = settings["description"]
         return replace(self, axes=axes, overrides=overrides, seeds=seeds, quick=quick, whole=self)
 
-    def tell_quick(self) -> str:
+    def describe_quick(self) -> str:
         """Say of a quick run how little was run: of seeds or else of settings."""
         whole = self.whole or self
         parts = (
@@ -316,7 +314,7 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
         )
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or misplaced {error}") from error
-    except TextsError:
+    except DocumentError:
         raise
     except InputError as error:
         raise InputError(f"{path}: {error}") from error

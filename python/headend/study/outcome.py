@@ -22,6 +22,7 @@ from headend.results.folder import (
     make_folder,
     read_json,
     read_own_manifest,
+    read_table,
     refuse_link,
     write_file,
 )
@@ -29,10 +30,11 @@ from headend.results.record import RESULT_FORMAT, read_manifest
 from headend.results.scratch import sweep_up
 from headend.results.seal import SEALS, check_whole, find_damage, is_page_of, seal
 from headend.results.store import POINT_FOLDER
+from headend.scenario.shipped import list_studies
 from headend.study.analysis import call, refuse_answer, refuse_chart
-from headend.study.answering import answer_study, order_claims
-from headend.study.claims import Judgement
-from headend.study.definition import Study
+from headend.study.claims import CheckedClaim
+from headend.study.definition import Study, read_study
+from headend.study.sentences import answer_study, order_claims
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +52,7 @@ class StudyOutcome:
 
     study: Study
     points: pl.DataFrame
-    judgements: list[Judgement]
+    claims: list[CheckedClaim]
     figures: list[Figure]
     #: What the engine says of the scenarios, to be read before the claims are trusted.
     warnings: Sequence[str] = ()
@@ -62,7 +64,7 @@ class StudyOutcome:
     @property
     def answer(self) -> Answer:
         """What a page or command says first."""
-        return answer_study(self.study, self.judgements, self.figures)
+        return answer_study(self.study, self.claims, self.figures)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
@@ -75,7 +77,7 @@ class StudyOutcome:
             "points": self.points.height,
             "seeds": list(self.study.seeds) if self.study.scenario else [],
             "warnings": list(self.warnings),
-            "claims": [judgement.to_dict() for judgement in self.judgements],
+            "claims": [item.to_dict() for item in self.claims],
         }
 
     def write_into(self, folder: Path) -> None:
@@ -93,7 +95,7 @@ class StudyOutcome:
             title=self.study.title,
             study=self.study,
             answer=self.answer,
-            judgements=order_claims(self.judgements),
+            checked=order_claims(self.claims),
             points=self.points,
             warnings=self.warnings,
         )
@@ -204,6 +206,27 @@ def find_pictures(folder: Path) -> list[Path]:
     return [folder / FIGURES / name for name in names]
 
 
+def redraw_figures(folder: Path) -> list[Figure]:
+    """Draw the figures of a study whose results a folder holds.
+
+    Raises
+    ------
+    InputError
+        When the study was not run to its end, is not shipped, or a file is damaged.
+    """
+    find_pictures(folder)
+    name = read_manifest(folder)["study"]
+    studies = list_studies()
+    if name not in studies:
+        raise InputError(
+            f'{folder}: "{name}" is no shipped study, so its figures cannot be drawn in another'
+            f" way;"
+            " headend figures DIR --format LIST converts them as they are"
+        )
+    study = read_study(name, studies[name])
+    return draw_study_figures(study, study.load_analysis(), read_table(folder, POINTS))
+
+
 def check_pictures(names: Iterable[str], sealed: Mapping[str, str], folder: Path) -> None:
     """Refuse a picture that is not among the sealed files: strangers' results may name any."""
     for name in names:
@@ -228,8 +251,7 @@ def check_study_folder(folder: Path, study: Study) -> None:
     if manifest and manifest.get("study", study.name) != study.name:
         raise InputError(
             f'{folder}: holds the results of another study, "{manifest["study"]}" and not'
-            f' "{study.name}"; choose another'
-            " folder"
+            f' "{study.name}"; choose another folder'
         )
     if not folder.is_dir() or (folder / POINTS).is_file() or (folder / POINT_FOLDER).is_dir():
         return
