@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import polars as pl
 
+from headend.design.factor import Factor
 from headend.scenario.library import find_study
 from headend.scenario.shipped import SHIPPED
 from headend.study import ClaimVerdict, PointStore, Study, read_study, run_points
@@ -42,8 +44,15 @@ def import_shared(document: str, name: str) -> ModuleType:
 
 def fill_points(name: str, measure: Callable[[dict[str, Any]], dict[str, Any]]) -> pl.DataFrame:
     """Give each point of a study what the test measures there."""
-    rows = [point.columns for point in load(name).list_points()]
+    rows = load(name).list_places()
     return pl.DataFrame([{**row, **measure(row)} for row in rows], infer_schema_length=None)
+
+
+def keep_values(factor: Factor, values: Sequence[Any]) -> Factor:
+    """Give a factor with some of its values."""
+    chosen = [factor.values.index(value) for value in values]
+    writes = tuple(factor.writes[index] for index in chosen)
+    return replace(factor, values=tuple(values), labels=tuple(values), writes=writes)
 
 
 def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[ClaimVerdict, str]]:

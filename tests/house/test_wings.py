@@ -24,6 +24,7 @@ ORDER = (
     "modem_file",
     "scenario",
     "results",
+    "design",
     "analysis",
     "comparison",
     "figures",

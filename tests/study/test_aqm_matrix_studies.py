@@ -324,9 +324,10 @@ def test_ideal_buckets_are_reproduced_and_others_not() -> None:
 
 @pytest.mark.parametrize("name", ["light", "moderate", "heavy"])
 def test_a_shipped_pattern_of_rf_congestion_is_the_matrix_s(name: str) -> None:
-    axis = next(axis for axis in load("aqm-docsis/matrix").axes if axis.name == "rf")
+    factors = load("aqm-docsis/matrix").design.factors
+    rf = next(factor for factor in factors if factor.name == "rf")
     shipped = read_scenario(f"aqm/rf-{name}").load().resolved
-    own = read_scenario("aqm/load-3").load(axis.write(name)).resolved
+    own = read_scenario("aqm/load-3").load(rf.write(rf.values.index(name))).resolved
     capacities = [
         item["link"]["cable"]["docsis"]["upstream"]["capacity"] for item in (shipped, own)
     ]

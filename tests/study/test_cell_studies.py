@@ -197,10 +197,7 @@ def test_answers_that_come_late_and_waits_that_are_no_slots_differ() -> None:
 def test_every_figure_is_drawn_also_of_the_quick_form(name: str, measure: Any) -> None:
     study = load(name)
     analysis = study.load_analysis()
-    rows = [
-        {**point.columns, **measure(dict(point.columns))}
-        for point in study.make_quick().list_points()
-    ]
+    rows = [{**place, **measure(place)} for place in study.make_quick().list_places()]
     points = pl.DataFrame(rows, infer_schema_length=None)
     assert check_claims(study.claims, analysis, points)
     for figure in study.figures:
@@ -209,9 +206,7 @@ def test_every_figure_is_drawn_also_of_the_quick_form(name: str, measure: Any) -
 
 def test_the_legend_of_stations_has_their_own_shapes() -> None:
     study = load(SHARING)
-    rows = [
-        {**point.columns, **measure_sharing(dict(point.columns))} for point in study.list_points()
-    ]
+    rows = [{**place, **measure_sharing(place)} for place in study.list_places()]
     points = pl.DataFrame(rows, infer_schema_length=None)
     (panel,) = study.load_analysis().draw_anomaly(points)
     encoding = panel.specify()["layer"][1]["encoding"]

@@ -152,11 +152,7 @@ def test_every_figure_is_drawn_also_of_the_quick_form(name: str) -> None:
     study = load(name)
     analysis = study.load_analysis()
     measure = {QUAKE3: measure_quake3, HALF_LIFE: measure_half_life}.get(name)
-    rows = [
-        {**point.columns, **measure(dict(point.columns))}
-        for point in study.make_quick().list_points()
-        if measure
-    ]
+    rows = [{**place, **measure(place)} for place in study.make_quick().list_places() if measure]
     points = pl.DataFrame(rows)
     assert check_claims(study.claims, analysis, points)
     for figure in study.figures:

@@ -253,7 +253,7 @@ def test_a_run_without_an_exit_or_a_loss_is_told() -> None:
 
 def test_what_was_not_run_cannot_be_tested() -> None:
     study = load(LINUX).make_quick()
-    rows = [{**point.columns, **behave(point.columns)} for point in study.list_points()]
+    rows = [{**place, **behave(place)} for place in study.list_places()]
     points = pl.DataFrame(rows, infer_schema_length=None)
     analysis = study.load_analysis()
     judged = check_claims(study.claims, analysis, points)
@@ -298,11 +298,11 @@ def test_what_is_expected_is_said_as_it_is_checked() -> None:
 
 
 def test_a_case_is_run_as_it_is_called() -> None:
-    points = {point.values["case"]: point for point in load(LINUX).list_points()}
+    points = {point.place[0]: point for point in load(LINUX).list_points()}
     assert len(points) == 17
     for case, point in points.items():
         rate, _, rtt, _, queue, count, control = str(case).split(" ")
-        content = read_scenario(str(point.scenario)).load(point.overrides).resolved
+        content = read_scenario(str(point.setting.scenario)).load(point.setting.overrides).resolved
         link = content["link"]["line"]
         up = link["docsis"]["upstream"] if queue == "docsis_pie" else link["point_to_point"]["up"]
         assert up["rate"] == f"{rate} Mbit/s"

@@ -89,7 +89,9 @@ def test_its_figures_are_drawn_from_any_points() -> None:
 def test_each_case_is_the_experiments_home() -> None:
     study = load(RESIDENTIAL)
     for point in study.list_points()[:: len(study.seeds)]:
-        scenario = read_scenario(str(point.scenario), study.reach).load(point.overrides)
+        scenario = read_scenario(str(point.setting.scenario), study.reach).load(
+            point.setting.overrides
+        )
         line = scenario.resolved["link"]["cable"]["docsis"]
         flows = scenario.resolved["flow"]
         assert (line["upstream"]["rate"], line["downstream"]["rate"]) == (
@@ -102,5 +104,5 @@ def test_each_case_is_the_experiments_home() -> None:
         uploads = [name for name in flows if name.startswith("upload")]
         downloads = [name for name in flows if name.startswith("download")]
         expected = {"3": (1, 0), "4": (0, 1), "5": (1, 1), "6": (5, 5), "7": (5, 5)}
-        case = str(point.values["case"])
+        case = str(point.place[study.design.names.index("case")])
         assert (len(uploads), len(downloads)) == expected.get(case, (0, 0))

@@ -18,7 +18,9 @@ from click.testing import CliRunner, Result
 from conftest import ANALYSIS, SMALL_STUDY
 from headend.cli.main import app
 from headend.cli.study import _Printer
+from headend.design.design import Design
 from headend.errors import InputError
+from headend.running.executor import Executor, Progress
 from headend.running.memory import Allowance
 from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
@@ -29,8 +31,7 @@ from headend.study.claims import check_claims
 from headend.study.outcome import draw_study_figures
 from headend.study.points import prepare_points, read_distribution, read_series, take_percentiles
 from headend.study.running import Order
-from headend.sweeps.crew import Crew, Progress
-from judged import LINE, fill_points, judge, load
+from judged import LINE, fill_points, judge, keep_values, load
 
 PING = "buffer-control/ping-latency"
 
@@ -38,8 +39,7 @@ PING = "buffer-control/ping-latency"
 def make_points(study: Study, fill: Callable[[dict[str, Any], float], float]) -> pl.DataFrame:
     """Give each point the mean ping of a buffer filled to a share that the test chooses."""
     rows = []
-    for point in study.list_points():
-        row: dict[str, Any] = dict(point.columns)
+    for row in study.list_places():
         predicted = row["buffer_kib"] * 8.192 / row["rate_mbps"]
         share = fill(row, predicted)
         # Below the line where the buffer drains, at both round trips alike.
@@ -61,8 +61,8 @@ def saw_tooth(row: dict[str, Any], _predicted: float) -> float:
 def test_the_grid_is_the_guidelines() -> None:
     points = load(PING).list_points()
     assert len(points) == 2 * 4 * 6 * 2
-    assert {point.values["buffer_kib"] for point in points} == {8, 16, 32, 64, 128, 256}
-    assert len({point.overrides for point in points}) == len(points)
+    assert {place["buffer_kib"] for place in load(PING).list_places()} == {8, 16, 32, 64, 128, 256}
+    assert len({point.setting.overrides for point in points}) == len(points)
 
 
 def test_points_as_the_guideline_saw_them_reproduce_every_claim() -> None:
@@ -240,9 +240,9 @@ def test_a_study_is_complete(name: str) -> None:
     for function in [claim.check for claim in study.claims] + [f.draw for f in study.figures]:
         assert hasattr(analysis, function), function
     assert len({claim.id for claim in study.claims}) == len(study.claims)
-    if study.scenario is None:
+    if study.design.scenario is None:
         return
-    assert study.scenario.is_file()
+    assert Path(str(study.design.scenario)).is_file()
     quick = study.make_quick()
     assert quick.quick
     assert len(quick.list_points()) < len(study.list_points())
@@ -271,10 +271,15 @@ def test_figures_are_drawn_from_points() -> None:
 
 def make_study(folder: Path) -> Study:
     study = read_study("small", find_study(PING))
-    axes = [axis for axis in study.axes if axis.name in ("rate_mbps", "buffer_kib")]
-    kept = tuple(replace(axis, values=axis.values[:2], set={"seed": "{}"}) for axis in axes)
+    factors = [own for own in study.design.factors if own.name in ("rate_mbps", "buffer_kib")]
+    few = [keep_values(factor, factor.values[:2]) for factor in factors]
+    kept = tuple(
+        (replace(own, writes=tuple((("seed", str(value)),) for value in own.values)),)
+        for own in few
+    )
+    design = Design(kept, (1,), folder / "home-line.toml")
     measures = {"ping": "ping.rtt.mean", "used": "cable.up.utilisation"}
-    return replace(study, axes=kept, measures=measures, scenario=folder / "home-line.toml")
+    return replace(study, design=design, measures=measures)
 
 
 def test_finished_points_are_kept_and_not_run_again(
@@ -296,7 +301,9 @@ def test_a_kept_point_has_the_place_that_the_study_gives_it_now(fake: Any, home_
     study = make_study(home_line.parent)
     store = PointStore(home_line.parent / "points")
     assert run_points(study, store, threading.Event()) is not None
-    renamed = replace(study, axes=(replace(study.axes[0], name="tier"), *study.axes[1:]))
+    first, *others = study.design.dimensions
+    tier = replace(first[0], name="tier")
+    renamed = replace(study, design=replace(study.design, dimensions=((tier,), *others)))
     again = run_points(renamed, store, threading.Event())
     assert again is not None
     assert again.columns == ["tier", "buffer_kib", "seed", "ping", "used"]
@@ -308,7 +315,8 @@ def test_a_stopped_study_keeps_what_is_done(
 ) -> None:
     monkeypatch.setattr(fake.Run, "slow", True)
     monkeypatch.setattr("headend.running.execution.count_cores", lambda: 1)
-    study = replace(make_study(home_line.parent), overrides=(("duration", "0.3 s"),))
+    study = make_study(home_line.parent)
+    study = replace(study, design=replace(study.design, overrides=(("duration", "0.3 s"),)))
     stop = threading.Event()
     store = PointStore(home_line.parent / "points")
 
@@ -619,7 +627,9 @@ def test_a_study_is_shown_in_25_lines_and_in_full_on_request(
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     carried: list[tuple[str, str]] = []
 
-    def carry_out(orders: list[Order], crew: Crew, printer: _Printer, allowance: Allowance) -> None:
+    def carry_out(
+        orders: list[Order], executor: Executor, printer: _Printer, allowance: Allowance
+    ) -> None:
         assert (printer.quiet, printer.as_json) == (False, True)
         for order in orders:
             carried.append((order.study.name, str(order.folder)))

@@ -109,8 +109,8 @@ def test_the_choice_that_gives_what_is_published_is_found() -> None:
 def test_every_figure_is_drawn_also_of_the_quick_form(name: str, measure: Any) -> None:
     study = load(name)
     analysis = study.load_analysis()
-    quick = study.make_quick().list_points()
-    points = pl.DataFrame([{**point.columns, **measure(dict(point.columns))} for point in quick])
+    quick = study.make_quick().list_places()
+    points = pl.DataFrame([{**place, **measure(place)} for place in quick])
     assert check_claims(study.claims, analysis, points)
     for figure in study.figures:
         assert all(panel.specify() for panel in getattr(analysis, figure.draw)(points))

@@ -44,13 +44,13 @@ from headend.results.folder import REPORT
 from headend.text.wording import list_names, write_count
 
 if TYPE_CHECKING:
+    from headend.running.executor import Executor, Progress
     from headend.running.memory import Allowance
     from headend.study import CheckedClaim, Study
     from headend.study.locating import Located
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
     from headend.study.sentences import StudyClaims
-    from headend.sweeps.crew import Crew, Progress
 
 #: Values of an axis, and claims, that are shown without --full.
 MOST_VALUES, MOST_CLAIMS = 8, 10
@@ -140,10 +140,10 @@ def show(name: str, full: bool, as_json: bool) -> None:
             console.print(write_line(line))
     console.print()
     _print_readings(study, full=full)
-    for axis in study.axes:
-        values = list(map(str, axis.values))
+    for factor in study.design.factors:
+        values = list(map(str, factor.values))
         text = ", ".join(values) if full else list_names(values, MOST_VALUES)
-        console.print(write_line(f"{axis.name}: ", (text, "dim")))
+        console.print(write_line(f"{factor.name}: ", (text, "dim")))
     console.print(f"{_count_runs(study)}, {write_count(len(study.claims), 'claim')}")
     console.print()
     _print_statements(study, [item.entry.name for item in located], full=full)
@@ -256,13 +256,13 @@ def run(
     printed). 130: interrupted.
     """
     from headend.cli.compare import read_seeds
+    from headend.design.seeds import choose_seeds
+    from headend.running.cluster import open_executor
     from headend.running.execution import interrupt_at_once
     from headend.running.memory import read_allowance
     from headend.scenario.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
-    from headend.sweeps.cluster import open_crew
-    from headend.sweeps.definition import list_seeds
 
     allowance = read_allowance(memory)
     allowed = read_allowed(allow_files)
@@ -270,15 +270,15 @@ def run(
     if quick:
         studies = [study.make_quick() for study in studies]
     if seeds is not None:
-        studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
+        studies = [study.with_seeds(choose_seeds(read_seeds(seeds))) for study in studies]
     orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
     for order in orders:
         check_study_folder(order.folder, order.study)
         _announce_program(order.study)
     printer = _Printer(orders, full=full, quiet=quiet, as_json=as_json)
-    needed = any(study.scenario for study in studies)
-    with interrupt_at_once(), open_crew(scheduler if needed else None, allowance) as crew:
-        _run(orders, crew, printer, allowance)
+    needed = any(study.has_runs for study in studies)
+    with interrupt_at_once(), open_executor(scheduler if needed else None, allowance) as executor:
+        _run(orders, executor, printer, allowance)
     printer.print_end()
     raise Exit(printer.choose_exit_code())
 
@@ -303,7 +303,9 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
     return out if studies == 1 else out / choose_study_folder(study).name
 
 
-def _run(orders: Sequence[Order], crew: Crew, printer: _Printer, allowance: Allowance) -> None:
+def _run(
+    orders: Sequence[Order], executor: Executor, printer: _Printer, allowance: Allowance
+) -> None:
     """Run studies and print what became of each; when they are interrupted, say what is kept."""
     from headend.running.execution import stop_on_interrupt
     from headend.study.running import run_studies
@@ -320,7 +322,7 @@ def _run(orders: Sequence[Order], crew: Crew, printer: _Printer, allowance: Allo
                 done = progress.done
                 bar(progress)
 
-            for order, outcome in run_studies(orders, stop, crew, count, allowance):
+            for order, outcome in run_studies(orders, stop, executor, count, allowance):
                 if alone and isinstance(outcome, Exception):
                     raise outcome
                 with bar.aside():
@@ -565,7 +567,7 @@ def _read(folder: Path, allowed: tuple[Path, ...] = ()) -> Study:
 
 
 def _count_runs(study: Study) -> str:
-    return write_count(len(study.list_points()), "run") if study.scenario else "calculated"
+    return write_count(len(study.list_points()), "run") if study.has_runs else "calculated"
 
 
 def _describe(study: Study) -> dict[str, object]:
@@ -575,7 +577,7 @@ def _describe(study: Study) -> dict[str, object]:
         "source": study.source,
         "readings": [reading.to_dict() for reading in study.readings],
         "description": study.description,
-        "grid": {axis.name: list(axis.values) for axis in study.axes},
+        "grid": {factor.name: list(factor.values) for factor in study.design.factors},
         "seeds": list(study.seeds),
         "runs": len(study.list_points()),
         "measures": study.measures,

@@ -205,7 +205,7 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
     console = make_output()
     print_answer(result.answer, result.sweep.title)
     console.print()
-    done, total = count_done(result), len(result.sweep.list_points())
+    done, total = count_done(result), len(result.sweep.design.list_points())
     failed = f", {len(result.failures)} failed" if result.failures else ""
     hint = "" if full else "; --full prints every setting"
     console.print(write_line(f"{done} of {total} points{failed}{hint}"))
@@ -256,7 +256,7 @@ def _print_troubles(result: SweepResult, *, brief: bool) -> None:
 
     print_failures(result.failures, brief=brief)
     if not result.complete:
-        print_interrupted(count_done(result), len(result.sweep.list_points()), result.folder)
+        print_interrupted(count_done(result), len(result.sweep.design.list_points()), result.folder)
 
 
 def print_failures(failures: Mapping[tuple[Any, ...], str], *, brief: bool) -> None:
@@ -291,13 +291,13 @@ def _describe(result: SweepResult) -> dict[str, object]:
     """Give a sweep as one JSON document: the summary over seeds, and what failed."""
     from headend.sweeps.outcome import count_done, find_valueless
 
-    axes = [axis.name for axis in result.sweep.axes]
+    axes = result.sweep.design.names
     return {
         "sweep": result.sweep.name,
         "title": result.sweep.title,
         "folder": str(result.folder),
         "complete": result.complete,
-        "points": len(result.sweep.list_points()),
+        "points": len(result.sweep.design.list_points()),
         "done": count_done(result),
         "failed": len(result.failures),
         "axes": axes,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from headend.analysis.expect import Lists, Quantity, list_quantities, parse_quantity_name
 from headend.engine.metrics import find_metric
+from headend.running.measuring import BASE_UNITS, make_frame
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.measuring import BASE_UNITS, make_frame
 from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from headend.design.place import add_line, find_second
 from headend.errors import InputError, suggest
 from headend.files import parse_toml
 from headend.scenario.source import read_text
-from headend.sweeps.place import add_line, find_second
 
 #: The documents, in the order of the page; a study's name begins with its document's.
 DOCUMENTS = {

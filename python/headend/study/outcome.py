@@ -75,7 +75,7 @@ class StudyOutcome:
             "readings": [reading.to_dict() for reading in self.study.readings],
             "quick": self.study.quick,
             "points": self.points.height,
-            "seeds": list(self.study.seeds) if self.study.scenario else [],
+            "seeds": list(self.study.seeds) if self.study.has_runs else [],
             "warnings": list(self.warnings),
             "claims": [item.to_dict() for item in self.claims],
         }

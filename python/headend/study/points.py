@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headend.analysis.expect import Quantity, parse_quantity_name
+from headend.design.design import Point
+from headend.design.place import add_line
 from headend.errors import InputError, suggest
 from headend.results.store import PointStore
+from headend.running.executor import Batch, Executor, Finished, OnProgress, run_missing
+from headend.running.job import Job, prepare
+from headend.running.measuring import add_up, check_measures, parse_sum
 from headend.running.memory import Allowance
+from headend.running.notes import note_warnings
 from headend.scenario.source import Text, read_scenario
 from headend.scenario.subjects import Vocabulary
-from headend.study.definition import Point, Study
-from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
-from headend.sweeps.job import Job, prepare
-from headend.sweeps.measuring import add_up, check_measures, parse_sum
-from headend.sweeps.notes import note_warnings
-from headend.sweeps.place import add_line
+from headend.study.definition import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +81,7 @@ def run_points(
     store: PointStore,
     stop: threading.Event,
     on_progress: OnProgress | None = None,
-    crew: Crew | None = None,
+    executor: Executor | None = None,
 ) -> pl.DataFrame | None:
     """Run the missing points of a study: for those who want its table alone, unjudged.
 
@@ -94,7 +95,7 @@ def run_points(
         Setting it ends the run; finished points stay in the store.
     on_progress
         Told of progress.
-    crew
+    executor
         Who runs them; by default the threads of this process.
 
     Returns
@@ -109,7 +110,7 @@ def run_points(
         When a point's scenario is refused or its run failed.
     """
     jobs = prepare_points(study)
-    (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
+    (finished,) = run_missing([Batch(jobs, store)], stop, executor, on_progress)
     return gather_points(study, jobs, store, finished) if finished.complete else None
 
 
@@ -127,13 +128,14 @@ def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job
     # Points of one scenario share its text. It is read anew each time: the file may have changed.
     read = functools.cache(read_scenario)
     jobs = [
-        _prepare(study, point, read(point.scenario, study.reach), columns, allowance)
+        _prepare(study, point, read(point.setting.scenario, study.reach), columns, allowance)
         for point in points
     ]
     # Only a scenario tells what `queue` stands for.
-    kinds = {(point.scenario, dict(point.overrides).get("bottleneck")): point for point in points}
-    for point in kinds.values():
-        scenario = read(point.scenario, study.reach).load(point.overrides).scenario
+    settings = (point.setting for point in points)
+    kinds = {(own.scenario, dict(own.overrides).get("bottleneck")): own for own in settings}
+    for own in kinds.values():
+        scenario = read(own.scenario, study.reach).load(own.overrides).scenario
         study.check_paths(scenario.queue_path or "")
     return jobs
 
@@ -150,24 +152,20 @@ def gather_points(
     """
     import polars as pl
 
-    points = study.list_points()
-    for point, job in zip(points, jobs, strict=True):
+    places = study.list_places()
+    for place, job in zip(places, jobs, strict=True):
         if failure := finished.failures.get(job.key):
-            raise InputError(f"{study.name}: {point.columns}: {failure.reason}")
-    if not points:
+            raise InputError(f"{study.name}: {place}: {failure.reason}")
+    if not places:
         return pl.DataFrame()
     measured = pl.concat([store.read(job.key) for job in jobs])
-    places = pl.DataFrame([point.columns for point in points], infer_schema_length=None)
-    return places.hstack(measured)
+    return pl.DataFrame(places, infer_schema_length=None).hstack(measured)
 
 
 def note_study_warnings(study: Study, jobs: Sequence[Job]) -> list[str]:
     """Give what the engine warns of, with the points it applies to where those are not all."""
     points = zip(study.list_points(), jobs, strict=True)
-    return note_warnings(
-        [axis.name for axis in study.axes],
-        [(tuple(point.values.values()), job.warnings) for point, job in points],
-    )
+    return note_warnings(study.design.names, [(point.place, job.warnings) for point, job in points])
 
 
 def _prepare(
@@ -176,7 +174,7 @@ def _prepare(
     """Check a point; faults are told with the line of ``study.toml``, if it has one."""
     file = study.folder / "study.toml"
     try:
-        return prepare(text, point.overrides, point.seed, columns, allowance)
+        return prepare(text, point.setting.overrides, point.seed, columns, allowance)
     except InputError as error:
         message = str(error).replace("(from --set ", f"(from {file}: ")
         if message.startswith(("measures.", "distributions.", "series.")):

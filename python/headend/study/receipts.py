@@ -96,7 +96,7 @@ class Receipt:
         >>> Receipt(study, points=3, seeds=(1, 2, 3), version="1").describe_run()
         '3 runs, seeds 1 to 3'
         """
-        if self.study.scenario is None:
+        if not self.study.has_runs:
             return "calculated"
         seeds = self.seeds
         if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
@@ -191,7 +191,7 @@ def _read(folder: Path, study: Study) -> Receipt:
     again = f"headend study run {study.name} makes the receipt"
     if quick:
         raise InputError(f"{folder}: was run in its quick form, which judges nothing; {again}")
-    if study.scenario and (missing := sorted(set(study.seeds) - set(receipt.seeds))):
+    if study.has_runs and (missing := sorted(set(study.seeds) - set(receipt.seeds))):
         raise InputError(
             f"{folder}: was run with {name_seeds(receipt.seeds)}, and a receipt needs the study's"
             f" own seeds {', '.join(map(str, study.seeds))} (missing: {name_seeds(missing)});"

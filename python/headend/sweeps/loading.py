@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from headend.design.design import Design
+from headend.design.factor import Factor
 from headend.errors import InputError
 from headend.results.folder import MANIFEST, REPORT, read_table
 from headend.results.record import read_manifest
-from headend.sweeps.definition import COLUMNS, Axis, Sweep
+from headend.sweeps.definition import COLUMNS, Sweep
 from headend.sweeps.outcome import RESULTS, write_own_report
 from headend.sweeps.result import SweepResult
 from headend.sweeps.wish import read_wish
@@ -30,24 +33,15 @@ def load_sweep(folder: str | Path) -> SweepResult:
     manifest = read_manifest(folder)
     if not manifest.get("complete", False):
         raise InputError(f"{folder}: the sweep was not run to its end; run it again to go on")
-    if "dimensions" not in manifest:
+    if "design" not in manifest and "dimensions" not in manifest:
         raise InputError(
             f"{folder}: written by an older headend; run the sweep again: its finished points are"
             " kept"
         )
     try:
-        paths = manifest["axes"]
         sweep = Sweep(
             name=manifest["name"],
-            scenario=None,
-            dimensions=tuple(
-                tuple(
-                    Axis(paths[name], name, tuple(labels), tuple(labels))
-                    for name, labels in dimension.items()
-                )
-                for dimension in manifest["dimensions"]
-            ),
-            seeds=tuple(manifest["seeds"]),
+            design=_read_design(manifest),
             measures=manifest["measures"],
             compare=manifest["compare"],
             title=manifest["title"],
@@ -61,12 +55,29 @@ def load_sweep(folder: str | Path) -> SweepResult:
     table = read_table(folder, RESULTS)
     _check_fit(sweep, table, folder)
     failed = table.filter(table["error"].is_not_null())
-    names = [axis.name for axis in sweep.axes]
+    names = sweep.design.names
     failures = {
         tuple(row[:-1]): str(row[-1]) for row in failed.select(*names, "seed", "error").iter_rows()
     }
     return SweepResult(
         sweep, table, failures, complete=True, folder=folder, notes=notes, points=points
+    )
+
+
+def _read_design(manifest: Mapping[str, Any]) -> Design:
+    """Read the design, also of a manifest that holds its parts one by one."""
+    if "design" in manifest:
+        return Design.from_dict(manifest["design"])
+    paths = manifest["axes"]
+    return Design(
+        tuple(
+            tuple(
+                Factor(paths[name], name, tuple(labels), tuple(labels))
+                for name, labels in dimension.items()
+            )
+            for dimension in manifest["dimensions"]
+        ),
+        tuple(manifest["seeds"]),
     )
 
 
@@ -79,7 +90,7 @@ def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
 
 def _check_fit(sweep: Sweep, table: pl.DataFrame, folder: Path) -> None:
     """Refuse a manifest and a table that do not speak of one sweep."""
-    names = [axis.name for axis in sweep.axes]
+    names = sweep.design.names
     if sweep.compare and sweep.compare not in names:
         raise InputError(f'{folder / MANIFEST}: damaged: no axis is called "{sweep.compare}"')
     if table.is_empty():
@@ -87,7 +98,7 @@ def _check_fit(sweep: Sweep, table: pl.DataFrame, folder: Path) -> None:
     for name in (*names, *COLUMNS):
         if name not in table.columns:
             raise InputError(f'{folder / RESULTS}: damaged: it has no column "{name}"')
-    for axis in sweep.axes:
+    for axis in sweep.design.factors:
         for value in table[axis.name].unique().to_list():
             if value not in axis.labels:
                 raise InputError(

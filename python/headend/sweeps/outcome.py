@@ -67,7 +67,7 @@ def _check_same(folder: Path, sweep: Sweep) -> None:
     if manifest is None:
         return
     name, scenarios = manifest.get("name", sweep.name), manifest.get("scenarios")
-    own = sweep.list_scenarios()
+    own = sweep.design.list_scenarios()
     # Where a sweep stopped short, or before scenarios were noted, the name alone tells.
     if name == sweep.name and (scenarios is None or set(scenarios) & set(own)):
         return
@@ -95,10 +95,9 @@ def write_outcome(result: SweepRecord, folder: Path, *, report: bool = True) -> 
         "kind": "sweep",
         "name": result.sweep.name,
         "title": result.sweep.title,
-        "scenarios": result.sweep.list_scenarios(),
+        "scenarios": result.sweep.design.list_scenarios(),
         "complete": result.complete,
-        "axes": {axis.name: axis.path for axis in result.sweep.axes},
-        "seeds": list(result.sweep.seeds),
+        "design": result.sweep.design.to_dict(),
         **describe_drawing(result.sweep),
         "failed": len(result.failures),
         "points": list(result.points),
@@ -118,9 +117,6 @@ def describe_drawing(sweep: Sweep) -> dict[str, Any]:
     """Give what the manifest holds besides name, axes and seeds, for figures without the file."""
     return {
         "description": sweep.description,
-        "dimensions": [
-            {axis.name: list(axis.labels) for axis in dimension} for dimension in sweep.dimensions
-        ],
         "measures": dict(sweep.measures),
         "compare": sweep.compare,
         "wish": sweep.wish.to_dict(),
@@ -192,13 +188,7 @@ def _fingerprint(result: SweepRecord, folder: Path) -> str:
     """Tell what a report is made of: its numbers, words, and drawing."""
     from headend.pages.page import fingerprint_drawing
 
-    drawn = tuple(
-        tuple(replace(axis, values=axis.labels, spaced=False) for axis in dimension)
-        for dimension in result.sweep.dimensions
-    )
-    words = replace(
-        result.sweep, scenario=None, overrides=(), added=(), file=None, dimensions=drawn
-    )
+    words = replace(result.sweep, design=result.sweep.design.as_labelled(), file=None)
     digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n{result.notes!r}\n".encode())
     digest.update((folder / RESULTS).read_bytes())
     return digest.hexdigest()
@@ -277,7 +267,7 @@ def _choose_units(result: SweepRecord, shown: Sequence[Shown]) -> list[Unit]:
 def list_rows(result: SweepRecord, shown: Sequence[Shown]) -> list[Row]:
     """Write the settings with the figures shown, each column in one unit and without it."""
     columns = list(zip(shown, _choose_units(result, shown), strict=True))
-    names, summary = [axis.name for axis in result.sweep.axes], result.summary
+    names, summary = result.sweep.design.names, result.summary
     if result.table.is_empty():
         return []
     found: dict[int, dict[str, dict[str, Any]]] = {}

@@ -28,8 +28,8 @@ class SweepResult(SweepRecord, Presented):
 
     def __repr__(self) -> str:
         """Say what was swept; table and summary are attributes."""
-        axes = ", ".join(f"{len(axis.labels)} × {axis.name}" for axis in self.sweep.axes)
-        count = len(self.sweep.seeds)
+        axes = ", ".join(f"{len(axis.labels)} × {axis.name}" for axis in self.sweep.design.factors)
+        count = len(self.sweep.design.seeds)
         told = [axes, f"{count} seeds" if count != 1 else "1 seed"]
         if self.failures:
             told.append(f"{len(self.failures)} points failed")

@@ -145,10 +145,10 @@ def check_torrent(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult
 def read_patterns() -> dict[str, list[tuple[float, float]]]:
     """Give the matrix's RF schedules: from when on (s), how much (Mb/s)."""
     study = read_study("aqm-docsis/matrix", find_study("aqm-docsis/matrix"))
-    axis = next(axis for axis in study.axes if axis.name == "rf")
+    factor = next(factor for factor in study.design.factors if factor.name == "rf")
     patterns = {}
-    for value in axis.values:
-        text = dict(axis.write(value))["link.cable.docsis.upstream.capacity"]
+    for number, value in enumerate(factor.values):
+        text = dict(factor.write(number))["link.cable.docsis.upstream.capacity"]
         if not text.startswith("{"):
             patterns[str(value)] = [(0.0, float(text.split()[0]) * 1000)]
             continue
