@@ -29,7 +29,7 @@ from headend.results.folder import (
 from headend.results.record import RESULT_FORMAT, read_manifest
 from headend.results.scratch import sweep_up
 from headend.results.seal import SEALS, check_whole, find_damage, is_page_of, seal
-from headend.results.store import POINT_FOLDER
+from headend.results.store import check_point_folder
 from headend.scenario.shipped import list_studies
 from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import CheckedClaim
@@ -85,8 +85,8 @@ class StudyOutcome:
 
         Figures and report are left as they are where they would be the same.
         """
-        from headend.figures.export import name_panels
-        from headend.pages.page import render_page, write_page
+        from headend.figures.export import name_panels, write_figures
+        from headend.pages.page import fingerprint_drawing, render_page, write_page
         from headend.version import read_version
 
         page = render_page(
@@ -113,48 +113,37 @@ class StudyOutcome:
         make_folder(folder)
         refuse_link(folder / FIGURES)
         sweep_up(folder / FIGURES)
-        fingerprint = _fingerprint(page, figures)
+        drawn = "\n".join((fingerprint_drawing(), json.dumps(figures), page))
+        fingerprint = hashlib.sha256(drawn.encode()).hexdigest()
         is_drawn = _is_drawn(folder, fingerprint)
         if not is_drawn:
-            self._draw_into(folder)
+            # Until the figures are drawn, there are no claims, no seals and no report.
+            try:
+                with suppress(OSError):  # what is no file is found when the report is written
+                    (folder / REPORT).unlink(missing_ok=True)
+                for name in (SEALS, CLAIMS):
+                    (folder / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
+            if self.figures:
+                write_figures(self.figures, folder / FIGURES, ["svg"])
         manifest = {
             "headend": read_version(),
             "format": RESULT_FORMAT,
             "kind": "study",
             "study": self.study.name,
             "quick": self.study.quick,
+            "design": self.study.design.to_dict(),
             "points": list(self.kept),
         }
-        write_file(encode_table(self.points), folder / POINTS)
         write_file(encode_json(manifest), folder / MANIFEST)
+        write_file(encode_table(self.points), folder / POINTS)
         # Comes last: a study without its claims was not run to its end.
         write_file(encode_json({**self.to_dict(), "figures": figures}), folder / CLAIMS)
-        drawn = [f"{FIGURES}/{name}" for figure in figures for name in figure["files"]]
-        seal(folder, [POINTS, MANIFEST, CLAIMS, *drawn])
+        pictures = [f"{FIGURES}/{name}" for figure in figures for name in figure["files"]]
+        seal(folder, [POINTS, MANIFEST, CLAIMS, *pictures])
         if not is_drawn:
             write_page(page, folder / REPORT, fingerprint)
-
-    def _draw_into(self, folder: Path) -> None:
-        """Write the figures; the claims, their seals and the report are gone until that is done."""
-        from headend.figures.export import write_figures
-
-        with suppress(OSError):  # what is no file is found when the report is written
-            (folder / REPORT).unlink(missing_ok=True)
-        try:
-            for name in (SEALS, CLAIMS):
-                (folder / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
-        if self.figures:
-            write_figures(self.figures, folder / FIGURES, ["svg"])
-
-
-def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:
-    """Tell what a report and its figures show, and what draws them."""
-    from headend.pages.page import fingerprint_drawing
-
-    parts = [fingerprint_drawing(), json.dumps(figures), page]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _is_drawn(folder: Path, fingerprint: str) -> bool:
@@ -244,19 +233,13 @@ def choose_study_folder(study: Study) -> Path:
 
 def check_study_folder(folder: Path, study: Study) -> None:
     """Refuse a folder that holds something else, such as another study's results."""
-    if folder.is_file():
-        raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    check_kind(folder, "study")
+    if (folder / POINTS).is_file():
+        check_kind(folder, "study")
+    else:
+        check_point_folder(folder, "study")
     manifest = read_own_manifest(folder)
     if manifest and manifest.get("study", study.name) != study.name:
         raise InputError(
             f'{folder}: holds the results of another study, "{manifest["study"]}" and not'
             f' "{study.name}"; choose another folder'
-        )
-    if not folder.is_dir() or (folder / POINTS).is_file() or (folder / POINT_FOLDER).is_dir():
-        return
-    # A hidden file is what an interruption left of a write.
-    if any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise InputError(
-            f"{folder}: holds something other than a study's results; choose another folder"
         )

@@ -15,10 +15,11 @@ from headend.running.execution import interrupt_at_once
 from headend.running.executor import Batch, Executor, Finished, OnProgress, run_missing
 from headend.running.job import Job
 from headend.running.memory import Allowance
+from headend.running.notes import note_warnings
 from headend.study.claims import check_claims
 from headend.study.definition import Study
 from headend.study.outcome import StudyOutcome, draw_study_figures
-from headend.study.points import gather_points, note_study_warnings, prepare_points
+from headend.study.points import gather_points, prepare_points
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,13 @@ class _Begun:
             raise self.error or AssertionError
         study = self.order.study
         points = gather_points(study, self.jobs, self.batch.store, finished)
+        pairs = zip(study.list_points(), self.jobs, strict=True)
         outcome = StudyOutcome(
             study,
             points,
             check_claims(study.claims, self.analysis, points, quick=bool(study.quick)),
             draw_study_figures(study, self.analysis, points),
-            note_study_warnings(study, self.jobs),
+            note_warnings(study.design.names, [(own.place, job.warnings) for own, job in pairs]),
             tuple(list_points(finished.kept)),
         )
         try:
