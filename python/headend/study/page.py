@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from headend.results.folder import write_file
-from headend.study.claims import COUNTED, CheckedClaim, Kind
-from headend.study.documents import Group, Reading, find_group
-from headend.study.receipts import Document, Exhibit, Receipt, list_documents
+from headend.study.claims import COUNTED, Kind
+from headend.study.documents import Group, find_group
+from headend.study.receipts import Receipt, list_documents
 from headend.study.sentences import (
-    Counts,
     StudyClaims,
     answer_studies,
     count_by_kind,
@@ -19,7 +18,6 @@ from headend.study.sentences import (
     describe_results,
     name_results,
 )
-from headend.text.reveal import reveal
 
 TITLE = "Receipts: what five documents say, and what headend measures"
 
@@ -78,21 +76,16 @@ def write_studies_page(receipts: Sequence[Receipt], path: Path) -> Path:
     """Write the HTML page over the studies that were run; it holds all it needs."""
     from headend.pages.page import render_page, write_page
 
-    claims = list_claims(receipts)
-    results = count_results(claims)
+    results = count_results(list_claims(receipts))
     sentences = [*describe_receipts(receipts), describe_missing(receipts)]
     page = render_page(
         "studies.html.j2",
         [],
-        title=TITLE,
         answer=answer_studies(QUESTION, sentences, results[Group.FIVE]),
         others=results[Group.OTHERS],
         documents=list_documents(receipts),
-        kinds=count_by_kind(claims),
-        about=KINDS,
-        columns=COLUMNS,
-        verdicts=COUNTED,
         versions=sorted({item.version for item in receipts if item.is_run}),
+        **_list_content(receipts),
     )
     return write_page(page, path)
 
@@ -100,6 +93,7 @@ def write_studies_page(receipts: Sequence[Receipt], path: Path) -> Path:
 def write_markdown(receipts: Sequence[Receipt], path: Path) -> None:
     """Write the same page as Markdown, with its pictures in the folder of the file's name."""
     from headend.figures.export import write_small
+    from headend.pages.page import render_fragment
 
     folder = path.with_suffix("")
     documents = list_documents(receipts)
@@ -108,109 +102,27 @@ def write_markdown(receipts: Sequence[Receipt], path: Path) -> None:
     write_small({name: picture.path for name, picture in pictures.items()}, folder, _SMALL)
     for name, picture in pictures.items():
         write_file(picture.read_silent().encode(), folder / f"{name}.svg")
-    text = "\n".join(_write_lines(receipts, documents, folder.name)) + "\n"
+    results = count_results(list_claims(receipts))
+    text = render_fragment(
+        "studies.md.j2",
+        sentences=describe_receipts(receipts),
+        missing=describe_missing(receipts),
+        results={name_results(group): counts for group, counts in results.items()},
+        documents=documents,
+        pictures=folder.name,
+        width=_SMALL,
+        **_list_content(receipts),
+    )
     write_file(text.encode(), path)
 
 
-def _write_lines(
-    receipts: Sequence[Receipt], documents: Sequence[Document], pictures: str
-) -> Iterator[str]:
-    claims = list_claims(receipts)
-    yield from (f"# {TITLE}", "", " ".join(describe_receipts(receipts)), COLUMNS)
-    yield "Expectations, arithmetic, settings and our own questions are counted apart, below."
-    yield (
-        "`headend study run all` measures it anew with each study's own seeds, and `headend study"
-        " report` makes a page of it. A picture leads to the whole figure."
-    )
-    if missing := describe_missing(receipts):
-        yield missing
-    yield ""
-    for group, counts in count_results(claims).items():
-        if counts:
-            yield from (*_write_counts(name_results(group), counts), "")
-    yield from _write_counts("kind of claim", count_by_kind(claims))
-    for document in documents:
-        if document.exhibits or document.readings:
-            yield from ("", f"## {_escape(document.title)}")
-        yield from _write_readings(document.readings)
-        for exhibit in document.exhibits:
-            yield from _write_exhibit(exhibit, pictures)
-    for kind in Kind:
-        own = {document.title: document.select(kind) for document in documents}
-        if any(own.values()):
-            yield from ("", f"## Claims: {kind}", "", KINDS[kind])
-        for title, pairs in own.items():
-            if pairs:
-                yield from ("", f"### {_escape(title)}", "")
-                yield from _write_table("claim", "expected", "measured", "verdict")
-                for receipt, item in pairs:
-                    yield _write_claim(receipt, item)
-    yield from ("", "## Studies", "", *_write_table("study", "how it was run"))
-    for document in documents:
-        for receipt in document.receipts:
-            study = receipt.study
-            yield f"| `{study.name}`: {_escape(study.title)} | {receipt.describe_run()} |"
-
-
-def _write_table(*headings: str) -> tuple[str, str]:
-    """Write the first two lines of a table."""
-    return f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"
-
-
-def _write_counts(of: str, counts: Mapping[str, Counts] | Mapping[Kind, Counts]) -> Iterator[str]:
-    yield from _write_table(of, *COUNTED)
-    for name, own in counts.items():
-        cells = " | ".join(str(own.get(verdict, 0)) for verdict in COUNTED)
-        yield f"| {_escape(name)} | {cells} |"
-
-
-def _write_readings(readings: Sequence[Reading]) -> Iterator[str]:
-    """Write what is run where the document leaves it open, folded: it is long."""
-    if not readings:
-        return
-    titles = "; ".join(html.escape(item.title) for item in readings)
-    summary = f"What is run where the document leaves it open: {titles}"
-    yield from ("", "<details>", f"<summary>{summary}</summary>", "")
-    for item in readings:
-        text = _escape(f"{item.reading} {item.describe_source()}")
-        yield f"- Reading: **{_escape(item.title)}**. {text}"
-    yield from ("", "</details>")
-
-
-def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
-    """Write a figure or table with our picture of it and its claims."""
-    name, picture = exhibit.entry.name, exhibit.picture
-    caption = f": {_escape(exhibit.entry.caption)}" if exhibit.entry.caption else ""
-    by = f" (`{exhibit.study}`)" if picture else ""
-    yield from ("", f"**{_escape(name)}**{caption}{by}", "")
-    if picture:
-        # A small picture, which leads to the whole one. Of a link in Markdown's own way the site's
-        # builder copies the file, and of this class it leaves the picture's link alone.
-        file, alt = f"{pictures}/{picture.id}", html.escape(f"{name} as headend draws it")
-        small = f'<img src="{file}.png" class="no-scaled-link" alt="{alt}" width="{_SMALL}">'
-        yield from (f"[{small}]({file}.svg)", "")
-    if not exhibit.claims:
-        yield exhibit.explain_no_claim()
-        return
-    yield from _write_table("as published", "measured here", "verdict")
-    for item in exhibit.claims:
-        claim = item.claim
-        kind = "" if claim.kind is Kind.RESULT else f" ({claim.kind})"
-        cells = (claim.published or claim.expected, item.result.measured, item.verdict + kind)
-        yield f"| {' | '.join(map(_escape, cells))} |"
-
-
-def _write_claim(receipt: Receipt, item: CheckedClaim) -> str:
-    claim = item.claim
-    measured = item.result.measured + item.format_interval()
-    cells = map(_escape, (claim.expected, measured, item.describe_verdict()))
-    where = f"`{receipt.study.name}`<br>{_escape(claim.source)}"
-    return f"| {_escape(claim.id)}<br>{where} | {' | '.join(cells)} |"
-
-
-def _escape(text: str) -> str:
-    """Keep a text from ending the cell of a Markdown table, or from meaning something in it."""
-    plain = reveal(" ".join(text.split()))
-    for mark in ("\\", "|", "<", "*", "_", "`", "~", "["):
-        plain = plain.replace(mark, f"\\{mark}")
-    return plain
+def _list_content(receipts: Sequence[Receipt]) -> dict[str, Any]:
+    """Give what both pages have."""
+    kinds = count_by_kind(list_claims(receipts))
+    return {
+        "title": TITLE,
+        "kinds": kinds,
+        "about": KINDS,
+        "columns": COLUMNS,
+        "verdicts": COUNTED,
+    }
