@@ -79,12 +79,28 @@ lint-rust: tools
 lint-python: build ## Formats, lints and types of the Python side
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
+	$(BIN)/typos
 	$(BIN)/mypy --no-error-summary
 	@# Analyses import what their document shares as a package would, and no package may have a hyphen in its name.
 	@rm -rf target/typed && find studies -name '*.py' | while read -r file; do \
 		link="target/typed/$${file//-/_}"; mkdir -p "$$(dirname "$$link")"; ln -s "$(CURDIR)/$$file" "$$link"; done
 	@MYPYPATH=target/typed $(BIN)/mypy --no-error-summary -p studies
 	cd python && ../$(BIN)/python -m mypy.stubtest headend._engine
+
+# The oldest Rust that is promised; the crates' manifests have it.
+RUST_OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+.PHONY: oldest-rust
+oldest-rust: tools ## Compile with the oldest Rust that is supported (needs rustup)
+	rustup toolchain install $(RUST_OLDEST) --profile minimal
+	CARGO_TARGET_DIR=target/oldest cargo +$(RUST_OLDEST) check --workspace --all-targets --locked --quiet
+
+.PHONY: deny
+deny: target/tools/bin/cargo-deny ## Advisories, licences and sources of the crates (needs a network)
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo deny check
+
+target/tools/bin/cargo-deny: | tools
+	cargo install cargo-deny --version '^0.20' --locked --quiet --root target/tools
 
 .PHONY: format
 format: build ## Format all sources
