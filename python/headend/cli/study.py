@@ -23,9 +23,13 @@ from headend.cli.options import (
     scheduler_option,
     seeds_option,
 )
+from headend.cli.outputs import (
+    describe_failures,
+    explain_failure,
+    print_first_warnings,
+    print_miss,
+)
 from headend.cli.report import refuse_foreign
-from headend.cli.run import print_miss
-from headend.cli.sweep import print_first_warnings
 from headend.cli.terminal import (
     ExitCode,
     make_messages,
@@ -38,7 +42,6 @@ from headend.cli.terminal import (
     show_points,
     write_line,
 )
-from headend.cli.unwritten import explain_unwritten, tell_in_json
 from headend.errors import InputError
 from headend.results.folder import REPORT
 from headend.text.wording import list_names, write_count
@@ -255,7 +258,7 @@ def run(
     which judges nothing. 2: the input is wrong, or the page cannot be written (what was found is
     printed). 130: interrupted.
     """
-    from headend.cli.compare import read_seeds
+    from headend.cli.options import read_seeds
     from headend.design.seeds import choose_seeds
     from headend.running.cluster import open_executor
     from headend.running.execution import interrupt_at_once
@@ -378,14 +381,14 @@ class _Printer:
         unwritten = None
         if outcome.unwritten:
             later = "its points are kept, and the same command, run again, makes it of them"
-            unwritten = explain_unwritten(outcome.unwritten, folder / REPORT, later)
+            unwritten = explain_failure(outcome.unwritten, folder / REPORT, later)
         self.checked.append((name, outcome.claims))
         self.documents.append(
             {
                 **outcome.to_dict(),
                 "answer": outcome.answer.to_dict(),
                 "folder": str(folder),
-                **tell_in_json([unwritten] if unwritten else []),
+                **describe_failures([unwritten] if unwritten else []),
             }
         )
         if not self.quiet and not self.as_json:
@@ -450,13 +453,14 @@ class _Printer:
 
 def _print_claims(study: Study, claims: Sequence[CheckedClaim]) -> None:
     """Print every claim with its notes."""
-    from headend.cli.tables import draw_claims, fit
+    from headend.cli.tables import draw, fit
+    from headend.study.sentences import tabulate_claims
 
     console = make_output()
     console.print()
     console.print(write_line((study.title, "bold")))
     console.print(write_line((study.source, "dim")))
-    console.print(fit(console, draw_claims(claims)))
+    console.print(fit(console, draw(tabulate_claims(claims))))
     for item in claims:
         weak = item.claim.weak and f"weak: {item.claim.weak}"
         for note in filter(None, (" ".join(item.result.why.split()), weak)):
@@ -532,15 +536,19 @@ def report(
 
 def _print_counts(checked: Sequence[StudyClaims]) -> None:
     """Count the verdicts: on published results by document, and on claims of each kind."""
-    from headend.cli.tables import draw_totals, fit
-    from headend.study.sentences import count_by_kind, count_results, name_results
+    from headend.cli.tables import draw, fit
+    from headend.study.sentences import (
+        count_by_kind,
+        count_results,
+        name_results,
+        tabulate_counts,
+    )
 
     console = make_output()
-    for group, counts in count_results(checked).items():
-        if counts:
-            console.print(fit(console, draw_totals(name_results(group), counts)))
-    kinds = {kind.value: counts for kind, counts in count_by_kind(checked).items()}
-    console.print(fit(console, draw_totals("kind of claim", kinds)))
+    results = count_results(checked)
+    tables = [tabulate_counts(name_results(group), own) for group, own in results.items() if own]
+    for table in (*tables, tabulate_counts("kind of claim", count_by_kind(checked))):
+        console.print(fit(console, draw(table)))
 
 
 def _announce_program(study: Study) -> None:

@@ -2,7 +2,7 @@
 
 A candidate is recommended only if every condition holds over the whole 95 % interval of its mean.
 Of these it is the one with the best objective; of those whose means are as good
-(`headend.comparison.ties.find_tie`: within 5 %), the one with the least to set, unless another of
+(`headend.analysis.ties.find_tie`: within 5 %), the one with the least to set, unless another of
 them is clearly better for somebody and clearly worse for nobody. Others whose difference from the
 best is within its interval are called as good too, but are not recommended.
 """
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from headend.comparison.ties import find_tie
+from headend.analysis.ties import find_tie
 from headend.design.design import Design
 from headend.design.factor import Factor
 from headend.recommendation.candidate import Candidate

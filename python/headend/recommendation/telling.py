@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row, ask
 from headend.analysis.grading import Grade
 from headend.recommendation.candidate import UNMANAGED
 from headend.recommendation.deciding import (
@@ -28,6 +27,8 @@ from headend.sweeps.naming import write_mean
 from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
+from headend.wording.answer import Answer, ask
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 #: The name of the figure that shows why.
 TRADE_OFF = "trade-off"
@@ -139,7 +140,7 @@ def _tell_kept(decision: Decision) -> str:
     return f"{capitalise(held)} {verb}, with {most}." if held else f"This has {most}."
 
 
-def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
+def draw_matrix(decisions: Sequence[Decision]) -> Table:
     """Draw the table of tiers and features: the best setting of each, and whether it holds."""
     features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
     is_known = any(decision.tier.today is not None for decision in decisions)
@@ -158,7 +159,7 @@ def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
         )
         for decision in decisions
     )
-    return Matrix(
+    return make_matrix(
         tuple(headings[own] for own in features),
         rows,
         "tier",
@@ -170,7 +171,7 @@ def _draw_cell(decision: Decision, best: Best, heading: str) -> Cell:
     """Draw the best setting of a feature."""
     setting, conclusion = best.setting, decision.conclusion
     if setting is None:
-        return Cell(Grade.NONE, "no result", "")
+        return Cell("", Grade.NONE, "no result")
     candidate = decision.find(setting)
     number = _shorten(candidate.label, heading)
     objective = conclusion.objective
@@ -178,11 +179,11 @@ def _draw_cell(decision: Decision, best: Best, heading: str) -> Cell:
     if best.standing is Standing.FAILS:
         word = "nearest" if setting == decision.chosen.setting else "fails"
         grade = Grade.POOR if word == "nearest" else Grade.BAD
-        return Cell(grade, word, number, _tell_worst(decision, setting))
+        return Cell(number, grade, word, _tell_worst(decision, setting))
     if best.standing is Standing.UNDECIDED:
-        return Cell(Grade.FAIR, "undecided", number, _tell_worst(decision, setting))
+        return Cell(number, Grade.FAIR, "undecided", _tell_worst(decision, setting))
     word = "recommended" if setting == decision.recommended else "holds"
-    return Cell(Grade.GOOD, word, number, gained, is_chosen=word == "recommended")
+    return Cell(number, Grade.GOOD, word, gained, is_chosen=word == "recommended")
 
 
 def _shorten(label: str, heading: str) -> str:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from headend.comparison.estimate import estimate_mean, find_quantile, give_interval
+from headend.analysis.estimate import estimate_mean, find_quantile, give_interval
 from headend.errors import InputError, suggest
 from headend.study.analysis import call, refuse_answer
 

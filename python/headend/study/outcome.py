@@ -35,11 +35,13 @@ from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import CheckedClaim
 from headend.study.definition import Study, read_study
 from headend.study.sentences import answer_study, order_claims
+from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.analysis.answer import Answer
+    from headend.pages.section import Section
+    from headend.wording.answer import Answer
 
 CLAIMS = "claims.json"
 FIGURES = "figures"
@@ -87,17 +89,24 @@ class StudyOutcome:
         """
         from headend.figures.export import name_panels, write_figures
         from headend.pages.page import fingerprint_drawing, render_page, write_page
+        from headend.pages.section import Page, Section
         from headend.version import read_version
 
+        content = {
+            "study": self.study,
+            "checked": order_claims(self.claims),
+            "points": self.points.height,
+        }
         page = render_page(
-            "study.html.j2",
-            self.figures,
-            title=self.study.title,
-            study=self.study,
-            answer=self.answer,
-            checked=order_claims(self.claims),
-            points=self.points,
-            warnings=self.warnings,
+            Page(
+                self.study.title,
+                self.answer,
+                self.figures,
+                [Section("study", content)],
+                self._list_points() if self.study.has_runs else [],
+                warnings=self.warnings,
+                columns="of-claims",
+            )
         )
         shown = {definition.name: definition.shows for definition in self.study.figures}
         figures = [
@@ -144,6 +153,24 @@ class StudyOutcome:
         seal(folder, [POINTS, MANIFEST, CLAIMS, *pictures])
         if not is_drawn:
             write_page(page, folder / REPORT, fingerprint)
+
+    def _list_points(self) -> list[Section]:
+        """Make the section of all points, without distributions and courses over time."""
+        from headend.pages.section import fold
+
+        shown = self.points.drop([*self.study.distributions, *self.study.series])
+        rows = [
+            [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+            for row in shown.iter_rows()
+        ]
+        first, *names = shown.columns
+        table = Table(
+            tuple(Column(name, is_number=True) for name in names),
+            tuple(Row(label, tuple(map(Cell, texts))) for label, *texts in rows),
+            first,
+            note="Times in ns, rates in bit/s.",
+        )
+        return [fold("All points", table, is_minor=True)]
 
 
 def _is_drawn(folder: Path, fingerprint: str) -> bool:

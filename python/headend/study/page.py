@@ -75,19 +75,19 @@ def describe_missing(receipts: Sequence[Receipt]) -> str:
 def write_studies_page(receipts: Sequence[Receipt], path: Path) -> Path:
     """Write the HTML page over the studies that were run; it holds all it needs."""
     from headend.pages.page import render_page, write_page
+    from headend.pages.section import Page, Section
 
     results = count_results(list_claims(receipts))
     sentences = [*describe_receipts(receipts), describe_missing(receipts)]
-    page = render_page(
-        "studies.html.j2",
-        [],
-        answer=answer_studies(QUESTION, sentences, results[Group.FIVE]),
-        others=results[Group.OTHERS],
-        documents=list_documents(receipts),
-        versions=sorted({item.version for item in receipts if item.is_run}),
+    content = {
+        "others": results[Group.OTHERS],
+        "documents": list_documents(receipts),
+        "versions": sorted({item.version for item in receipts if item.is_run}),
         **_list_content(receipts),
-    )
-    return write_page(page, path)
+    }
+    answer = answer_studies(QUESTION, sentences, results[Group.FIVE])
+    page = Page(TITLE, answer, [], [Section("studies", content)], columns="overview")
+    return write_page(render_page(page), path)
 
 
 def write_markdown(receipts: Sequence[Receipt], path: Path) -> None:
@@ -105,6 +105,7 @@ def write_markdown(receipts: Sequence[Receipt], path: Path) -> None:
     results = count_results(list_claims(receipts))
     text = render_fragment(
         "studies.md.j2",
+        title=TITLE,
         sentences=describe_receipts(receipts),
         missing=describe_missing(receipts),
         results={name_results(group): counts for group, counts in results.items()},
@@ -120,7 +121,6 @@ def _list_content(receipts: Sequence[Receipt]) -> dict[str, Any]:
     """Give what both pages have."""
     kinds = count_by_kind(list_claims(receipts))
     return {
-        "title": TITLE,
         "kinds": kinds,
         "about": KINDS,
         "columns": COLUMNS,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row
 from headend.analysis.grading import Grade
 from headend.study.claims import COUNTED, CheckedClaim, ClaimVerdict, Kind
 from headend.study.documents import Group, find_group, name_document, place_study
 from headend.text.wording import join_names, list_names, write_count
+from headend.wording.answer import Answer
+from headend.wording.table import Cell, Column, Row, Table, make_matrix
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
@@ -177,7 +178,7 @@ def answer_study(study: Study, claims: Sequence[CheckedClaim], figures: Sequence
     note = f"{len(shown)} of {len(claims)} claims." if len(claims) > len(shown) else ""
 
     def write(text: str) -> Cell:
-        return Cell(Grade.NONE, "", textwrap.shorten(text, MOST_LETTERS, placeholder=" …"))
+        return Cell(textwrap.shorten(text, MOST_LETTERS, placeholder=" …"))
 
     rows = tuple(
         Row(
@@ -185,7 +186,7 @@ def answer_study(study: Study, claims: Sequence[CheckedClaim], figures: Sequence
             (
                 write(item.claim.published or item.claim.expected),
                 write(item.result.measured),
-                Cell(_GRADES.get(item.verdict, Grade.NONE), item.verdict, ""),
+                Cell("", _GRADES.get(item.verdict, Grade.NONE), item.verdict),
             ),
         )
         for item in shown
@@ -193,7 +194,7 @@ def answer_study(study: Study, claims: Sequence[CheckedClaim], figures: Sequence
     return Answer(
         study.question or study.title,
         (study.describe_quick(),) if study.quick else tuple(describe_claims(claims)),
-        Matrix(("published", "measured", "verdict"), rows, "claim", note) if rows else None,
+        make_matrix(("published", "measured", "verdict"), rows, "claim", note) if rows else None,
         figures[0].name if figures else "",
     )
 
@@ -202,11 +203,37 @@ def answer_studies(question: str, sentences: Sequence[str], counts: Mapping[str,
     """Answer a question by how many published results of each document have each verdict."""
 
     def draw(verdict: ClaimVerdict, count: int) -> Cell:
-        return Cell(_GRADES.get(verdict, Grade.NONE) if count else Grade.NONE, "", str(count))
+        return Cell(str(count), _GRADES.get(verdict, Grade.NONE) if count else Grade.NONE)
 
     rows = tuple(
         Row(document, tuple(draw(verdict, own.get(verdict, 0)) for verdict in COUNTED))
         for document, own in counts.items()
     )
-    matrix = Matrix(COUNTED, rows, name_results(Group.FIVE)) if rows else None
+    matrix = make_matrix(COUNTED, rows, name_results(Group.FIVE)) if rows else None
     return Answer(question, tuple(filter(None, sentences)), matrix)
+
+
+def tabulate_claims(claims: Sequence[CheckedClaim]) -> Table:
+    """Give a row for each claim: what was expected, what was measured, the verdict."""
+    names = ("kind", "expected", "measured")
+    columns = (*map(Column, names), Column("verdict", is_unbroken=True))
+    rows = []
+    for item in claims:
+        grade = _GRADES.get(item.verdict, Grade.NONE)
+        verdict = Cell("", grade, item.verdict, item.describe_seeds())
+        measured = item.result.measured + item.format_interval()
+        texts = map(Cell, (item.claim.kind, item.claim.expected, measured))
+        rows.append(Row(item.claim.id, (*texts, verdict)))
+    return Table(columns, tuple(rows), "claim")
+
+
+def tabulate_counts(of: str, counts: Mapping[Any, Counts]) -> Table:
+    """Give how many claims have each verdict: a row for each document or kind, and one for all."""
+
+    def write(own: Mapping[ClaimVerdict, int]) -> tuple[Cell, ...]:
+        return tuple(Cell(str(own.get(verdict, 0))) for verdict in COUNTED)
+
+    rows = [Row(str(name), write(own)) for name, own in counts.items()]
+    total: Counter[ClaimVerdict] = sum((Counter(own) for own in counts.values()), Counter())
+    columns = tuple(Column(verdict, is_number=True) for verdict in COUNTED)
+    return Table(columns, (*rows, Row("all", write(total), "total")), of)

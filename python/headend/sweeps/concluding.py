@@ -1,6 +1,6 @@
 """Computes the conclusion of a sweep: best settings, knees, trade-off, explained variance.
 
-Two settings tie in a measure by the rule of `headend.comparison.ties.is_tie`: the difference
+Two settings tie in a measure by the rule of `headend.analysis.ties.is_tie`: the difference
 between them, paired by seed, is not beyond its 95 % interval, or is at most 5 % of the larger one
 (0.1 of a MOS). Everything here rests on that rule:
 
