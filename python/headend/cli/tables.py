@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import rich.table
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from headend.engine.vocabulary import Choice
     from headend.recommendation.deciding import Decision
-    from headend.study import Judgement, Standing
     from headend.wording.table import Cell, Table
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
@@ -160,36 +159,6 @@ def _break_name(name: str) -> str:
             lines.append("")
         lines[-1] += piece
     return "\n".join(line.rstrip() for line in lines)
-
-
-def draw_claims(judgements: Sequence[Judgement]) -> rich.table.Table:
-    """Draw a row for each claim: what was expected, what was measured, the verdict."""
-    table = _new_table("claim", "kind", "expected", "measured", "verdict")
-    styles = {"reproduced": "green", "differs": "bold red"}
-    for judgement in judgements:
-        claim, finding = judgement.claim, judgement.finding
-        standing = judgement.standing
-        verdict = Text(standing, style=styles.get(standing, "yellow"))
-        if decision := judgement.tell_decision():
-            verdict.append(f"\n{reveal(decision)}", style="dim")
-        measured = finding.measured + judgement.tell_interval()
-        table.add_row(write_line(claim.id), claim.kind, claim.expected, measured, verdict)
-    return table
-
-
-def draw_totals(of: str, counts: Mapping[str, Mapping[Standing, int]]) -> rich.table.Table:
-    """Draw how many claims have each verdict: a row for each document or kind, and one for all."""
-    from headend.study.claims import COUNTED
-
-    table = _new_table(of)
-    for standing in COUNTED:
-        table.add_column(standing.value, justify="right")
-    for name, own in counts.items():
-        table.add_row(write_line(name), *(str(own.get(standing, 0)) for standing in COUNTED))
-    sums = [sum(own.get(standing, 0) for own in counts.values()) for standing in COUNTED]
-    table.add_section()
-    table.add_row("all", *map(str, sums))
-    return table
 
 
 def draw_choices(choices: Sequence[Choice]) -> rich.table.Table:
