@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import rich.table
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.table import Column
 
-    from headend.engine.vocabulary import Choice
     from headend.recommendation.deciding import Decision
     from headend.wording.table import Cell, Table
 
@@ -159,28 +157,6 @@ def _break_name(name: str) -> str:
             lines.append("")
         lines[-1] += piece
     return "\n".join(line.rstrip() for line in lines)
-
-
-def draw_choices(choices: Sequence[Choice]) -> rich.table.Table:
-    """Draw a row for each name that can be chosen: what it is, when to use it, and its source."""
-    table = _new_table("name", "about")
-    for choice in choices:
-        about = Text(choice.description)
-        if choice.use:
-            about.append(f"\n{choice.use} ")
-        if choice.source:
-            about.append(f"Source: {choice.source}", style="dim")
-        table.add_row(Text(choice.name, style="bold"), about)
-    return table
-
-
-def draw_parameters(choice: Choice) -> rich.table.Table:
-    """Draw a row for each parameter of a choice."""
-    table = _new_table("parameter", "value", "default", "meaning")
-    for parameter in choice.parameters:
-        texts = (parameter.form, parameter.default, parameter.description)
-        table.add_row(Text(parameter.name, style="cyan"), *map(Text, texts))
-    return table
 
 
 def fit(console: Console, table: rich.table.Table) -> RenderableType:
