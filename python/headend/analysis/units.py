@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from headend.analysis.bottleneck import QueueGroup
     from headend.analysis.channels import ChannelState
     from headend.analysis.flow_groups import FlowGroup
-    from headend.analysis.grading import FlowQuality
+    from headend.analysis.quality import FlowQuality
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from headend.cli.terminal import write_line
 from headend.scenario.groups import MOST_LISTED
 from headend.text.quantity import choose_unit, format_number, format_quantity, name_column
 from headend.text.reveal import reveal
+from headend.wording.flows import describe_experience
 from headend.wording.low_latency import COLUMNS, explain_columns, write_flow
 from headend.wording.run import WAYS, WAYS_NOTE
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from headend.analysis.answer import Matrix
     from headend.analysis.channels import ChannelState
     from headend.analysis.flow_groups import FlowGroup
-    from headend.analysis.grading import FlowQuality
+    from headend.analysis.quality import FlowQuality
     from headend.analysis.units import TableUnits
     from headend.comparison.comparison import Cell, Row, Variant
     from headend.engine.vocabulary import Choice
@@ -101,7 +102,7 @@ def draw_people(verdict: RunVerdict) -> Table:
     for party in verdict.groups:
         if party.is_group:
             middle = party.middle
-            experience = f"in the middle: {middle.experience}"
+            experience = f"in the middle: {describe_experience(middle)}"
             figures = _write_figures(middle, columns)
             figures += _write_limit(middle, limits=limits)
             table.add_row(party.label, _draw_grades(party), experience, *figures)
@@ -172,7 +173,7 @@ def _add_finding(
     table.add_row(
         before + finding.flow,
         draw_grade(finding.grade),
-        finding.experience,
+        describe_experience(finding),
         *_write_figures(finding, columns),
         *_write_limit(finding, limits=limits),
     )
@@ -184,9 +185,10 @@ def _write_limit(finding: FlowQuality, *, limits: bool) -> list[str]:
 
 def _write_experience(party: FlowGroup) -> str:
     if not party.is_group:
-        return party.worst.experience
+        return describe_experience(party.worst)
     middle, worst = party.middle, party.worst
-    return f"in the middle: {middle.experience}\nworst, {worst.flow}: {worst.experience}"
+    typical, least = describe_experience(middle), describe_experience(worst)
+    return f"in the middle: {typical}\nworst, {worst.flow}: {least}"
 
 
 def _write_figures(finding: FlowQuality, columns: Sequence[tuple[str, str, Unit]]) -> list[str]:

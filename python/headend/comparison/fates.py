@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from headend.analysis.bottleneck import find_shared_bottleneck
 from headend.analysis.flow_groups import FlowGroup, gather_groups
-from headend.analysis.grading import ORDER, FlowQuality, Grade, judge_flows
+from headend.analysis.grading import ORDER, Grade
 from headend.analysis.key_figure import FEW_DECIMALS, KeyFigure, write_value
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import weigh_queues
 from headend.comparison.comparison import Variant, is_uneven
 from headend.comparison.estimate import (

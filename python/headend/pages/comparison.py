@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.channels import gather_channels
 from headend.analysis.flow_groups import FlowGroup, pair_groups
-from headend.analysis.marks import tell_marks
 from headend.analysis.queue_state import QueueState, describe_shared_queue
 from headend.comparison.caveats import MissingSeeds, tell_unfinished, warn_of_variants
 from headend.comparison.comparison import (
@@ -24,6 +23,7 @@ from headend.comparison.grid import Tier, find_grid
 from headend.comparison.missed import list_missed
 from headend.scenario.groups import MOST_LISTED
 from headend.scenario.modems import tell_shared
+from headend.wording.flows import describe_marks
 from headend.wording.verdict import judge, note_comparison
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def describe_comparison(
     warnings = [*warn_of_variants(variants, missing_seeds), *of_runs]
     missed = [(label, told.partition(": ")[2]) for label, told in list_missed(variants)]
     return {
-        "grades": tell_marks(
+        "grades": describe_marks(
             name for result in pooled for name in result.flows["application"].to_list()
         ),
         "missed": missed[:MOST_MISSED],

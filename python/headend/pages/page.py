@@ -27,6 +27,7 @@ from headend.results.seal import seal_page
 from headend.text.quantity import format_number, format_quantity, name_column
 from headend.text.reveal import reveal
 from headend.text.wording import keep_units
+from headend.wording.flows import describe_experience
 
 if TYPE_CHECKING:
     import jinja2
@@ -169,6 +170,7 @@ def _make_environment() -> jinja2.Environment:
     ]
     environment.filters["code"] = mark_code
     environment.filters["keep_units"] = keep_units
+    environment.filters["experience"] = describe_experience
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
     environment.globals["limits_column"] = LIMITS_COLUMN
     environment.globals["limits_note"] = LIMITS_NOTE

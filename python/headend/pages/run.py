@@ -9,7 +9,6 @@ from headend.analysis.bottleneck import gather_queues
 from headend.analysis.channels import gather_channels
 from headend.analysis.lateness import is_open_loop
 from headend.analysis.low_latency import MOST_AGGREGATES, choose_aggregates
-from headend.analysis.marks import tell_marks
 from headend.analysis.mib import gather_modem
 from headend.analysis.real_flows import list_real_flows
 from headend.scenario.groups import MOST_LISTED
@@ -21,6 +20,7 @@ from headend.wording.emulation import (
     tell_kind,
     tell_source,
 )
+from headend.wording.flows import describe_marks
 from headend.wording.low_latency import COLUMNS, explain_columns, write_flow
 from headend.wording.run import answer_run
 from headend.wording.verdict import judge
@@ -36,7 +36,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
     aggregates = choose_aggregates(result, verdict.queue.queue if verdict.queue else None)
     return {
         "result": result,
-        "grades": tell_marks(result.flows["application"].to_list()),
+        "grades": describe_marks(result.flows["application"].to_list()),
         "answer": answer_run(result).settle_why([figure.name for figure in figures]),
         "verdict": verdict,
         "real": _gather_real(result),

@@ -1,7 +1,7 @@
 """The people behind a tier: their flows, and what must hold for each by default.
 
 What people demand of an application is the engine's to say; the bounds are marks of
-`headend.analysis.marks`.
+`headend.analysis.grading`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headend.analysis.grading import ORDER, Grade
-from headend.analysis.marks import list_marks
+from headend.analysis.grading import ORDER, Grade, list_marks
 from headend.engine.description import find_application
 from headend.errors import InputError, find_near
 from headend.recommendation.tier import copy_tables
