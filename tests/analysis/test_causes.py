@@ -174,10 +174,10 @@ def test_a_comparison_of_streets_tells_how_full_the_shared_channels_are() -> Non
     answer = answer_comparison(gather_variants(runs))
     assert answer.matrix is not None
     rows = {row.label: row.cells for row in answer.matrix.rows}
-    assert [cell and (cell.number, cell.note) for cell in rows["channel down"]] == [
+    assert [cell and (cell.text, cell.note) for cell in rows["channel down"]] == [
         ("100 % used", "full")
     ] * 2
-    assert [cell and cell.number for cell in rows["channel up"]] == ["50 % used"] * 2
+    assert [cell and cell.text for cell in rows["channel up"]] == ["50 % used"] * 2
     # What one home uses of its own rate is not how full the channel is.
     assert [cell and cell.note for cell in rows["queue"]] == ["", ""]
     assert "the downstream channel cable.down is full with each" in answer.sentences[0]

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import headend
+from headend.analysis.estimate import Bounds, estimate_mean
 from headend.analysis.flow_groups import gather_groups
 from headend.analysis.grading import Grade
 from headend.analysis.key_figure import KeyFigure
@@ -21,12 +22,12 @@ from headend.analysis.quality import judge_flows
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.estimate import Bounds, estimate_mean
 from headend.comparison.fates import Fate, QueueFate, judge_grid
-from headend.comparison.grid import choose_axis, find_grid
+from headend.comparison.grid import find_grid
 from headend.comparison.pooling import list_runs, pool_runs
-from headend.comparison.scores import Figure, mark_values
+from headend.comparison.scores import ScoredMetric, mark_values
 from headend.comparison.telling import tell_grid, tell_tier
+from headend.design.factor import choose_main
 from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
 from headend.running.experiment import compare
@@ -66,10 +67,10 @@ def vary(*settings: dict[str, str]) -> list[Variant]:
 
 
 def test_what_is_given_makes_tiers_and_what_is_chosen_makes_columns() -> None:
-    assert choose_axis(["queue", RATE]) == "queue"
-    assert choose_axis([RATE, "queue"]) == "queue"
-    assert choose_axis(["queue.codel.target", "flow.a.tcp.congestion"]) == "flow.a.tcp.congestion"
-    assert choose_axis([RATE, "flow.call.rtt"]) == "flow.call.rtt"
+    assert choose_main(["queue", RATE]) == "queue"
+    assert choose_main([RATE, "queue"]) == "queue"
+    assert choose_main(["queue.codel.target", "flow.a.tcp.congestion"]) == "flow.a.tcp.congestion"
+    assert choose_main([RATE, "flow.call.rtt"]) == "flow.call.rtt"
 
 
 def test_runs_make_a_grid_where_more_than_half_of_the_combinations_are_there() -> None:
@@ -168,7 +169,7 @@ def test_what_a_matrix_calls_a_difference_a_table_marks(
 ) -> None:
     key_figure = KeyFigure("it", one, kind, before)
     differs = make_fate(key_figure, one).differs(make_fate(key_figure, other))
-    marks = mark_values([{1: one}, {1: other}], Figure("call", "it", kind, range=scale))
+    marks = mark_values([{1: one}, {1: other}], ScoredMetric("call", "it", kind, range=scale))
     assert differs == ("best" in marks)
 
 
@@ -377,10 +378,10 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
     assert matrix.corner == "upstream rate\u00a0↓ queue"
     assert "Best: the lowest sum of grades; of equal sums, the highest rates" in matrix.note
     assert "Call: MOS of bad spells" in matrix.note
-    heads = [cell for row in matrix.rows if not row.inner for cell in row.cells if cell]
-    assert all(cell.number.startswith("queue ") and cell.number.endswith(" used") for cell in heads)
-    assert matrix.choices == ("drop_tail limit 300 ms", "docsis_pie")
-    assert [(row.label, row.inner) for row in matrix.rows] == [
+    heads = [cell for row in matrix.rows if row.place != "inner" for cell in row.cells if cell]
+    assert all(cell.text.startswith("queue ") and cell.text.endswith(" used") for cell in heads)
+    assert matrix.names == ("drop_tail limit 300 ms", "docsis_pie")
+    assert [(row.label, (row.place == "inner")) for row in matrix.rows] == [
         ("2 Mbit/s", False), ("call", True), ("upload", True),
         ("8 Mbit/s", False), ("call", True), ("upload", True),
     ]  # fmt: skip

@@ -179,7 +179,7 @@ def test_each_row_of_the_matrix_has_one_recommended_cell() -> None:
     matrix = answer_recommendation("", decisions).matrix
 
     assert matrix is not None
-    assert matrix.choices == ("unmanaged", "Buffer Control", "AQM", "low latency")
+    assert matrix.names == ("unmanaged", "Buffer Control", "AQM", "low latency")
     assert [[cell.is_chosen for cell in row.cells if cell] for row in matrix.rows] == [
         [False, False, True, False]
     ] * 2

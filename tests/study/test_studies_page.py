@@ -359,7 +359,7 @@ def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> No
         f"Of {results} published results, {results - 1} are reproduced.",
     )
     assert answer.matrix is not None
-    assert answer.matrix.choices == ("published", "measured", "verdict")
+    assert answer.matrix.names == ("published", "measured", "verdict")
     labels = [row.label for row in answer.matrix.rows]
     assert labels[0] == missed[0]
     of_results = [claim.id for claim in study.claims if claim.kind is Kind.RESULT]
@@ -369,8 +369,8 @@ def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> No
     assert measured is not None
     assert verdict is not None
     assert (verdict.grade, verdict.word) == ("bad", "differs")
-    assert measured.number.endswith(" …")
-    assert len(measured.number) <= 64
+    assert measured.text.endswith(" …")
+    assert len(measured.text) <= 64
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import headend
-from headend.analysis.answer import MOST_SENTENCES, Answer
 from headend.analysis.grading import Grade
 from headend.analysis.street import gather_homes
 from headend.cli.first_lines import print_answer
@@ -18,6 +17,7 @@ from headend.figures.catalogue import list_drawings
 from headend.figures.street import draw_street
 from headend.running.result import Result
 from headend.text.wording import keep_units
+from headend.wording.answer import MOST_SENTENCES, Answer
 from headend.wording.run import LONGEST_SENTENCE, answer_run
 from simulated import list_simulated
 from street import make_street
@@ -65,7 +65,7 @@ def test_every_shipped_scenario_is_answered_in_short(
     assert labels == [party.label for party in result.verdict.groups]
     for row in answer.matrix.rows:
         assert row.cells[0]
-        assert row.cells[0].number
+        assert row.cells[0].text
         assert bool(row.cells[0].word) == (row.cells[0].grade is not Grade.NONE)
     for columns in (100, 120):
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -104,7 +104,7 @@ def test_a_standing_queue_is_the_cause_and_an_aqm_the_advice() -> None:
     assert put
     assert (call.grade, call.word) == (Grade.BAD, "unusable")
     assert (put.grade, put.word) == (Grade.NONE, "")
-    assert put.number.endswith("Mbit/s")
+    assert put.text.endswith("Mbit/s")
 
 
 def test_what_is_advised_helps() -> None:

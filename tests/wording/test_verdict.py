@@ -20,7 +20,6 @@ from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import describe_shared_queue
 from headend.analysis.queues import name_queue_key, weigh_queues
 from headend.analysis.throttling import Throttled, find_throttled
-from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.comparison.comparison import Variant
 from headend.comparison.contrast import answer_comparison
 from headend.engine.columns import TABLES
@@ -32,6 +31,7 @@ from headend.running.experiment import compare
 from headend.running.result import Result
 from headend.text.quantity import format_quantity
 from headend.wording.facts import describe_facts
+from headend.wording.flow_tables import tabulate_flows, tabulate_queues
 from headend.wording.flows import describe_experience
 from headend.wording.queue import full_remedy, full_use
 from headend.wording.verdict import judge, note_comparison
@@ -162,7 +162,7 @@ def test_who_gets_nothing_through_is_badly_off() -> None:
     matrix = answer_comparison(variants).matrix
     assert matrix is not None
     row = matrix.rows[0]
-    assert [cell.number for cell in row.cells if cell][1] == "no answer"
+    assert [cell.text for cell in row.cells if cell][1] == "no answer"
 
 
 def test_lost_pings_count_and_are_told() -> None:
@@ -210,7 +210,7 @@ def test_what_the_path_loses_is_no_queues_loss() -> None:
     assert told in verdict.paragraph
     assert weigh_queues(result)["lost"].sum() == 0
     assert "packets that it drops" not in verdict.paragraph
-    assert "lost on path (%)" in [column.header for column in draw_people(verdict).columns]
+    assert "lost on path (%)" in tabulate_flows(verdict.groups).names
 
 
 def test_a_queue_that_stands_whenever_it_is_used_is_not_praised() -> None:
@@ -330,9 +330,10 @@ def test_a_goodput_of_both_directions_says_so() -> None:
     verdict = judge(headend.run(make_line(TEN, TEN, flow=flow)))
     cells = {finding.flow: finding.is_both_ways for finding in verdict.findings}
     assert cells == {"call": True, "put": False}
-    goodput = next(one for one in draw_people(verdict).columns if "goodput" in str(one.header))
-    assert any("↕ " in str(cell) for cell in goodput.cells)
-    assert "↕ up and down together." in explain_people(verdict.findings)
+    table = tabulate_flows(verdict.groups)
+    at = [column.name for column in table.columns].index("goodput")
+    assert any(cell and "↕ " in cell.text for cell in (row.cells[at] for row in table.rows))
+    assert "↕ up and down together." in table.note
 
 
 def test_a_bad_call_is_told_why() -> None:
@@ -449,19 +450,19 @@ def test_a_channel_with_room_is_no_cause() -> None:
 
 def test_shared_channels_have_rows_of_their_own(tmp_path: Path) -> None:
     result = headend.run(SHARED)
-    table = draw_queues(result, None)
-    assert [str(cell) for cell in table.columns[0].cells][:2] == [
+    table = tabulate_queues(result, None)
+    assert [row.heading.text for row in table.rows][:2] == [
         "cable.up, the channel",
         "cable.down, the channel",
     ]
     page = result.report(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "cable.up, the channel (full)" in page
+    assert 'cable.up, the channel <span class="mark">full</span>' in page
     assert "cable.down, the channel<" in page
 
 
 def test_a_channel_of_ones_own_has_no_row(home_line: Path) -> None:
-    cells = draw_queues(headend.run(home_line, set={"duration": "6 s"}), None).columns[0].cells
-    assert not any("channel" in str(cell) for cell in cells)
+    table = tabulate_queues(headend.run(home_line, set={"duration": "6 s"}), None)
+    assert not any("channel" in row.heading.text for row in table.rows)
 
 
 def make_upload(congestion: str, queue: Any, rate: str = "20 Mbit/s", **rest: Any) -> Any:
@@ -512,13 +513,13 @@ def test_what_held_a_tcp_sender_back_is_told_of_each_flow(tmp_path: Path) -> Non
     verdict = judge(result)
     limits = {finding.flow: finding.limit for finding in verdict.findings}
     assert limits == {"get": "receive window 100 %", "call": ""}
-    table = draw_people(verdict)
-    assert [str(cell) for cell in table.columns[-1].cells] == [
+    table = tabulate_flows(verdict.groups)
+    assert [cell and cell.text for cell in (row.cells[-1] for row in table.rows)] == [
         limits[finding.flow] or "–" for finding in verdict.findings
     ]
     assert write_report([result], tmp_path / "report.html").read_text().count("TCP limited by") == 2
     alone = judge(headend.run(make_line(TEN, TEN, flow={"call": flow["call"]})))
-    assert draw_people(alone).columns[-1].header == "goodput (kbit/s)"
+    assert tabulate_flows(alone.groups).names[-1] == "goodput (kbit/s)"
 
 
 def test_what_overflowed_is_not_told_as_dropped_by_the_law() -> None:

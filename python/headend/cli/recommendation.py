@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.cli.first_lines import print_answer
-from headend.cli.run import print_report
-from headend.cli.sweep import print_failures, print_first_warnings, print_interrupted
+from headend.cli.outputs import (
+    print_failures,
+    print_first_warnings,
+    print_interrupted,
+    print_report,
+)
 from headend.cli.tables import STANDINGS_NOTE, draw_candidates, fit, fits
 from headend.cli.terminal import (
     ExitCode,
@@ -20,12 +24,12 @@ from headend.cli.terminal import (
 )
 from headend.recommendation.telling import tell_tier
 from headend.recommendation.writing import list_tlvs, tell_default
+from headend.running.measuring import BASE_UNITS
 from headend.sweeps.conclusion import Standing, find_miss
-from headend.sweeps.measuring import BASE_UNITS
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.cli.unwritten import Unwritten
+    from headend.cli.outputs import WriteFailure
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
@@ -128,7 +132,7 @@ def print_troubles(
         print_interrupted(result.count_done(), result.count_points(), folder)
 
 
-def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> ExitCode:
+def find_exit_code(result: Recommendation, lacking: Sequence[WriteFailure]) -> ExitCode:
     """Give the exit code: a missing file counts for more than a tier without recommendation."""
     if not result.complete:
         return ExitCode.INTERRUPTED

@@ -23,9 +23,14 @@ from headend.cli.options import (
     scheduler_option,
     seeds_option,
 )
+from headend.cli.outputs import (
+    WriteFailure,
+    describe_failures,
+    explain_failure,
+    print_first_warnings,
+    print_miss,
+)
 from headend.cli.report import refuse_foreign
-from headend.cli.run import print_miss
-from headend.cli.sweep import print_first_warnings
 from headend.cli.terminal import (
     ExitCode,
     make_messages,
@@ -38,18 +43,17 @@ from headend.cli.terminal import (
     show_points,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, explain_unwritten, tell_in_json
 from headend.errors import InputError
 from headend.results.folder import REPORT
 from headend.text.wording import list_names, write_count
 
 if TYPE_CHECKING:
+    from headend.running.executor import Executor, Progress
     from headend.running.memory import Allowance
     from headend.study import Judgement, Study
     from headend.study.locating import Located
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
-    from headend.sweeps.crew import Crew, Progress
 
 #: Values of an axis, and claims, that are shown without --full.
 MOST_VALUES, MOST_CLAIMS = 8, 10
@@ -272,29 +276,29 @@ def run(
     which judges nothing. 2: the input is wrong, or the page cannot be written (what was found is
     printed). 130: interrupted.
     """
-    from headend.cli.compare import read_seeds
+    from headend.cli.options import read_seeds
+    from headend.design.seeds import choose_seeds
+    from headend.running.cluster import open_executor
     from headend.running.execution import interrupt_at_once
     from headend.running.memory import read_allowance
     from headend.scenario.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
-    from headend.sweeps.cluster import open_crew
-    from headend.sweeps.definition import list_seeds
 
     allowance = read_allowance(memory)
     allowed = read_allowed(allow_files)
     studies = [_read(folder, allowed) for folder in _find(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds is not None:
-        studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
+        studies = [replace(study, seeds=choose_seeds(read_seeds(seeds))) for study in studies]
     orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
     for order in orders:
         check_study_folder(order.folder, order.study)
         _announce_program(order.study)
     told = Told(full=full)
     needed = any(study.scenario for study in studies)
-    with interrupt_at_once(), open_crew(scheduler if needed else None, allowance) as crew:
-        _carry_out(orders, crew, told, allowance, quiet=quiet, as_json=as_json)
+    with interrupt_at_once(), open_executor(scheduler if needed else None, allowance) as executor:
+        _carry_out(orders, executor, told, allowance, quiet=quiet, as_json=as_json)
     if len(orders) > 1 and not (quiet or as_json):
         _print_totals(told)
     if as_json:
@@ -310,7 +314,7 @@ class Told:
     judged: list[tuple[str, list[Judgement]]] = field(default_factory=list)
     documents: list[dict[str, Any]] = field(default_factory=list)
     failures: list[tuple[str, Exception]] = field(default_factory=list)
-    unwritten: list[Unwritten] = field(default_factory=list)
+    unwritten: list[WriteFailure] = field(default_factory=list)
 
     def choose_exit_code(self) -> ExitCode:
         """Say how it went: the worst of all."""
@@ -335,7 +339,7 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
 
 def _carry_out(
     orders: Sequence[Order],
-    crew: Crew,
+    executor: Executor,
     told: Told,
     allowance: Allowance,
     *,
@@ -360,7 +364,7 @@ def _carry_out(
                 done = progress.done
                 bar(progress)
 
-            for order, outcome in run_studies(orders, stop, crew, count, allowance):
+            for order, outcome in run_studies(orders, stop, executor, count, allowance):
                 if alone and isinstance(outcome, Exception):
                     raise outcome
                 with bar.aside():
@@ -414,7 +418,7 @@ def _tell(
             **outcome.to_dict(),
             "answer": outcome.answer.to_dict(),
             "folder": folder,
-            **tell_in_json([unwritten] if unwritten else []),
+            **describe_failures([unwritten] if unwritten else []),
         }
     )
     if not quiet and not as_json:
@@ -439,12 +443,12 @@ def _list_missed(judgements: Sequence[Judgement]) -> Iterator[str]:
             )
 
 
-def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
+def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> WriteFailure | None:
     """Say why the report of a study, or what else it leaves, could not be written."""
     if outcome.unwritten is None:
         return None
     later = "its points are kept, and the same command, run again, makes it of them"
-    return explain_unwritten(outcome.unwritten, folder / REPORT, later)
+    return explain_failure(outcome.unwritten, folder / REPORT, later)
 
 
 def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, full: bool) -> None:

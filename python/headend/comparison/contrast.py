@@ -11,22 +11,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row
 from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.estimate import Estimate, format_difference, format_estimate
 from headend.analysis.grading import Grade
 from headend.analysis.lateness import find_emulation
-from headend.comparison.caveats import tell_caveats_of
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
-from headend.comparison.estimate import Estimate, format_difference, format_estimate
 from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
 from headend.comparison.grid import Grid, name_axes
+from headend.comparison.notes import tell_caveats_of
 from headend.comparison.telling import count_seeds, tell_grid, tell_tier
 from headend.engine.description import find_application
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
+from headend.wording.answer import Answer
 from headend.wording.run import answer_run, explain_meanings
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
@@ -105,7 +106,7 @@ def _tell_rate(tier: TierFates) -> str:
     return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
 
 
-def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
+def _tabulate_tier(grid: Grid, tier: TierFates) -> Table:
     rows = [
         Row(
             name,
@@ -131,7 +132,7 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
             if shared
             else [Row("queue", cells)]
         )
-    return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
+    return make_matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
 
 
 def _tabulate_channels(tier: TierFates) -> list[Row]:
@@ -157,10 +158,10 @@ def _fill_channel(state: ChannelState | None) -> Cell | None:
     if state is None:
         return None
     used = f"{format_quantity(state.utilisation, 'ratio')} used"
-    return Cell(Grade.NONE, "", used, "full" if state.is_full else "")
+    return Cell(used, note="full" if state.is_full else "")
 
 
-def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
+def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Table:
     left_out = _find_well(tiers)
     # The axis that all tiers share is named once, in the corner, beside the choice.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
@@ -173,13 +174,13 @@ def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
             Row(
                 name,
                 tuple(_fill(fate, None, _choose_row_unit(fates)) for fate in fates),
-                inner=True,
+                place="inner",
             )
             for name, fates in tier.people.items()
             if name not in left_out
         ]
     well = f" Good everywhere, and so left out: {join_names(left_out)}." if left_out else ""
-    return Matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
+    return make_matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
 
 
 def _find_well(tiers: Sequence[TierFates]) -> list[str]:
@@ -209,7 +210,7 @@ def _fill(fate: Fate | None, base: Fate | None, unit: Unit | None) -> Cell | Non
     if fate is None:
         return None
     note = _write_difference(fate, base, unit) if base else ""
-    return Cell(fate.grade, fate.word, fate.write_number(unit), note)
+    return Cell(fate.write_number(unit), fate.grade, fate.word, note)
 
 
 def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
@@ -227,13 +228,13 @@ def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
 def _fill_queue(queue: QueueFate, unit: Unit) -> Cell:
     delay = format_estimate(queue.delay, "time", unit) if queue.delay else "no packet"
     used = f"line {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
-    return Cell(Grade.NONE, "", delay, used)
+    return Cell(delay, note=used)
 
 
 def _fill_queue_briefly(queue: QueueFate) -> Cell:
     delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
     used = f", {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
-    return Cell(Grade.NONE, "", f"queue {delay}{used}")
+    return Cell(f"queue {delay}{used}")
 
 
 def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:

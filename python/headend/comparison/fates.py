@@ -3,7 +3,7 @@
 A flow's grade and words are those of the means over the seeds (``comparing/pooling.py``); its
 number is the mean over the seeds with its interval. Of a group of flows, the number is how many of
 its members suffer, counted in each seed. Differences are paired by seed, and what differs is no tie
-by the rule of ``comparing/ties.py``; a group differs where more than one of its members, and more
+by the rule of ``analysis/ties.py``; a group differs where more than one of its members, and more
 than 5 % of them, fare otherwise.
 """
 
@@ -15,23 +15,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.bottleneck import find_shared_bottleneck
+from headend.analysis.estimate import (
+    BOUNDS,
+    Bounds,
+    Estimate,
+    estimate_mean,
+    format_estimate,
+)
 from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import ORDER, Grade
 from headend.analysis.key_figure import FEW_DECIMALS, KeyFigure, write_value
 from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import weigh_queues
+from headend.analysis.ties import TIE, average, compare_seeds, is_tie
 from headend.comparison.comparison import Variant, is_uneven
-from headend.comparison.estimate import (
-    BOUNDS,
-    Bounds,
-    Estimate,
-    estimate_difference,
-    estimate_mean,
-    format_estimate,
-)
 from headend.comparison.grid import Grid, Tier, find_grid
 from headend.comparison.pooling import list_runs
-from headend.comparison.ties import TIE, average, is_tie
 from headend.engine.description import REAL
 from headend.text.quantity import Kind, Unit
 
@@ -163,16 +162,7 @@ class Fate:
             return None
         if not self.is_count and self.key_figure.about != base.key_figure.about:
             return None
-        seeds = [
-            seed
-            for seed, value in self.values.items()
-            if not math.isnan(value + base.values.get(seed, math.nan))
-        ]
-        if not seeds:
-            return None
-        return estimate_difference(
-            [self.values[seed] for seed in seeds], [base.values[seed] for seed in seeds]
-        )
+        return compare_seeds(self.values, base.values)
 
     def differs(self, base: Fate) -> bool:
         """Say whether its number and that of a base do not tie."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from headend.analysis.channels import gather_channels
 from headend.analysis.grading import ORDER, UNUSABLE
 from headend.analysis.key_figure import FEW_DECIMALS, write_value
+from headend.analysis.ties import TIE
 from headend.comparison.choosing import (
     NO_COST,
     Gap,
@@ -26,7 +27,6 @@ from headend.comparison.choosing import (
 )
 from headend.comparison.fates import Fate, TierFates
 from headend.comparison.grid import Grid
-from headend.comparison.ties import TIE
 from headend.text.quantity import Kind, choose_unit, format_number, format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 

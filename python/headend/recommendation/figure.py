@@ -40,7 +40,7 @@ from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
-    from headend.comparison.estimate import Estimate
+    from headend.analysis.estimate import Estimate
     from headend.recommendation.deciding import Decision
     from headend.recommendation.record import RecommendationRecord
     from headend.sweeps.conclusion import Measured

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
-from headend.comparison.estimate import format_cell
 from headend.recommendation.feature import Feature
 from headend.recommendation.listing import order_candidates
 from headend.recommendation.naming import name_condition, name_term
@@ -19,12 +19,11 @@ from headend.recommendation.writing import list_tlvs
 from headend.results.seal import is_page_of
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.naming import write_operators
-from headend.sweeps.outcome import list_failures
+from headend.sweeps.page import list_failures
 from headend.text.quantity import choose_unit, format_quantity, name_column
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
     from headend.recommendation.deciding import Decision
     from headend.recommendation.record import RecommendationRecord
     from headend.recommendation.request import Request
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from headend.sweeps.conclusion import Measured
     from headend.sweeps.wish import Condition, Wish
     from headend.text.quantity import Unit
+    from headend.wording.answer import Answer
 
 #: Up to so many tiers, the table of each is open.
 MOST_OPEN = 1
@@ -127,25 +127,27 @@ def write_recommendation_page(
 def render_recommendation(recommendation: RecommendationRecord) -> str:
     """Give the page as HTML."""
     from headend.pages.page import render_page
+    from headend.pages.section import Page, Section
     from headend.recommendation.figure import draw_recommendation
 
     request = recommendation.request
     figures = draw_recommendation(recommendation)
     answer = recommendation.answer.settle_why([figure.name for figure in figures])
-    return render_page(
-        "recommendation.html.j2",
+    chapters = [
+        _describe(request, own, number)
+        for number, own in enumerate(recommendation.decisions, start=1)
+    ]
+    page = Page(
+        request.title or request.name,
+        _hyphenate(answer),
         figures,
-        title=request.title or request.name,
-        answer=_hyphenate(answer),
-        chapters=[
-            _describe(request, own, number)
-            for number, own in enumerate(recommendation.decisions, start=1)
-        ],
-        most_open=MOST_OPEN,
-        **_describe_request(recommendation),
-        failures=[told for _, told in list_failures(recommendation.failures)],
+        [Section("tiers", {"chapters": chapters, "most_open": MOST_OPEN})],
+        [Section("asked", _describe_request(recommendation))],
         warnings=recommendation.notes,
+        failures=[told for _, told in list_failures(recommendation.failures)],
+        columns="choices",
     )
+    return render_page(page)
 
 
 def _hyphenate(answer: Answer) -> Answer:
@@ -159,8 +161,8 @@ def _hyphenate(answer: Answer) -> Answer:
         )
         for row in answer.matrix.rows
     )
-    choices = tuple(map(_break_words, answer.matrix.choices))
-    return replace(answer, matrix=replace(answer.matrix, choices=choices, rows=rows))
+    columns = tuple(replace(own, name=_break_words(own.name)) for own in answer.matrix.columns)
+    return replace(answer, matrix=replace(answer.matrix, columns=columns, rows=rows))
 
 
 def _break_words(text: str) -> str:

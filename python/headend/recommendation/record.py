@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.answer import Answer
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.request import Request
@@ -15,6 +14,7 @@ from headend.recommendation.telling import answer_recommendation
 from headend.recommendation.tier import Tier
 from headend.sweeps.summary import FIGURE, summarise_means
 from headend.sweeps.wish import Wish
+from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,8 +15,8 @@ from headend.recommendation.record import RecommendationRecord
 from headend.results.export import write_tables
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
     from headend.figures import Figure
+    from headend.wording.answer import Answer
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row, ask
 from headend.analysis.grading import Grade
 from headend.recommendation.candidate import UNMANAGED
 from headend.recommendation.deciding import (
@@ -28,6 +27,8 @@ from headend.sweeps.naming import write_mean
 from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
+from headend.wording.answer import Answer, ask
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 #: The name of the figure that shows why.
 TRADE_OFF = "trade-off"
@@ -139,7 +140,7 @@ def _tell_kept(decision: Decision) -> str:
     return f"{capitalise(held)} {verb}, with {most}." if held else f"This has {most}."
 
 
-def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
+def draw_matrix(decisions: Sequence[Decision]) -> Table:
     """Draw the table of tiers and features: the best setting of each, and whether it holds."""
     features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
     is_known = any(decision.tier.today is not None for decision in decisions)
@@ -158,7 +159,7 @@ def draw_matrix(decisions: Sequence[Decision]) -> Matrix:
         )
         for decision in decisions
     )
-    return Matrix(
+    return make_matrix(
         tuple(headings[own] for own in features),
         rows,
         "tier",
@@ -170,7 +171,7 @@ def _draw_cell(decision: Decision, best: Best, heading: str) -> Cell:
     """Draw the best setting of a feature."""
     setting, conclusion = best.setting, decision.conclusion
     if setting is None:
-        return Cell(Grade.NONE, "no result", "")
+        return Cell("", Grade.NONE, "no result")
     candidate = decision.find(setting)
     number = _shorten(candidate.label, heading)
     objective = conclusion.objective
@@ -178,11 +179,11 @@ def _draw_cell(decision: Decision, best: Best, heading: str) -> Cell:
     if best.standing is Standing.FAILS:
         word = "nearest" if setting == decision.chosen.setting else "fails"
         grade = Grade.POOR if word == "nearest" else Grade.BAD
-        return Cell(grade, word, number, _tell_worst(decision, setting))
+        return Cell(number, grade, word, _tell_worst(decision, setting))
     if best.standing is Standing.UNDECIDED:
-        return Cell(Grade.FAIR, "undecided", number, _tell_worst(decision, setting))
+        return Cell(number, Grade.FAIR, "undecided", _tell_worst(decision, setting))
     word = "recommended" if setting == decision.recommended else "holds"
-    return Cell(Grade.GOOD, word, number, gained, is_chosen=word == "recommended")
+    return Cell(number, Grade.GOOD, word, gained, is_chosen=word == "recommended")
 
 
 def _shorten(label: str, heading: str) -> str:
@@ -210,7 +211,7 @@ def _shorten(label: str, heading: str) -> str:
 def _explain_cells(decisions: Sequence[Decision]) -> str:
     """Say what the words of the cells mean."""
     words = {best.standing for decision in decisions for best in decision.bests.values()}
-    wish, seeds = decisions[0].wish, len(decisions[0].conclusion.sweep.seeds)
+    wish, seeds = decisions[0].wish, len(decisions[0].conclusion.sweep.design.seeds)
     parts = []
     if wish.hold:
         over = "over the whole 95 % interval" if seeds > 1 else "by one seed, without an interval"
@@ -378,7 +379,7 @@ def _tell_unasked(decision: Decision, setting: int) -> list[str]:
 def _tell_certainty(decision: Decision, setting: int) -> str:
     """Say how sure the recommendation is: the tightest condition, and what more seeds decide."""
     wish, conclusion = decision.wish, decision.conclusion
-    seeds = len(conclusion.sweep.seeds)
+    seeds = len(conclusion.sweep.design.seeds)
     told = [write_count(seeds, "seed")]
     if wish.hold:
         condition = wish.hold[find_decisive(decision, setting)]
@@ -433,7 +434,7 @@ def _tell_lax(decision: Decision) -> list[str]:
 def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     """Say that nothing is recommended, what comes nearest, and what stands in the way."""
     conclusion, setting = decision.conclusion, decision.chosen.setting
-    number, seeds = len(decision.chosen.line), len(conclusion.sweep.seeds)
+    number, seeds = len(decision.chosen.line), len(conclusion.sweep.design.seeds)
     if setting is None:
         return (_tell_unmeasured(decision), "", "")
     label = _name(decision, setting)
@@ -476,7 +477,7 @@ def _tell_obstacles(decision: Decision) -> str:
     """Name the conditions that no setting meets, with best values; else those in conflict."""
     conclusion, line = decision.conclusion, decision.chosen.line
     if decision.chosen.standing is Standing.UNDECIDED:
-        more = 2 * len(conclusion.sweep.seeds)
+        more = 2 * len(conclusion.sweep.design.seeds)
         return f"More seeds decide it, such as --seeds {more}: what was run is kept."
     out_of_reach = []
     for condition in decision.wish.hold:

@@ -7,14 +7,16 @@ import json
 import re
 import reprlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headend.analysis.expect import Expectation, parse_expectation
 from headend.analysis.round_trips import leave_out_round_trips
-from headend.errors import InputError, refuse_argument, refuse_unwritable, show_found, take_path
+from headend.design.seeds import choose_seeds, read_seed
+from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
 from headend.files import STANDARD_INPUT_SHOWN, parse_toml
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import RESULT_FORMAT
@@ -45,18 +47,14 @@ if TYPE_CHECKING:
 
     from headend.running.comparison import Comparison
 
-#: Seeds are 64 bits.
-LARGEST_SEED = 2**64 - 1
-
 #: The largest comparison that one report can show.
 MOST_RUNS = 12
 
-#: How many seeds each of them can have.
-MOST_SEEDS = 100
-
-
 #: The type of ``modem=``: the path of a file, or paths by the names of modems.
 Modems = str | Path | Mapping[str, str | Path] | None
+
+#: What is kept in a folder: a run, or several side by side.
+Kept = TypeVar("Kept", "Result", "Comparison")
 
 #: A setting's label and a seed: what tells a run from the others of a comparison.
 Run = tuple[str, int]
@@ -96,10 +94,10 @@ class Plan:
     ) -> Result:
         """Run it and judge its expectations."""
         # Now, so that an interrupted run is kept without delay.
-        from headend.engine.columns import build_frames
+        from headend.engine.columns import Frames
 
         execution = self.execute(on_progress, stop)
-        return self.complete(execution, build_frames(execution.tables))
+        return self.complete(execution, Frames(execution.tables))
 
     def execute(
         self,
@@ -120,7 +118,7 @@ class Plan:
     def complete(
         self,
         execution: Execution,
-        tables: dict[str, pl.DataFrame],
+        tables: MutableMapping[str, pl.DataFrame],
         emulation: Mapping[str, Any] | None = None,
     ) -> Result:
         """Judge the expectations of what was run, and describe it.
@@ -312,44 +310,6 @@ def _load(text: Text, overrides: Overrides) -> Loaded:
         ) from error
 
 
-def read_seed(seed: Any) -> int:
-    """Give a seed as a Python integer, and refuse other values."""
-    number = read_integer(seed)
-    if number is None or not 0 <= number <= LARGEST_SEED:
-        raise InputError(
-            f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {show_found(seed)}"
-        )
-    return number
-
-
-def choose_seeds(wanted: int | Sequence[int], first: int) -> list[int]:
-    """Give the seeds of a comparison: a count of seeds from the first on, or the listed ones.
-
-    Examples
-    --------
-    >>> choose_seeds(3, first=7), choose_seeds([4, 2], first=7)
-    ([7, 8, 9], [4, 2])
-    """
-    count = read_integer(wanted)
-    if count is None:
-        if isinstance(wanted, bool | str) or not isinstance(wanted, Iterable):
-            raise InputError(
-                f"seeds: expected how many, or a list of them, found {show_found(wanted)}"
-            )
-        seeds = list(wanted)
-        count = len(seeds)
-    else:
-        # Not more than are too many: nobody waits for a list of a billion.
-        seeds = list(range(first, first + min(count, MOST_SEEDS)))
-    if not 1 <= count <= MOST_SEEDS:
-        raise InputError(f"seeds: expected 1 to {MOST_SEEDS} of them, found {show_found(count)}")
-    seeds = [read_seed(seed) for seed in seeds]
-    for seed in seeds:
-        if seeds.count(seed) > 1:
-            raise InputError(f"seeds: {seed} is given twice")
-    return seeds
-
-
 def run(
     scenario: Source,
     *,
@@ -428,20 +388,9 @@ def run(
 
 
 def keep_run(
-    carry_out: Callable[[], Result], out: str | Path | None, *, force: bool, report: bool
-) -> Result:
-    """Carry out a run and, where a folder is named, keep its results there.
-
-    Parameters
-    ----------
-    carry_out
-        Runs it.
-    out
-        Folder to write results and report to; None for none.
-    force
-        Replace a results folder that is there.
-    report
-        Also write ``report.html`` to the folder.
+    carry_out: Callable[[], Kept], out: str | Path | None, *, force: bool, report: bool
+) -> Kept:
+    """Carry out one or several runs and, where a folder is named, keep the results there.
 
     Raises
     ------
@@ -456,16 +405,11 @@ def keep_run(
         result.write_into(fresh)
     result.folder = folder
     if report:
-        _report_what_is_kept(result.report, folder)
+        try:
+            result.report(folder / REPORT)
+        except InputError as error:
+            raise InputError(f"{error}; the results are kept in {folder}") from error
     return result
-
-
-def _report_what_is_kept(write: Callable[[Path], object], folder: Path) -> None:
-    """Write the report of saved results; where that fails, the error says they are kept."""
-    try:
-        write(folder / REPORT)
-    except InputError as error:
-        raise InputError(f"{error}; the results are kept in {folder}") from error
 
 
 def _watch(plan: Plan, progress: bool) -> Result:
@@ -583,7 +527,7 @@ def plan_comparison(
             raise InputError(_echo_vary(str(error), varied)) from error
     _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
-    all_seeds = choose_seeds(seeds, first=plans[0].seed)
+    all_seeds = choose_seeds(seeds, plans[0].seed)
     if len(plans) == len(all_seeds) == 1 and not vary:
         raise InputError(
             "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds"
@@ -612,13 +556,13 @@ def _name_values(
         there is one label for each combination, or none.
     """
     from headend.comparison.comparison import check_labels
-    from headend.comparison.grid import choose_axis
+    from headend.design.factor import choose_main
 
     several = [path for path, values in vary.items() if len(values) > 1]
     if len(several) < 2 or len(labels) == count:
         check_labels(labels, count)
         return "", {}
-    chosen = choose_axis(several)
+    chosen = choose_main(several)
     check_labels(labels, count, choices=len(vary[chosen]))
     return chosen, dict(zip(vary[chosen], labels, strict=False))
 
@@ -663,6 +607,62 @@ def carry_out_all(
         if on_done:
             on_done(len(done))
     return {plan.run: done[plan.run] for plan in plans if plan.run in done}
+
+
+def name_runs(plans: Sequence[Plan]) -> dict[Run, str]:
+    """Name the runs of a comparison: by their settings, and by their seeds if there are several."""
+    several = len({plan.seed for plan in plans}) > 1
+    return {
+        plan.run: f"{plan.label}, seed {plan.seed}" if several else plan.label for plan in plans
+    }
+
+
+def run_comparison(
+    plans: Sequence[Plan],
+    stop: threading.Event,
+    on_progress: Mapping[str, Callable[[int], None]] = MappingProxyType({}),
+    on_done: Callable[[int], None] | None = None,
+    memory: str | int | None = None,
+) -> Comparison:
+    """Run the plans of a comparison.
+
+    A run that was stopped counts only where its setting has no whole one.
+
+    Parameters
+    ----------
+    stop
+        Setting it ends the runs early.
+    on_progress
+        What to call with the simulated time so far of each run, by its name.
+    on_done
+        Called with how many runs are done.
+    memory
+        What all of them together may take.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Where nothing was begun before the stop.
+    """
+    from headend.running.comparison import Comparison
+
+    names = name_runs(plans)
+    progress = {run: on_progress[name] for run, name in names.items() if name in on_progress}
+    results = carry_out_all(plans, progress, stop, on_done, memory)
+    if not results:
+        raise KeyboardInterrupt
+    whole = {run for run, result in results.items() if not result.is_partial}
+    labels = {label for label, _ in whole}
+    kept = [result for run, result in results.items() if run in whole or run[0] not in labels]
+    missing: dict[str, list[int]] = {}
+    for label, seed in names:
+        if (label, seed) not in whole:
+            missing.setdefault(label, []).append(seed)
+    unfinished = [name for run, name in names.items() if run not in whole]
+    first = plans[0].loaded
+    return Comparison(
+        kept, first.name, first.scenario.title, unfinished=unfinished, missing_seeds=missing
+    )
 
 
 def compare(
@@ -745,24 +745,12 @@ def compare(
         allow_files=allow_files,
         memory=memory,
     )
-    if out is None:
-        return _carry_out_comparison(plans, memory)
-    folder = take_path(out, "out")
-    with create_folder(folder, force=force) as fresh:
-        comparison = _carry_out_comparison(plans, memory)
-        comparison.write_into(fresh)
-    comparison.folder = folder
-    if report:
-        _report_what_is_kept(comparison.report, folder)
-    return comparison
-
-
-def _carry_out_comparison(plans: Sequence[Plan], memory: str | int | None) -> Comparison:
-    from headend.running.comparison import Comparison
-
-    first = plans[0].loaded
-    results = carry_out_all(plans, {}, threading.Event(), memory=memory)
-    return Comparison(list(results.values()), first.name, first.scenario.title)
+    return keep_run(
+        lambda: run_comparison(plans, threading.Event(), memory=memory),
+        out,
+        force=force,
+        report=report,
+    )
 
 
 def _write_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:

@@ -16,9 +16,9 @@ from headend.text.quantity import format_quantity
 from headend.wording.emulation import tell_kind
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
     from headend.analysis.quality import FlowQuality
     from headend.figures import Figure
+    from headend.wording.answer import Answer
     from headend.wording.verdict import RunVerdict
 
 

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row
 from headend.analysis.grading import Grade
 from headend.study.claims import COUNTED, Judgement, Kind, Standing
 from headend.study.counting import Counts, tell_verb
 from headend.text.wording import list_names, write_count
+from headend.wording.answer import Answer
+from headend.wording.table import Cell, Row, make_matrix
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
@@ -61,7 +62,7 @@ def answer_study(
     return Answer(
         study.question or study.title,
         (study.tell_quick(),) if study.quick else tuple(tell_claims(judgements)),
-        Matrix(("published", "measured", "verdict"), rows, "claim", note) if rows else None,
+        make_matrix(("published", "measured", "verdict"), rows, "claim", note) if rows else None,
         figures[0].name if figures else "",
     )
 
@@ -82,7 +83,7 @@ def answer_studies(question: str, sentences: Sequence[str], counts: Mapping[str,
         Row(document, tuple(_draw_count(standing, own.get(standing, 0)) for standing in COUNTED))
         for document, own in counts.items()
     )
-    matrix = Matrix(COUNTED, rows, "published results of")
+    matrix = make_matrix(COUNTED, rows, "published results of")
     return Answer(question, tuple(filter(None, sentences)), matrix if rows else None)
 
 
@@ -153,9 +154,9 @@ def _draw_claim(judgement: Judgement) -> Row:
     return Row(
         claim.id,
         (
-            Cell(Grade.NONE, "", _shorten(claim.published or claim.expected)),
-            Cell(Grade.NONE, "", _shorten(finding.measured)),
-            Cell(GRADES[judgement.standing], judgement.standing, ""),
+            Cell(_shorten(claim.published or claim.expected)),
+            Cell(_shorten(finding.measured)),
+            Cell("", GRADES[judgement.standing], judgement.standing),
         ),
     )
 
@@ -172,4 +173,4 @@ def _shorten(text: str) -> str:
 
 
 def _draw_count(standing: Standing, count: int) -> Cell:
-    return Cell(GRADES[standing] if count else Grade.NONE, "", str(count))
+    return Cell(str(count), GRADES[standing] if count else Grade.NONE, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row, ask
 from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations, open_case
 from headend.analysis.facts import Diagnosis
 from headend.analysis.flow_groups import FlowGroup
@@ -16,9 +15,11 @@ from headend.analysis.street import Home, gather_homes, name_homes
 from headend.engine.description import REAL
 from headend.engine.description import describe as describe_engine
 from headend.text.wording import capitalise, join_names, list_names
+from headend.wording.answer import Answer, ask
 from headend.wording.facts import advise, describe_facts, summarize_facts
 from headend.wording.flows import describe_experience
 from headend.wording.quantities import rate, share, time
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -198,11 +199,11 @@ def _write_range(group: FlowGroup) -> str:
     return f"each {rate(min(rates))} to {rate(max(rates))}"
 
 
-def lay_out_people(groups: Sequence[FlowGroup]) -> Matrix | None:
+def lay_out_people(groups: Sequence[FlowGroup]) -> Table | None:
     """Lay out the flows: how each fares, then delay and loss; None where there is no flow."""
     if not groups:
         return None
-    return Matrix(
+    return make_matrix(
         ("what they get", "delay p95", "lost"),
         tuple(Row(group.label, _write_row(group)) for group in groups),
         note=explain_numbers(groups),
@@ -227,7 +228,7 @@ def _write_plain(
     most = max((value for value in values if value is not None), default=None)
     if most is None:
         return None
-    return Cell(Grade.NONE, "", f"{before if most else ''}{write(most)}")
+    return Cell(f"{before if most else ''}{write(most)}")
 
 
 def _write_fate(group: FlowGroup) -> Cell:
@@ -235,13 +236,13 @@ def _write_fate(group: FlowGroup) -> Cell:
     if not group.is_group:
         # What real programs do is unknown: their round trips stand beside their rate.
         felt = worst.key_figures[1:] if worst.application == REAL else ()
-        return Cell(worst.grade, worst.word, worst.number, ", ".join(own.write() for own in felt))
+        return Cell(worst.number, worst.grade, worst.word, ", ".join(own.write() for own in felt))
     if not group.grades:
         together = f"{rate(group.goodput_bps)} together"
-        return Cell(Grade.NONE, "", together, _write_range(group))
+        return Cell(together, note=_write_range(group))
     words = _count_words(group.findings)
     middle = f"{worst.flow}; {group.middle.number} in the middle"
-    return Cell(worst.grade, words, f"worst {worst.number}", middle)
+    return Cell(f"worst {worst.number}", worst.grade, words, middle)
 
 
 def _count_words(findings: Sequence[FlowQuality]) -> str:
