@@ -16,8 +16,9 @@ from click.testing import CliRunner
 import headend
 from headend.analysis.estimate import Bounds, estimate_mean
 from headend.analysis.flow_groups import gather_groups
-from headend.analysis.grading import Grade, judge_flows
+from headend.analysis.grading import Grade
 from headend.analysis.key_figure import KeyFigure
+from headend.analysis.quality import judge_flows
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
@@ -204,7 +205,7 @@ def tell_tiers(
 
 def make_call(mos: float, grade: Grade, word: str) -> Fate:
     fate = make_fate(KeyFigure("MOS", mos, "number", "MOS", is_rising=True), mos)
-    worst = replace(fate.party.worst, grade=grade, word=word, symptom="late")
+    worst = replace(fate.party.worst, grade=grade, is_unusable=word == "unusable", symptom="late")
     return replace(fate, grade=grade, party=replace(fate.party, findings=(worst,)))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.analysis.marks import list_marks
+from headend.analysis.grading import list_marks
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
 from headend.figures.placing import LETTER, LINE, find_share, mark_among
