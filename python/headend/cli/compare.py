@@ -143,6 +143,7 @@ def compare(
     their end are kept, and of a setting without one, what was simulated until then.
     """
     from headend.comparison.board import NAME
+    from headend.design.varying import read_vary
     from headend.running.experiment import plan_comparison
 
     outputs.check_files([*list_tables(), NAME])
@@ -156,7 +157,7 @@ def compare(
         announce_reading(sources[0])
         plans = plan_comparison(
             sources[0],
-            _collect_vary(vary),
+            read_vary(vary),
             overrides=overrides,
             labels=labels,
             seed=seed,
@@ -173,9 +174,10 @@ def compare(
 
 def _run_varied(plans: list[Plan], outputs: OutputOptions, memory: str | None) -> ExitCode:
     """Run everything, keep it and print it."""
+    from headend.design.varying import MOST_RUNS
     from headend.results.folder import create_folder
     from headend.running.execution import stop_on_interrupt
-    from headend.running.experiment import MOST_RUNS, name_runs, run_comparison
+    from headend.running.experiment import name_runs, run_comparison
 
     name, total = plans[0].loaded.name, len(plans)
     target = outputs.choose_folder(f"{name}-compared")
@@ -303,30 +305,6 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
         " nothing to compare; add runs of another choice, or make a report with the means over"
         f" these seeds: headend report {folders}{out}"
     )
-
-
-def _collect_vary(texts: Sequence[str]) -> dict[str, list[str]]:
-    varied: dict[str, list[str]] = {}
-    for path, values in map(_parse_vary, texts):
-        if path in varied:
-            raise InputError(f"--vary {path}: given twice; one --vary takes all its values")
-        varied[path] = values
-    return varied
-
-
-def _parse_vary(text: str) -> tuple[str, list[str]]:
-    from headend.running.experiment import split_values
-    from headend.scenario.source import check_value
-
-    path, equals, after = text.partition("=")
-    values = split_values(after)
-    if not equals or not path.strip() or values == [""]:
-        raise InputError(
-            f"--vary {text}: expected PATH=A,B,…, such as --vary queue=drop_tail,docsis_pie"
-        )
-    if "" in values:
-        raise InputError(f"--vary {text}: a value between two commas is empty")
-    return path.strip(), [check_value(value, f"--vary {text}") for value in values]
 
 
 def _print_comparison(comparison: Comparison, *, full: bool) -> None:

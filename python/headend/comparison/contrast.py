@@ -18,7 +18,7 @@ from headend.analysis.lateness import find_emulation
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
 from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
-from headend.comparison.grid import Grid, name_axes
+from headend.comparison.grid import Grid, name_factors
 from headend.comparison.notes import tell_caveats_of
 from headend.comparison.telling import count_seeds, tell_grid, tell_tier
 from headend.engine.description import find_application
@@ -97,7 +97,7 @@ def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
     else:
         where = _tell_rate(tiers[0])
     if grid.is_several and not any(_gather_judged(tiers)):
-        return f"How much do {whom} get under each {name_axes([*grid.given, grid.choice])}?"
+        return f"How much do {whom} get under each {name_factors([*grid.given, grid.choice])}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
     return f"{which} suits {whom}{where}?"
 
