@@ -65,9 +65,10 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         )
     first = Path(folders[0])
     if kind == "sweep":
-        from headend.sweeps.loading import rewrite_sweep_report
+        from headend.sweeps.outcome import write_sweep_page
+        from headend.sweeps.result import load_sweep
 
-        path = rewrite_sweep_report(first, out)
+        path = write_sweep_page(load_sweep(first), out)
     elif kind == "recommendation":
         from headend.recommendation.folder import rewrite_page
 

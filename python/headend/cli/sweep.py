@@ -113,12 +113,13 @@ def sweep(
     point failed. 2: the input is wrong, or the page cannot be written (the results are kept and
     printed). 130: interrupted.
     """
+    from headend.results.experiment import TABLES
     from headend.running.execution import stop_on_interrupt
     from headend.sweeps import sweep as run_sweep
-    from headend.sweeps.outcome import RESULTS, SUMMARY, choose_sweep_folder
+    from headend.sweeps.result import choose_sweep_folder
 
     own_seeds = read_seeds(seeds) if seeds is not None else None
-    outputs.check_files([Path(RESULTS).stem, Path(SUMMARY).stem])
+    outputs.check_files(TABLES)
     folder = outputs.check_beside(outputs.out or choose_sweep_folder(file.stem))
     with (
         stop_on_interrupt() as stop,
@@ -156,21 +157,22 @@ def sweep(
 
 def _write(result: SweepResult, folder: Path, outputs: OutputOptions) -> list[WriteFailure]:
     """Write what is made of the points of a sweep, and return what could not be written."""
-    from headend.sweeps.outcome import remove_report, write_own_report
+    from headend.results.experiment import remove_page
+    from headend.sweeps.outcome import write_sweep_page
 
     if not outputs.report:
-        remove_report(folder)
-    return outputs.write(folder, result, lambda path: write_own_report(result, folder, path))
+        remove_page(folder)
+    return outputs.write(folder, result, lambda path: write_sweep_page(result, path))
 
 
 def _print_result(result: SweepResult, *, full: bool) -> None:
     from headend.cli.first_lines import print_answer
-    from headend.sweeps.outcome import count_done, list_shown, tell_valueless
+    from headend.sweeps.outcome import list_shown, tell_valueless
 
     console = make_output()
     print_answer(result.answer, result.sweep.title)
     console.print()
-    done, total = count_done(result), len(result.sweep.design.list_points())
+    done, total = result.count_done(), result.design.count_points()
     failed = f", {len(result.failures)} failed" if result.failures else ""
     hint = "" if full else "; --full prints every setting"
     console.print(write_line(f"{done} of {total} points{failed}{hint}"))
@@ -209,16 +211,14 @@ def _print_settings(result: SweepResult) -> None:
 
 def _print_troubles(result: SweepResult, *, brief: bool) -> None:
     """Report on standard error what failed, and what an interruption left unfinished."""
-    from headend.sweeps.outcome import count_done
-
     print_failures(result.failures, brief=brief)
     if not result.complete:
-        print_interrupted(count_done(result), len(result.sweep.design.list_points()), result.folder)
+        print_interrupted(result.count_done(), result.design.count_points(), result.folder)
 
 
 def _describe(result: SweepResult) -> dict[str, object]:
     """Give a sweep as one JSON document: the summary over seeds, and what failed."""
-    from headend.sweeps.outcome import count_done, find_valueless
+    from headend.sweeps.outcome import find_valueless
 
     axes = result.sweep.design.names
     return {
@@ -226,8 +226,8 @@ def _describe(result: SweepResult) -> dict[str, object]:
         "title": result.sweep.title,
         "folder": str(result.folder),
         "complete": result.complete,
-        "points": len(result.sweep.design.list_points()),
-        "done": count_done(result),
+        "points": result.design.count_points(),
+        "done": result.count_done(),
         "failed": len(result.failures),
         "axes": axes,
         "warnings": list(result.notes),

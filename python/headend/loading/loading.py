@@ -10,8 +10,7 @@ from headend.recommendation.result import Recommendation
 from headend.results.record import read_manifest
 from headend.running.comparison import Comparison, load_comparison
 from headend.running.result import Result
-from headend.sweeps.loading import load_sweep
-from headend.sweeps.result import SweepResult
+from headend.sweeps.result import SweepResult, load_sweep
 
 
 def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendation:

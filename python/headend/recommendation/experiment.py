@@ -20,6 +20,7 @@ from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation
 from headend.recommendation.tier import Tier
+from headend.results.experiment import remove_page
 from headend.results.scratch import open_scratch, sweep_up
 from headend.results.store import POINT_FOLDER, PointStore, list_points
 from headend.running.cluster import open_executor
@@ -38,7 +39,6 @@ from headend.running.measuring import make_frame
 from headend.running.memory import Allowance, read_allowance
 from headend.scenario.source import Text, write_overrides
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.outcome import remove_report
 from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def run_request(
             return _carry_out(request, planned, scratch, stop, executor, on_progress)
     with open_executor(scheduler, allowance, stop) as executor:
         open_recommendation_folder(folder, request, force=force)
-        on_progress = call_before_the_first(functools.partial(remove_report, folder), on_progress)
+        on_progress = call_before_the_first(functools.partial(remove_page, folder), on_progress)
         result = _carry_out(request, planned, folder, stop, executor, on_progress)
     result = replace(result, folder=folder)
     write_outcome(result, folder, report=report)
