@@ -14,20 +14,10 @@ from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders, complete_scenarios
 from headend.cli.options import (
     SHIPPED_HINT,
-    allow_option,
-    csv_option,
     find_typed,
-    force_option,
-    json_option,
-    junit_option,
-    memory_option,
-    modem_option,
-    no_report_option,
-    quiet_option,
     read_path,
     read_seeds,
-    seed_option,
-    set_option,
+    shared,
     takes_overrides,
 )
 from headend.cli.outputs import (
@@ -86,9 +76,7 @@ if TYPE_CHECKING:
     " queue=codel,fq_codel.",
     multiple=True,
 )
-@set_option
-@modem_option
-@seed_option
+@shared("--set", "--modem", "--seed")
 @click.option(
     "--seeds",
     metavar="N | A,B,…",
@@ -103,20 +91,14 @@ if TYPE_CHECKING:
     type=read_path,
     shell_complete=complete_folders,
 )
-@force_option
-@no_report_option
-@quiet_option
+@shared("--force", "--no-report", "--quiet")
 @click.option(
     "--full",
     help="Also print how everybody fared in words, and every figure with its difference to the"
     " first choice.",
     is_flag=True,
 )
-@junit_option
-@csv_option
-@allow_option
-@memory_option
-@json_option
+@shared("--junit", "--csv", "--allow-files", "--memory", "--json")
 @reads_results("sources")
 @takes_overrides
 @takes_outputs

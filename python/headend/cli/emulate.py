@@ -15,18 +15,10 @@ from headend.analysis.lateness import is_trustworthy
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_any_file
 from headend.cli.options import (
-    allow_option,
-    capture_option,
-    force_option,
-    junit_option,
-    modem_option,
-    no_report_option,
-    out_option,
     read_file_path,
     read_number,
     scenario_argument,
-    seed_option,
-    set_option,
+    shared,
     takes_overrides,
 )
 from headend.cli.outputs import OutputOptions, WriteFailure, takes_outputs
@@ -149,9 +141,7 @@ class EmulateCommand(Command):
     help="Use this TCP congestion control of the kernel on the real hosts. By default, the one of"
     " this machine.",
 )
-@set_option
-@modem_option
-@seed_option
+@shared("--set", "--modem", "--seed")
 @click.option(
     "--record",
     metavar="FILE",
@@ -180,15 +170,11 @@ class EmulateCommand(Command):
     " [emulation] of the scenario allows, or frames lost between the programs and the line.",
     is_flag=True,
 )
-@capture_option
-@out_option
-@force_option
-@no_report_option
+@shared("--capture", "--out", "--force", "--no-report")
 @click.option(
     "--quiet", "-q", help="Print nothing but errors and missed expectations.", is_flag=True
 )
-@junit_option
-@allow_option
+@shared("--junit", "--allow-files")
 @click.option(
     "--json",
     "as_json",

@@ -9,23 +9,7 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command
-from headend.cli.options import (
-    allow_option,
-    capture_option,
-    csv_option,
-    force_option,
-    json_option,
-    junit_option,
-    memory_option,
-    modem_option,
-    no_report_option,
-    out_option,
-    quiet_option,
-    scenario_argument,
-    seed_option,
-    set_option,
-    takes_overrides,
-)
+from headend.cli.options import scenario_argument, shared, takes_overrides
 from headend.cli.outputs import (
     OutputOptions,
     WriteFailure,
@@ -68,13 +52,7 @@ SHORT_SECONDS = 0.1
 
 @click.command("run", cls=Command)
 @scenario_argument
-@set_option
-@modem_option
-@seed_option
-@out_option
-@force_option
-@no_report_option
-@quiet_option
+@shared("--set", "--modem", "--seed", "--out", "--force", "--no-report", "--quiet")
 @click.option(
     "--full",
     help="Also print every flow and queue, those of each group who suffer most, and notes on them.",
@@ -87,12 +65,7 @@ SHORT_SECONDS = 0.1
     " bursts.",
     multiple=True,
 )
-@capture_option
-@junit_option
-@csv_option
-@allow_option
-@memory_option
-@json_option
+@shared("--capture", "--junit", "--csv", "--allow-files", "--memory", "--json")
 @takes_overrides
 @takes_outputs
 def run(
