@@ -121,15 +121,8 @@ class Plan:
     ) -> Result:
         """Judge the expectations of what was run, and describe it.
 
-        Parameters
-        ----------
-        execution
-            What the run gave.
-        tables
-            Its tables as frames.
-        emulation
-            What the manifest says of a run with real programs, or of a replay; the run is then as
-            long as it was.
+        With real programs, or a recording of them (``emulation`` for the manifest), a run is as
+        long as it was.
         """
         scenario = self.loaded.scenario
         duration_ns = scenario.duration_ns if emulation is None else execution.simulated_ns
@@ -202,27 +195,14 @@ def plan_run(
     memory: str | int | Allowance | None = None,
     is_emulated: bool = False,
 ) -> Plan:
-    """Check all that can be checked before a run; what varies comes after what runs share.
+    """Check all that can be checked before a run; arguments are those of `run` and of these.
 
     Parameters
     ----------
-    source
-        Path of a file, name of a shipped scenario, ``-`` for standard input, a dictionary, or a
-        text that was read before.
-    overrides
-        What is set, by path.
     varied
         What is set besides, in this run of several.
-    seed
-        In place of the scenario's own.
     label
         What to call the run; by default, what the scenario is called.
-    explain
-        ``FLOW@TIME``, the packet that is followed.
-    allow_files
-        From where files may be read besides; of a text, as it was read.
-    memory
-        What it may take.
     is_emulated
         Whether real programs run at its real hosts, or a recording stands for them.
     """
@@ -380,7 +360,16 @@ def run(
         allow_files=allow_files,
         memory=memory,
     )
-    return keep_run(lambda: _watch(plan, progress), out, force=force, report=report)
+
+    def carry_out() -> Result:
+        if not progress:
+            return plan.carry_out()
+        from headend.running.progress import show_bars
+
+        with show_bars([plan.label], plan.duration_ns) as bars:
+            return plan.carry_out(on_progress=bars[plan.label])
+
+    return keep_run(carry_out, out, force=force, report=report)
 
 
 def keep_run(
@@ -408,15 +397,6 @@ def keep_run(
     return result
 
 
-def _watch(plan: Plan, progress: bool) -> Result:
-    if not progress:
-        return plan.carry_out()
-    from headend.running.progress import show_bars
-
-    with show_bars([plan.label], plan.duration_ns) as bars:
-        return plan.carry_out(on_progress=bars[plan.label])
-
-
 def _check_seed_alone(overrides: Overrides, by: str) -> None:
     """Refuse a seed among the overrides where the seed is chosen otherwise."""
     if any(path == "seed" for path, _ in overrides):
@@ -438,25 +418,7 @@ def plan_comparison(
 ) -> list[Plan]:
     """Make a plan for every combination of varied values and seed; equal seeds, equal traffic.
 
-    Parameters
-    ----------
-    source
-        The scenario.
-    vary
-        TOML texts of the values to take, by path; with several seeds, nothing need vary.
-    overrides
-        What all runs share.
-    labels
-        What to call the combinations, in order, or the values of a grid's choice; by default, as
-        they are written.
-    seed
-        In place of the scenario's own.
-    seeds
-        How many, from that one on; or which.
-    allow_files
-        From where files may be read besides.
-    memory
-        What all of them together may take; each alone is checked against it.
+    Arguments are those of `compare`, with the values of ``vary`` as TOML texts.
     """
     allowance = read_allowance(memory)
     if read_integer(seeds) is None:
@@ -481,7 +443,11 @@ def plan_comparison(
                 memory=allowance,
             )
         except InputError as error:
-            raise InputError(_echo_vary(str(error), setting.overrides)) from error
+            told = str(error)
+            # Name the option that was typed: to the engine, all that is changed is set.
+            for path, value in setting.overrides:
+                told = told.replace(f"(from --set {path}={value})", f"(from --vary {path}={value})")
+            raise InputError(told) from error
         plans.append(replace(plan, place=setting.place))
     _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
@@ -687,10 +653,3 @@ def compare(
         force=force,
         report=report,
     )
-
-
-def _echo_vary(message: str, varied: Sequence[tuple[str, str]]) -> str:
-    """Name the option that was typed: to the engine, all that is changed is set."""
-    for path, value in varied:
-        message = message.replace(f"(from --set {path}={value})", f"(from --vary {path}={value})")
-    return message
