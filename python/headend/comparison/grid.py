@@ -30,15 +30,10 @@ AS_WRITTEN = "as written"
 
 @dataclass(frozen=True)
 class Tier:
-    """The settings that are compared with each other.
+    """The settings that are compared with each other: one for each choice, None without its run.
 
-    Parameters
-    ----------
-    label
-        The tier's name, such as ``upstream rate 5 Mbit/s``; empty where there is only one tier.
-    variants
-        One setting for each choice, None where its run is missing. With several tiers, its label is
-        that of the choice.
+    The label is such as ``upstream rate 5 Mbit/s``; it is empty where there is only one tier. With
+    several, a setting's label is that of the choice.
     """
 
     label: str
@@ -52,16 +47,9 @@ class Tier:
 
 @dataclass(frozen=True, repr=False)
 class Grid:
-    """All settings of a comparison in their order.
+    """All settings of a comparison: columns of the choice's values, tiers of what is given.
 
-    Parameters
-    ----------
-    choice
-        What the columns are values of.
-    given
-        The factors whose combinations are the tiers; empty where there is only one tier.
-    tiers
-        The tiers in the order of their factors' values; the first factor changes slowest.
+    The first of the given factors changes slowest. Nothing is given where there is only one tier.
     """
 
     choice: Factor
@@ -150,13 +138,7 @@ def _infer_settings(variants: Sequence[Variant]) -> list[dict[str, str]]:
 
 
 def name_choices(grid: Grid, names: Sequence[str]) -> None:
-    """Rename the values of a grid's choice, in its runs and so wherever they are shown.
-
-    Parameters
-    ----------
-    names
-        One for each value, in order.
-    """
+    """Rename the values of a grid's choice, in its runs and so wherever they are shown."""
     called = dict(zip(grid.choice.labels, names, strict=True))
     variants = [variant for tier in grid.tiers for variant in tier.present]
     settings = _read_design(variants) or _infer_settings(variants)
