@@ -213,7 +213,6 @@ def emulate(
     input is wrong. 126, 127: a command cannot be run, or is not there. headend itself writes to
     standard error. Ctrl-C ends the program, and the results are kept.
     """
-    from headend.cli.run import write_run
     from headend.emulation.experiment import Options, check_machine, plan_emulation
     from headend.emulation.programs import MissingProgramError, choose_programs
 
@@ -236,7 +235,7 @@ def emulate(
     target = outputs.choose_folder(emulation.plan.loaded.name)
     with answer_on_messages():
         emulated = _emulate(emulation, programs, options, target, outputs, is_live=live)
-        failures = write_run(emulated.result, outputs)
+        failures = outputs.write_runs(emulated.result, [emulated.result])
         if emulated.unrecorded:
             line = f"{emulated.unrecorded}; the results are kept in {quote_path(target)}"
             failures.append(WriteFailure(line, ExitCode.BAD_INPUT))

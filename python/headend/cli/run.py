@@ -14,7 +14,6 @@ from headend.cli.outputs import (
     OutputOptions,
     WriteFailure,
     attempt,
-    print_miss,
     print_report,
     print_warnings,
     takes_outputs,
@@ -142,25 +141,9 @@ def run_plan(
         result.folder = target
         # Who interrupts wants to be gone, also where all was simulated.
         is_stopped = stop.is_set() or result.is_partial
-        failures = write_run(result, outputs, is_stopped=is_stopped)
+        failures = outputs.write_runs(result, [result], is_stopped=is_stopped)
     failures = [undrawn, *failures] if undrawn else failures
     return result, deliver_run(result, outputs, failures, is_stopped=is_stopped)
-
-
-def write_run(
-    result: Result, outputs: OutputOptions, *, is_stopped: bool = False
-) -> list[WriteFailure]:
-    """Write the files that are wanted of a run which is kept."""
-    from headend.analysis.junit import write_junit
-
-    assert result.folder
-    return outputs.write(
-        result.folder,
-        result,
-        result.report,
-        lambda path: write_junit(path, [result]),
-        is_stopped=is_stopped,
-    )
 
 
 def deliver_run(
@@ -173,14 +156,14 @@ def deliver_run(
 ) -> ExitCode:
     """Print a run as its options say, and give the exit code."""
     kept = f"kept in {result.folder}{f', {_tell_partial(result)}' if result.is_partial else ''}"
-    return outputs.deliver(
+    return outputs.deliver_runs(
         failures,
+        [result],
         describe=describe or (lambda: describe_result(result)),
         show=lambda: print_result(result, full=outputs.full),
-        report_troubles=lambda: print_missed(result) if outputs.is_hidden else None,
-        is_missed=any(not outcome.met for outcome in result.expectations),
+        kept=kept,
+        is_named=False,
         is_stopped=is_stopped,
-        kept=kept if outputs.quiet and not outputs.as_json else "",
     )
 
 
@@ -365,14 +348,6 @@ def _print_all(result: Result, verdict: Verdict) -> None:
         print_sentence(console, f"- {note}")
     print_real_in_full(result)
     console.print()
-
-
-def print_missed(result: Result) -> None:
-    """Print on standard error only the expectations that were missed, a line each."""
-    for outcome in result.expectations:
-        if not outcome.met:
-            told = f"{outcome.expected}, {tell_measured([outcome])}{tell_so_far(result)}"
-            print_miss(f"{outcome.name}: {told}")
 
 
 def _tell_partial(result: Result) -> str:
