@@ -87,8 +87,13 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
     choices = list_choices(kind)
     if name is not None:
         known = [choice.name for choice in choices]
-        if kind == "congestion" and name not in known:
-            _point_to_system(name)
+        for system in list_choices("system") if kind == "congestion" else []:
+            if system.name == name and name not in known:
+                raise InputError(
+                    f'"{name}" is an end system, not a congestion control: tcp.system = "{name}" in'
+                    f" a flow sets its control and the rest of its TCP"
+                    f" ({system.description.rstrip('.')})"
+                )
         if name not in known:
             raise InputError(
                 f'no {_WORDS.get(kind, kind)} is called "{name}"{suggest_name(name, kind, known)}'
@@ -133,17 +138,3 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
 
 def _name_source(choice: Choice) -> str:
     return f"Source: {choice.source}" if choice.source else ""
-
-
-def _point_to_system(name: str) -> None:
-    """Say where an end system is written that somebody looks for among the congestion controls."""
-    from headend.engine.vocabulary import list_choices
-    from headend.errors import InputError
-
-    for system in list_choices("system"):
-        if system.name == name:
-            raise InputError(
-                f'"{name}" is an end system, not a congestion control: tcp.system = "{name}" in a'
-                f" flow sets its control and the"
-                f" rest of its TCP ({system.description.rstrip('.')})"
-            )
