@@ -37,14 +37,14 @@ def test_a_condition_can_be_on_a_queue_that_only_some_settings_have() -> None:
     (decision,) = ask("cable.up_low_latency.delay.p99 <= 50 ms").decisions
     assert decision.recommended
     assert decision.find(decision.recommended).label == "low latency"
-    able = [own for own in decision.chosen.line if decision.conclusion.is_able(own)]
+    able = [own for own in decision.chosen.among if decision.conclusion.is_able(own)]
     assert {str(decision.find(own).feature) for own in able} == {"low-latency"}
 
 
 def test_without_a_condition_or_an_objective_the_sentences_say_so() -> None:
     found = recommend(upstream="5 Mbit/s", traffic="upload", seeds=2, set=SHORT)
     (upload,) = found.decisions
-    number = len(upload.chosen.line)
+    number = len(upload.chosen.among)
     assert (
         f": of {number} settings, it has the most upload rate to within 5 %" in tell_tier(upload)[0]
     )
@@ -58,6 +58,6 @@ def test_without_a_condition_or_an_objective_the_sentences_say_so() -> None:
         set=SHORT,
     ).decisions
     assert tell_tier(call)[0].endswith(
-        f": of {len(call.chosen.line)} settings, which all keep what must hold, it is the smallest"
+        f": of {len(call.chosen.among)} settings, which all keep what must hold, it is the smallest"
         " buffer."
     )

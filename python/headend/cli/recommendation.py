@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.ranking import Feasibility
+from headend.analysis.sums import BASE_UNITS
 from headend.cli.first_lines import print_answer
 from headend.cli.outputs import (
     print_failures,
@@ -24,17 +26,15 @@ from headend.cli.terminal import (
 )
 from headend.recommendation.telling import tell_tier
 from headend.recommendation.writing import list_tlvs, tell_default
-from headend.running.measuring import BASE_UNITS
-from headend.sweeps.conclusion import Standing, find_miss
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
+    from headend.analysis.criteria import Condition
     from headend.cli.outputs import WriteFailure
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
     from headend.recommendation.writing import Written
-    from headend.sweeps.wish import Condition
 
 #: TLVs that a terminal shows without --full.
 MOST_TLVS = 8
@@ -184,7 +184,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         nearest = {
             **found,
             "conditions": [
-                _describe_condition(decision, one, chosen.setting or 0) for one in wish.hold
+                _describe_condition(decision, one, chosen.setting or 0) for one in wish.constraints
             ],
         }
     return {
@@ -209,7 +209,7 @@ def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
         "label": candidate.label,
         "feature": str(candidate.feature),
         "can_be_set": candidate.is_settable,
-        "standing": str(decision.conclusion.standings.get(setting, Standing.MISSING)),
+        "standing": str(decision.conclusion.standings.get(setting, Feasibility.MISSING)),
         "values": {
             term.text: value
             for term in decision.wish.terms
@@ -224,17 +224,17 @@ def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, An
     own = measured.estimates.get(setting)
     if own is None:
         return {}
-    unit = BASE_UNITS[measured.about.kind]
+    unit = BASE_UNITS[measured.info.kind]
     return {"mean": own.mean, "low": own.low, "high": own.high, "unit": unit}
 
 
 def _describe_condition(decision: Decision, condition: Condition, setting: int) -> dict[str, Any]:
     """Describe a condition on the nearest setting, with what its mean misses the bound by."""
-    kind = decision.conclusion.terms[condition.term.text].about.kind
+    kind = decision.conclusion.terms[condition.term.text].info.kind
     return {
         "condition": condition.text,
         "bound": condition.read_bound(kind),
         "standing": str(decision.conclusion.judge(condition, setting)),
-        "missed_by": find_miss(decision.conclusion, condition, setting),
+        "missed_by": decision.conclusion.find_miss(condition, setting),
         **_describe_value(decision, condition.term.text, setting),
     }

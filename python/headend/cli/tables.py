@@ -187,14 +187,13 @@ def draw_candidates(decision: Decision, *, narrow: bool = False) -> rich.table.T
 
     terms = [decision.conclusion.terms[name] for name in decision.shown]
     units = [
-        choose_unit((own.mean for own in term.estimates.values()), term.about.kind)
-        for term in terms
+        choose_unit((own.mean for own in term.estimates.values()), term.info.kind) for term in terms
     ]
     table = _new_table("setting")
     if narrow:
         table.padding = (0, 1, 0, 0)
     for term, unit in zip(terms, units, strict=True):
-        name = name_column(term.about.measure, unit)
+        name = name_column(term.info.name, unit)
         if narrow:
             name = _break_name(name)
         table.add_column(name, justify="right", no_wrap=True)
@@ -203,7 +202,7 @@ def draw_candidates(decision: Decision, *, narrow: bool = False) -> rich.table.T
         label = f"{candidate.label}, recommended" if is_chosen else candidate.label
         style = "bold" if is_chosen else ""
         cells = [
-            format_cell(term.estimates[number], term.about.kind, unit)
+            format_cell(term.estimates[number], term.info.kind, unit)
             if number in term.estimates
             else "–"
             for term, unit in zip(terms, units, strict=True)

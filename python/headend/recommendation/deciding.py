@@ -14,6 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from headend.analysis.criteria import Criteria
+from headend.analysis.measures import MeasureValues
+from headend.analysis.ranking import Choice as Best
+from headend.analysis.ranking import Feasibility
 from headend.analysis.ties import find_tie
 from headend.design.design import Design
 from headend.design.factor import Factor
@@ -21,17 +25,8 @@ from headend.recommendation.candidate import Candidate
 from headend.recommendation.feature import Feature
 from headend.recommendation.tier import Tier
 from headend.sweeps.concluding import conclude
-from headend.sweeps.conclusion import (
-    Best,
-    Conclusion,
-    Measured,
-    Standing,
-    find_shortfall,
-    weigh,
-    weigh_miss,
-)
+from headend.sweeps.conclusion import Conclusion
 from headend.sweeps.definition import Sweep
-from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,7 +62,7 @@ class Decision:
     conclusion: Conclusion
     bests: Mapping[Feature, Best]
     chosen: Best
-    demands: Wish = field(default_factory=Wish)
+    demands: Criteria = field(default_factory=Criteria)
 
     @property
     def watched(self) -> dict[str, bool]:
@@ -80,14 +75,14 @@ class Decision:
         return list(dict.fromkeys([*(term.text for term in self.wish.terms), *self.watched]))
 
     @property
-    def wish(self) -> Wish:
+    def wish(self) -> Criteria:
         """What must hold, and what there should be most or least of."""
-        return self.conclusion.sweep.wish
+        return self.conclusion.criteria
 
     @property
     def recommended(self) -> int | None:
         """The setting that is recommended; None where none holds."""
-        return self.chosen.setting if self.chosen.standing is Standing.HOLDS else None
+        return self.chosen.setting if self.chosen.standing is Feasibility.HOLDS else None
 
     def find(self, setting: int) -> Candidate:
         """Give the candidate of a setting."""
@@ -98,9 +93,9 @@ def decide(
     tier: Tier,
     candidates: Sequence[Candidate],
     table: pl.DataFrame,
-    wish: Wish,
+    wish: Criteria,
     seeds: Sequence[int],
-    demands: Wish | None = None,
+    demands: Criteria | None = None,
 ) -> Decision:
     """Decide what a tier shall have.
 
@@ -119,11 +114,11 @@ def decide(
     demands
         The people's own conditions and objective.
     """
-    demands = demands or Wish()
+    demands = demands or Criteria()
     labels = tuple(own.label for own in candidates)
     axis = Factor("scenario", "setting", labels, labels)
     measures = {name: name for term in demands.terms for name in term.measures}
-    sweep = Sweep(tier.name, Design(((axis,),), tuple(seeds)), wish=wish, measures=measures)
+    sweep = Sweep(tier.name, Design(((axis,),), tuple(seeds)), criteria=wish, measures=measures)
     conclusion = conclude(sweep, table)
     watched = _list_watched(conclusion, demands)
     features = dict.fromkeys(own.feature for own in sorted(candidates, key=_order))
@@ -140,8 +135,8 @@ def decide(
     if chosen.setting:
         # Being as good is not transitive: the best of its feature alone can be another setting.
         own = bests[candidates[chosen.setting - 1].feature]
-        ties = tuple(tie for tie in chosen.ties if tie in own.line)
-        bests[candidates[chosen.setting - 1].feature] = replace(chosen, line=own.line, ties=ties)
+        ties = tuple(tie for tie in chosen.ties if tie in own.among)
+        bests[candidates[chosen.setting - 1].feature] = replace(chosen, among=own.among, ties=ties)
     return Decision(tier, tuple(candidates), conclusion, bests, chosen, demands)
 
 
@@ -164,14 +159,14 @@ def find_best(
         worse in one of these than another, and clearly better in none, is not the best.
     """
     line = tuple(settings)
-    done = [own for own in line if conclusion.standings[own] is not Standing.MISSING]
+    done = [own for own in line if conclusion.standings[own] is not Feasibility.MISSING]
     if not done:
-        return Best(0, line, None, (), Standing.MISSING)
-    shortfalls = {own: find_shortfall(conclusion, own) for own in done}
+        return Best(line, None, (), Feasibility.MISSING)
+    shortfalls = {own: conclusion.find_shortfall(own) for own in done}
     objective = conclusion.objective
-    standing, able = Standing.HOLDS, [own for own in done if conclusion.is_able(own)]
+    standing, able = Feasibility.HOLDS, [own for own in done if conclusion.is_able(own)]
     if not able:
-        standing = Standing.UNDECIDED
+        standing = Feasibility.UNDECIDED
         valued = [own for own in done if objective is None or own in objective.estimates]
         able = [own for own in valued if shortfalls[own] <= 0]
     if not able:
@@ -179,11 +174,11 @@ def find_best(
         nearest = next(own for own in done if shortfalls[own] <= least + NEAREST)
         # A setting that misses nothing is here because the objective has no value in it.
         misses = 0 < shortfalls[nearest] < math.inf
-        return Best(0, line, nearest if misses else None, (), Standing.FAILS)
+        return Best(line, nearest if misses else None, (), Feasibility.FAILS)
     if objective is None:
         first, *others = able
-        return Best(0, line, first, tuple(others), standing)
-    most = max(able, key=lambda own: weigh(conclusion, own))
+        return Best(line, first, tuple(others), standing)
+    most = max(able, key=lambda own: conclusion.weigh(own))
     equal = [own for own in able if _is_close(objective, own, most)]
     close = next(
         (
@@ -194,22 +189,22 @@ def find_best(
         equal[0],
     )
     ties = [own for own in able if own != close and (own == most or objective.is_tie(own, most))]
-    return Best(0, line, close, tuple(ties), standing)
+    return Best(line, close, tuple(ties), standing)
 
 
-def _is_close(measured: Measured, setting: int, best: int) -> bool:
+def _is_close(measured: MeasureValues, setting: int, best: int) -> bool:
     """Say whether a setting's mean is as good as the best one's, whatever the intervals."""
     one, other = (measured.estimates[own].mean for own in (setting, best))
-    figure = measured.about.figure
+    figure = measured.info
     return abs(one - other) <= find_tie(one, other, figure.kind, figure.range)
 
 
-def _list_watched(conclusion: Conclusion, demands: Wish) -> dict[str, bool]:
+def _list_watched(conclusion: Conclusion, demands: Criteria) -> dict[str, bool]:
     found: dict[str, bool] = {}
-    for wish in (conclusion.sweep.wish, demands):
-        rising = [(one.term, one.is_rising) for one in wish.hold]
+    for wish in (conclusion.criteria, demands):
+        rising = [(one.term, one.higher_is_better) for one in wish.constraints]
         if wish.objective:
-            rising.append((wish.objective, wish.is_rising))
+            rising.append((wish.objective, wish.higher_is_better))
         for term, is_rising in rising:
             measured = conclusion.terms.get(term.text)
             if measured and measured.estimates:
@@ -223,7 +218,7 @@ def compare(conclusion: Conclusion, term: str, setting: int, other: int, *, is_r
     if not {setting, other} <= measured.estimates.keys() or measured.is_tie(setting, other):
         return 0
     mean, base = (
-        measured.orient(measured.estimates[own].mean, is_rising) for own in (setting, other)
+        measured.as_gain(measured.estimates[own].mean, is_rising) for own in (setting, other)
     )
     return 1 if mean > base else -1
 
@@ -247,22 +242,22 @@ def find_rival(decision: Decision) -> int | None:
         return None
     able = [
         own
-        for own in decision.chosen.line
-        if conclusion.standings[own] is Standing.UNDECIDED
+        for own in decision.chosen.among
+        if conclusion.standings[own] is Feasibility.UNDECIDED
         and own in objective.estimates
-        and find_shortfall(conclusion, own) <= 0
-        and weigh(conclusion, own) > weigh(conclusion, recommended)
+        and conclusion.find_shortfall(own) <= 0
+        and conclusion.weigh(own) > conclusion.weigh(recommended)
         and not _is_close(objective, own, recommended)
     ]
-    return max(able, key=lambda own: weigh(conclusion, own), default=None)
+    return max(able, key=lambda own: conclusion.weigh(own), default=None)
 
 
 def find_decisive(decision: Decision, setting: int) -> int:
     """Give the place in the wish of the condition that a setting misses most or barely meets."""
     wish, conclusion = decision.wish, decision.conclusion
-    misses = [weigh_miss(conclusion, one, setting) for one in wish.hold]
-    judged = [conclusion.judge(one, setting) for one in wish.hold]
-    open_ = [number for number, own in enumerate(judged) if own is not Standing.HOLDS]
+    misses = [conclusion.weigh_miss(one, setting) for one in wish.constraints]
+    judged = [conclusion.judge(one, setting) for one in wish.constraints]
+    open_ = [number for number, own in enumerate(judged) if own is not Feasibility.HOLDS]
     return max(open_ or range(len(misses)), key=misses.__getitem__)
 
 

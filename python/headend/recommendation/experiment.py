@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.criteria import Criteria
 from headend.analysis.expect import list_quantities, parse_quantity_name
 from headend.errors import InputError, refuse_argument, take_path
 from headend.recommendation.candidate import Candidate
@@ -39,7 +40,6 @@ from headend.running.measuring import make_frame
 from headend.running.memory import Allowance, read_allowance
 from headend.scenario.source import Text, write_overrides
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +51,7 @@ class TierPoints:
 
     tier: Tier
     candidates: tuple[Candidate, ...]
-    wish: Wish
+    wish: Criteria
     points: tuple[tuple[int, int, Job | Failure], ...]
 
 
@@ -272,7 +272,7 @@ def _prepare(
         return Failure(str(error))
 
 
-def _select(wish: Wish, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
+def _select(wish: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
     """Keep all that can be asked, so that other conditions need no new points; more if asked.
 
     A selection that was made before for an equal scenario is given again: it has understood its

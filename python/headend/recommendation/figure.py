@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from headend.analysis.criteria import Condition, Criteria
 from headend.analysis.marks import list_marks
+from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
 from headend.figures.placing import LETTER, LINE, find_share, mark_among
@@ -32,18 +34,16 @@ from headend.recommendation.naming import name_term
 from headend.recommendation.people import name_application
 from headend.recommendation.telling import TRADE_OFF
 from headend.sweeps.concluding import conclude
-from headend.sweeps.conclusion import Standing
 from headend.sweeps.figure import MOST_PANELS, Drawn, choose_axis, make_room
 from headend.sweeps.naming import write_mean
-from headend.sweeps.wish import Condition, Wish
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
     from headend.analysis.estimate import Estimate
+    from headend.analysis.measures import MeasureValues
     from headend.recommendation.deciding import Decision
     from headend.recommendation.record import RecommendationRecord
-    from headend.sweeps.conclusion import Measured
 
 #: The colour and the shape of each feature; that of today is the grey of queues.
 _SLOTS = {
@@ -80,7 +80,7 @@ class _Tier:
 
     decision: Decision
     order: tuple[int, ...]
-    measures: Mapping[str, Measured]
+    measures: Mapping[str, MeasureValues]
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ class _Tier:
 
     def find_bounds(self, measure: str) -> list[Condition]:
         """Give the conditions on a measure."""
-        return [own for own in self.decision.wish.hold if own.term.text == measure]
+        return [own for own in self.decision.wish.constraints if own.term.text == measure]
 
     def read_ends(self, name: str, measure: str, setting: int) -> dict[str, float] | None:
         """Give mean and interval of a measure as columns; None where it has no value."""
@@ -102,7 +102,7 @@ def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
     decisions = [
         own
         for own in recommendation.decisions
-        if set(own.conclusion.standings.values()) != {Standing.MISSING}
+        if set(own.conclusion.standings.values()) != {Feasibility.MISSING}
     ]
     if not decisions:
         return []
@@ -159,7 +159,7 @@ def _measure(
     if missing:
         table = recommendation.table.filter(pl.col("tier") == decision.tier.name)
         for name in missing:
-            sweep = replace(decision.conclusion.sweep, measures={name: name}, wish=Wish())
+            sweep = replace(decision.conclusion.sweep, measures={name: name}, criteria=Criteria())
             measures |= conclude(sweep, table).measures
     return _Tier(decision, tuple(order_candidates(decision.candidates)), measures)
 
@@ -173,9 +173,9 @@ def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str
     missed: dict[str, int] = {}
     for tier in tiers:
         conclusion = tier.decision.conclusion
-        for condition in tier.decision.wish.hold:
+        for condition in tier.decision.wish.constraints:
             count = sum(
-                conclusion.judge(condition, own) is not Standing.HOLDS for own in tier.order
+                conclusion.judge(condition, own) is not Feasibility.HOLDS for own in tier.order
             )
             missed[condition.term.text] = missed.get(condition.term.text, 0) + count
     order = sorted(missed, key=lambda name: -missed[name])
@@ -213,7 +213,7 @@ def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
                 "is_buffer": candidate.feature is Feature.BUFFER_CONTROL,
                 "best": setting == decision.chosen.setting,
                 "holds": all(
-                    decision.conclusion.judge(condition, setting) is Standing.HOLDS
+                    decision.conclusion.judge(condition, setting) is Feasibility.HOLDS
                     for own in measures.values()
                     for condition in tier.find_bounds(own)
                 ),
@@ -227,13 +227,13 @@ def _choose_scale(
     frames: Sequence[pl.DataFrame], tiers: Sequence[_Tier], measure: str, *, from_zero: bool
 ) -> list[tuple[Drawn, list[tuple[float, str]], str]]:
     """Choose a measure's axis for each tier, with bounds: one scale for all, except for rates."""
-    about = next(own.measures[measure].about for own in tiers if measure in own.measures)
+    about = next(own.measures[measure].info for own in tiers if measure in own.measures)
     alone = about.kind == "rate"
     found = []
     for frame, tier in zip(frames, tiers, strict=True):
         is_own = alone and not frame.is_empty()
         rows = frame if is_own else pl.concat([own for own in frames if not own.is_empty()])
-        drawn = _title_axis(choose_axis(rows, about, from_zero=from_zero), measure, about.measure)
+        drawn = _title_axis(choose_axis(rows, about, from_zero=from_zero), measure, about.name)
         bounds = []
         for one in tier.find_bounds(measure):
             bound = one.read_bound(about.kind)
@@ -366,11 +366,13 @@ def _is_rising(tiers: Sequence[_Tier], measure: str) -> bool:
     """Say whether more of a measure is better: by the objective or condition, else as known."""
     wish = tiers[0].decision.wish
     if wish.objective and wish.objective.text == measure:
-        return wish.is_rising
+        return wish.higher_is_better
     for condition in tiers[0].find_bounds(measure):
-        return condition.is_rising
+        return condition.higher_is_better
     return (
-        next(own.measures[measure] for own in tiers if measure in own.measures).about.is_rising
+        next(
+            own.measures[measure] for own in tiers if measure in own.measures
+        ).info.higher_is_better
         is not False
     )
 

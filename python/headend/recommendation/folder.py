@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headend.analysis.criteria import Condition, Criteria, Term
 from headend.errors import InputError, tell_system
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.exporting import write_scenario_file
@@ -31,7 +32,6 @@ from headend.results.folder import (
 from headend.results.record import RESULT_FORMAT, read_manifest
 from headend.results.seal import SEALS, is_page_of, read_seals, seal
 from headend.results.store import POINT_FOLDER, check_point_folder
-from headend.sweeps.wish import Condition, Term, Wish
 
 #: The kind of results.
 KIND = "recommendation"
@@ -209,7 +209,9 @@ def load_recommendation(folder: str | Path) -> Recommendation:
     )
 
 
-def _read_tier(tier: Tier, content: Mapping[str, Any]) -> tuple[Tier, tuple[Candidate, ...], Wish]:
+def _read_tier(
+    tier: Tier, content: Mapping[str, Any]
+) -> tuple[Tier, tuple[Candidate, ...], Criteria]:
     candidates = tuple(
         Candidate(
             own["label"],
@@ -237,7 +239,7 @@ def _write_candidate(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def _write_wish(wish: Wish) -> dict[str, Any]:
+def _write_wish(wish: Criteria) -> dict[str, Any]:
     """Write what must hold, with absolute bounds: those that are shares are of the tier's rates."""
     content: dict[str, Any] = {
         "hold": [
@@ -247,23 +249,23 @@ def _write_wish(wish: Wish) -> dict[str, Any]:
                 "operator": one.operator,
                 "bound": one.limit,
             }
-            for one in wish.hold
+            for one in wish.constraints
         ]
     }
     if wish.objective:
-        content["most" if wish.is_rising else "least"] = list(wish.objective.measures)
+        content["most" if wish.higher_is_better else "least"] = list(wish.objective.measures)
     return content
 
 
-def _read_wish(content: Mapping[str, Any]) -> Wish:
+def _read_wish(content: Mapping[str, Any]) -> Criteria:
     hold = tuple(
         Condition(own["text"], _read_term(own["quantity"]), own["operator"], own["bound"])
         for own in content["hold"]
     )
     for word in ("most", "least"):
         if word in content:
-            return Wish(hold, _read_term(content[word]), word == "most")
-    return Wish(hold)
+            return Criteria(hold, _read_term(content[word]), word == "most")
+    return Criteria(hold)
 
 
 def _read_term(measures: list[str]) -> Term:

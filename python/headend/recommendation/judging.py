@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headend.analysis.criteria import Criteria
 from headend.errors import InputError, refuse_argument
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.conditions import read_wish_of
@@ -16,7 +17,6 @@ from headend.recommendation.tier import Tier
 from headend.scenario.reach import Reach
 from headend.scenario.source import Text, read_scenario
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ def read_text(request: Request, tier: Tier, candidate: Candidate) -> Text:
     return read_scenario(request.write_scenario(tier, candidate), reach)
 
 
-def read_tier_wish(request: Request, tier: Tier, vocabularies: Sequence[Vocabulary]) -> Wish:
+def read_tier_wish(request: Request, tier: Tier, vocabularies: Sequence[Vocabulary]) -> Criteria:
     """Understand what must hold of a tier; a quantity counts as known if one candidate has it."""
     return read_wish_of(
         request.conditions,
@@ -53,7 +53,7 @@ def unite(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
 
 def judge_again(
     record: RecommendationRecord, expect: str | Sequence[str], prefer: str
-) -> tuple[Request, tuple[tuple[Tier, tuple[Candidate, ...], Wish], ...], pl.DataFrame]:
+) -> tuple[Request, tuple[tuple[Tier, tuple[Candidate, ...], Criteria], ...], pl.DataFrame]:
     """Give request, tiers and table of the same results under other conditions.
 
     Raises
@@ -95,9 +95,9 @@ def list_vocabularies(
     return found
 
 
-def _check_kept(wish: Wish, kept: set[str | None]) -> None:
+def _check_kept(wish: Criteria, kept: set[str | None]) -> None:
     """Refuse what was not kept of the runs."""
-    asked = [(one.where, one.term) for one in wish.hold]
+    asked = [(one.where, one.term) for one in wish.constraints]
     if wish.objective:
         asked.append((wish.where, wish.objective))
     for where, term in asked:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from headend.analysis.criteria import Criteria
 from headend.analysis.expect import Lists, Quantity, list_quantities, parse_quantity_name
+from headend.analysis.sums import BASE_UNITS
 from headend.engine.metrics import find_metric
-from headend.running.measuring import BASE_UNITS, make_frame
+from headend.running.measuring import make_frame
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,7 +97,7 @@ def list_parts(measure: str) -> list[str]:
     return [part.strip() for part in measure.split("+")]
 
 
-def add_sums(table: pl.DataFrame, wishes: Iterable[Wish]) -> pl.DataFrame:
+def add_sums(table: pl.DataFrame, wishes: Iterable[Criteria]) -> pl.DataFrame:
     """Add the rows of the sums that wishes name to a table that has all their parts."""
     import polars as pl
 

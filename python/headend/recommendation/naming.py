@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from headend.analysis.criteria import Condition
+from headend.analysis.measures import MeasureValues
 from headend.recommendation.candidate import DEFAULT_TARGET, Candidate
 from headend.recommendation.feature import Feature
 from headend.recommendation.tier import Tier
-from headend.sweeps.conclusion import Conclusion, Measured
+from headend.sweeps.conclusion import Conclusion
 from headend.sweeps.naming import write_mean, write_operators
-from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
 
 #: Metrics whose names say too little.
@@ -64,8 +65,8 @@ def name_condition(condition: Condition) -> str:
 
     Examples
     --------
-    >>> from headend.sweeps.wish import read_preferences
-    >>> name_condition(read_preferences(["call.mos.p5 >= 4.0"], {}).hold[0])
+    >>> from headend.analysis.criteria import read_preferences
+    >>> name_condition(read_preferences(["call.mos.p5 >= 4.0"], {}).constraints[0])
     'call MOS (5th percentile) ≥ 4.0'
     """
     bound = condition.text.rpartition(condition.operator)[2].strip()
@@ -77,7 +78,7 @@ def write_value(conclusion: Conclusion, term: str, setting: int) -> str:
     return f"{name_term(term)} {write_mean(conclusion.terms[term], setting)}"
 
 
-def write_short(measured: Measured, term: str, setting: int) -> str:
+def write_short(measured: MeasureValues, term: str, setting: int) -> str:
     """Write a term and its mean briefly, for a cell: without statistic and interval."""
     match = _TERM.fullmatch(term)
     name = name_term(term)
@@ -86,12 +87,12 @@ def write_short(measured: Measured, term: str, setting: int) -> str:
     return f"{name} {write_plain(measured, setting)}"
 
 
-def write_plain(measured: Measured, setting: int) -> str:
+def write_plain(measured: MeasureValues, setting: int) -> str:
     """Write a mean without its interval; a dash where there is none."""
     if setting not in measured.estimates:
         return "–"
     mean = measured.estimates[setting].mean
-    return format_quantity(float(f"{mean:.3g}"), measured.about.kind)
+    return format_quantity(float(f"{mean:.3g}"), measured.info.kind)
 
 
 def advise(tier: Tier, candidate: Candidate) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
+from headend.analysis.ranking import Feasibility
 from headend.recommendation.feature import Feature
 from headend.recommendation.listing import order_candidates
 from headend.recommendation.naming import name_condition, name_term
@@ -17,20 +18,19 @@ from headend.recommendation.request import DURATION, WARMUP
 from headend.recommendation.telling import tell_tier
 from headend.recommendation.writing import list_tlvs
 from headend.results.seal import is_page_of
-from headend.sweeps.conclusion import Standing
 from headend.sweeps.naming import write_operators
 from headend.sweeps.outcome import list_failures
 from headend.text.quantity import choose_unit, format_quantity, name_column
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
+    from headend.analysis.criteria import Condition, Criteria
+    from headend.analysis.measures import MeasureValues
     from headend.recommendation.deciding import Decision
     from headend.recommendation.record import RecommendationRecord
     from headend.recommendation.request import Request
     from headend.recommendation.tier import Tier
     from headend.recommendation.writing import Tlv
-    from headend.sweeps.conclusion import Measured
-    from headend.sweeps.wish import Condition, Wish
     from headend.text.quantity import Unit
     from headend.wording.answer import Answer
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 MOST_OPEN = 1
 
 _GRADES = {
-    Standing.HOLDS: Grade.GOOD,
-    Standing.UNDECIDED: Grade.FAIR,
-    Standing.FAILS: Grade.BAD,
-    Standing.MISSING: Grade.NONE,
+    Feasibility.HOLDS: Grade.GOOD,
+    Feasibility.UNDECIDED: Grade.FAIR,
+    Feasibility.FAILS: Grade.BAD,
+    Feasibility.MISSING: Grade.NONE,
 }
 
 #: The long words of the matrix, with the places where they can break.
@@ -214,22 +214,22 @@ def _tell_rates(tier: Tier) -> str:
     return f"{rates[0]} upstream and {rates[1]} downstream"
 
 
-def _choose_unit(measured: Measured) -> Unit:
+def _choose_unit(measured: MeasureValues) -> Unit:
     means = [own.mean for own in measured.estimates.values()]
-    return choose_unit(means, measured.about.kind)
+    return choose_unit(means, measured.info.kind)
 
 
 def _write_bounds(decision: Decision, name: str) -> str:
     """Write what must hold of a term, or that it is the objective."""
-    kind = decision.conclusion.terms[name].about.kind
+    kind = decision.conclusion.terms[name].info.kind
     found = []
-    for one in decision.wish.hold:
+    for one in decision.wish.constraints:
         if one.term.text == name:
             limit = format_quantity(one.read_bound(kind), kind) if kind == "rate" else one.limit
             found.append(write_operators(f"{one.operator} {limit}"))
     objective = decision.wish.objective
     if objective and objective.text == name:
-        found.append("most" if decision.wish.is_rising else "least")
+        found.append("most" if decision.wish.higher_is_better else "least")
     return ", ".join(found)
 
 
@@ -240,26 +240,28 @@ def _describe_setting(
     standing = conclusion.standings[setting]
     missed = dict.fromkeys(
         _name_briefly(own, decision.wish)
-        for own in decision.wish.hold
-        if conclusion.judge(own, setting) is not Standing.HOLDS
+        for own in decision.wish.constraints
+        if conclusion.judge(own, setting) is not Feasibility.HOLDS
     )
     words = {
-        Standing.HOLDS: "holds",
-        Standing.UNDECIDED: f"undecided: {join_names(list(missed))}",
-        Standing.FAILS: f"fails: {join_names(list(missed))}",
-        Standing.MISSING: "no result",
+        Feasibility.HOLDS: "holds",
+        Feasibility.UNDECIDED: f"undecided: {join_names(list(missed))}",
+        Feasibility.FAILS: f"fails: {join_names(list(missed))}",
+        Feasibility.MISSING: "no result",
     }[standing]
-    if standing is Standing.HOLDS and not candidate.is_settable:
+    if standing is Feasibility.HOLDS and not candidate.is_settable:
         words = "holds; cannot be set"
     cells = []
     for name, unit in zip(names, units, strict=True):
         measured = conclusion.terms[name]
         estimate = measured.estimates.get(setting)
-        text = format_cell(estimate, measured.about.kind, unit) if estimate else "–"
+        text = format_cell(estimate, measured.info.kind, unit) if estimate else "–"
         judged = [
-            conclusion.judge(own, setting) for own in decision.wish.hold if own.term.text == name
+            conclusion.judge(own, setting)
+            for own in decision.wish.constraints
+            if own.term.text == name
         ]
-        worst = max(judged, key=list(Standing).index, default=None) if estimate else None
+        worst = max(judged, key=list(Feasibility).index, default=None) if estimate else None
         cells.append((text, _GRADES[worst] if worst else Grade.NONE))
     return Setting(
         candidate.label,
@@ -271,9 +273,9 @@ def _describe_setting(
     )
 
 
-def _name_briefly(condition: Condition, wish: Wish) -> str:
+def _name_briefly(condition: Condition, wish: Criteria) -> str:
     """Name a condition by its person, where it is the only one on that person."""
-    subjects = [own.term.text.partition(".")[0] for own in wish.hold]
+    subjects = [own.term.text.partition(".")[0] for own in wish.constraints]
     subject = condition.term.text.partition(".")[0]
     return subject if subjects.count(subject) == 1 else name_term(condition.term.text)
 
@@ -295,7 +297,7 @@ def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
     duration = overrides.pop("duration", DURATION)
     warmup = overrides.pop("warmup", WARMUP)
     wish = recommendation.tiers[0][2]
-    best = "most" if wish.is_rising else "least"
+    best = "most" if wish.higher_is_better else "least"
     return {
         "tiers": [
             (
@@ -308,7 +310,7 @@ def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
             for tier in request.tiers
         ],
         "people": [_describe_person(name, flow) for name, flow in request.people.flows.items()],
-        "conditions": [(name_condition(own), own.text) for own in wish.hold],
+        "conditions": [(name_condition(own), own.text) for own in wish.constraints],
         "objective": f"{best} {name_term(wish.objective.text)}" if wish.objective else "",
         "features": join_names([own.words for own in request.features]),
         "seeds": request.seeds,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.criteria import Criteria
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.request import Request
 from headend.recommendation.telling import answer_recommendation
 from headend.recommendation.tier import Tier
 from headend.sweeps.summary import FIGURE, summarise_means
-from headend.sweeps.wish import Wish
 from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RecommendationRecord:
     """
 
     request: Request
-    tiers: tuple[tuple[Tier, tuple[Candidate, ...], Wish], ...]
+    tiers: tuple[tuple[Tier, tuple[Candidate, ...], Criteria], ...]
     table: pl.DataFrame
     complete: bool
     folder: Path | None = None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headend.analysis.criteria import Condition
 from headend.analysis.grading import Grade
+from headend.analysis.ranking import Choice as Best
+from headend.analysis.ranking import Feasibility
 from headend.recommendation.candidate import UNMANAGED
 from headend.recommendation.deciding import (
     Decision,
@@ -22,9 +25,7 @@ from headend.recommendation.naming import (
     write_short,
     write_value,
 )
-from headend.sweeps.conclusion import Best, Standing, find_miss
 from headend.sweeps.naming import write_mean
-from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
 from headend.wording.answer import Answer, ask
@@ -102,11 +103,11 @@ def _tell_recommended(decisions: Sequence[Decision]) -> str:
 def _tell_open(decisions: Sequence[Decision]) -> str:
     """Say where nothing is recommended, and what comes nearest; else what all settings keep."""
     parts = []
-    for standing in (Standing.FAILS, Standing.UNDECIDED):
+    for standing in (Feasibility.FAILS, Feasibility.UNDECIDED):
         own = [one for one in decisions if not one.recommended and one.chosen.standing is standing]
         if own:
             parts.append(_tell_group(own))
-    unmeasured = [one for one in decisions if one.chosen.standing is Standing.MISSING]
+    unmeasured = [one for one in decisions if one.chosen.standing is Feasibility.MISSING]
     if unmeasured:
         tiers = join_tiers([decision.tier.name for decision in unmeasured])
         parts.append(f"at {tiers} no setting has a result")
@@ -121,7 +122,7 @@ def _tell_group(decisions: Sequence[Decision]) -> str:
         return f"at {tiers}: {_tell_unmeasured(first).rstrip('.')}"
     label, at = _name(first, setting), f" at {first.tier.name}" if len(decisions) > 1 else ""
     missed = _tell_missed(first, setting)
-    if first.chosen.standing is Standing.UNDECIDED:
+    if first.chosen.standing is Feasibility.UNDECIDED:
         return f"at {tiers} more seeds are needed: with {label}{at}, {missed}"
     return f"at {tiers} no setting keeps what must hold, and {label}{at} comes nearest: {missed}"
 
@@ -129,14 +130,12 @@ def _tell_group(decisions: Sequence[Decision]) -> str:
 def _tell_kept(decision: Decision) -> str:
     """Say what must hold, and what there is most of then."""
     wish = decision.wish
-    held = join_names([name_condition(one) for one in wish.hold])
-    verb = "holds" if len(wish.hold) == 1 else "hold"
+    held = join_names([name_condition(one) for one in wish.constraints])
+    verb = "holds" if len(wish.constraints) == 1 else "hold"
     if wish.objective is None:
         return f"{capitalise(held)} {verb}." if held else ""
-    most = (
-        f"the {'most' if wish.is_rising else 'least'} {name_term(wish.objective.text)} to within 5"
-        " %"
-    )
+    extreme = "most" if wish.higher_is_better else "least"
+    most = f"the {extreme} {name_term(wish.objective.text)} to within 5 %"
     return f"{capitalise(held)} {verb}, with {most}." if held else f"This has {most}."
 
 
@@ -176,11 +175,11 @@ def _draw_cell(decision: Decision, best: Best, heading: str) -> Cell:
     number = _shorten(candidate.label, heading)
     objective = conclusion.objective
     gained = write_plain(objective, setting) if objective else ""
-    if best.standing is Standing.FAILS:
+    if best.standing is Feasibility.FAILS:
         word = "nearest" if setting == decision.chosen.setting else "fails"
         grade = Grade.POOR if word == "nearest" else Grade.BAD
         return Cell(number, grade, word, _tell_worst(decision, setting))
-    if best.standing is Standing.UNDECIDED:
+    if best.standing is Feasibility.UNDECIDED:
         return Cell(number, Grade.FAIR, "undecided", _tell_worst(decision, setting))
     word = "recommended" if setting == decision.recommended else "holds"
     return Cell(number, Grade.GOOD, word, gained, is_chosen=word == "recommended")
@@ -213,32 +212,34 @@ def _explain_cells(decisions: Sequence[Decision]) -> str:
     words = {best.standing for decision in decisions for best in decision.bests.values()}
     wish, seeds = decisions[0].wish, len(decisions[0].conclusion.sweep.design.seeds)
     parts = []
-    if wish.hold:
+    if wish.constraints:
         over = "over the whole 95 % interval" if seeds > 1 else "by one seed, without an interval"
         parts.append(f"A setting holds if it meets every condition {over}")
-        if Standing.UNDECIDED in words:
+        if Feasibility.UNDECIDED in words:
             parts[-1] += "; it is undecided if it does over a part of it"
         if not all(decision.recommended for decision in decisions):
-            held = join_names([name_condition(one) for one in wish.hold])
+            held = join_names([name_condition(one) for one in wish.constraints])
             parts.append(f"Conditions: {held}")
     parts.append("Each cell has the best setting of its column")
     if wish.objective:
         parts[-1] += f", with its {name_term(wish.objective.text)}"
-    if Standing.FAILS in words:
+    if Feasibility.FAILS in words:
         parts[-1] += ", or with the condition that it misses most"
     return f"{'. '.join(parts)}."
 
 
 def _tell_worst(decision: Decision, setting: int) -> str:
     """Give the value of the condition that a setting misses most."""
-    term = decision.wish.hold[find_decisive(decision, setting)].term.text
+    term = decision.wish.constraints[find_decisive(decision, setting)].term.text
     return write_short(decision.conclusion.terms[term], term, setting)
 
 
 def _list_missed(decision: Decision, setting: int) -> list[Condition]:
     """List the conditions that do not hold in a setting."""
     judge = decision.conclusion.judge
-    return [one for one in decision.wish.hold if judge(one, setting) is not Standing.HOLDS]
+    return [
+        one for one in decision.wish.constraints if judge(one, setting) is not Feasibility.HOLDS
+    ]
 
 
 def _tell_missed(decision: Decision, setting: int) -> str:
@@ -250,10 +251,10 @@ def _tell_missed(decision: Decision, setting: int) -> str:
 
 def _tell_miss(decision: Decision, condition: Condition, setting: int) -> str:
     measured = decision.conclusion.terms[condition.term.text]
-    short = find_miss(decision.conclusion, condition, setting)
+    short = decision.conclusion.find_miss(condition, setting)
     if short is None:
         return f"{name_term(condition.term.text)} has no value"
-    kind = "number" if len(condition.term.measures) > 1 else measured.about.kind
+    kind = "number" if len(condition.term.measures) > 1 else measured.info.kind
     by = f"; it misses that by {_write_miss(short, kind)}" if short > 0 else ""
     _, _, wanted = name_condition(condition).partition(name_term(condition.term.text))
     return f"{write_value(decision.conclusion, condition.term.text, setting)}, not{wanted}{by}"
@@ -281,11 +282,11 @@ def _tell_choice(decision: Decision, setting: int) -> str:
     """Say what to set and why."""
     advice = advise(decision.tier, decision.find(setting))
     wish, conclusion = decision.wish, decision.conclusion
-    settable, ties = decision.chosen.line, decision.chosen.ties
+    settable, ties = decision.chosen.among, decision.chosen.ties
     holding = [own for own in settable if conclusion.is_able(own)]
     tried = write_count(len(settable), "setting")
     which = f"of the {len(holding)} of {tried} that keep what must hold"
-    if not wish.hold:
+    if not wish.constraints:
         which = f"of {tried}"
     elif len(settable) == 1:
         which = "it is the only setting that was tried, and keeps what must hold"
@@ -301,7 +302,7 @@ def _tell_choice(decision: Decision, setting: int) -> str:
     value = write_mean(conclusion.terms[wish.objective.text], setting)
     if len(holding) == 1:
         return f"{advice}: {which}, with {name} {value}."
-    most = "most" if wish.is_rising else "least"
+    most = "most" if wish.higher_is_better else "least"
     if not ties:
         return f"{advice}: {which}, it has the {most} {name}, {value}."
     others = _list_settings(decision, ties)
@@ -331,12 +332,12 @@ def _tell_cost(decision: Decision, setting: int) -> str:
 def _tell_instead(decision: Decision, setting: int) -> list[str]:
     """Say which setting of the other features is the best, where it holds and is not as good."""
     wish, feature = decision.wish, decision.find(setting).feature
-    settings = [own for own in decision.chosen.line if decision.find(own).feature is not feature]
+    settings = [own for own in decision.chosen.among if decision.find(own).feature is not feature]
     if not settings or wish.objective is None:
         return []
     best = find_best(decision.conclusion, settings, decision.watched)
     if (
-        best.standing is not Standing.HOLDS
+        best.standing is not Feasibility.HOLDS
         or best.setting is None
         or best.setting in decision.chosen.ties
     ):
@@ -363,14 +364,14 @@ def _compare(decision: Decision, setting: int, other: int) -> tuple[list[str], l
 
 def _tell_unasked(decision: Decision, setting: int) -> list[str]:
     """Say who is badly off though no condition asks for them."""
-    asked = {one.term.text for one in decision.wish.hold}
+    asked = {one.term.text for one in decision.wish.constraints}
     terms = decision.conclusion.terms
     failing = [
         one
-        for one in decision.demands.hold
+        for one in decision.demands.constraints
         if one.term.text not in asked
         and one.term.text in terms
-        and decision.conclusion.judge(one, setting) is Standing.FAILS
+        and decision.conclusion.judge(one, setting) is Feasibility.FAILS
     ]
     told = [write_value(decision.conclusion, one.term.text, setting) for one in failing]
     return [f"No condition asks for {join_names(told)}"] if told else []
@@ -381,8 +382,8 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
     wish, conclusion = decision.wish, decision.conclusion
     seeds = len(conclusion.sweep.design.seeds)
     told = [write_count(seeds, "seed")]
-    if wish.hold:
-        condition = wish.hold[find_decisive(decision, setting)]
+    if wish.constraints:
+        condition = wish.constraints[find_decisive(decision, setting)]
         value = write_mean(conclusion.terms[condition.term.text], setting)
         told.append(
             f"{name_condition(condition)} is the condition with the least to spare, at {value}"
@@ -391,7 +392,7 @@ def _tell_certainty(decision: Decision, setting: int) -> str:
         told.append(_SINGLE)
     told += [*_tell_next(decision, setting), *_tell_lax(decision)]
     undecided = [
-        own for own in decision.chosen.line if conclusion.standings[own] is Standing.UNDECIDED
+        own for own in decision.chosen.among if conclusion.standings[own] is Feasibility.UNDECIDED
     ]
     if rival := find_rival(decision):
         value = write_value(conclusion, wish.objective.text, rival) if wish.objective else ""
@@ -414,9 +415,9 @@ def _tell_next(decision: Decision, setting: int) -> list[str]:
     """Say that the next larger buffer fails, where a buffer is recommended and it does."""
     if decision.find(setting).feature is not Feature.BUFFER_CONTROL:
         return []
-    buffers = decision.bests[Feature.BUFFER_CONTROL].line
+    buffers = decision.bests[Feature.BUFFER_CONTROL].among
     larger = [own for own in buffers if own > setting]
-    if not larger or decision.conclusion.standings[larger[0]] is not Standing.FAILS:
+    if not larger or decision.conclusion.standings[larger[0]] is not Feasibility.FAILS:
         return []
     return [
         f"the next size, {_name(decision, larger[0])}, fails: {_tell_worst(decision, larger[0])}"
@@ -426,7 +427,7 @@ def _tell_next(decision: Decision, setting: int) -> list[str]:
 def _tell_lax(decision: Decision) -> list[str]:
     """Say that the conditions do not tell settings apart, where every setting holds."""
     standings = decision.conclusion.standings.values()
-    if not decision.wish.hold or any(own is not Standing.HOLDS for own in standings):
+    if not decision.wish.constraints or any(own is not Feasibility.HOLDS for own in standings):
         return []
     return ["every setting holds, so the conditions do not tell settings apart"]
 
@@ -434,12 +435,12 @@ def _tell_lax(decision: Decision) -> list[str]:
 def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     """Say that nothing is recommended, what comes nearest, and what stands in the way."""
     conclusion, setting = decision.conclusion, decision.chosen.setting
-    number, seeds = len(decision.chosen.line), len(conclusion.sweep.design.seeds)
+    number, seeds = len(decision.chosen.among), len(conclusion.sweep.design.seeds)
     if setting is None:
         return (_tell_unmeasured(decision), "", "")
     label = _name(decision, setting)
     missed = _tell_missed(decision, setting)
-    if decision.chosen.standing is Standing.UNDECIDED:
+    if decision.chosen.standing is Feasibility.UNDECIDED:
         first = (
             f"Nothing is recommended yet: with {label} all means keep what must hold, but not the"
             f" whole 95 % interval of {missed}."
@@ -463,7 +464,7 @@ def _tell_unmeasured(decision: Decision) -> str:
     missing = [name_term(one.text) for one in decision.wish.terms if not terms[one.text].estimates]
     if not missing:
         return (
-            f"Nothing can be recommended: none of {len(decision.chosen.line)} settings has a value"
+            f"Nothing can be recommended: none of {len(decision.chosen.among)} settings has a value"
             " of all that must hold."
         )
     verb = "has" if len(missing) == 1 else "have"
@@ -475,20 +476,22 @@ def _tell_unmeasured(decision: Decision) -> str:
 
 def _tell_obstacles(decision: Decision) -> str:
     """Name the conditions that no setting meets, with best values; else those in conflict."""
-    conclusion, line = decision.conclusion, decision.chosen.line
-    if decision.chosen.standing is Standing.UNDECIDED:
+    conclusion, line = decision.conclusion, decision.chosen.among
+    if decision.chosen.standing is Feasibility.UNDECIDED:
         more = 2 * len(conclusion.sweep.design.seeds)
         return f"More seeds decide it, such as --seeds {more}: what was run is kept."
     out_of_reach = []
-    for condition in decision.wish.hold:
+    for condition in decision.wish.constraints:
         measured = conclusion.terms[condition.term.text]
-        if any(conclusion.judge(condition, own) is Standing.HOLDS for own in line):
+        if any(conclusion.judge(condition, own) is Feasibility.HOLDS for own in line):
             continue
         known = [own for own in line if own in measured.estimates]
         if known:
             best = max(
                 known,
-                key=lambda own: measured.orient(measured.estimates[own].mean, condition.is_rising),
+                key=lambda own: measured.as_gain(
+                    measured.estimates[own].mean, condition.higher_is_better
+                ),
             )
             out_of_reach.append(
                 f"{name_condition(condition)} (best: {write_mean(measured, best)} with"

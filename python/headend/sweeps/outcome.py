@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.measures import MeasureInfo
 from headend.pages.experiment import write_experiment_page
 from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shares
 from headend.sweeps.result import SweepResult
-from headend.sweeps.shown import Shown
 from headend.text.quantity import Kind, Unit, choose_unit, name_column
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def render_sweep(result: SweepResult) -> str:
     )
 
 
-def list_shown(result: SweepResult) -> list[Shown]:
+def list_shown(result: SweepResult) -> list[MeasureInfo]:
     """List the figures that a terminal and a report show."""
-    return [measured.about for measured in result.conclusion.measures.values()]
+    return [measured.info for measured in result.conclusion.measures.values()]
 
 
 @dataclass(frozen=True)
@@ -106,20 +106,20 @@ def tell_valueless(result: SweepResult) -> list[str]:
     return [f"{name}: no value in {of}" for name in find_valueless(result)]
 
 
-def name_columns(result: SweepResult, shown: Sequence[Shown]) -> list[str]:
+def name_columns(result: SweepResult, shown: Sequence[MeasureInfo]) -> list[str]:
     """Name the columns of the figures that are shown, each with the one unit that it is in."""
     units = _choose_units(result, shown)
-    return [name_column(item.measure, unit) for item, unit in zip(shown, units, strict=True)]
+    return [name_column(item.name, unit) for item, unit in zip(shown, units, strict=True)]
 
 
-def _choose_units(result: SweepResult, shown: Sequence[Shown]) -> list[Unit]:
+def _choose_units(result: SweepResult, shown: Sequence[MeasureInfo]) -> list[Unit]:
     if not shown:
         return []
     means = dict(result.summary.group_by("measure").agg("mean").iter_rows())
-    return [choose_unit(means.get(item.measure, []), item.kind) for item in shown]
+    return [choose_unit(means.get(item.name, []), item.kind) for item in shown]
 
 
-def list_rows(result: SweepResult, shown: Sequence[Shown]) -> list[Row]:
+def list_rows(result: SweepResult, shown: Sequence[MeasureInfo]) -> list[Row]:
     """Write the settings with the figures shown, each column in one unit and without it."""
     columns = list(zip(shown, _choose_units(result, shown), strict=True))
     names, summary = result.sweep.design.names, result.summary
@@ -133,7 +133,7 @@ def list_rows(result: SweepResult, shown: Sequence[Shown]) -> list[Row]:
         result.table.select("setting", *names).unique(maintain_order=True).rows()
     ):
         if own := found.get(setting):
-            cells = [_write_cell(own.get(item.measure), item.kind, unit) for item, unit in columns]
+            cells = [_write_cell(own.get(item.name), item.kind, unit) for item, unit in columns]
         else:
             cells = [("failed", "") for _ in shown]
         rows.append(Row(tuple(place), tuple(cells)))
