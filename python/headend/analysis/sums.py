@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from headend.analysis.expect import Lists, Quantity, parse_quantity_name
+from headend.analysis.expect import Quantity, parse_quantity_name
+from headend.engine.columns import Tables
 from headend.errors import InputError
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: In what values are given.
 BASE_UNITS: dict[Kind, str] = {
@@ -59,9 +56,7 @@ def check_measures(measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
             raise InputError(f"measures.{name}: {error}") from error
 
 
-def add_up(
-    parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]
-) -> float | None:
+def add_up(parts: Sequence[Quantity], tables: Tables) -> float | None:
     """Add several quantities; of directions take the mean. None if one was not measured."""
     values = [quantity.read(tables) for quantity in parts]
     if not all(values):

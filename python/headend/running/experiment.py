@@ -7,7 +7,7 @@ import json
 import re
 import reprlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -94,10 +94,10 @@ class Plan:
     ) -> Result:
         """Run it and judge its expectations."""
         # Now, so that an interrupted run is kept without delay.
-        from headend.engine.columns import build_frames
+        from headend.engine.columns import Frames
 
         execution = self.execute(on_progress, stop)
-        return self.complete(execution, build_frames(execution.tables))
+        return self.complete(execution, Frames(execution.tables))
 
     def execute(
         self,
@@ -118,7 +118,7 @@ class Plan:
     def complete(
         self,
         execution: Execution,
-        tables: dict[str, pl.DataFrame],
+        tables: MutableMapping[str, pl.DataFrame],
         emulation: Mapping[str, Any] | None = None,
     ) -> Result:
         """Judge the expectations of what was run, and describe it.
