@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.emulation import is_open_loop
 from headend.analysis.estimate import Estimate
+from headend.analysis.flow_groups import pair_groups
 from headend.analysis.grading import Grade
-from headend.analysis.lateness import NOT_TRUSTWORTHY, is_trustworthy
-from headend.analysis.verdict import describe_shared_queue, pair_parties
+from headend.analysis.lateness import NOT_TRUSTWORTHY, is_open_loop, is_trustworthy
+from headend.analysis.queue_state import describe_shared_queue
 from headend.comparison.comparison import (
     MetricCell,
     MetricRow,
@@ -27,8 +27,10 @@ from headend.wording.table import Cell, Column, Row, Table
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.analysis.verdict import Party, QueueState, Verdict
+    from headend.analysis.flow_groups import FlowGroup
+    from headend.analysis.queue_state import QueueState
     from headend.results.record import Record
+    from headend.wording.verdict import RunVerdict
 
 #: The name of the table among those of a comparison.
 NAME = "figures"
@@ -124,7 +126,7 @@ def _spread(name: str, before: str, estimate: Estimate | None) -> dict[str, floa
     return dict(zip((name, f"{before}low", f"{before}high"), cells, strict=True))
 
 
-def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[Verdict]) -> Table:
+def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[RunVerdict]) -> Table:
     """Give a row for each flow and a column for each run, then the bottleneck's queue.
 
     Parameters
@@ -133,7 +135,8 @@ def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[Verdict]) ->
         The runs, and what was found of each.
     """
     rows = [
-        Row(name, tuple(map(_write_outcome, parties))) for name, parties in pair_parties(verdicts)
+        Row(name, tuple(map(_write_outcome, parties)))
+        for name, parties in pair_groups([verdict.groups for verdict in verdicts])
     ]
     queues = describe_shared_queue(results)
     if any(queues):
@@ -149,7 +152,7 @@ def _name_run(result: Record) -> Column:
     return Column(f"{result.label} ({', '.join(states)})" if states else result.label)
 
 
-def _write_outcome(party: Party | None) -> Cell | None:
+def _write_outcome(party: FlowGroup | None) -> Cell | None:
     if party is None:
         return None
     if not party.is_group:

@@ -47,21 +47,6 @@ PING_TIMEOUT_NS = 5e9
 #: The round trip that games ask for.
 GAMES_MS = 130
 
-#: The engine's reasons for a discard, in words.
-REASONS = {
-    "discarded_ack_thinned": "acknowledgement thinned out",
-    "discarded_overlimit": "buffer full",
-    "discarded_congested": "dropped by the AQM",
-    "discarded_corrupted": "lost on the path beyond",
-    "discarded_filtered": "forbidden by a classifier",
-    "discarded_flow_limit": "flow's share full",
-    "discarded_not_registered": "modem not registered",
-    "discarded_retry_limit": "retries used up",
-    "discarded_service_flow_deleted": "service flow deleted",
-    "discarded_unresponsive": "unresponsive flow",
-    "discarded_forced": "average queue above the upper threshold",
-}
-
 
 def draw_voice(results: Sequence[Record]) -> Figure | None:
     """Draw each call's MOS over time."""
@@ -291,7 +276,8 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
 def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
     """Count what each flow or group lost, by reason."""
     rows, _ = join_keys(result.flows, name_flow_keys(result, groups), groups)
-    reasons = [name for name in REASONS if name in rows.columns]
+    labels = {reason.column: reason.label for reason in describe().reasons.values()}
+    reasons = [name for name in labels if name in rows.columns]
     for row in (
         rows.group_by("key", maintain_order=True)
         .agg(pl.col("packets_sent", *reasons).sum())
@@ -302,7 +288,7 @@ def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[
                 yield {
                     "flow": row["key"],
                     "run": result.label,
-                    "reason": REASONS[reason],
+                    "reason": labels[reason],
                     "count": row[reason],
                     "share": row[reason] / row["packets_sent"] if row["packets_sent"] else None,
                 }
@@ -506,7 +492,7 @@ def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> vl.Chart:
 
 
 def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> vl.Chart:
-    reasons = list(REASONS.values())
+    reasons = [reason.label for reason in describe().reasons.values()]
     present = [reason for reason in reasons if reason in rows["reason"].to_list()]
     names = list(order) if order else order_labels(rows[by].to_list())
     tones = [REASON_TONES[place % len(REASON_TONES)] for place in range(len(reasons))]

@@ -18,6 +18,7 @@ from typing import Any
 from headend.analysis.criteria import Condition, Criteria, read_preferences
 from headend.analysis.expect import Quantity, split_expectation
 from headend.analysis.sums import parse_sum
+from headend.engine.description import find_application
 from headend.errors import InputError
 from headend.recommendation.people import name_application
 from headend.recommendation.tier import LINE, Tier
@@ -29,9 +30,6 @@ _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%(?:\s*of\s+(\S+))?", re.
 
 #: The directions of which a share can be.
 _WAYS = ("upstream", "downstream")
-
-#: The direction in which applications send their data, if no key of the flow says so.
-_SENDS = {"bulk": "down", "web": "down", "streaming": "down"}
 
 
 def read_wish_of(
@@ -176,7 +174,7 @@ def _find_own_way(quantity: Quantity, flows: Mapping[str, Mapping[str, Any]]) ->
         if subject == f"{LINE}.{way}" or subject.startswith((f"{LINE}.{way}.", f"{LINE}.{way}_")):
             return words
     flow = flows.get(subject) or flows.get(name_group(subject), {})
-    sends = flow.get("direction") or _SENDS.get(name_application(flow), "")
+    sends = flow.get("direction") or find_application(name_application(flow)).direction
     return ways.get(quantity.direction or str(sends), "")
 
 

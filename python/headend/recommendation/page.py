@@ -19,7 +19,7 @@ from headend.recommendation.telling import tell_tier
 from headend.recommendation.writing import list_tlvs
 from headend.results.seal import is_page_of
 from headend.sweeps.naming import write_operators
-from headend.sweeps.outcome import list_failures
+from headend.sweeps.page import list_failures
 from headend.text.quantity import choose_unit, format_quantity, name_column
 from headend.text.wording import join_names
 
@@ -127,25 +127,27 @@ def write_recommendation_page(
 def render_recommendation(recommendation: RecommendationRecord) -> str:
     """Give the page as HTML."""
     from headend.pages.page import render_page
+    from headend.pages.section import Page, Section
     from headend.recommendation.figure import draw_recommendation
 
     request = recommendation.request
     figures = draw_recommendation(recommendation)
     answer = recommendation.answer.settle_why([figure.name for figure in figures])
-    return render_page(
-        "recommendation.html.j2",
+    chapters = [
+        _describe(request, own, number)
+        for number, own in enumerate(recommendation.decisions, start=1)
+    ]
+    page = Page(
+        request.title or request.name,
+        _hyphenate(answer),
         figures,
-        title=request.title or request.name,
-        answer=_hyphenate(answer),
-        chapters=[
-            _describe(request, own, number)
-            for number, own in enumerate(recommendation.decisions, start=1)
-        ],
-        most_open=MOST_OPEN,
-        **_describe_request(recommendation),
-        failures=[told for _, told in list_failures(recommendation.failures)],
+        [Section("tiers", {"chapters": chapters, "most_open": MOST_OPEN})],
+        [Section("asked", _describe_request(recommendation))],
         warnings=recommendation.notes,
+        failures=[told for _, told in list_failures(recommendation.failures)],
+        columns="choices",
     )
+    return render_page(page)
 
 
 def _hyphenate(answer: Answer) -> Answer:

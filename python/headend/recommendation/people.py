@@ -1,7 +1,7 @@
 """The people behind a tier: their flows, and what must hold for each by default.
 
-All bounds are marks of `headend.analysis.grading`: the 5th percentile of a call's MOS is good, a
-game and a page are good, and a video call is at least fair.
+What people demand of an application is the engine's to say; the bounds are marks of
+`headend.analysis.marks`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headend.analysis.grading import (
-    FRAME_MARKS,
-    MOS_MARKS,
-    PING_MARKS,
-    PLAY_MARKS,
-    STALL_MARKS,
-    WAIT_MARKS,
-)
+from headend.analysis.grading import ORDER, Grade
+from headend.analysis.marks import list_marks
+from headend.engine.description import find_application
 from headend.errors import InputError, find_near
 from headend.recommendation.tier import copy_tables
-from headend.text.quantity import format_quantity, read_digits
+from headend.text.quantity import read_digits
 
 #: The round-trip time to the servers of uploads and pages: in the middle of the 45 means of
 #: CM-GL-Buffer, Appendix I.
@@ -72,30 +67,6 @@ class People:
         )
 
 
-def _at_most(mark: float, kind: str) -> str:
-    return f"<= {format_quantity(mark, 'time' if kind == 'time' else 'ratio')}"
-
-
-_PLAYED = ("missed.mean", _at_most(PLAY_MARKS[0], "ratio"))
-_SEEN = ("frames_late.mean", _at_most(FRAME_MARKS[1], "ratio"))
-
-#: What must hold for whoever uses an application: quantities of a flow, each with operator and
-#: bound. Transfers have none.
-DEMANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "voice": (("mos.p5", f">= {MOS_MARKS[0]:.1f}"),),
-    **dict.fromkeys(("game", "half_life", "lld_game", "quake3"), (_PLAYED,)),
-    "cloud_gaming": (_PLAYED, _SEEN),
-    "video_call": (_SEEN,),
-    "conference": (_SEEN,),
-    "web": (("page_load_time.p50", _at_most(WAIT_MARKS[0], "time")),),
-    "streaming": (
-        ("startup_delay.p50", _at_most(WAIT_MARKS[0], "time")),
-        ("stalled.mean", _at_most(STALL_MARKS[1], "ratio")),
-    ),
-    "ping": (("rtt.p95", _at_most(PING_MARKS[0], "time")),),
-}
-
-
 def list_demands(flow: str, application: str) -> list[str]:
     """List what must hold of a flow by its application, in the words of ``[expect]``.
 
@@ -104,7 +75,17 @@ def list_demands(flow: str, application: str) -> list[str]:
     >>> list_demands("anna", "voice"), list_demands("shop", "web"), list_demands("backup", "bulk")
     (['anna.mos.p5 >= 4.0'], ['shop.page_load_time.p50 <= 2 s'], [])
     """
-    return [f"{flow}.{quantity} {bound}" for quantity, bound in DEMANDS.get(application, ())]
+    marks = {mark.metric: mark for mark in list_marks(application)}
+    kinds = dict.fromkeys(kind for kind, _ in find_application(application).measures)
+    found = []
+    for kind in sorted(kinds, key=lambda kind: kind.place):
+        statistic, grade = kind.demand or ("", "")
+        if mark := marks.get(f"{kind.name}.{statistic}"):
+            place = ORDER.index(Grade(grade)) - 1
+            is_score = mark.kind == "number"
+            bound = f">= {mark.bounds[place]:.1f}" if is_score else mark.write_bound(place)
+            found.append(f"{flow}.{mark.metric} {bound}")
+    return found
 
 
 #: Who can be named with ``--traffic``, and what they do.

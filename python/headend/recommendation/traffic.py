@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headend.engine.description import list_applications
 from headend.errors import InputError
 from headend.recommendation.people import (
     ROUND_TRIP,
@@ -26,9 +27,6 @@ from headend.text.wording import join_names
 
 #: The tables of a scenario that say who the people are.
 TABLES = ("flow", "host", "tcp")
-
-#: Applications whose servers are as far as ``--rtt`` says.
-_FAR = ("bulk", "web")
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,8 @@ def make_people_of(
     _check_line(tables.get("host", {}))
     resolved = _resolve(tables)
     if round_trip is not None:
-        far = {name for name, flow in resolved.items() if name_application(flow) in _FAR}
+        distant = list_applications("distant")
+        far = {name for name, flow in resolved.items() if name_application(flow) in distant}
         flows = {
             name: {**flow, "rtt": round_trip} if name in far else flow
             for name, flow in flows.items()
@@ -215,7 +214,7 @@ def make_people_of(
     uploads = [
         f"{name}.goodput"
         for name, flow in resolved.items()
-        if name_application(flow) == "bulk" and flow.get("direction") == "up"
+        if name_application(flow) in list_applications("bulk") and flow.get("direction") == "up"
     ]
     return People(
         copy_tables(flows),

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from headend.figures import Figure
-    from headend.wording.answer import Answer
 
 
 @dataclass(frozen=True, repr=False)

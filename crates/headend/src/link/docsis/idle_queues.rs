@@ -11,14 +11,14 @@ use crate::trace::QueueId;
 /// By flow: the number of rows that found the flow idle since its last change. The first such row
 /// shows the result of the change. The second one shows that nothing changed since.
 #[derive(Debug)]
-pub struct Rest {
+pub struct IdleQueues {
     rows: Vec<u8>,
 }
 
 /// Number of idle rows from which on the next row repeats.
 const REPEATED: u8 = 2;
 
-impl Rest {
+impl IdleQueues {
     /// No row has been written for any of the `flows` flows.
     pub fn new(flows: usize) -> Self {
         Self {
@@ -70,13 +70,13 @@ mod tests {
 
     #[test]
     fn a_row_repeats_itself_from_the_second_at_rest_on() {
-        let mut rest = Rest::new(2);
+        let mut idle = IdleQueues::new(2);
         for is_at_rest in [true, false, true, true] {
-            assert!(!rest.repeats(1));
-            rest.note_row(1, is_at_rest);
+            assert!(!idle.repeats(1));
+            idle.note_row(1, is_at_rest);
         }
-        assert_eq!([rest.repeats(0), rest.repeats(1)], [false, true]);
-        rest.note_change(1);
-        assert!(!rest.repeats(1));
+        assert_eq!([idle.repeats(0), idle.repeats(1)], [false, true]);
+        idle.note_change(1);
+        assert!(!idle.repeats(1));
     }
 }

@@ -18,7 +18,7 @@ struct Run {
 
 /// The minislots of one MAP interval.
 #[derive(Debug, Default)]
-pub struct Space {
+pub struct MapOccupancy {
     runs: Vec<Run>,
     free: u64,
     /// Position of the next cut: the run, and the minislot.
@@ -28,7 +28,7 @@ pub struct Space {
     left: u64,
 }
 
-impl Space {
+impl MapOccupancy {
     /// Marks all minislots of `length` MAP intervals as free, except the first `taken` minislots of
     /// each channel.
     pub fn clear(&mut self, timing: &UpstreamTiming, length: u64, taken: u64) {
@@ -173,40 +173,40 @@ mod tests {
         }
     }
 
-    fn space(timing: &UpstreamTiming) -> Space {
-        let mut space = Space::default();
-        space.clear(timing, 1, 0);
-        space
+    fn occupancy(timing: &UpstreamTiming) -> MapOccupancy {
+        let mut occupancy = MapOccupancy::default();
+        occupancy.clear(timing, 1, 0);
+        occupancy
     }
 
     #[test]
     fn a_grant_ends_where_its_channel_ends_and_goes_on_in_the_next() {
         let timing = bonded();
-        let mut space = space(&timing);
-        assert_eq!(space.free(), 48);
-        space.start_at(10);
-        assert_eq!(space.cut(20), Some((10, 6)));
-        assert_eq!(space.cut(14), Some((16, 14)));
-        assert_eq!(space.cut(100), Some((30, 2)));
-        assert_eq!(space.cut(100), Some((32, 16)));
-        assert_eq!(space.cut(100), Some((0, 10)), "round the corner");
-        assert_eq!(space.cut(1), None);
+        let mut occupancy = occupancy(&timing);
+        assert_eq!(occupancy.free(), 48);
+        occupancy.start_at(10);
+        assert_eq!(occupancy.cut(20), Some((10, 6)));
+        assert_eq!(occupancy.cut(14), Some((16, 14)));
+        assert_eq!(occupancy.cut(100), Some((30, 2)));
+        assert_eq!(occupancy.cut(100), Some((32, 16)));
+        assert_eq!(occupancy.cut(100), Some((0, 10)), "round the corner");
+        assert_eq!(occupancy.cut(1), None);
     }
 
     #[test]
     fn a_grant_in_its_place_begins_in_time_on_the_earliest_channel_that_has_room() {
         let timing = bonded();
-        let mut space = space(&timing);
+        let mut occupancy = occupancy(&timing);
         let frames = 5..=7;
         let first: Vec<Option<u64>> = (0..4)
-            .map(|_| space.take_within(8, &frames, &timing))
+            .map(|_| occupancy.take_within(8, &frames, &timing))
             .collect();
         // Frame 5 begins with minislot 4 of each channel. 8 minislots end at minislot 12, and 8
         // more do not fit after it.
         assert_eq!(first, [Some(4), Some(20), Some(36), None]);
-        assert_eq!(space.free(), 24);
-        space.start_at(0);
-        let pieces: Vec<(u64, u64)> = std::iter::from_fn(|| space.cut(100)).collect();
+        assert_eq!(occupancy.free(), 24);
+        occupancy.start_at(0);
+        let pieces: Vec<(u64, u64)> = std::iter::from_fn(|| occupancy.cut(100)).collect();
         assert_eq!(
             pieces,
             [(0, 4), (12, 4), (16, 4), (28, 4), (32, 4), (44, 4)]
@@ -216,24 +216,24 @@ mod tests {
     #[test]
     fn a_whole_cut_leaves_out_what_is_too_short() {
         let timing = bonded();
-        let mut space = space(&timing);
-        space.start_at(10);
-        assert_eq!(space.cut_whole(8), Some(16));
-        assert_eq!(space.cut_whole(8), Some(24));
-        assert_eq!(space.cut_whole(16), Some(32));
-        assert_eq!(space.cut_whole(11), None);
-        assert_eq!(space.cut(100), Some((0, 10)), "round the corner");
+        let mut occupancy = occupancy(&timing);
+        occupancy.start_at(10);
+        assert_eq!(occupancy.cut_whole(8), Some(16));
+        assert_eq!(occupancy.cut_whole(8), Some(24));
+        assert_eq!(occupancy.cut_whole(16), Some(32));
+        assert_eq!(occupancy.cut_whole(11), None);
+        assert_eq!(occupancy.cut(100), Some((0, 10)), "round the corner");
     }
 
     #[test]
     fn everything_can_be_taken_and_then_nothing_is_left() {
         let timing = bonded();
-        let mut space = space(&timing);
+        let mut occupancy = occupancy(&timing);
         for _ in 0..3 {
-            assert!(space.take_within(16, &(0..=19), &timing).is_some());
+            assert!(occupancy.take_within(16, &(0..=19), &timing).is_some());
         }
-        assert_eq!(space.free(), 0);
-        assert_eq!((space.cut(1), space.cut_whole(1)), (None, None));
-        assert_eq!(space.take_within(1, &(0..=19), &timing), None);
+        assert_eq!(occupancy.free(), 0);
+        assert_eq!((occupancy.cut(1), occupancy.cut_whole(1)), (None, None));
+        assert_eq!(occupancy.take_within(1, &(0..=19), &timing), None);
     }
 }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::layer;
 use super::low_latency::{LowLatency, Refused};
+use crate::link::docsis::grant::DequeueAt;
 use crate::link::docsis::qos::{RequestPolicy, Scheduling};
-use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
 use crate::named::{Named, OrTable};
 use crate::qdisc::AckAcceleration;
