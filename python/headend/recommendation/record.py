@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.criteria import Criteria
+from headend.analysis.summary import FIGURE, summarise_means
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.request import Request
 from headend.recommendation.telling import answer_recommendation
 from headend.recommendation.tier import Tier
-from headend.sweeps.summary import FIGURE, summarise_means
 from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
