@@ -64,7 +64,7 @@ def make(
     }
     content = {"scenario": "upload-and-call", "grid": axes, "measures": measures, "seeds": seeds}
     sweep = make_sweep(content | keys, "made")
-    return SweepResult(sweep, tabulate(sweep, gives), {}, complete=True)
+    return SweepResult(sweep, table=tabulate(sweep, gives), complete=True)
 
 
 def tabulate(sweep: Sweep, gives: Mapping[str, Give]) -> pl.DataFrame:
@@ -249,7 +249,7 @@ def test_settings_without_a_result_are_left_out() -> None:
 
 def make_summary(conclusion: Conclusion, call: Give, upload: Give) -> pl.DataFrame:
     table = tabulate(conclusion.sweep, {"call": call, "upload": upload})
-    return SweepResult(conclusion.sweep, table, {}, complete=True).summary
+    return SweepResult(conclusion.sweep, table=table, complete=True).summary
 
 
 def test_what_was_not_measured_holds_nothing() -> None:
@@ -647,8 +647,7 @@ def test_wide_values_and_intervals_below_zero_are_drawn_along_a_logarithm() -> N
     conclusion = conclude_buffers({"page": along_buffers([1e8, 1e9, 2e9, 5e9, 9e9], 2e8)})
     summary = SweepResult(
         conclusion.sweep,
-        tabulate(conclusion.sweep, {"page": along_buffers([1e8, 1e9, 2e9, 5e9, 9e9], 2e8)}),
-        {},
+        table=tabulate(conclusion.sweep, {"page": along_buffers([1e8, 1e9, 2e9, 5e9, 9e9], 2e8)}),
         complete=True,
     ).summary
     assert float(summary["low"].min()) < 0  # type: ignore[arg-type]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.grading import Grade
 from headend.cli.first_lines import print_answer
 from headend.cli.run import print_report
 from headend.cli.sweep import print_failures, print_first_warnings, print_interrupted
-from headend.cli.tables import STANDINGS_NOTE, draw_candidates, fit, fits
+from headend.cli.tables import draw, fit, fits
 from headend.cli.terminal import (
     ExitCode,
     make_messages,
@@ -18,6 +20,7 @@ from headend.cli.terminal import (
     print_sentence,
     write_line,
 )
+from headend.recommendation.page import tabulate_settings
 from headend.recommendation.sentences import describe_tier
 from headend.recommendation.writing import list_tlvs, tell_default
 from headend.running.measuring import BASE_UNITS
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from headend.recommendation.result import Recommendation
     from headend.recommendation.writing import Written
     from headend.sweeps.wish import Condition
+
+#: What the signs before settings that were tried say.
+SIGNS_NOTE = "✓ every condition holds, ~ only in the mean, ✗ one fails; no sign: no result."
 
 #: TLVs that a terminal shows without --full.
 MOST_TLVS = 8
@@ -64,7 +70,7 @@ def print_recommendation(
     failed = len(result.failures)
     failures = f", {failed} failed" if failed else ""
     hint = "" if full else "; --full prints every setting"
-    total = result.count_points()
+    total = result.design.count_points()
     console.print(write_line(f"{total - failed} of {total} points{failures}{hint}"))
     if result.notes:
         console.print()
@@ -98,13 +104,18 @@ def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
 
 
 def _print_candidates(decision: Decision) -> None:
-    """Print every setting tried; on a narrow terminal, names of quantities take several lines."""
-    console = make_output()
-    wide, narrow = draw_candidates(decision), draw_candidates(decision, narrow=True)
+    """Print every setting tried, with a sign of whether it holds."""
+    console, table = make_output(), tabulate_settings(decision)
+    rows = []
+    for row in table.rows:
+        # The sign before its name says whether a setting holds.
+        cells = tuple(cell and replace(cell, grade=Grade.NONE) for cell in row.cells)
+        label = replace(row.heading, note=row.heading.tag)
+        rows.append(replace(row, label=label, cells=cells))
+    drawn = draw(replace(table, rows=tuple(rows)))
     console.print()
-    whole = fit(console, wide)
-    console.print(narrow if whole is not wide and fits(console, narrow) else whole)
-    console.print(write_line((STANDINGS_NOTE, "dim")))
+    console.print(drawn if fits(console, drawn) else fit(console, drawn))
+    console.print(write_line((SIGNS_NOTE, "dim")))
 
 
 def print_troubles(
@@ -125,7 +136,7 @@ def print_troubles(
             print_note(f"{one.path}: {note}")
     print_failures(result.failures, brief=brief)
     if not result.complete:
-        print_interrupted(result.count_done(), result.count_points(), folder)
+        print_interrupted(result.count_done(), result.design.count_points(), folder)
 
 
 def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> ExitCode:
@@ -146,7 +157,7 @@ def describe_recommendation(
         "request": result.request.to_dict(),
         "folder": str(folder),
         "complete": result.complete,
-        "points": result.count_points(),
+        "points": result.design.count_points(),
         "done": result.count_done(),
         "answer": result.answer.to_dict() if result.complete else None,
         "tiers": [_describe_tier(result.request, own) for own in result.decisions]

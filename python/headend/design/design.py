@@ -89,12 +89,15 @@ class Design:
         """What all points share."""
         return (*self.overrides, *self.added)
 
+    def count_points(self) -> int:
+        """Count all settings with all seeds."""
+        sizes = [len(self.settings)] if self.settings else self.sizes
+        return math.prod(sizes) * len(self.seeds)
+
     def check_size(self) -> None:
         """Refuse more points than an experiment may have, before any of them is made."""
-        sizes = [len(self.settings)] if self.settings else self.sizes
-        total = math.prod(sizes) * len(self.seeds)
-        if total > MOST_POINTS:
-            product = " × ".join(map(str, sizes))
+        if (total := self.count_points()) > MOST_POINTS:
+            product = " × ".join(map(str, [len(self.settings)] if self.settings else self.sizes))
             raise InputError(
                 f"{product} settings × {len(self.seeds)} seeds are {total:,} points; a sweep has at"
                 f" most {MOST_POINTS:,}"

@@ -15,22 +15,19 @@ from headend.design.design import Point
 from headend.design.place import add_line, locate
 from headend.design.seeds import choose_seeds
 from headend.errors import InputError, take_path
-from headend.results.scratch import open_scratch, sweep_up
-from headend.results.store import POINT_FOLDER, PointStore, list_points
-from headend.running.cluster import open_executor
+from headend.pages.experiment import keep_page
+from headend.results.store import PointStore, list_points
 from headend.running.executor import (
-    Batch,
-    Executor,
     Failure,
+    Finished,
     OnProgress,
-    call_before_the_first,
     read_stop,
-    run_missing,
 )
 from headend.running.job import Job, Selection, prepare
-from headend.running.measuring import Everything, Named, make_frame
+from headend.running.measuring import Everything, Named
 from headend.running.memory import Allowance, read_allowance
 from headend.running.notes import take_notes
+from headend.running.points import gather_points, join_frames, run_points
 from headend.scenario.conflicts import check_settings
 from headend.scenario.library import find_scenario, refuse_standard_input
 from headend.scenario.modems import write_modems
@@ -46,13 +43,11 @@ from headend.scenario.source import (
 )
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps.definition import Sweep, make_sweep, read_sweep
-from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
-from headend.sweeps.result import SweepResult
+from headend.sweeps.outcome import render_sweep
+from headend.sweeps.result import SweepResult, open_sweep_folder
 from headend.sweeps.wish import read_preferences
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from headend._engine import Scenario
 
 
@@ -125,23 +120,22 @@ def sweep(
     chosen = read_any(source)
     overrides = [*write_overrides(set), *write_modems(modem)]
     chosen = replace(adapt(chosen, overrides, seeds, prefer), allowed=read_allowed(allow_files))
-    jobs = prepare_all(chosen, allowance)
+    prepared = prepare_all(chosen, allowance)
+    result = run_points(
+        [[item for _, item in prepared]],
+        lambda store, finished: _gather(chosen, prepared, store, finished[0]),
+        folder,
+        lambda own: open_sweep_folder(own, chosen, force=force),
+        stop=stop,
+        scheduler=scheduler,
+        allowance=allowance,
+        on_progress=on_progress,
+    )
     if folder is None:
-        import tempfile
-
-        parent = Path(tempfile.gettempdir())
-        sweep_up(parent)
-        with (
-            open_executor(scheduler, allowance, stop) as executor,
-            open_scratch(parent) as scratch,
-        ):
-            return carry_out(chosen, jobs, scratch, stop, executor, on_progress)
-    with open_executor(scheduler, allowance, stop) as executor:
-        open_sweep_folder(folder, chosen, force=force)
-        on_progress = call_before_the_first(functools.partial(remove_report, folder), on_progress)
-        result = carry_out(chosen, jobs, folder, stop, executor, on_progress)
+        return result
     result = replace(result, folder=folder)
-    write_outcome(result, folder, report=report)
+    result.write(folder)
+    keep_page(result, lambda: render_sweep(result), report=report)
     return result
 
 
@@ -293,58 +287,29 @@ def _name_place(message: str, chosen: Sweep) -> str:
     return f"{chosen.file}: {add_line(message, chosen.file)}"
 
 
-def carry_out(
-    chosen: Sweep,
-    prepared: Prepared,
-    folder: Path,
-    stop: threading.Event,
-    executor: Executor,
-    on_progress: OnProgress | None,
+def _gather(
+    chosen: Sweep, prepared: Prepared, store: PointStore, finished: Finished
 ) -> SweepResult:
-    """Run what is missing and put the table together."""
-    import polars as pl
-
-    store = PointStore(folder / POINT_FOLDER)
-    jobs = [item for _, item in prepared if isinstance(item, Job)]
-    (finished,) = run_missing([Batch(jobs, store)], stop, executor, on_progress)
-    found: dict[tuple[Any, ...], str] = {}
-    frames = []
-    for point, item in prepared:
-        failure = item if isinstance(item, Failure) else finished.failures.get(item.key)
-        if failure:
-            found[(*point.place, point.seed)] = failure.reason
-            frames.append(_place(chosen, point, _make_error(failure)))
-        elif isinstance(item, Job) and item.key in finished.kept:
-            frames.append(_place(chosen, point, store.read(item.key)))
-    table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
-    notes = take_notes(chosen.design.names, prepared)
-    points = tuple(list_points(finished.kept))
-    return SweepResult(chosen, table, found, finished.complete, notes=notes, points=points)
-
-
-def _place(chosen: Sweep, point: Point, frame: pl.DataFrame) -> pl.DataFrame:
-    """Put a point's place before what was measured there."""
-    import polars as pl
-
-    axes = [
-        pl.lit(value).alias(name)
-        for name, value in zip(chosen.design.names, point.place, strict=True)
-    ]
-    error = [] if "error" in frame.columns else [pl.lit(None, dtype=pl.String).alias("error")]
-    return frame.select(
-        pl.lit(point.setting.number, dtype=pl.Int64).alias("setting"),
-        *axes,
-        pl.lit(point.seed, dtype=pl.UInt64).alias("seed"),
-        pl.all(),
-        *error,
+    """Put the table together."""
+    names = chosen.design.names
+    points = (
+        (
+            {
+                "setting": point.setting.number,
+                **dict(zip(names, point.place, strict=True)),
+                "seed": point.seed,
+            },
+            item,
+        )
+        for point, item in prepared
     )
-
-
-def _make_error(failure: Failure) -> pl.DataFrame:
-    """Give a row that measures nothing and says why."""
-    import polars as pl
-
-    return make_frame([{}]).with_columns(error=pl.lit(failure.reason))
+    return SweepResult(
+        chosen,
+        table=join_frames(gather_points(points, store, finished)),
+        complete=finished.complete,
+        notes=take_notes(names, prepared),
+        points=tuple(list_points(finished.kept)),
+    )
 
 
 def _point_to(chosen: Sweep, paths: Iterable[str], otherwise: str) -> str:
