@@ -9,9 +9,8 @@ import polars as pl
 from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, make_chart, make_legend
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Decision
-from headend.recommendation.feature import Feature
 from headend.study.claims import Finding, Verdict, decide
 
 #: What is recommended by the upstream rate in Mbit/s.
@@ -34,13 +33,12 @@ def read_size(decision: Decision) -> int | None:
 
 def find_full(decision: Decision, share: float) -> int | None:
     """Give the smallest holding buffer in KiB with a share of the best objective; or None."""
-    conclusion = decision.conclusion
-    objective = conclusion.objective
+    objective = decision.objective
     if objective is None:
         return None
     means = {
         setting: objective.estimates[setting].mean
-        for setting, standing in conclusion.standings.items()
+        for setting, standing in decision.standings.items()
         if standing is Feasibility.HOLDS
         and decision.find(setting).feature is Feature.BUFFER_CONTROL
     }

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from headend.recommendation.candidate import Feature
 from headend.recommendation.experiment import run_request
-from headend.recommendation.feature import Feature
 from headend.recommendation.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import Overrides, read_scenario
@@ -94,12 +94,10 @@ def test_from_the_points_of_a_study_the_same_is_recommended_as_by_a_run(tmp_path
     assert points is not None
     (again,) = import_shared("recommend", "asking").recommend(points, request).values()
     assert again.chosen == decided.chosen
-    assert again.conclusion.standings == decided.conclusion.standings
-    assert len(set(decided.conclusion.standings.values())) > 1
-    for term in decided.wish.terms:
-        assert (
-            again.conclusion.terms[term.text].values == decided.conclusion.terms[term.text].values
-        )
+    assert again.standings == decided.standings
+    assert len(set(decided.standings.values())) > 1
+    for term in decided.criteria.terms:
+        assert again.terms[term.text].values == decided.terms[term.text].values
 
 
 def read_place(row: Row) -> tuple[int, str]:

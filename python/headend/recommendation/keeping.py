@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from headend.analysis.expect import Quantity, list_quantities, parse_quantity_na
 from headend.analysis.sums import BASE_UNITS
 from headend.engine.columns import Lists, Tables
 from headend.engine.metrics import find_metric
+from headend.errors import InputError
 from headend.running.measuring import make_frame
 from headend.scenario.subjects import Vocabulary
 
@@ -72,6 +74,28 @@ class Kept:
     def _quantities(self) -> dict[str, Quantity]:
         names = dict.fromkeys((*list_quantities(self.vocabulary), *self.besides))
         return {name: parse_quantity_name(name, self.vocabulary) for name in names}
+
+
+def keep(criteria: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
+    """Keep all that can be asked, so that other conditions need no new points; more if asked.
+
+    A selection that was made before for an equal scenario is given again: it has understood its
+    quantities.
+    """
+    for own in made:
+        if own.vocabulary == vocabulary:
+            return own
+    known = dict.fromkeys(list_quantities(vocabulary))
+    asked = [part for term in criteria.terms for name in term.measures for part in list_parts(name)]
+    besides = []
+    for part in dict.fromkeys(asked):
+        # Some candidates have queues that others have not.
+        with suppress(InputError):
+            if part not in known:
+                parse_quantity_name(part, vocabulary)
+                besides.append(part)
+    made.append(Kept(vocabulary, tuple(besides)))
+    return made[-1]
 
 
 def take_worst(quantity: Quantity, tables: Tables) -> float | None:

@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.recommendation.candidate import list_sizes
-from headend.recommendation.feature import Feature
+from headend.recommendation.candidate import Feature, list_sizes
 from headend.recommendation.people import make_people
 from headend.recommendation.request import Request
 from headend.study import decide_over_seeds, join_decisions

@@ -10,16 +10,15 @@ from typing import Any
 
 import polars as pl
 
+from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.recommendation.candidate import Candidate
-from headend.recommendation.deciding import Decision, find_best
-from headend.recommendation.feature import Feature
+from headend.recommendation.candidate import Candidate, Feature
+from headend.recommendation.deciding import Choice, Decision
 from headend.recommendation.request import Request
 from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict, decide
-from headend.sweeps.conclusion import Best, Feasibility
 
 from ..asking import make_tier, name_setting, recommend
 from ..sizes import (
@@ -105,13 +104,13 @@ def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold that of the default target with its buffers, 250 ms is recommended or comes nearest."""
     decisions = decide_case(points, limits["case"])
 
-    def find(decision: Decision) -> Best:
+    def find(decision: Decision) -> Choice:
         of_target = [
             number
             for number, own in enumerate(decision.candidates, start=1)
             if own.feature is Feature.AQM and "target" not in _read_pie(own)
         ]
-        return find_best(decision.conclusion, of_target)
+        return decision.choose(of_target)
 
     def accept(decision: Decision) -> bool:
         number = find(decision).setting
@@ -364,7 +363,7 @@ def _take(points: pl.DataFrame, case: str, setting: str, column: str) -> list[fl
     return points.filter(case=case, setting=setting).sort("seed")[column].to_list()
 
 
-def _tell_best(decision: Decision, best: Best) -> str:
+def _tell_best(decision: Decision, best: Choice) -> str:
     """Say which setting is best, and that it does not hold where it does not."""
     if best.setting is None:
         return "nothing"
@@ -384,7 +383,7 @@ def _is_default(candidate: Candidate) -> bool:
 
 def _count(decision: Decision, standing: Feasibility) -> int:
     """Count the settings that can be recommended and are of a standing."""
-    standings = decision.conclusion.standings
+    standings = decision.standings
     return sum(
         own.is_settable and standings[number] is standing
         for number, own in enumerate(decision.candidates, start=1)
@@ -400,18 +399,17 @@ def _decide_buffers(points: pl.DataFrame, case: str) -> Decisions:
 def _explain(decision: Decision) -> str:
     """Say which conditions low latency misses; or, if a single queue holds, what each gives."""
     best = decision.bests[Feature.LOW_LATENCY]
-    conclusion = decision.conclusion
     if best.setting is None:
         return "low latency was not run"
     if best.standing is not Feasibility.HOLDS:
         missed = [
-            f"{text} is {_write(text, conclusion.terms[text].estimates[best.setting].mean)}"
-            for own in decision.wish.constraints
-            if conclusion.judge(own, best.setting) is not Feasibility.HOLDS
+            f"{text} is {_write(text, decision.terms[text].estimates[best.setting].mean)}"
+            for own in decision.criteria.constraints
+            if decision.judge(own, best.setting) is not Feasibility.HOLDS
             for text in [own.term.text]
         ]
         return f"low latency does not hold: {', '.join(missed)}"
-    objective = conclusion.objective
+    objective = decision.objective
     shown = [best, *(decision.bests[own] for own in ONE_QUEUE)]
     return "the upload has " + ", ".join(
         f"{_write('goodput', objective.estimates[own.setting].mean)} with"

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.recommendation.feature import Feature
+from headend.recommendation.candidate import Feature
 from headend.recommendation.people import make_people
 from headend.recommendation.request import Request
 from headend.study import decide_over_seeds, join_decisions
