@@ -5,7 +5,7 @@
 //! exactly is kept as bytes. So is the end of a file from the first TLV on that is longer than the
 //! rest of the file.
 
-use crate::table::{Form, definition_in};
+use crate::table::{Form, Kind, definition_in};
 
 /// Type of a pad, a zero byte that sets nothing.
 pub const PAD: u8 = 0;
@@ -33,15 +33,6 @@ pub struct File {
     /// The bytes behind the last TLV that are no TLV: one that is longer than the rest of the file,
     /// or bytes behind the end marker from the first on that is not zero.
     pub rest: Vec<u8>,
-}
-
-/// The device that a file is for. It decides which TLVs have a length of two bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A cable modem.
-    CableModem,
-    /// A telephone adapter (PacketCable MTA).
-    Mta,
 }
 
 /// One setting.

@@ -9,6 +9,7 @@
 //! The crate opens no file. It decodes any bytes: a value that does not fit its definition is kept
 //! as bytes.
 
+mod characters;
 pub mod file;
 pub mod mic;
 mod quantity;
@@ -17,9 +18,9 @@ pub mod table;
 pub mod text;
 pub mod value;
 
-pub use file::{File, Kind, Tlv, Value};
+pub use file::{File, Tlv, Value};
 pub use table::{
-    Definition, Form, Model, definition, definition_in, definitions, find, find_in, names,
+    Definition, Form, Kind, Model, definition, definition_in, definitions, find, find_in, names,
     table_json,
 };
 pub use text::{TextError, from_text, to_json, to_toml};

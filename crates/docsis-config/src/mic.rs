@@ -35,9 +35,8 @@ use hmac::{Hmac, Mac};
 use md5::{Digest, Md5};
 use serde_json::{Value as Json, json};
 
-use crate::file::{
-    END, File, GENERAL, Kind, MTA_FILE, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value,
-};
+use crate::file::{END, File, GENERAL, MTA_FILE, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value};
+use crate::table::Kind;
 use crate::value::types;
 
 /// Type of the CM MIC.

@@ -5,7 +5,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::value::{hex, is_plain, unhex};
+use crate::characters::{hex, is_plain, unhex};
 
 const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;

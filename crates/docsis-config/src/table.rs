@@ -7,7 +7,14 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::Kind;
+/// The device that a file is for. It decides which TLVs have a length of two bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A cable modem.
+    CableModem,
+    /// A telephone adapter (PacketCable MTA).
+    Mta,
+}
 
 /// What a TLV is.
 #[derive(Debug, Clone, PartialEq)]

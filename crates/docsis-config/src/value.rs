@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::Value as Json;
 
+use crate::characters::{hex, is_plain, unhex};
 use crate::quantity::{Unit, Unread};
 use crate::snmp;
 use crate::table::{Definition, Form};
@@ -209,43 +210,9 @@ pub(crate) fn read_bytes(value: &Json) -> Option<Result<Vec<u8>, Refused>> {
     }))
 }
 
-/// The bytes of hexadecimal digits, between which spaces may stand.
-pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = (digits.chars())
-        .filter(|digit| !digit.is_ascii_whitespace())
-        .map(|digit| digit.to_digit(16).map(|digit| digit as u8))
-        .collect();
-    let (pairs, []) = digits.as_deref()?.as_chunks::<2>() else {
-        return None;
-    };
-    Some(pairs.iter().map(|[high, low]| high << 4 | low).collect())
-}
-
-/// Bytes in hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
-        }
-    }
-    text
-}
-
 /// The unit of a definition's numbers, if it is one that quantities are written in.
 pub(crate) fn unit(definition: &Definition) -> Option<Unit> {
     Unit::named(&definition.unit)
-}
-
-/// Whether a shown text may contain the character. A text with a character that cannot be seen is
-/// shown as bytes.
-pub(crate) fn is_plain(c: char) -> bool {
-    let is_invisible = matches!(
-        c,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-    );
-    !c.is_control() && !is_invisible
 }
 
 /// The numbers of bytes that a form may have; of a list, those of one number.

@@ -24,9 +24,9 @@ use crate::clock::RealClock;
 use crate::commands::{self, Ended, Event, Exits, Program, Supervisor, Surroundings, lock};
 use crate::error::Error;
 use crate::lateness::{Lateness, Summary};
-use crate::namespaces::{self, HostSpace};
+use crate::namespaces::HostSpace;
 use crate::recorder::Recorder;
-use crate::{names, outside, system};
+use crate::{entry, names, outside, system};
 
 /// The timer slack of the loop.
 const NANOSECOND: std::num::NonZeroU64 = std::num::NonZeroU64::MIN;
@@ -132,13 +132,13 @@ pub struct Emulation {
 
 impl Emulation {
     /// Sets everything up and starts. The process is the first one of its PID namespace: a child of
-    /// one that called [`namespaces::enter`].
+    /// one that called [`enter`](crate::enter).
     ///
     /// # Errors
     ///
     /// A sentence that says what is missing or cannot be used.
     pub fn start(scenario: &Scenario, seed: u64, options: &Options) -> Result<Self, Error> {
-        namespaces::settle()?;
+        entry::settle()?;
         let (work, received) = mpsc::channel();
         let end = LoopEnd::new()?;
         // Started first: it keeps the real-time scheduling that this thread gives up now.
@@ -414,7 +414,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, Error> {
             .map_err(|error| Error::of(&format!("write {}", path.display()), &error))?;
     }
     Ok(Surroundings {
-        has_terminal: output.is_none() && namespaces::has_terminal(),
+        has_terminal: output.is_none() && entry::has_terminal(),
         output,
         folder,
     })

@@ -4,81 +4,11 @@
 //! it was due there. A stall is a wake of the loop that came later than it was asked for by more
 //! than a bound, whether or not a frame was on its way.
 
+use headend::metrics::histogram::Histogram;
 use headend::metrics::table::{INTEGER, Table};
 use headend::scenario::Bounds;
 use headend::time::{Duration, Instant};
 use serde::Serialize;
-
-/// Times in nanoseconds, counted in buckets whose width is below 1 % of their value.
-#[derive(Debug, Clone)]
-struct Histogram {
-    counts: Vec<u64>,
-    count: u64,
-    sum: u64,
-    most: u64,
-}
-
-/// Values below 2 to the power of this have buckets of their own.
-const BITS: u32 = 7;
-/// Values from 2 to the power of this (18 minutes) share the last buckets.
-const HIGHEST: u32 = 40;
-
-impl Histogram {
-    fn new() -> Self {
-        let buckets = ((HIGHEST - BITS + 1) as usize) << BITS;
-        Self {
-            counts: vec![0; buckets],
-            count: 0,
-            sum: 0,
-            most: 0,
-        }
-    }
-
-    fn record(&mut self, value: u64) {
-        self.counts[Self::bucket(value)] += 1;
-        self.count += 1;
-        self.sum += value;
-        self.most = self.most.max(value);
-    }
-
-    fn clear(&mut self) {
-        if self.count > 0 {
-            self.counts.fill(0);
-        }
-        (self.count, self.sum, self.most) = (0, 0, 0);
-    }
-
-    /// The value that a share `q` of the values does not exceed; 0 if there are none.
-    fn quantile(&self, q: f64) -> u64 {
-        let wanted = ((q * self.count as f64).ceil() as u64).max(1);
-        let mut seen = 0;
-        for (bucket, &count) in self.counts.iter().enumerate() {
-            seen += count;
-            if seen >= wanted {
-                return Self::highest_of(bucket).min(self.most);
-            }
-        }
-        self.most
-    }
-
-    fn mean(&self) -> u64 {
-        self.sum.checked_div(self.count).unwrap_or(0)
-    }
-
-    fn bucket(value: u64) -> usize {
-        let value = value.min((1 << HIGHEST) - 1);
-        let digits = u64::BITS - value.leading_zeros();
-        let shift = digits.saturating_sub(BITS + 1);
-        ((shift as usize) << BITS) + (value >> shift) as usize
-    }
-
-    /// The highest value of a bucket.
-    fn highest_of(bucket: usize) -> u64 {
-        let shift = (bucket >> BITS).saturating_sub(1);
-        let leading = (bucket - (shift << BITS)) as u64;
-        ((leading + 1) << shift) - 1
-    }
-}
 
 /// What is counted beside the histogram.
 #[derive(Debug, Clone, Copy, Default)]
@@ -118,8 +48,8 @@ impl Lateness {
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
-            whole: (Histogram::new(), Counts::default()),
-            interval: (Histogram::new(), Counts::default()),
+            whole: (Histogram::one_of(2), Counts::default()),
+            interval: (Histogram::one_of(2), Counts::default()),
             rows: empty_rows(),
         }
     }
@@ -131,8 +61,8 @@ impl Lateness {
 
     /// A frame was written so much later than it was due.
     pub(crate) fn record_frame(&mut self, late: Duration) {
-        self.whole.0.record(late.as_nanos());
-        self.interval.0.record(late.as_nanos());
+        self.whole.0.record(late);
+        self.interval.0.record(late);
     }
 
     /// The loop woke so much later than it had asked for.
@@ -166,7 +96,7 @@ impl Lateness {
         ] {
             self.rows.integer(column, value);
         }
-        self.interval.0.clear();
+        self.interval.0.reset();
         self.interval.1 = Counts::default();
         summary
     }
@@ -196,14 +126,15 @@ fn empty_rows() -> Table {
 }
 
 fn summarize((frames, counts): &(Histogram, Counts), bounds: Bounds) -> Summary {
-    let p99 = frames.quantile(0.99);
+    // Without a frame, a statistic is NaN, which is zero as an integer.
+    let [p50, p99] = [0.5, 0.99].map(|share| frames.quantile(share) as u64);
     let why = find_fault(Duration::from_nanos(p99), *counts, bounds);
     Summary {
-        frames: frames.count,
-        p50_ns: frames.quantile(0.5),
+        frames: frames.count(),
+        p50_ns: p50,
         p99_ns: p99,
-        max_ns: frames.most,
-        mean_ns: frames.mean(),
+        max_ns: frames.max() as u64,
+        mean_ns: frames.mean() as u64,
         stalls: counts.stalls,
         longest_stall_ns: counts.longest_stall.as_nanos(),
         overruns: counts.overruns,
@@ -268,34 +199,17 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_is_within_one_percent_of_each_of_its_values() {
-        for value in (0..2000).chain((0..30).map(|power| 12_345 << power)) {
-            let value = value.min((1 << HIGHEST) - 1);
-            let highest = Histogram::highest_of(Histogram::bucket(value));
-            assert!(highest >= value, "{highest} for {value}");
-            assert!((highest - value) * 100 <= value, "{highest} for {value}");
+    fn statistics_are_of_the_frames_recorded() {
+        let mut lateness = Lateness::new(bounds());
+        (1..=100).for_each(|millis| lateness.record_frame(Duration::from_millis(millis)));
+        let whole = lateness.summarize();
+        for (found, exact) in [(whole.p50_ns, 50), (whole.p99_ns, 99)] {
+            assert!(found.abs_diff(exact * 1_000_000) <= exact * 1000, "{found}");
         }
-    }
-
-    #[test]
-    fn very_large_values_share_the_last_bucket() {
-        let mut histogram = Histogram::new();
-        histogram.record(u64::MAX / 4);
-        assert_eq!(histogram.quantile(0.5), (1 << HIGHEST) - 1);
-        assert_eq!(histogram.most, u64::MAX / 4);
-    }
-
-    #[test]
-    fn quantiles_are_of_the_values_recorded() {
-        let mut histogram = Histogram::new();
-        (1..=100).for_each(|value| histogram.record(value));
-        assert_eq!(histogram.quantile(0.5), 50);
-        assert_eq!(histogram.quantile(0.99), 99);
-        assert_eq!(histogram.quantile(1.0), 100);
-        assert_eq!(histogram.mean(), 50);
-        histogram.clear();
-        assert_eq!(histogram.quantile(0.99), 0);
-        assert_eq!(histogram.mean(), 0);
+        assert_eq!([whole.max_ns, whole.mean_ns], [100_000_000, 50_500_000]);
+        lateness.end_interval(Instant::from_nanos(100));
+        let empty = lateness.end_interval(Instant::from_nanos(200));
+        assert_eq!([empty.p99_ns, empty.max_ns, empty.mean_ns], [0; 3]);
     }
 
     #[test]

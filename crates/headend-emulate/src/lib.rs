@@ -5,7 +5,7 @@
 //! engine, and writes those that have crossed the network to the TUN of the host that they are for.
 //!
 //! From the ground up: [`mod@error`]; `system` (system calls); `lateness` (how late frames are
-//! written); `tun`, `namespaces`, `names`, `outside` (where the programs run); `commands` (the
+//! written); `tun`, `namespaces`, `names`, `outside`, `entry` (where the programs run); `commands` (the
 //! programs); `recorder` (arrivals into a file); `clock` (the loop); [`emulation`] puts them
 //! together.
 
@@ -14,6 +14,7 @@
 mod clock;
 mod commands;
 pub mod emulation;
+mod entry;
 pub mod error;
 mod lateness;
 mod names;
@@ -24,5 +25,5 @@ mod system;
 mod tun;
 
 pub use emulation::{Emulation, Options, Update};
+pub use entry::enter;
 pub use error::Error;
-pub use namespaces::enter;

@@ -264,7 +264,7 @@ impl<'a> Context<'a> {
     /// A packet joins a backlog in which another flow has packets: a hash collision. `backlog`
     /// numbers the backlogs of the queue that is called.
     #[cold]
-    pub fn note_met(&mut self, packet: &Packet, backlog: usize) {
+    pub fn record_collision(&mut self, packet: &Packet, backlog: usize) {
         if let Some(queue) = self.queue {
             let group = self.group(packet);
             (self.world.recorder).met(queue, backlog as u32, group, packet.from);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from headend.cli.terminal import (
     print_text,
     write_line,
 )
+
+if TYPE_CHECKING:
+    from headend.engine.vocabulary import Choice
 
 
 def _name_argument(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -98,11 +102,19 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
     if as_json:
         print_json([choice.to_dict() for choice in choices])
         return
-    from headend.cli.tables import draw_choices, draw_parameters, fit
+    from headend.cli.tables import draw, fit
+    from headend.wording.table import Cell, Column, Row, Table
 
     console = make_output()
     if name is None:
-        console.print(fit(console, draw_choices(choices)))
+        rows = tuple(
+            Row(
+                Cell(own.name, is_chosen=True),
+                (Cell(own.description, note=f"{own.use} {_name_source(own)}".strip()),),
+            )
+            for own in choices
+        )
+        console.print(fit(console, draw(Table((Column("about"),), rows, "name"))))
         if kind == "congestion":
             systems = ", ".join(system.name for system in list_choices("system"))
             console.print(
@@ -111,9 +123,18 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
         return
     (choice,) = choices
     console.print(write_line((choice.name, "bold"), f"  {choice.description}"))
-    for text in (choice.use, choice.remarks, choice.source and f"Source: {choice.source}"):
+    for text in (choice.use, choice.remarks, _name_source(choice)):
         if text:
             console.print(f"\n{text}")
     if choice.parameters:
+        rows = tuple(
+            Row(own.name, tuple(map(Cell, (own.form, own.default, own.description))))
+            for own in choice.parameters
+        )
+        columns = tuple(map(Column, ("value", "default", "meaning")))
         console.print()
-        console.print(fit(console, draw_parameters(choice)))
+        console.print(fit(console, draw(Table(columns, rows, "parameter"))))
+
+
+def _name_source(choice: Choice) -> str:
+    return f"Source: {choice.source}" if choice.source else ""

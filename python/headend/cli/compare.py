@@ -304,10 +304,10 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
 
 def _print_tier(tier: Tier) -> None:
     """Print how each flow fared under each setting of a tier, in words and figures, over seeds."""
-    from headend.analysis.verdict import judge, note_comparison
     from headend.cli.tables import draw, fit
     from headend.comparison.board import tabulate_board, tabulate_outcomes
     from headend.comparison.comparison import compare_figures
+    from headend.wording.verdict import judge, note_comparison
 
     console = make_output()
     variants = tier.present

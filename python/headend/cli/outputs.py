@@ -345,7 +345,7 @@ def print_failures(failures: Mapping[tuple[Any, ...], str], *, brief: bool) -> N
 
     In brief, that is one line.
     """
-    from headend.sweeps.outcome import list_failures
+    from headend.sweeps.page import list_failures
 
     messages, found = make_messages(), list_failures(failures)
     shown = found[: 1 if brief else MOST_FAILURES]

@@ -65,7 +65,7 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         )
     first = Path(folders[0])
     if kind == "sweep":
-        from headend.sweeps.outcome import write_sweep_page
+        from headend.sweeps.page import write_sweep_page
         from headend.sweeps.result import load_sweep
 
         path = write_sweep_page(load_sweep(first), out)

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from headend.analysis.verdict import Verdict
     from headend.cli.terminal import ExitCode
     from headend.running.experiment import Plan
     from headend.running.result import Result
     from headend.scenario.source import Overrides
+    from headend.wording.verdict import RunVerdict
 
 #: Rows of people on the terminal; more are in the report, and with --full.
 MOST_ROWS = 10
@@ -200,9 +200,9 @@ def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: answer, verdict, tables of rows, expectations."""
     from headend.analysis.fairness import measure_fairness
     from headend.analysis.lateness import find_emulation
-    from headend.analysis.verdict import judge
     from headend.scenario.modems import list_configured
-    from headend.wording.run_answer import answer_run
+    from headend.wording.run import answer_run
+    from headend.wording.verdict import judge
 
     verdict = judge(result)
     keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
@@ -212,7 +212,7 @@ def describe_result(result: Result) -> dict[str, object]:
         **({"emulation": dict(emulation)} if (emulation := find_emulation(result)) else {}),
         "folder": str(result.folder) if result.folder else None,
         "wall_seconds": result.wall_seconds,
-        "answer": answer_run(result, verdict).to_dict(),
+        "answer": answer_run(result).to_dict(),
         "verdict": verdict.to_dict(),
         "modem_files": [asdict(one) for one in list_configured(result.manifest["scenario"])],
         "warnings": result.warnings,
@@ -244,14 +244,14 @@ def print_result(result: Result, *, full: bool = False) -> None:
     full
         Whether to print the tables of people and queues and the notes on them too.
     """
-    from headend.analysis.emulation import tell_kind
     from headend.analysis.lateness import find_emulation
-    from headend.analysis.verdict import judge
     from headend.cli.emulation import print_emulation
     from headend.cli.first_lines import print_answer
     from headend.results.capture import FOLDER
     from headend.scenario.modems import tell_configured
-    from headend.wording.run_answer import answer_run
+    from headend.wording.emulation import tell_kind
+    from headend.wording.run import answer_run
+    from headend.wording.verdict import judge
 
     console = make_output()
     verdict = judge(result)
@@ -262,7 +262,7 @@ def print_result(result: Result, *, full: bool = False) -> None:
         tell_configured(result.manifest["scenario"]),
     )
     aside = ", ".join(filter(None, asides))
-    print_answer(answer_run(result, verdict), result.title, aside, most_rows)
+    print_answer(answer_run(result), result.title, aside, most_rows)
     if result.is_partial:
         console.print(write_line(("Partial", "yellow"), f": stopped at {_tell_partial(result)}."))
     print_emulation(result, full=full)
@@ -321,29 +321,34 @@ def _print_expectations(result: Result, *, full: bool) -> None:
     console.print(f"{met} of {len(outcomes)} expectation{plural} met{tell_so_far(result)}")
 
 
-def _print_all(result: Result, verdict: Verdict) -> None:
+def _print_all(result: Result, verdict: RunVerdict) -> None:
     """Print a row for each flow and queue, a group's worst, and the notes on them."""
     from headend.cli.emulation import print_real_in_full
-    from headend.cli.tables import draw, draw_aggregates, fit
+    from headend.cli.tables import draw, fit
     from headend.scenario.groups import MOST_LISTED
-    from headend.wording.flow_tables import tabulate_flows, tabulate_members, tabulate_queues
+    from headend.wording.flow_tables import (
+        tabulate_aggregates,
+        tabulate_flows,
+        tabulate_members,
+        tabulate_queues,
+    )
 
     console = make_output()
     console.print()
-    flows = tabulate_flows(verdict.parties)
+    flows = tabulate_flows(verdict.groups)
     console.print(fit(console, draw(flows)))
     if flows.note:
         console.print(flows.note, style="dim")
-    for party in verdict.parties:
+    for party in verdict.groups:
         if party.is_group:
             console.print(write_line((f"Those of {party.label} who fare worst:", "bold")))
             console.print(fit(console, draw(tabulate_members(party))))
     bottleneck = verdict.queue.queue if verdict.queue else None
     queues = tabulate_queues(result, bottleneck, MOST_LISTED)
     console.print(fit(console, draw(queues)))
-    for table, explanation in draw_aggregates(result, bottleneck):
-        console.print(fit(console, table))
-        print_sentence(console, explanation, "dim")
+    for table in tabulate_aggregates(result, bottleneck):
+        console.print(fit(console, draw(table)))
+        print_sentence(console, table.note, "dim")
     for note in verdict.notes:
         print_sentence(console, f"- {note}")
     print_real_in_full(result)

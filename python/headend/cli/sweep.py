@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,7 +138,7 @@ def sweep(
 def _write(result: SweepResult, folder: Path, outputs: OutputOptions) -> list[WriteFailure]:
     """Write what is made of the points of a sweep, and return what could not be written."""
     from headend.results.experiment import remove_page
-    from headend.sweeps.outcome import write_sweep_page
+    from headend.sweeps.page import write_sweep_page
 
     if not outputs.report:
         remove_page(folder)
@@ -146,7 +147,7 @@ def _write(result: SweepResult, folder: Path, outputs: OutputOptions) -> list[Wr
 
 def _print_result(result: SweepResult, *, full: bool) -> None:
     from headend.cli.first_lines import print_answer
-    from headend.sweeps.outcome import list_shown, tell_valueless
+    from headend.sweeps.page import tell_valueless
 
     console = make_output()
     print_answer(result.answer, result.sweep.title)
@@ -157,7 +158,7 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
     console.print(write_line(f"{done} of {total} points{failed}{hint}"))
     if full:
         _print_settings(result)
-    if (more := len(result.sweep.measures) - len(list_shown(result))) > 0:
+    if (more := len(result.sweep.measures) - len(result.conclusion.measures)) > 0:
         console.print(f"{more} more measures are in summary.parquet.", style="dim")
     for line in tell_valueless(result):
         console.print(write_line(line))
@@ -170,22 +171,19 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
 
 def _print_settings(result: SweepResult) -> None:
     """Print a row for each setting, with the differences to the first."""
-    from headend.cli.tables import draw_sweep, fit
-    from headend.sweeps.outcome import has_differences, list_rows, list_shown, name_columns
+    from headend.cli.tables import draw, fit
+    from headend.sweeps.page import tabulate_settings, tell_difference
 
     console = make_output()
-    shown = list_shown(result)
-    rows = list_rows(result, shown)
-    if shown:
+    table = tabulate_settings(result)
+    if result.conclusion.measures:
+        console.print(fit(console, draw(replace(table, rows=table.rows[:MOST_ROWS]))))
+    if len(table.rows) > MOST_ROWS:
         console.print(
-            fit(console, draw_sweep(result.sweep, name_columns(result, shown), rows[:MOST_ROWS]))
+            f"{len(table.rows) - MOST_ROWS} more settings are in the report.", style="dim"
         )
-    if len(rows) > MOST_ROWS:
-        console.print(f"{len(rows) - MOST_ROWS} more settings are in the report.", style="dim")
-    compared = result.sweep.compared
-    if compared and has_differences(rows):
-        told = f"Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed."
-        console.print(write_line((told, "dim")))
+    if told := tell_difference(result):
+        console.print(write_line((f"{told}.", "dim")))
 
 
 def _print_troubles(result: SweepResult, *, brief: bool) -> None:
@@ -197,7 +195,7 @@ def _print_troubles(result: SweepResult, *, brief: bool) -> None:
 
 def _describe(result: SweepResult) -> dict[str, object]:
     """Give a sweep as one JSON document: the summary over seeds, and what failed."""
-    from headend.sweeps.outcome import find_valueless
+    from headend.sweeps.page import find_valueless
 
     axes = result.sweep.design.names
     return {

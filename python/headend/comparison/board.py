@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.emulation import is_open_loop
 from headend.analysis.estimate import Estimate
+from headend.analysis.flow_groups import pair_groups
 from headend.analysis.grading import Grade
-from headend.analysis.lateness import NOT_TRUSTWORTHY, is_trustworthy
-from headend.analysis.verdict import describe_shared_queue, pair_parties
+from headend.analysis.lateness import NOT_TRUSTWORTHY, is_open_loop, is_trustworthy
+from headend.analysis.queue_state import describe_shared_queue
 from headend.comparison.comparison import (
     MetricCell,
     MetricRow,
@@ -22,13 +22,16 @@ from headend.comparison.comparison import (
 from headend.comparison.grid import Tier, find_grid
 from headend.text.quantity import Kind, format_quantity
 from headend.wording.flow_tables import write_grade, write_grades
+from headend.wording.flows import describe_experience
 from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.analysis.verdict import Party, QueueState, Verdict
+    from headend.analysis.flow_groups import FlowGroup
+    from headend.analysis.queue_state import QueueState
     from headend.results.record import Record
+    from headend.wording.verdict import RunVerdict
 
 #: The name of the table among those of a comparison.
 NAME = "figures"
@@ -124,7 +127,7 @@ def _spread(name: str, before: str, estimate: Estimate | None) -> dict[str, floa
     return dict(zip((name, f"{before}low", f"{before}high"), cells, strict=True))
 
 
-def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[Verdict]) -> Table:
+def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[RunVerdict]) -> Table:
     """Give a row for each flow and a column for each run, then the bottleneck's queue.
 
     Parameters
@@ -133,7 +136,8 @@ def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[Verdict]) ->
         The runs, and what was found of each.
     """
     rows = [
-        Row(name, tuple(map(_write_outcome, parties))) for name, parties in pair_parties(verdicts)
+        Row(name, tuple(map(_write_outcome, parties)))
+        for name, parties in pair_groups([verdict.groups for verdict in verdicts])
     ]
     queues = describe_shared_queue(results)
     if any(queues):
@@ -149,13 +153,14 @@ def _name_run(result: Record) -> Column:
     return Column(f"{result.label} ({', '.join(states)})" if states else result.label)
 
 
-def _write_outcome(party: Party | None) -> Cell | None:
+def _write_outcome(party: FlowGroup | None) -> Cell | None:
     if party is None:
         return None
     if not party.is_group:
-        return replace(write_grade(party.worst), text=party.worst.experience)
+        return replace(write_grade(party.worst), text=describe_experience(party.worst))
     middle, worst = party.middle, party.worst
-    text = f"in the middle: {middle.experience}\nworst, {worst.flow}: {worst.experience}"
+    typical, least = describe_experience(middle), describe_experience(worst)
+    text = f"in the middle: {typical}\nworst, {worst.flow}: {least}"
     return replace(write_grades(party), text=text)
 
 

@@ -26,7 +26,7 @@ from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
 from headend.wording.answer import Answer
-from headend.wording.run_answer import answer_run, explain_meanings
+from headend.wording.run import answer_run, explain_meanings
 from headend.wording.table import Cell, Row, Table, make_matrix
 
 if TYPE_CHECKING:
@@ -52,9 +52,6 @@ BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of tran
 
 #: That note where there are round trips of real programs.
 BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
-
-#: Figures of applications whose own measures name no chart.
-_FIGURES = {"voice": "mos", "ping": "ping"}
 
 
 def answer_comparison(variants: Sequence[Variant]) -> Answer:
@@ -236,7 +233,7 @@ def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
     """Give each graded flow or group with the meaning of its number; one pair for each meaning."""
     return list(
         dict.fromkeys(
-            (name, fate.headline.about)
+            (name, fate.key_figure.about)
             for tier in tiers
             for name, fates in tier.people.items()
             for fate in fates
@@ -287,8 +284,9 @@ def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
         return "queue-delay"
     if fate.is_transfer:
         return "rates"
-    application = fate.party.worst.application
-    if application in _FIGURES:
-        return _FIGURES[application]
-    measures = find_application(application).measures
-    return next((kind.chart.name for kind, _ in measures if kind.chart), "delay")
+    if fate.is_real and not fate.is_round_trip:
+        return "delay"
+    for kind, _ in find_application(fate.party.worst.application).measures:
+        if figure := kind.figure or (kind.chart and kind.chart.name):
+            return figure
+    return "delay"

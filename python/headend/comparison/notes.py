@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from headend.analysis.emulation import name_kind, tell_caveats
+from headend.analysis.diagnosis import find_reservations
 from headend.results.outcome import NOTHING_MEASURED
 from headend.results.record import list_names_of
 from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
+from headend.wording.emulation import name_kind
+from headend.wording.facts import describe_facts
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
@@ -68,7 +70,10 @@ def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
 def tell_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
     """Say of which runs no number is to be believed, and why: a comparison's first sentences."""
     labels = _group(
-        (text, one.label) for one in variants for run in one.results for text in tell_caveats(run)
+        (text, one.label)
+        for one in variants
+        for run in one.results
+        for text in describe_facts(find_reservations(run))
     )
     if len(variants) == 1:
         return tuple(labels)

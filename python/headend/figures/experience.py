@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.analysis.grading import describe_de_jitter
+from headend.analysis.quality import read_de_jitter
 from headend.comparison.pooling import list_runs
 from headend.engine.description import REAL, Chart, Measure, describe
 from headend.figures import vegalite as vl
@@ -33,6 +33,7 @@ from headend.figures.theme import (
     time_axis,
 )
 from headend.text.quantity import parse_quantity
+from headend.wording.flows import name_de_jitter
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -46,21 +47,6 @@ PING_TIMEOUT_NS = 5e9
 
 #: The round trip that games ask for.
 GAMES_MS = 130
-
-#: The engine's reasons for a discard, in words.
-REASONS = {
-    "discarded_ack_thinned": "acknowledgement thinned out",
-    "discarded_overlimit": "buffer full",
-    "discarded_congested": "dropped by the AQM",
-    "discarded_corrupted": "lost on the path beyond",
-    "discarded_filtered": "forbidden by a classifier",
-    "discarded_flow_limit": "flow's share full",
-    "discarded_not_registered": "modem not registered",
-    "discarded_retry_limit": "retries used up",
-    "discarded_service_flow_deleted": "service flow deleted",
-    "discarded_unresponsive": "unresponsive flow",
-    "discarded_forced": "average queue above the upper threshold",
-}
 
 
 def draw_voice(results: Sequence[Record]) -> Figure | None:
@@ -90,7 +76,7 @@ def _tell_de_jitter(results: Sequence[Record]) -> str:
         buffer: None
         for result in results
         for flow in result.flows["flow"].unique(maintain_order=True)
-        if (buffer := describe_de_jitter(result, flow))
+        if (buffer := name_de_jitter(read_de_jitter(result, flow)))
     }
     if not buffers:
         return ""
@@ -291,7 +277,8 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
 def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
     """Count what each flow or group lost, by reason."""
     rows, _ = join_keys(result.flows, name_flow_keys(result, groups), groups)
-    reasons = [name for name in REASONS if name in rows.columns]
+    labels = {reason.column: reason.label for reason in describe().reasons.values()}
+    reasons = [name for name in labels if name in rows.columns]
     for row in (
         rows.group_by("key", maintain_order=True)
         .agg(pl.col("packets_sent", *reasons).sum())
@@ -302,7 +289,7 @@ def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[
                 yield {
                     "flow": row["key"],
                     "run": result.label,
-                    "reason": REASONS[reason],
+                    "reason": labels[reason],
                     "count": row[reason],
                     "share": row[reason] / row["packets_sent"] if row["packets_sent"] else None,
                 }
@@ -506,7 +493,7 @@ def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> vl.Chart:
 
 
 def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> vl.Chart:
-    reasons = list(REASONS.values())
+    reasons = [reason.label for reason in describe().reasons.values()]
     present = [reason for reason in reasons if reason in rows["reason"].to_list()]
     names = list(order) if order else order_labels(rows[by].to_list())
     tones = [REASON_TONES[place % len(REASON_TONES)] for place in range(len(reasons))]

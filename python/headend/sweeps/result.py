@@ -20,12 +20,12 @@ from headend.sweeps.conclusion import Conclusion
 from headend.sweeps.definition import Sweep
 from headend.sweeps.summary import summarise
 from headend.sweeps.wish import read_wish
+from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
     import polars as pl
 
     from headend.figures import Figure
-    from headend.wording.answer import Answer
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,8 +4,10 @@ use serde_json::{Map, Value as Json};
 
 use super::error::TextError;
 use super::scope::{Scope, Tlvs};
-use crate::file::{END, File, Kind, PAD, Value};
-use crate::value::{found_words, hex, unhex};
+use crate::characters::{hex, unhex};
+use crate::file::{END, File, PAD, Value};
+use crate::table::Kind;
+use crate::value::found_words;
 
 /// Reads a file's JSON. The key `tlv` gives the type of a TLV. The value is read from `nested` if
 /// that is there, and otherwise from `hex` or `value`, which must agree if both are there. Keys

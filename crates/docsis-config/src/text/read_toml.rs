@@ -6,9 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::TextError;
 use super::scope::{ENDS, KIND, PADS, RATE_UNIT, REST, Scope, THEN, Tlvs, UNSIGNED};
-use crate::file::{END, File, Kind, PAD, Value};
-use crate::table::{Form, definition_in};
-use crate::value::{Refused, found_words, unhex};
+use crate::characters::unhex;
+use crate::file::{END, File, PAD, Value};
+use crate::table::{Form, Kind, definition_in};
+use crate::value::{Refused, found_words};
 
 /// Reads a file's TOML. The TLVs of the file have the order of the text. A key is a name of the
 /// table or a number (`tlv_213`); a value is a number, a text, a list, a table of TLVs or bytes.

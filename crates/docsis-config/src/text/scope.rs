@@ -6,9 +6,9 @@ use std::cmp::Reverse;
 use serde_json::Value as Json;
 
 use super::error::TextError;
-use crate::file::{END, File, GENERAL, Kind, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value};
+use crate::file::{END, File, GENERAL, PAD, Tlv, VENDOR_ID, VENDOR_SPECIFIC, Value};
 use crate::quantity::Unit;
-use crate::table::{Definition, definition_in, find_in, names, parents};
+use crate::table::{Definition, Kind, definition_in, find_in, names, parents};
 use crate::value::{self, Refused, Shown};
 
 /// Where TLVs stand beside each other.

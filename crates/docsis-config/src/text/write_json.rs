@@ -4,8 +4,9 @@
 use serde_json::{Value as Json, json};
 
 use super::scope::Scope;
-use crate::file::{File, Kind, PAD, Tlv, Value};
-use crate::value::hex;
+use crate::characters::hex;
+use crate::file::{File, PAD, Tlv, Value};
+use crate::table::Kind;
 
 /// The file as JSON text.
 ///

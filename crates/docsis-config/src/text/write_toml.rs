@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use super::scope::{ENDS, KIND, PADS, REST, Scope, THEN, UNSIGNED};
-use crate::file::{File, Kind, PAD, Tlv, Value};
-use crate::value::{hex, is_plain};
+use crate::characters::{hex, is_plain};
+use crate::file::{File, PAD, Tlv, Value};
+use crate::table::Kind;
 
 /// The file as TOML text, with comments.
 pub fn to_toml(file: &File) -> String {

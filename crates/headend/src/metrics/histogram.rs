@@ -57,7 +57,7 @@ const fn lowest_in(bucket: usize) -> u64 {
 
 /// How often which delays occurred. Its memory does not grow with the number of delays.
 #[derive(Debug)]
-pub(super) struct Histogram {
+pub struct Histogram {
     count: u64,
     /// Sum of all delays, nanoseconds.
     sum: u64,
@@ -84,7 +84,7 @@ const _: () = assert!(OCTAVES * BUCKETS <= 1 << 16, "a bucket is a 16-bit number
 impl Histogram {
     /// An empty histogram, one of `count` in a run. Where there are few, it has room for all delays
     /// that are likely, and allocates nothing later.
-    pub(super) fn one_of(count: usize) -> Self {
+    pub fn one_of(count: usize) -> Self {
         let room = ROOM / count.max(1);
         Self {
             count: 0,
@@ -102,7 +102,7 @@ impl Histogram {
 
     /// Counts one delay.
     #[inline]
-    pub(super) fn record(&mut self, delay: Duration) {
+    pub fn record(&mut self, delay: Duration) {
         let nanos = delay.as_nanos();
         self.count += 1;
         self.sum += nanos;
@@ -138,31 +138,36 @@ impl Histogram {
     }
 
     /// Forgets all delays. It keeps its pages: after a warm-up the delays lie in the same ones.
-    pub(super) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.pages.fill([0; PAGE]);
         self.wraps.clear();
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
         self.batched = 0;
     }
 
+    /// Number of delays.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Mean in nanoseconds; NaN if there was no delay.
-    pub(super) fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         self.sum as f64 / self.count as f64
     }
 
     /// Minimum in nanoseconds; NaN if there was no delay.
-    pub(super) fn min(&self) -> f64 {
+    pub fn min(&self) -> f64 {
         self.unless_empty(self.min)
     }
 
     /// Maximum in nanoseconds; NaN if there was no delay.
-    pub(super) fn max(&self) -> f64 {
+    pub fn max(&self) -> f64 {
         self.unless_empty(self.max)
     }
 
     /// The delay, in nanoseconds, that a share `q` of the packets did not exceed, right to 0.1 % or
     /// 100 ns; NaN if there was no delay.
-    pub(super) fn quantile(&self, q: f64) -> f64 {
+    pub fn quantile(&self, q: f64) -> f64 {
         let wanted = ((q * self.count as f64).ceil() as u64).max(1);
         let mut seen = 0;
         let bucket = self.counts().find(|&(_, count)| {
@@ -176,7 +181,7 @@ impl Histogram {
     }
 
     /// Non-empty buckets in order: from, to (nanoseconds), count.
-    pub(super) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.counts().map(|(bucket, count)| {
             let [from, to] = [bucket, bucket + 1].map(|bucket| lowest_in(bucket) * UNIT_NS);
             (from, to, count)

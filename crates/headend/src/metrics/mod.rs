@@ -4,7 +4,7 @@ pub mod air;
 pub mod channel;
 pub mod deadline;
 pub(crate) mod frames;
-mod histogram;
+pub mod histogram;
 pub mod life;
 pub mod measure;
 pub mod mib;

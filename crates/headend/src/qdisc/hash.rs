@@ -195,7 +195,7 @@ impl FlowHash {
         };
         if Self::join(queue, flow, owners) {
             self.collisions += 1;
-            cx.note_met(packet, queue);
+            cx.record_collision(packet, queue);
         }
         queue
     }

@@ -8,8 +8,8 @@ mod real;
 
 use std::collections::BTreeMap;
 
-use self::real::Neighbourhood;
 pub use self::real::Progress;
+use self::real::RealHosts;
 use crate::clock::{Arrival, RealHost};
 use crate::context::{Context, World};
 use crate::event::{AppId, Event, EventQueue, Source};
@@ -83,7 +83,7 @@ pub struct Simulation {
     end: Instant,
     events: u64,
     sampled_at: Instant,
-    real: Neighbourhood,
+    real: RealHosts,
     arrivals: Vec<Arrival>,
     life: Option<Life>,
 }
@@ -135,7 +135,7 @@ impl Simulation {
                 world.events.push(at, Source::Link(index as u32), token);
             }
         }
-        let real = Neighbourhood::new(parts.real_hosts, &parts.apps);
+        let real = RealHosts::new(parts.real_hosts, &parts.apps);
         if world.lines.iter().any(Line::is_harmful) || !real.is_empty() {
             // A loss or mark counts when the packet is sent, and a frame's end is told when it
             // happens, so that must be an event.

@@ -27,7 +27,7 @@ pub enum Progress {
 
 /// The real hosts, and the groups that their frames belong to.
 #[derive(Debug)]
-pub(super) struct Neighbourhood {
+pub(super) struct RealHosts {
     hosts: Vec<RealHost>,
     numbers: BTreeMap<IpAddr, RealHostId>,
     /// The group of a customer's host and a remote host, and the number of that among the group's.
@@ -37,8 +37,8 @@ pub(super) struct Neighbourhood {
     outside: BTreeMap<RealHostId, AppId>,
 }
 
-impl Neighbourhood {
-    /// The neighbourhood of these hosts.
+impl RealHosts {
+    /// These hosts, with the groups that `apps` are.
     pub(super) fn new(hosts: Vec<RealHost>, apps: &[AppSetup]) -> Self {
         let mut numbers = BTreeMap::new();
         for (index, host) in hosts.iter().enumerate() {

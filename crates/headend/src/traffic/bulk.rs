@@ -1,7 +1,7 @@
 //! Bulk transfer over TCP: files one after the other, groups of files with a rest after each group,
 //! or one transfer that never ends.
 
-use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::memory::Setting;
 use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};
@@ -99,7 +99,12 @@ impl Definition for Config {
     fn about() -> About {
         About {
             name: "bulk",
-            properties: &[Property::Bulk, Property::Greedy, Property::Transfer],
+            properties: &[
+                Property::Bulk,
+                Property::Distant,
+                Property::Greedy,
+                Property::Transfer,
+            ],
             measures: const { &[COMPLETION_TIME.whole()] },
         }
     }

@@ -1,6 +1,6 @@
 //! Constant bit rate: equal datagrams at equal intervals, independent of losses and delay.
 
-use super::config::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
+use super::definition::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
 use super::memory::Datagrams;
 use super::stream::{Pace, Phase, Stream};
 use super::{AppContext, AppEvent, Application, Direction};

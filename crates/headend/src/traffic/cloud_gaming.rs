@@ -5,7 +5,7 @@
 //! sends its input at constant intervals of its own. The rate does not adapt, so that the effect of
 //! a line shows in late and incomplete frames. docs/models/video.md describes the model.
 
-use super::config::{
+use super::definition::{
     About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_scoring, ensure_span,
     ensure_video,
 };

@@ -4,7 +4,7 @@
 //! low rate that does not adapt, and whose quality suffers from a full queue. docs/models/video.md
 //! describes the model.
 
-use super::config::{About, Definition, Fault, ensure, ensure_scoring, ensure_video};
+use super::definition::{About, Definition, Fault, ensure, ensure_scoring, ensure_video};
 use super::memory::{Datagrams, MTU, Own, Setting};
 use super::stream::{Pace, Phase, Stream};
 use super::video::{self, Format, Video};

@@ -4,7 +4,7 @@
 //! useless when late. [`crate::metrics::deadline`] computes the share of packets that were late or
 //! lost.
 
-use super::config::{
+use super::definition::{
     About, Definition, Fault, Property, ensure_datagram, ensure_gap, ensure_scoring,
 };
 use super::memory::{Datagrams, Own, Setting};

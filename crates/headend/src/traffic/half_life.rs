@@ -4,7 +4,7 @@
 //! The map of the game determines the length of the server's packets. docs/models/games.md has the
 //! distributions and the checks.
 
-use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_scoring};
 use super::drawn::{Distribution, DrawnStream, Half};
 use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};

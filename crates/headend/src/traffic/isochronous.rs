@@ -8,7 +8,9 @@
 //! one-way delays and the losses of each direction are those of the flow's packets. The simulated
 //! clocks are synchronized, which irtt has to assume.
 
-use super::config::{About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
+use super::definition::{
+    About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span,
+};
 use super::echo::{RTT, Requests};
 use super::memory::{Datagrams, Own, Setting};
 use super::{AppContext, AppEvent, Application, Direction, News};

@@ -3,7 +3,7 @@
 //! Its packets are larger and fewer than those of games twenty years older, and more data is sent
 //! down than up. docs/models/games.md has the distributions and the checks.
 
-use super::config::{About, Definition, Fault, Property, ensure_scoring};
+use super::definition::{About, Definition, Fault, Property, ensure_scoring};
 use super::drawn::{Distribution, DrawnStream, Half};
 use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};

@@ -24,13 +24,15 @@ use crate::wire::real::Header;
 
 pub use crate::endpoint::News;
 
-pub use config::{About, ApplicationConfig, Fault, Property};
+pub use config::ApplicationConfig;
+pub use definition::{About, Fault, Property};
 
 pub mod bulk;
 pub mod cbr;
 pub mod cloud_gaming;
 pub mod conference;
 mod config;
+mod definition;
 mod drawn;
 mod echo;
 pub mod game;

@@ -1,7 +1,7 @@
 //! Ping: echo requests at constant intervals, which the peer answers. Each has one round-trip time;
 //! NaN if no reply arrives in time.
 
-use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_span};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_span};
 use super::echo::{RTT, Requests};
 use super::memory::{Datagrams, Own, Setting};
 use super::{AppContext, AppEvent, Application, Direction, News};

@@ -4,7 +4,7 @@
 //! with exponential sizes an M/M/1 queue. It is also the usual model for the sum of many small
 //! users.
 
-use super::config::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
+use super::definition::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
 use super::memory::Datagrams;
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::flow::FlowId;

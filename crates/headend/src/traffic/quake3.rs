@@ -6,7 +6,7 @@
 //! (`count`), each with the number of `players` in the game. docs/models/games.md has the
 //! distributions and the checks.
 
-use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_scoring};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_scoring};
 use super::drawn::{Distribution, DrawnStream, Half};
 use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::config::{About, Definition, Fault, Property, ensure};
+use super::definition::{About, Definition, Fault, Property, ensure};
 use super::echo::RTT;
 use super::memory::Setting;
 use super::{AppContext, AppEvent, Application, Direction, News, RealFrame};

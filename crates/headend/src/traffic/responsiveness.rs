@@ -29,7 +29,7 @@
 //!   limits the share of the capacity that probes may use.
 //! - Load-generating connections have no TLS handshake.
 
-use super::config::{About, Definition, Fault, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, ensure, ensure_span};
 use super::memory::{Own, Setting};
 use super::message_ends::MessageEnds;
 use super::web::Tls;

@@ -5,7 +5,7 @@
 //! test, divided by the time since then, handshakes included. In a longer test, slow start and the
 //! initial burst of a token bucket have a smaller effect.
 
-use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::memory::Setting;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;

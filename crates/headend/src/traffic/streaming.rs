@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::{About, Definition, Fault, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, ensure, ensure_span};
 use super::memory::Setting;
 use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};
@@ -152,6 +152,7 @@ static STALLED: Kind = Kind {
     is_periodic: true,
     place: 90,
     compared_by: &[("video stood still", "mean")],
+    demand: Some(("mean", "fair")),
     ..Kind::new(
         "stalled",
         Unit::Share,
@@ -163,6 +164,7 @@ static STALLED: Kind = Kind {
 static STARTUP_DELAY: Kind = Kind {
     place: 80,
     compared_by: &[("until the first picture", "p50")],
+    demand: Some(("p50", "good")),
     ..Kind::new(
         "startup_delay",
         Unit::Time,

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::config::{About, Definition, Fault, Property, ensure, ensure_rate};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_rate};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::packet::Side;

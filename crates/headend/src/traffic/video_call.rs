@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring, ensure_video};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_scoring, ensure_video};
 use super::drawn::Distribution;
 use super::gcc::{BURST, Gcc, Reported};
 use super::memory::{Datagrams, Own, Setting};

@@ -8,8 +8,8 @@
 
 use std::collections::VecDeque;
 
-use super::cmts::Grant;
-use super::service_flow::{Carried, Supply};
+use super::grant::{Carried, Grant};
+use super::shaped_queue::ShapedQueue;
 use super::timing::UpstreamTiming;
 use super::token_bucket::TokenBuckets;
 use crate::context::Context;
@@ -94,33 +94,33 @@ impl Bursts {
     }
 
     /// Whether there are packets that are not requested.
-    pub fn wants_request(&self, supply: &Supply) -> bool {
-        self.outstanding == 0 && (self.held() > 0 || supply.queued() > 0)
+    pub fn wants_request(&self, shaped: &ShapedQueue) -> bool {
+        self.outstanding == 0 && (self.held() > 0 || shaped.queued() > 0)
     }
 
     /// Time at which the next packet may be requested.
-    pub fn ready_at(&mut self, supply: &mut Supply, cx: &mut Context<'_>) -> Instant {
+    pub fn ready_at(&mut self, shaped: &mut ShapedQueue, cx: &mut Context<'_>) -> Instant {
         if !self.burst.is_empty() {
             return Instant::ZERO;
         }
         if self.next.is_none() {
-            self.next = self.draw(supply, cx);
+            self.next = self.draw(shaped, cx);
         }
         let Some(next) = &self.next else {
             return Instant::ZERO;
         };
-        self.cleared += supply.buckets.take_cleared(cx.now);
+        self.cleared += shaped.buckets.take_cleared(cx.now);
         let missing = Framing::ETHERNET.bytes(next).saturating_sub(self.cleared);
         match missing {
             0 => Instant::ZERO,
-            missing => supply.buckets.cleared_at(missing),
+            missing => shaped.buckets.cleared_at(missing),
         }
     }
 
     /// Requests a burst. Returns its bytes.
     pub fn request(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> Option<u64> {
@@ -128,16 +128,21 @@ impl Bursts {
             return None;
         }
         if self.burst.is_empty() {
-            self.put_together(supply, timing, cx);
+            self.put_together(shaped, timing, cx);
         }
         self.outstanding = self.bytes;
         (self.bytes > 0).then_some(self.bytes)
     }
 
     /// Assembles the next burst.
-    fn put_together(&mut self, supply: &mut Supply, timing: &UpstreamTiming, cx: &mut Context<'_>) {
-        self.cleared += supply.buckets.take_cleared(cx.now);
-        while let Some(packet) = self.next.take().or_else(|| self.draw(supply, cx)) {
+    fn put_together(
+        &mut self,
+        shaped: &mut ShapedQueue,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) {
+        self.cleared += shaped.buckets.take_cleared(cx.now);
+        while let Some(packet) = self.next.take().or_else(|| self.draw(shaped, cx)) {
             let pdu = Framing::ETHERNET.of_size(packet.size);
             let alone = timing.mac_header + pdu;
             let bytes = match self.burst.len() {
@@ -160,22 +165,22 @@ impl Bursts {
     }
 
     /// Dequeues the next packet. Packets that the queue discipline drops meanwhile need no tokens.
-    fn draw(&mut self, supply: &mut Supply, cx: &mut Context<'_>) -> Option<Packet> {
-        let before = supply.queued();
-        let packet = supply.take(cx);
+    fn draw(&mut self, shaped: &mut ShapedQueue, cx: &mut Context<'_>) -> Option<Packet> {
+        let before = shaped.queued();
+        let packet = shaped.take(cx);
         let drawn = packet
             .as_ref()
             .map_or(0, |packet| Framing::ETHERNET.bytes(packet));
-        let dropped = before - supply.queued() - drawn;
-        self.forget(supply, dropped, cx.now);
+        let dropped = before - shaped.queued() - drawn;
+        self.forget(shaped, dropped, cx.now);
         packet
     }
 
     /// `bytes` left the queue without being sent.
-    pub fn forget(&mut self, supply: &mut Supply, bytes: u64, now: Instant) {
+    pub fn forget(&mut self, shaped: &mut ShapedQueue, bytes: u64, now: Instant) {
         if bytes > 0 {
-            let known = bytes.min(supply.buckets.waiting() + supply.buckets.cleared());
-            supply.buckets.remove(now, known);
+            let known = bytes.min(shaped.buckets.waiting() + shaped.buckets.cleared());
+            shaped.buckets.remove(now, known);
             self.cleared -= (bytes - known).min(self.cleared);
         }
     }
@@ -188,14 +193,14 @@ impl Bursts {
     /// Drops the requested burst.
     pub fn give_up(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         _: u64,
         _: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) {
         self.bytes = 0;
         for packet in self.burst.drain(..) {
-            supply.discard(packet, DropReason::RetryLimit, cx);
+            shaped.discard(packet, DropReason::RetryLimit, cx);
         }
     }
 
@@ -203,12 +208,12 @@ impl Bursts {
     /// lost. No grant stays unused, so the result is zero.
     pub fn abandon(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         _: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> u64 {
         for packet in self.burst.drain(..).chain(self.next.take()) {
-            supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
+            shaped.discard(packet, DropReason::ServiceFlowDeleted, cx);
         }
         *self = Self::new(self.limit);
         0
@@ -218,7 +223,7 @@ impl Bursts {
     /// The result for the last fragment includes the PDU bytes of the whole burst.
     pub fn granted(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
@@ -229,7 +234,7 @@ impl Bursts {
             self.begins = Some(timing.minislot_start(grant.map, grant.first));
             let last = grant.first + grant.minislots - 1;
             credit = self.bytes;
-            pdu = self.send(supply, timing.delivery(grant.map, last), cx);
+            pdu = self.send(shaped, timing.delivery(grant.map, last), cx);
         }
         let room = timing.room(grant.minislots);
         assert!(
@@ -244,12 +249,12 @@ impl Bursts {
     }
 
     /// Sends the burst. Returns its PDU bytes.
-    fn send(&mut self, supply: &mut Supply, at: Instant, cx: &mut Context<'_>) -> u64 {
+    fn send(&mut self, shaped: &mut ShapedQueue, at: Instant, cx: &mut Context<'_>) -> u64 {
         self.bytes = 0;
         let mut pdu = 0;
         for packet in self.burst.drain(..) {
             pdu += Framing::ETHERNET.bytes(&packet);
-            supply.send(packet, at, cx);
+            shaped.send(packet, at, cx);
         }
         pdu
     }
@@ -258,7 +263,7 @@ impl Bursts {
     /// is longer than such a grant is dropped. Returns what the grant carries.
     pub fn given(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
@@ -271,20 +276,20 @@ impl Bursts {
                 unused: room,
             };
         }
-        while let Some(too_long) = self.first_beyond(room, supply, timing, cx) {
+        while let Some(too_long) = self.first_beyond(room, shaped, timing, cx) {
             // The tokens of the dropped packet are available to other packets.
-            self.forget(supply, Framing::ETHERNET.bytes(&too_long), cx.now);
-            supply.discard(too_long, DropReason::Overlimit, cx);
+            self.forget(shaped, Framing::ETHERNET.bytes(&too_long), cx.now);
+            shaped.discard(too_long, DropReason::Overlimit, cx);
         }
         let limit = self.limit;
         self.limit = limit.min(room);
         if self.burst.is_empty() {
-            self.put_together(supply, timing, cx);
+            self.put_together(shaped, timing, cx);
         }
         self.limit = limit;
         let used = self.bytes;
         let last = grant.first + grant.minislots - 1;
-        let pdu = self.send(supply, timing.delivery(grant.map, last), cx);
+        let pdu = self.send(shaped, timing.delivery(grant.map, last), cx);
         Carried {
             credit: 0,
             pdu,
@@ -296,12 +301,12 @@ impl Bursts {
     fn first_beyond(
         &mut self,
         room: u64,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         if self.next.is_none() {
-            self.next = self.draw(supply, cx);
+            self.next = self.draw(shaped, cx);
         }
         self.next
             .take_if(|packet| timing.mac_header + Framing::ETHERNET.bytes(packet) > room)
@@ -310,7 +315,7 @@ impl Bursts {
     /// Prepares the burst. Returns its start; what it carries is known already.
     pub fn prepare_burst(
         &mut self,
-        _: &mut Supply,
+        _: &mut ShapedQueue,
         _: &UpstreamTiming,
         _: &mut Context<'_>,
     ) -> (Option<Instant>, Option<Carried>) {

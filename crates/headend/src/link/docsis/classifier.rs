@@ -112,9 +112,9 @@ pub struct Classifiers {
     rules: Vec<(Rule, Verdict)>,
 }
 
-/// The entrance of a modem in one direction.
+/// A port of a modem: its service flows in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entrance {
+pub struct ModemPort {
     /// Index of its primary service flow among all of that direction. Its other flows follow.
     pub primary: u32,
     /// Index of its classifiers in the link.

@@ -12,8 +12,8 @@
 
 use std::collections::VecDeque;
 
-use super::cmts::Grant;
-use super::service_flow::{Carried, DequeueAt, Supply};
+use super::grant::{Carried, DequeueAt, Grant};
+use super::shaped_queue::ShapedQueue;
 use super::timing::UpstreamTiming;
 use super::token_bucket::TokenBuckets;
 use crate::context::Context;
@@ -130,46 +130,46 @@ impl Continuous {
     }
 
     /// Whether there are bytes that are not requested.
-    pub fn wants_request(&self, supply: &Supply) -> bool {
-        self.waiting_pdu(supply) > 0
-            && (supply.buckets.waiting() + supply.buckets.cleared() > 0
-                || self.shortage(supply, 0) > 0)
+    pub fn wants_request(&self, shaped: &ShapedQueue) -> bool {
+        self.waiting_pdu(shaped) > 0
+            && (shaped.buckets.waiting() + shaped.buckets.cleared() > 0
+                || self.shortage(shaped, 0) > 0)
     }
 
     /// Time from which on bytes can be requested.
-    pub fn ready_at(&mut self, supply: &mut Supply, _: &mut Context<'_>) -> Instant {
-        if self.shortage(supply, 0) > 0 {
+    pub fn ready_at(&mut self, shaped: &mut ShapedQueue, _: &mut Context<'_>) -> Instant {
+        if self.shortage(shaped, 0) > 0 {
             return Instant::ZERO;
         }
-        supply.buckets.cleared_at(supply.buckets.waiting().min(64))
+        shaped.buckets.cleared_at(shaped.buckets.waiting().min(64))
     }
 
     /// Requests all cleared bytes. Returns the bytes of the request.
     pub fn request(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> Option<u64> {
-        self.requested += supply.buckets.take_cleared(cx.now);
+        self.requested += shaped.buckets.take_cleared(cx.now);
         if self.dequeue_at == DequeueAt::Request {
-            self.schedule(supply, cx);
+            self.schedule(shaped, cx);
         }
         let bytes = self
-            .shortage(supply, timing.mac_header)
+            .shortage(shaped, timing.mac_header)
             .next_multiple_of(REQUEST_UNIT);
         self.outstanding += bytes;
         (bytes > 0).then_some(bytes)
     }
 
     /// Moves the packets that are about to be requested from the queue to the transmit queue.
-    fn schedule(&mut self, supply: &mut Supply, cx: &mut Context<'_>) {
+    fn schedule(&mut self, shaped: &mut ShapedQueue, cx: &mut Context<'_>) {
         while self.rest.pdu + self.scheduled_pdu < self.requested {
-            let before = supply.queued();
-            let packet = supply.take(cx);
+            let before = shaped.queued();
+            let packet = shaped.take(cx);
             let drawn = (packet.as_ref()).map_or(0, |packet| Framing::ETHERNET.bytes(packet));
             self.scheduled_pdu += drawn;
-            self.forget(supply, before - supply.queued() - drawn, cx.now);
+            self.forget(shaped, before - shaped.queued() - drawn, cx.now);
             let Some(packet) = packet else { break };
             self.scheduled.push_back(packet);
         }
@@ -183,26 +183,26 @@ impl Continuous {
     /// Drops the packets of a request of `bytes`.
     pub fn give_up(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         mut bytes: u64,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) {
-        let before = self.waiting_pdu(supply);
+        let before = self.waiting_pdu(shaped);
         while bytes > 0 {
-            let Some(packet) = self.next(supply, timing, cx) else {
+            let Some(packet) = self.next(shaped, timing, cx) else {
                 break;
             };
             let Rest { header, pdu } = std::mem::take(&mut self.rest);
             bytes = bytes.saturating_sub(header + pdu);
-            supply.discard(packet, DropReason::RetryLimit, cx);
+            shaped.discard(packet, DropReason::RetryLimit, cx);
         }
         // The tokens of the requested bytes are spent. Bytes that the queue discipline dropped in
         // addition need no tokens.
-        let gone = before - self.waiting_pdu(supply);
+        let gone = before - self.waiting_pdu(shaped);
         let requested = gone.min(self.requested);
         self.requested -= requested;
-        self.forget(supply, gone - requested, cx.now);
+        self.forget(shaped, gone - requested, cx.now);
     }
 
     /// The service flow is deleted: drops the packets it holds. A packet that the CMTS has
@@ -210,7 +210,7 @@ impl Continuous {
     /// stay unused.
     pub fn abandon(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> u64 {
@@ -220,7 +220,7 @@ impl Continuous {
             .into_iter()
             .chain(self.scheduled.drain(..))
         {
-            supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
+            shaped.discard(packet, DropReason::ServiceFlowDeleted, cx);
         }
         let unused = match self.dequeue_at {
             DequeueAt::Burst => {
@@ -238,7 +238,7 @@ impl Continuous {
     /// A MAP brings a grant. Returns what the grant carries, if it is filled now.
     pub fn granted(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
@@ -249,20 +249,20 @@ impl Continuous {
             most: grant.credit,
         });
         (self.dequeue_at != DequeueAt::Burst)
-            .then(|| self.fill(supply, (grant, grant.credit), timing, cx))
+            .then(|| self.fill(shaped, (grant, grant.credit), timing, cx))
     }
 
     /// Fills an unsolicited grant with the packets that wait now. Returns what it carries.
     pub fn given(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> Carried {
-        self.requested += supply.buckets.take_cleared(cx.now);
+        self.requested += shaped.buckets.take_cleared(cx.now);
         let room = timing.room(grant.minislots);
-        self.fill(supply, (grant, room), timing, cx)
+        self.fill(shaped, (grant, room), timing, cx)
     }
 
     /// The burst of an unsolicited grant must be prepared, because it is filled then, or because a
@@ -277,7 +277,7 @@ impl Continuous {
     /// which nothing waits has no burst.
     pub fn prepare_burst(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> (Option<Instant>, Option<Carried>) {
@@ -290,10 +290,10 @@ impl Continuous {
             return (begins, None);
         }
         if grant.credit > 0 {
-            let carried = self.fill(supply, (grant, most), timing, cx);
+            let carried = self.fill(shaped, (grant, most), timing, cx);
             return (begins, Some(carried));
         }
-        let carried = self.given(supply, grant, timing, cx);
+        let carried = self.given(shaped, grant, timing, cx);
         (begins.filter(|_| carried.unused < most), Some(carried))
     }
 
@@ -301,16 +301,16 @@ impl Continuous {
     /// the grant carries.
     fn fill(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         (grant, most): (Grant, u64),
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> Carried {
         let mut credit = most;
-        let before = self.waiting_pdu(supply);
+        let before = self.waiting_pdu(shaped);
         let mut sent_pdu = 0;
         while credit > 0 && self.requested > 0 {
-            let Some(packet) = self.next(supply, timing, cx) else {
+            let Some(packet) = self.next(shaped, timing, cx) else {
                 break;
             };
             let rest = &mut self.rest;
@@ -324,13 +324,13 @@ impl Continuous {
             if rest.pdu == 0 {
                 let position = timing.segment_overhead + most - credit;
                 let minislot = grant.first + (position - 1) / timing.minislot_bytes;
-                supply.send(packet, timing.delivery(grant.map, minislot), cx);
+                shaped.send(packet, timing.delivery(grant.map, minislot), cx);
             } else {
                 self.partial = Some(packet);
             }
         }
         // Packets that the queue discipline dropped during the dequeue need no tokens.
-        self.forget(supply, before - sent_pdu - self.waiting_pdu(supply), cx.now);
+        self.forget(shaped, before - sent_pdu - self.waiting_pdu(shaped), cx.now);
         Carried {
             credit: grant.credit,
             pdu: sent_pdu,
@@ -339,8 +339,8 @@ impl Continuous {
     }
 
     /// PDU bytes that are not sent, including the rest of a partly sent packet.
-    fn waiting_pdu(&self, supply: &Supply) -> u64 {
-        supply.queued() + self.scheduled_pdu + self.rest.pdu
+    fn waiting_pdu(&self, shaped: &ShapedQueue) -> u64 {
+        shaped.queued() + self.scheduled_pdu + self.rest.pdu
     }
 
     /// The partly sent packet, or else the next packet. `rest` is then the part of it that is not
@@ -348,7 +348,7 @@ impl Continuous {
     #[inline(always)]
     fn next(
         &mut self,
-        supply: &mut Supply,
+        shaped: &mut ShapedQueue,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
@@ -358,7 +358,7 @@ impl Continuous {
         }
         let scheduled = self.scheduled.pop_front();
         let is_scheduled = scheduled.is_some();
-        let packet = scheduled.or_else(|| supply.take(cx))?;
+        let packet = scheduled.or_else(|| shaped.take(cx))?;
         let pdu = Framing::ETHERNET.of_size(packet.size);
         if is_scheduled {
             self.scheduled_pdu -= pdu;
@@ -372,18 +372,18 @@ impl Continuous {
 
     /// `bytes` left the queue without being sent. Bytes that are not requested are subtracted
     /// first.
-    pub fn forget(&mut self, supply: &mut Supply, bytes: u64, now: Instant) {
+    pub fn forget(&mut self, shaped: &mut ShapedQueue, bytes: u64, now: Instant) {
         if bytes > 0 {
-            let unrequested = bytes.min(supply.buckets.waiting() + supply.buckets.cleared());
-            supply.buckets.remove(now, unrequested);
+            let unrequested = bytes.min(shaped.buckets.waiting() + shaped.buckets.cleared());
+            shaped.buckets.remove(now, unrequested);
             self.requested -= (bytes - unrequested).min(self.requested);
         }
     }
 
     /// The additional bytes that the cleared bytes need, MAC headers included, beyond those already
     /// requested or granted and not sent.
-    fn shortage(&self, supply: &Supply, mac_header: u64) -> u64 {
-        let depth = supply.queue.depth();
+    fn shortage(&self, shaped: &ShapedQueue, mac_header: u64) -> u64 {
+        let depth = shaped.queue.depth();
         let Rest { header, pdu } = self.rest;
         let from_queue = self.requested.saturating_sub(pdu + self.scheduled_pdu);
         // The number of queued packets that begin within the cleared bytes. If only a part is

@@ -8,11 +8,28 @@
 //! Source: CM-SP-MULPIv3.1, Annexes M and O; `docs/models/low_latency.md` lists the rules and where
 //! each is from.
 
-use super::setup::Aggregate;
 use super::token_bucket::Limits;
 use crate::queue::{Coupling, Shaper};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+
+/// An aggregate service flow with low latency: a classic and a low-latency service flow of one
+/// modem that share rate limits. The flows have limits of their own besides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aggregate {
+    /// Index of the classic flow among all service flows of the direction.
+    pub classic: usize,
+    /// Index of the low-latency flow.
+    pub low: usize,
+    /// The limits that both flows share: AMSR, peak rate and burst (TLVs 70 and 71).
+    pub limits: Limits,
+    /// Scheduling weight (TLV 42.6): the share of the low-latency flow, in 256ths, while both flows
+    /// have packets.
+    pub weight: u8,
+    /// Coupling factor k (TLV 42.5): the low-latency queue is marked with k times the base
+    /// probability of the classic queue. Zero: the queues are not coupled.
+    pub coupling: f64,
+}
 
 /// A quantity of the classic flow and of the low-latency flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

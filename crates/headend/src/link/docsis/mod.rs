@@ -9,7 +9,7 @@
 //!
 //! - [`classifier`]: which service flow of a modem a packet belongs to.
 //! - [`service_flow`]: an upstream service flow at the modem. It sends [continuously](continuous)
-//!   or in [`bursts`].
+//!   or in [`bursts`] from a [`shaped_queue`].
 //! - [`token_bucket`]: sustained and peak rate.
 //! - [`contention`]: which requests in contention reach the CMTS.
 //! - [`ranging`]: how modems register.
@@ -17,11 +17,13 @@
 //!
 //! Both ends:
 //!
+//! - [`grant`]: a part of a MAP for one service flow, and what its burst carried.
 //! - [`low_latency`]: aggregates of a classic and a low-latency service flow.
 //!
 //! CMTS:
 //!
-//! - [`cmts`]: the upstream scheduler, with [periodic] grants and the [space] of a MAP.
+//! - [`cmts`]: the upstream scheduler, with [periodic] grants and the
+//!   [occupancy of a MAP](map_occupancy).
 //! - [`downstream_scheduler`]: the downstream scheduler.
 //!
 //! Events: [`upstream`] and [`downstream`], one for each direction.
@@ -36,17 +38,19 @@ pub mod contention;
 pub mod continuous;
 pub mod downstream;
 pub mod downstream_scheduler;
+pub mod grant;
+pub mod idle_queues;
 pub mod low_latency;
+pub mod map_occupancy;
 pub mod neighbours;
 pub mod periodic;
 pub mod phy;
 pub mod preset;
 pub mod qos;
 pub mod ranging;
-pub mod rest;
 pub mod service_flow;
 pub mod setup;
-pub mod space;
+pub mod shaped_queue;
 pub mod timing;
 pub mod token_bucket;
 pub mod upstream;
@@ -62,7 +66,7 @@ use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
 
-use classifier::{Classifiers, Entrance, Seen, Verdict};
+use classifier::{Classifiers, ModemPort, Seen, Verdict};
 use downstream::Downstream;
 use setup::{FlowChange, Kind};
 use upstream::Upstream;
@@ -73,7 +77,7 @@ pub struct DocsisLink {
     upstream: Upstream,
     downstream: Downstream,
     /// By port.
-    entrances: Vec<Entrance>,
+    modem_ports: Vec<ModemPort>,
     classifiers: Vec<Classifiers>,
     /// In order of time.
     changes: VecDeque<FlowChange>,
@@ -83,18 +87,18 @@ pub struct DocsisLink {
 const CHANGE: u64 = u64::MAX;
 
 impl DocsisLink {
-    /// Puts the two directions together. `entrances` are the ports of the modems, in order. An
-    /// entrance refers to its `classifiers`, if it has any.
+    /// Puts the two directions together. `modem_ports` are in the order of
+    /// the modems, and refer to their `classifiers`, if they have any.
     pub fn new(
         upstream: Upstream,
         downstream: Downstream,
-        entrances: Vec<Entrance>,
+        modem_ports: Vec<ModemPort>,
         classifiers: Vec<Classifiers>,
     ) -> Self {
         Self {
             upstream,
             downstream,
-            entrances,
+            modem_ports,
             classifiers,
             changes: VecDeque::new(),
         }
@@ -112,14 +116,14 @@ impl DocsisLink {
     /// if a classifier drops the packet.
     #[inline]
     fn classify(&self, port: Port, packet: &Packet, cx: &Context<'_>) -> Option<usize> {
-        let entrance = self.entrances[usize::from(port.0)];
-        let Some(classifiers) = entrance.classifiers else {
-            return Some(entrance.primary as usize);
+        let modem_port = self.modem_ports[usize::from(port.0)];
+        let Some(classifiers) = modem_port.classifiers else {
+            return Some(modem_port.primary as usize);
         };
         let seen = Seen::of(cx.header(packet.flow), packet, port.0.is_multiple_of(2));
         match self.classifiers[classifiers as usize].classify(&seen) {
             Verdict::Drop => None,
-            Verdict::Flow(flow) => Some((entrance.primary + flow) as usize),
+            Verdict::Flow(flow) => Some((modem_port.primary + flow) as usize),
         }
     }
 
@@ -148,7 +152,7 @@ impl DocsisLink {
         // MULPI §7.5.1: the classifiers of a service flow are created and deleted with it. No
         // classifier selects a service flow that does not exist.
         if let Some((port, classifiers)) = change.classifiers {
-            self.entrances[port].classifiers = (!classifiers.is_empty()).then(|| {
+            self.modem_ports[port].classifiers = (!classifiers.is_empty()).then(|| {
                 self.classifiers.push(classifiers);
                 self.classifiers.len() as u32 - 1
             });

@@ -16,7 +16,7 @@ use crate::time::{Duration, Instant};
 
 /// What is given at each time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
+pub enum PeriodicKind {
     /// A grant that begins within its jitter.
     Grant {
         /// Its length.
@@ -32,7 +32,7 @@ pub struct Periodic {
     /// Index of the service flow.
     pub flow: usize,
     /// A grant or a poll.
-    pub given: Given,
+    pub kind: PeriodicKind,
     /// Nominal time of the first one.
     pub first: Instant,
     /// Nominal interval.
@@ -78,7 +78,7 @@ impl Periodic {
     /// Grants or polls from `first` on.
     pub fn new(
         flow: usize,
-        given: Given,
+        kind: PeriodicKind,
         first: Instant,
         [interval, jitter]: [Duration; 2],
         times: u64,
@@ -86,7 +86,7 @@ impl Periodic {
         assert!(!interval.is_zero(), "a regular grant has an interval");
         Self {
             flow,
-            given,
+            kind,
             first,
             interval,
             jitter,
@@ -126,7 +126,7 @@ impl Periodic {
 
     /// Whether both give the same equally often. Their nominal times may differ.
     pub fn is_like(&self, other: &Self) -> bool {
-        self.given == other.given
+        self.kind == other.kind
             && (self.interval, self.jitter, self.times, self.timeout)
                 == (other.interval, other.jitter, other.times, other.timeout)
     }
@@ -196,7 +196,7 @@ impl Periodic {
 
     /// The grants whose nominal time is before `now`, in MAPs that are not made.
     pub fn unmade(&self, now: Instant) -> Unmade {
-        let Given::Grant { minislots } = self.given else {
+        let PeriodicKind::Grant { minislots } = self.kind else {
             return Unmade::default();
         };
         let due = self.first_from(now.min(self.until));
@@ -209,17 +209,17 @@ impl Periodic {
 
     /// Minislots of grants due in `map`: as [`Self::minislots_in`], but zero for polls.
     pub fn granted_in(&self, map: u64, timing: &UpstreamTiming) -> u64 {
-        match self.given {
-            Given::Grant { .. } => self.minislots_in(map, timing),
-            Given::Poll => 0,
+        match self.kind {
+            PeriodicKind::Grant { .. } => self.minislots_in(map, timing),
+            PeriodicKind::Poll => 0,
         }
     }
 
     /// Minislots of a grant or poll.
     fn minislots(&self, timing: &UpstreamTiming) -> u64 {
-        match self.given {
-            Given::Grant { minislots } => minislots,
-            Given::Poll => timing.opportunity_minislots,
+        match self.kind {
+            PeriodicKind::Grant { minislots } => minislots,
+            PeriodicKind::Poll => timing.opportunity_minislots,
         }
     }
 
@@ -277,8 +277,8 @@ mod tests {
 
     fn grants(first: u64, interval: u64, jitter: u64) -> Periodic {
         let [interval, jitter] = [interval, jitter].map(Duration::from_micros);
-        let given = Given::Grant { minislots: 6 };
-        Periodic::new(0, given, Instant::from_nanos(first), [interval, jitter], 1)
+        let kind = PeriodicKind::Grant { minislots: 6 };
+        Periodic::new(0, kind, Instant::from_nanos(first), [interval, jitter], 1)
     }
 
     fn due_in(periodic: &mut Periodic, maps: impl IntoIterator<Item = u64>) -> (Vec<Due>, u64) {
@@ -360,7 +360,7 @@ mod tests {
         let jitter = Duration::from_millis(1);
         let interval = Duration::from_millis(20);
         let first = Instant::from_nanos(100_000);
-        let polls = Periodic::new(0, Given::Poll, first, [interval, jitter], 1);
+        let polls = Periodic::new(0, PeriodicKind::Poll, first, [interval, jitter], 1);
         let first = polls.next_poll(Instant::ZERO, &timing);
         assert_eq!(first.as_nanos(), 135_000);
         assert_eq!(polls.next_poll(first, &timing), first);

@@ -4,71 +4,28 @@
 //! [`Continuous`] (DOCSIS 3.0 and later) or [`Bursts`] (before DOCSIS 3.0).
 
 use super::bursts::Bursts;
-use super::cmts::Grant;
 use super::contention::Backoff;
 use super::continuous::Continuous;
+use super::grant::{Carried, Grant};
 use super::low_latency::Member;
 use super::periodic::Unmade;
 use super::qos::{Qos, RequestPolicy, Scheduling};
 use super::setup::{Contention, MacRules, UpstreamFlow};
+use super::shaped_queue::ShapedQueue;
 use super::timing::UpstreamTiming;
-use super::token_bucket::{Limits, TokenBuckets};
+use super::token_bucket::Limits;
 use crate::context::Context;
 use crate::metrics::Recorder;
 use crate::metrics::recorder::MacCounters;
 use crate::metrics::sample::QueueInternals;
 use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
-use crate::qdisc::{Queue, QueueDiscipline};
-use crate::queue::{Framing, GrantView, LineView, Shaper};
+use crate::qdisc::QueueDiscipline;
+use crate::queue::{Framing, Shaper};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
-
-/// When the packets of a grant are dequeued.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum DequeueAt {
-    /// When the burst is prepared, just before it is sent. Use this value for comparisons with
-    /// simulators whose modem dequeues at that time. An unsolicited or proactive grant then carries
-    /// what waits at that time, also packets that came after the MAP with the grant.
-    Burst,
-    /// When the MAP with the grant arrives. The modem then assembles all bursts of the MAP, as
-    /// silicon does (AQM paper §3.2). The queue discipline does not see how long a packet waits for
-    /// its burst after that: the MAP processing time of the modem, and up to a MAP interval. An
-    /// unsolicited or proactive grant carries only packets that were there when the MAP arrived.
-    #[default]
-    Map,
-    /// When the packets are requested. The discipline schedules packets into one transmit queue
-    /// before the MAP arrives, and bursts are filled from it in order (AQM paper §3.2, about flow
-    /// queues). The queue discipline does not see the time from request to grant either. Before
-    /// DOCSIS 3.0 this is always so, because a request is for an assembled burst. An unsolicited or
-    /// proactive grant has no request, and is filled when the MAP with it arrives.
-    Request,
-}
-
-/// The bytes that the burst of a grant carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carried {
-    /// Requested bytes that the CMTS has counted as granted and that this burst settles. Zero for
-    /// an unsolicited grant.
-    pub credit: u64,
-    /// Bytes of PDU. The rate limits count these.
-    pub pdu: u64,
-    /// Bytes for MAC frames that stayed empty.
-    pub unused: u64,
-}
 
 /// The state of a flow's current request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,78 +43,6 @@ pub enum RequestState {
     Sent,
     /// No request is needed: the flow waits for an unsolicited grant.
     AwaitingGrant,
-}
-
-/// The queue of the modem and its rate limits.
-#[derive(Debug)]
-pub struct Supply {
-    /// The queue.
-    pub queue: Queue,
-    /// How many of the queued bytes may be requested.
-    pub buckets: TokenBuckets,
-    rate: Rate,
-    /// What MAPs granted, if the queue discipline uses that.
-    grant_view: Option<Box<GrantView>>,
-    /// When the latest packet that was sent leaves the CMTS.
-    last_delivery: Instant,
-    /// PDU bytes of the packets that the modem has dequeued and dropped.
-    dropped: u64,
-    /// Bytes of the channel that it has taken: requested grants, and what others carried.
-    taken: u64,
-    /// What it knows of the other flow, if it is part of an aggregate.
-    member: Option<Member>,
-}
-
-impl Supply {
-    /// The queue, and what it may know about the line.
-    fn queue_and_line(&mut self) -> (&mut Queue, LineView<'_>) {
-        let member = self.member.as_ref();
-        let line = LineView {
-            rate: self.rate,
-            mtu: 1500,
-            framing: Framing::ETHERNET,
-            shaper: Some(member.map_or(&self.buckets, Member::shaper)),
-            grants: self.grant_view.as_deref(),
-            coupling: member.and_then(Member::coupling),
-        };
-        (&mut self.queue, line)
-    }
-
-    /// Dequeues the next packet.
-    #[inline]
-    pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
-        let (queue, line) = self.queue_and_line();
-        queue.dequeue(&line, cx)
-    }
-
-    /// Bytes in the queue.
-    pub fn queued(&self) -> u64 {
-        self.queue.depth().bytes
-    }
-
-    /// Sends a packet in a burst. It leaves the CMTS at `at`, but not before the packets sent
-    /// earlier: the CMTS restores the order.
-    #[inline]
-    pub fn send(&mut self, packet: Packet, at: Instant, cx: &mut Context<'_>) {
-        self.last_delivery = self.last_delivery.max(at);
-        cx.note_loaded(self.queue.id(), &packet, self.last_delivery);
-        if self.member.is_some() {
-            cx.note_left(self.queue.id(), &packet, self.last_delivery);
-        }
-        cx.forward(packet, self.last_delivery);
-    }
-
-    /// Drops a packet that the modem has dequeued already.
-    pub fn discard(&mut self, packet: Packet, reason: DropReason, cx: &mut Context<'_>) {
-        self.dropped += Framing::ETHERNET.bytes(&packet);
-        self.refuse(packet, reason, cx);
-    }
-
-    /// Drops a packet that was never in the queue.
-    fn refuse(&self, packet: Packet, reason: DropReason, cx: &mut Context<'_>) {
-        cx.enter_queue(self.queue.id());
-        cx.discard(packet, reason);
-    }
 }
 
 #[derive(Debug)]
@@ -183,7 +68,7 @@ pub struct ServiceFlow {
     /// Packets that arrive before this time are dropped.
     registered_at: Instant,
     is_deleted: bool,
-    supply: Supply,
+    shaped: ShapedQueue,
     /// The state of its current request.
     request_state: RequestState,
     may_contend: bool,
@@ -212,16 +97,7 @@ impl ServiceFlow {
     ) -> Self {
         let policy = flow.qos.policy;
         Self {
-            supply: Supply {
-                grant_view: first_view(flow.queue.looks_at_grants()),
-                queue: flow.queue,
-                buckets: TokenBuckets::new(flow.limits),
-                rate: flow.rate,
-                last_delivery: Instant::ZERO,
-                dropped: 0,
-                taken: 0,
-                member: None,
-            },
+            shaped: ShapedQueue::new(flow.queue, flow.limits, flow.rate),
             sending: if rules.continuous {
                 Sending::Continuous(Continuous::new(flow.dequeue_at))
             } else {
@@ -243,12 +119,12 @@ impl ServiceFlow {
 
     /// Name of its queue in records.
     pub fn id(&self) -> QueueId {
-        self.supply.queue.id()
+        self.shaped.queue.id()
     }
 
     /// Packets in the flow: queued, scheduled or partly sent.
     pub fn held(&self) -> u64 {
-        self.supply.queue.depth().packets
+        self.shaped.queue.depth().packets
             + match &self.sending {
                 Sending::Continuous(continuous) => continuous.held(),
                 Sending::Bursts(bursts) => bursts.held(),
@@ -257,10 +133,10 @@ impl ServiceFlow {
 
     /// State of the queue, with its tokens.
     pub fn internals(&self, now: Instant) -> QueueInternals {
-        let tokens = self.supply.buckets.tokens(now);
+        let tokens = self.shaped.buckets.tokens(now);
         QueueInternals {
             tokens_bytes: (tokens < u64::MAX).then_some(tokens as f64),
-            ..self.supply.queue.internals()
+            ..self.shaped.queue.internals()
         }
     }
 
@@ -274,7 +150,7 @@ impl ServiceFlow {
         recorder: &mut Recorder,
     ) {
         let queue = self.id();
-        let mut buckets = self.supply.buckets.clone();
+        let mut buckets = self.shaped.buckets.clone();
         buckets.advance(now);
         let (ahead, not_filled) = match &self.sending {
             Sending::Continuous(stream) => (
@@ -308,7 +184,7 @@ impl ServiceFlow {
     /// Bits of its packets that the modem has dequeued and not dropped.
     fn left(&self, recorder: &Recorder) -> f64 {
         let dequeued = Framing::ETHERNET.bits_of_all(recorder.output_of(self.id()));
-        dequeued - self.supply.dropped as f64 * 8.0
+        dequeued - self.shaped.dropped as f64 * 8.0
     }
 
     /// Bits of its packets that grants have carried.
@@ -331,32 +207,32 @@ impl ServiceFlow {
     /// Bits of the channel that it has taken: all of the grants that it requested, and the packets
     /// that others carried. A grant without a request that stays empty is no use of the channel.
     pub fn taken(&self) -> f64 {
-        self.supply.taken as f64 * 8.0
+        self.shaped.taken as f64 * 8.0
     }
 
     /// Whether the state stays the same until the next packet arrives.
     pub fn is_at_rest(&self, now: Instant) -> bool {
-        let Supply { queue, buckets, .. } = &self.supply;
+        let ShapedQueue { queue, buckets, .. } = &self.shaped;
         self.held() == 0 && queue.is_at_rest() && buckets.are_full(now)
     }
 
     /// A packet arrives.
     pub fn arrive(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        let supply = &mut self.supply;
+        let shaped = &mut self.shaped;
         if cx.now < self.registered_at {
-            return supply.refuse(packet, DropReason::NotRegistered, cx);
+            return shaped.refuse(packet, DropReason::NotRegistered, cx);
         }
-        let before = supply.queued();
-        let (queue, line) = supply.queue_and_line();
+        let before = shaped.queued();
+        let (queue, line) = shaped.queue_and_line();
         queue.enqueue(packet, &line, cx);
         self.account(before, cx.now);
-        let supply = &mut self.supply;
-        let added = supply.queued().saturating_sub(before);
-        if let Some(member) = &mut supply.member {
+        let shaped = &mut self.shaped;
+        let added = shaped.queued().saturating_sub(before);
+        if let Some(member) = &mut shaped.member {
             member.arrived(added, cx.now);
         }
-        if added > 0 && supply.buckets.waiting() > 0 {
-            cx.recorder().mac(supply.queue.id()).packets_delayed += 1;
+        if added > 0 && shaped.buckets.waiting() > 0 {
+            cx.recorder().mac(shaped.queue.id()).packets_delayed += 1;
         }
     }
 
@@ -364,43 +240,43 @@ impl ServiceFlow {
     /// tokens, and removed bytes do not.
     #[inline]
     fn account(&mut self, before: u64, now: Instant) {
-        let after = self.supply.queued();
+        let after = self.shaped.queued();
         if after >= before {
-            self.supply.buckets.add(now, after - before);
+            self.shaped.buckets.add(now, after - before);
         } else {
-            sending!(self, forget(&mut self.supply, before - after, now));
+            sending!(self, forget(&mut self.shaped, before - after, now));
         }
     }
 
     /// Makes it a flow of an aggregate.
     pub fn join(&mut self, member: Member) {
-        self.supply.member = Some(member);
+        self.shaped.member = Some(member);
     }
 
     /// What it knows of the other flow of its aggregate, if it is part of one.
     pub fn member(&mut self) -> Option<&mut Member> {
-        self.supply.member.as_mut()
+        self.shaped.member.as_mut()
     }
 
     /// The base probability of its control law, if a low-latency queue can be coupled to it.
     pub fn base_probability(&self) -> Option<f64> {
-        self.supply.queue.base_probability()
+        self.shaped.queue.base_probability()
     }
 
     /// A packet that its queue does not accept, and that belongs to the classic flow.
     pub fn take_redirected(&mut self) -> Option<Packet> {
-        self.supply.queue.take_redirected()
+        self.shaped.queue.take_redirected()
     }
 
     /// Sets its nominal rate from now on.
     pub fn set_rate(&mut self, rate: Rate) {
-        self.supply.rate = rate;
+        self.shaped.rate = rate;
     }
 
     /// Sets its rate limits and its nominal rate from now on.
     pub fn change(&mut self, limits: Limits, rate: Rate, cx: &mut Context<'_>) {
-        self.supply.buckets.change(cx.now, limits);
-        self.supply.rate = rate;
+        self.shaped.buckets.change(cx.now, limits);
+        self.shaped.rate = rate;
     }
 
     /// Sets its quality of service from now on. The scheduling type decides how it requests.
@@ -415,16 +291,16 @@ impl ServiceFlow {
         self.is_deleted = true;
         self.request_state = RequestState::Idle;
         self.backoff.reset();
-        let unused = sending!(self, abandon(&mut self.supply, timing, cx));
-        let supply = &mut self.supply;
-        let queue = supply.queue.id();
+        let unused = sending!(self, abandon(&mut self.shaped, timing, cx));
+        let shaped = &mut self.shaped;
+        let queue = shaped.queue.id();
         cx.recorder().mac(queue).unused_grant_bytes += unused;
-        let (queue, line) = supply.queue_and_line();
+        let (queue, line) = shaped.queue_and_line();
         let reason = DropReason::ServiceFlowDeleted;
         queue.clear(reason, &line, cx);
-        supply.grant_view = None;
-        let unsent = supply.buckets.waiting() + supply.buckets.cleared();
-        supply.buckets.remove(cx.now, unsent);
+        shaped.grant_view = None;
+        let unsent = shaped.buckets.waiting() + shaped.buckets.cleared();
+        shaped.buckets.remove(cx.now, unsent);
     }
 
     /// Whether it was deleted.
@@ -434,24 +310,24 @@ impl ServiceFlow {
 
     /// Replaces the queue discipline. The queued packets move to the new one.
     pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
-        let supply = &mut self.supply;
-        let before = supply.queued();
+        let shaped = &mut self.shaped;
+        let before = shaped.queued();
         // The new discipline starts without a grant view of the old one, because it may act on its
         // packets at once.
-        supply.grant_view = first_view(discipline.looks_at_grants());
-        let (queue, line) = supply.queue_and_line();
+        shaped.grant_view = discipline.looks_at_grants().then(Box::default);
+        let (queue, line) = shaped.queue_and_line();
         queue.replace(discipline, &line, cx);
         self.account(before, cx.now);
     }
 
     /// A periodic update of the queue discipline may be due.
     pub fn update(&mut self, cx: &mut Context<'_>) {
-        let supply = &mut self.supply;
-        supply.buckets.advance(cx.now);
-        let before = supply.queued();
-        let (queue, line) = supply.queue_and_line();
+        let shaped = &mut self.shaped;
+        shaped.buckets.advance(cx.now);
+        let before = shaped.queued();
+        let (queue, line) = shaped.queue_and_line();
         queue.update(&line, cx);
-        if supply.queued() != before {
+        if shaped.queued() != before {
             self.account(before, cx.now);
         }
     }
@@ -464,9 +340,9 @@ impl ServiceFlow {
                 Sending::Continuous(continuous) => {
                     !continuous.awaits_burst(self.may_piggyback)
                         && (self.may_contend_again || !continuous.has_outstanding())
-                        && continuous.wants_request(&self.supply)
+                        && continuous.wants_request(&self.shaped)
                 }
-                Sending::Bursts(bursts) => bursts.is_idle() && bursts.wants_request(&self.supply),
+                Sending::Bursts(bursts) => bursts.is_idle() && bursts.wants_request(&self.shaped),
             }
     }
 
@@ -496,7 +372,7 @@ impl ServiceFlow {
 
     /// Time from which on bytes can be requested.
     pub fn ready_at(&mut self, cx: &mut Context<'_>) -> Instant {
-        sending!(self, ready_at(&mut self.supply, cx)).max(cx.now)
+        sending!(self, ready_at(&mut self.shaped, cx)).max(cx.now)
     }
 
     /// Whether it may request in contention.
@@ -527,7 +403,7 @@ impl ServiceFlow {
     /// Requests all bytes that may be requested. Returns the bytes of the request, or `None` if
     /// there are none yet.
     pub fn request(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<u64> {
-        sending!(self, request(&mut self.supply, timing, cx))
+        sending!(self, request(&mut self.shaped, timing, cx))
     }
 
     /// A MAP has acknowledged its contention request.
@@ -546,19 +422,19 @@ impl ServiceFlow {
         let is_given_up = self.backoff.collisions() >= self.retries.max(1);
         if is_given_up {
             self.backoff.reset();
-            sending!(self, give_up(&mut self.supply, bytes, timing, cx));
+            sending!(self, give_up(&mut self.shaped, bytes, timing, cx));
         }
         is_given_up
     }
 
     /// Whether its queue discipline uses what MAPs [grant](Self::note_grants).
     pub fn looks_at_grants(&self) -> bool {
-        self.supply.grant_view.is_some()
+        self.shaped.grant_view.is_some()
     }
 
     /// A MAP over `interval` granted `granted` bytes and leaves `pending` bytes outstanding.
     pub fn note_grants(&mut self, granted: u64, pending: u64, interval: Duration) {
-        if let Some(grant_view) = &mut self.supply.grant_view {
+        if let Some(grant_view) = &mut self.shaped.grant_view {
             grant_view.tell(granted, pending, interval);
         }
     }
@@ -576,8 +452,8 @@ impl ServiceFlow {
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> (Option<Instant>, Option<Carried>) {
-        self.supply.taken += grant.minislots * timing.minislot_bytes;
-        let carried = sending!(self, granted(&mut self.supply, grant, timing, cx));
+        self.shaped.taken += grant.minislots * timing.minislot_bytes;
+        let carried = sending!(self, granted(&mut self.shaped, grant, timing, cx));
         if let Some(carried) = carried {
             self.note_carried(carried, cx);
         }
@@ -614,14 +490,14 @@ impl ServiceFlow {
             let begins = timing.minislot_start(grant.map, grant.first);
             if begins < cx.now + timing.latest_preparation() {
                 // The MAP was made late, for a later grant. Nothing waited for this one.
-                let queue = self.supply.queue.id();
+                let queue = self.shaped.queue.id();
                 cx.recorder().mac(queue).unused_grant_bytes += timing.room(grant.minislots);
                 return (None, None);
             }
             continuous.await_burst(grant, timing);
             return (Some(preparation(grant, timing, cx.now)), None);
         }
-        let carried = sending!(self, given(&mut self.supply, grant, timing, cx));
+        let carried = sending!(self, given(&mut self.shaped, grant, timing, cx));
         self.note_carried(carried, cx);
         let prepare_at = match &mut self.sending {
             Sending::Continuous(continuous)
@@ -645,14 +521,14 @@ impl ServiceFlow {
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> (Option<(u64, Instant)>, Option<Carried>) {
-        let (sent, carried) = sending!(self, prepare_burst(&mut self.supply, timing, cx));
+        let (sent, carried) = sending!(self, prepare_burst(&mut self.shaped, timing, cx));
         if let Some(carried) = carried {
             self.note_carried(carried, cx);
         }
         let Some(sent) = sent else {
             return (None, carried);
         };
-        let (queue, now) = (self.supply.queue.id(), cx.now);
+        let (queue, now) = (self.shaped.queue.id(), cx.now);
         cx.recorder().prepared(now, queue, sent);
         if !self.may_piggyback {
             return (None, carried);
@@ -663,10 +539,10 @@ impl ServiceFlow {
     }
 
     fn note_carried(&mut self, carried: Carried, cx: &mut Context<'_>) {
-        let queue = self.supply.queue.id();
+        let queue = self.shaped.queue.id();
         cx.recorder().mac(queue).unused_grant_bytes += carried.unused;
         if carried.credit == 0 {
-            self.supply.taken += carried.pdu;
+            self.shaped.taken += carried.pdu;
         }
     }
 }
@@ -681,11 +557,6 @@ fn may_contend(qos: &Qos) -> bool {
 fn may_piggyback(qos: &Qos, rules: &MacRules) -> bool {
     let asks = !matches!(qos.scheduling, Scheduling::Ugs(_));
     rules.piggyback && !qos.policy.no_piggyback && asks
-}
-
-/// The grant view of a queue before the first MAP, if its discipline uses it.
-fn first_view(looks: bool) -> Option<Box<GrantView>> {
-    looks.then(Box::default)
 }
 
 /// The time to prepare the burst of a grant.

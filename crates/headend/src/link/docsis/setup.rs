@@ -3,8 +3,9 @@
 
 use super::classifier::Classifiers;
 use super::cmts::{Capacity, Placement};
+use super::grant::DequeueAt;
+use super::low_latency::Aggregate;
 use super::qos::Qos;
-use super::service_flow::DequeueAt;
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
 use crate::qdisc::{Queue, QueueDiscipline};
@@ -73,24 +74,6 @@ pub struct DownstreamFlow {
     pub rate: Rate,
     /// Its priority and reserved rate.
     pub qos: Qos,
-}
-
-/// An aggregate service flow with low latency: a classic and a low-latency service flow of one
-/// modem that share rate limits. The flows have limits of their own besides.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Aggregate {
-    /// Index of the classic flow among all service flows of the direction.
-    pub classic: usize,
-    /// Index of the low-latency flow.
-    pub low: usize,
-    /// The limits that both flows share: AMSR, peak rate and burst (TLVs 70 and 71).
-    pub limits: Limits,
-    /// Scheduling weight (TLV 42.6): the share of the low-latency flow, in 256ths, while both flows
-    /// have packets.
-    pub weight: u8,
-    /// Coupling factor k (TLV 42.5): the low-latency queue is marked with k times the base
-    /// probability of the classic queue. Zero: the queues are not coupled.
-    pub coupling: f64,
 }
 
 /// A change of a service flow during the run.

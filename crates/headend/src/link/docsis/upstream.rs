@@ -8,14 +8,15 @@
 
 use super::bursts::FRAGMENT_OVERHEAD;
 use super::cmts::shaper::Shaper;
-use super::cmts::{Cmts, Cut, Grant};
+use super::cmts::{Cmts, Cut};
 use super::contention::{Answer, Attempt, RequestRegion};
+use super::grant::{Carried, Grant};
+use super::idle_queues::IdleQueues;
 use super::low_latency::{Coupled, Member};
 use super::neighbours::NeighbourLoad;
 use super::qos::{Qos, RequestPolicy, Scheduling};
 use super::ranging::{Newcomer, registered_at};
-use super::rest::Rest;
-use super::service_flow::{Carried, RequestState, ServiceFlow};
+use super::service_flow::{RequestState, ServiceFlow};
 use super::setup::{MacRules, UpstreamFlow, UpstreamSetup};
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
@@ -65,7 +66,7 @@ pub struct Upstream {
     /// By service flow: the index of its aggregate, if it is part of one. Empty if there are no
     /// aggregates.
     aggregate_of: Vec<Option<u32>>,
-    rest: Rest,
+    idle_queues: IdleQueues,
     cmts: Cmts,
     region: RequestRegion,
     neighbours: Option<NeighbourLoad>,
@@ -133,7 +134,7 @@ impl Upstream {
         Self {
             aggregate_of,
             aggregates,
-            rest: Rest::new(flows.len()),
+            idle_queues: IdleQueues::new(flows.len()),
             looks_at_grants: flows.iter().map(ServiceFlow::looks_at_grants).collect(),
             filling_at_burst: (flows.iter().enumerate())
                 .filter(|(_, flow)| flow.fills_at_burst())
@@ -161,10 +162,10 @@ impl Upstream {
         let Some(aggregate) = self.aggregate(flow) else {
             return self.arrive_at(flow, packet, cx);
         };
-        self.look_at_other(flow, cx.now);
+        self.update_coupling(flow, cx.now);
         self.arrive_at(flow, packet, cx);
         while let Some(packet) = self.flows[flow].take_redirected() {
-            self.look_at_other(aggregate.classic, cx.now);
+            self.update_coupling(aggregate.classic, cx.now);
             self.arrive_at(aggregate.classic, packet, cx);
         }
     }
@@ -177,7 +178,7 @@ impl Upstream {
 
     /// Sets what the queue of a service flow knows of the other flow of its aggregate, if it is part
     /// of one. This precedes everything that the queue does.
-    fn look_at_other(&mut self, flow: usize, now: Instant) {
+    fn update_coupling(&mut self, flow: usize, now: Instant) {
         let Some(aggregate) = self.aggregate(flow) else {
             return;
         };
@@ -197,7 +198,7 @@ impl Upstream {
     }
 
     fn arrive_at(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
-        self.rest.note_change(flow);
+        self.idle_queues.note_change(flow);
         self.flows[flow].arrive(packet, cx);
         // Only an arrival can add bytes to request. Packets that a discipline holds back count as
         // queued and have been requested.
@@ -212,7 +213,7 @@ impl Upstream {
             // A deleted flow does not use its grants.
             Wake::Burst(flow) if self.flows[flow].is_deleted() => {}
             Wake::Burst(flow) => {
-                self.look_at_other(flow, cx.now);
+                self.update_coupling(flow, cx.now);
                 let (request, carried) = self.flows[flow].prepare_burst(&self.timing, cx);
                 self.count_carried(flow, carried, cx.now);
                 if let Some((bytes, sent)) = request {
@@ -227,7 +228,7 @@ impl Upstream {
             Wake::Request(flow) => self.send_request(flow, cx),
             Wake::Map => self.receive_map(cx),
             Wake::Update(flow) => {
-                self.look_at_other(flow, cx.now);
+                self.update_coupling(flow, cx.now);
                 self.flows[flow].update(cx);
                 debug_assert!(
                     !self.flows[flow].must_request(),
@@ -246,7 +247,7 @@ impl Upstream {
         qos: &Qos,
         cx: &mut Context<'_>,
     ) {
-        self.rest.note_change(flow);
+        self.idle_queues.note_change(flow);
         let map = self.timing.first_map_after(cx.now).max(self.unmade);
         self.cmts.change(flow, qos, (cx.now, map), &self.timing);
         self.change_limits(flow, limits, rate, cx);
@@ -289,7 +290,7 @@ impl Upstream {
 
     /// Deletes a service flow. Its packets are discarded, and the CMTS discards its requests.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
-        self.rest.note_change(flow);
+        self.idle_queues.note_change(flow);
         let map = self.timing.first_map_after(cx.now).max(self.unmade);
         self.cmts.delete(flow, map, &self.timing);
         self.awaiting_grant.retain(|&other| other != flow);
@@ -304,8 +305,8 @@ impl Upstream {
         discipline: Box<dyn QueueDiscipline>,
         cx: &mut Context<'_>,
     ) {
-        self.rest.note_change(flow);
-        self.look_at_other(flow, cx.now);
+        self.idle_queues.note_change(flow);
+        self.update_coupling(flow, cx.now);
         self.flows[flow].replace_queue(discipline, cx);
         self.looks_at_grants[flow] = self.flows[flow].looks_at_grants();
         debug_assert!(!self.flows[flow].must_request(), "a move brings no bytes");
@@ -315,7 +316,7 @@ impl Upstream {
     pub fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
         let row = |flow: &ServiceFlow| (flow.id(), flow.internals(now));
         let is_at_rest = |flow: &ServiceFlow| flow.is_at_rest(now);
-        self.rest.visit(&self.flows, row, is_at_rest, visit);
+        self.idle_queues.visit(&self.flows, row, is_at_rest, visit);
     }
 
     /// Calls `visit` with one of the queues that share the channel, and the use of the channel
@@ -474,7 +475,7 @@ impl Upstream {
             return;
         }
         self.flows[flow].set_request_state(RequestState::Idle);
-        self.look_at_other(flow, cx.now);
+        self.update_coupling(flow, cx.now);
         let Some(bytes) = self.flows[flow].request(&self.timing, cx) else {
             return self.plan_request_when_ready(flow, cx);
         };
@@ -603,7 +604,7 @@ impl Upstream {
             if self.flows[attempt.flow].is_deleted() {
                 continue;
             }
-            self.look_at_other(attempt.flow, cx.now);
+            self.update_coupling(attempt.flow, cx.now);
             let flow = &mut self.flows[attempt.flow];
             if !heard && flow.collided(attempt.bytes, &self.timing, cx) {
                 cx.recorder().mac(flow.id()).requests_exceeded += 1;
@@ -658,7 +659,7 @@ impl Upstream {
     /// Handles the grants of a MAP for one flow, in order of time.
     fn receive_grants(&mut self, grants: &[Grant], cx: &mut Context<'_>) {
         let index = grants[0].flow;
-        self.look_at_other(index, cx.now);
+        self.update_coupling(index, cx.now);
         let credit = grants.iter().map(|grant| grant.credit).sum();
         let flow = &mut self.flows[index];
         let length = self.unmade - grants[0].map;

@@ -12,12 +12,13 @@ use super::neighbours::NeighbourLoad;
 use super::plan::CablePlan;
 use super::service_flow::{FlowPlan, OneWay, Role};
 use crate::link::docsis::DocsisLink;
-use crate::link::docsis::classifier::{Classifiers, Entrance, Verdict};
+use crate::link::docsis::classifier::{Classifiers, ModemPort, Verdict};
 use crate::link::docsis::cmts::Capacity;
 use crate::link::docsis::downstream::{self, Downstream};
+use crate::link::docsis::low_latency::Aggregate;
 use crate::link::docsis::qos::Qos;
 use crate::link::docsis::setup::{
-    Aggregate, DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
+    DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
 };
 use crate::link::docsis::upstream::{self, Upstream};
 use crate::metrics::mib::{Member, ServiceFlowInfo, Setting};
@@ -35,7 +36,7 @@ struct Line<'a> {
     down: Vec<DownstreamFlow>,
     /// Upstream and downstream.
     aggregates: [Vec<Aggregate>; 2],
-    entrances: Vec<Entrance>,
+    modem_ports: Vec<ModemPort>,
     /// By profile: the classifiers of each direction, where there are any.
     classifiers: Vec<[Option<u32>; 2]>,
     /// The settings of service flows at the start, by profile and direction.
@@ -56,7 +57,7 @@ pub(super) fn build(
         up: Vec::with_capacity(count),
         down: Vec::with_capacity(count),
         aggregates: [Vec::new(), Vec::new()],
-        entrances: Vec::with_capacity(2 * count),
+        modem_ports: Vec::with_capacity(2 * count),
         classifiers: by_profile,
         settings: plan.modems.profiles.iter().map(settings).collect(),
     };
@@ -86,7 +87,7 @@ pub(super) fn build(
     let capacity = plan.capacity[1].clone();
     let interval = plan.plant.token_interval;
     let down = Downstream::new(timing, line.down, capacity, interval, &down_aggregates);
-    DocsisLink::new(up, down, line.entrances, classifiers).with_changes(changes)
+    DocsisLink::new(up, down, line.modem_ports, classifiers).with_changes(changes)
 }
 
 impl Line<'_> {
@@ -123,7 +124,7 @@ impl Line<'_> {
         for (direction, primary) in primary.into_iter().enumerate() {
             let aggregate = aggregate(&profile.flows[direction], primary as usize);
             self.aggregates[direction].extend(aggregate);
-            self.entrances.push(Entrance {
+            self.modem_ports.push(ModemPort {
                 primary,
                 classifiers: self.classifiers[modem.profile][direction],
             });
@@ -193,7 +194,7 @@ impl Line<'_> {
         FlowChange {
             at: Instant::ZERO + plan.at,
             is_upstream: direction == OneWay::Up.index(),
-            flow: self.entrances[port].primary as usize + place,
+            flow: self.modem_ports[port].primary as usize + place,
             kind: match plan.kind {
                 ChangeKind::Create => Kind::Create,
                 ChangeKind::Delete => Kind::Delete,
@@ -215,7 +216,7 @@ impl Line<'_> {
     /// Records the settings that a service flow has from a change on.
     fn note_change(&self, plan: &ChangePlan, builder: &mut Builder) {
         let (direction, place) = plan.flow;
-        let index = self.entrances[2 * plan.modem + direction].primary as usize + place;
+        let index = self.modem_ports[2 * plan.modem + direction].primary as usize + place;
         let (queue, direction) = if direction == OneWay::Up.index() {
             (self.up[index].queue.id(), OneWay::Up)
         } else {

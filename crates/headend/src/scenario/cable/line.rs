@@ -1,7 +1,7 @@
 //! The line around its service flows, while they are planned: what is the same for all of them.
 
+use super::config::Docsis;
 use super::service_flow::{Channel, DefaultBuffer, OneWay};
-use super::written::Docsis;
 use crate::link::RateSchedule;
 use crate::link::docsis::preset::Plant;
 use crate::link::docsis::timing::UpstreamTiming;

@@ -1,4 +1,4 @@
-//! Cable lines: how one is [written], planned and built.
+//! Cable lines: how one is [written](config), planned and built.
 //!
 //! A line has a [plant](crate::link::docsis::preset::Plant), [modems](modem) with [service
 //! flows](service_flow) that [classifiers](classifier) send packets to, [neighbours], and
@@ -8,6 +8,7 @@ mod admission;
 mod build;
 mod change;
 mod classifier;
+mod config;
 mod line;
 mod matching;
 mod medium;
@@ -18,10 +19,10 @@ mod overrides;
 mod plan;
 mod plant;
 mod service_flow;
-mod written;
 
 pub use change::Change;
 pub use classifier::{Classifier, EcnField, TypeOfService};
+pub use config::{BufferSettings, Docsis};
 pub use modem::{Modem, ServiceClass};
 pub(super) use modem::{ModemOf, file_of};
 pub use neighbours::NeighbourLoad;
@@ -32,4 +33,3 @@ pub use service_flow::{
     OwnDownstream, ProtectionTable, QueueProtection, ServiceFlow, Upstream,
 };
 pub(super) use service_flow::{classic_queue, default_queue, modem_queue};
-pub use written::{BufferSettings, Docsis};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::change::{self, ChangePlan};
+use super::config::Docsis;
 use super::line::Line;
 use super::modem::{self, Modems};
 use super::neighbours::{self, NeighbourLoad};
@@ -10,7 +11,6 @@ use super::service_flow::{
     LowLatency, LowLatencySwitch, OneWay, classic_queue, default_queue, is_reserved_name,
     modem_buffer, modem_queue, warn_of_low_latency,
 };
-use super::written::Docsis;
 use super::{admission, plant};
 use crate::link::RateSchedule;
 use crate::link::docsis::cmts::Placement;

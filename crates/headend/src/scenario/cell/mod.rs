@@ -1,11 +1,11 @@
-//! 802.11b cells: how one is [written], planned and built.
+//! 802.11b cells: how one is [written](config), planned and built.
 
 mod build;
+mod config;
 mod medium;
 mod overrides;
 mod plan;
-mod written;
 
+pub use config::{AccessPoint, Dot11b, Station};
 pub(super) use overrides::CellTables;
 pub(super) use plan::{CellPlan, plan};
-pub use written::{AccessPoint, Dot11b, Station};

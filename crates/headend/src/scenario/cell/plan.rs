@@ -1,6 +1,6 @@
 //! 802.11b cells: their parameters, stations and queues.
 
-use super::written::{Dot11b, Station};
+use super::config::{Dot11b, Station};
 use crate::link::dot11b::Rules;
 use crate::link::dot11b::backoff::Limits;
 use crate::link::dot11b::phy::{Phy, RATES};

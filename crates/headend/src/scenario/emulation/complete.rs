@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::written::Emulation;
+use super::config::Emulation;
 use crate::named::Named;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::flow::Flow;

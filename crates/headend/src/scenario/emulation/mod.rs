@@ -2,9 +2,9 @@
 //! scenario with them needs beyond what is [written](complete).
 
 mod complete;
+mod config;
 mod hosts;
-mod written;
 
 pub(super) use complete::complete;
+pub use config::Emulation;
 pub use hosts::Bounds;
-pub use written::Emulation;

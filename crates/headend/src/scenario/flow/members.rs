@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::written::Flow;
+use super::config::Flow;
 use crate::rng::Rng;
 use crate::scenario::error::ScenarioError;
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
+use super::config::{Ect, Flow};
 use super::members::{choose_hosts, numbered};
 use super::path::{self, DEFAULT_RTT, PathPlan};
-use super::written::{Ect, Flow};
 use super::{real, tcp as tcp_keys, times};
 use crate::clock::RealHostId;
 use crate::congestion::CongestionConfig;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::written::Flow;
+use super::config::Flow;
 use crate::named::OrTable;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::host::{HostPlan, find_host};

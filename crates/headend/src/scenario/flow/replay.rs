@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::written::Flow;
+use super::config::Flow;
 use crate::named::Named;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::files::find_file;

@@ -1,6 +1,6 @@
 //! When the members of a flow start and stop.
 
-use super::written::{Flow, Starts};
+use super::config::{Flow, Starts};
 use crate::named::OrTable;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::times::{LONGEST_RUN, StartRange};

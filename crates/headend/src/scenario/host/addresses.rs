@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use super::config::Host;
 use super::planned::{HostPlan, RealPlan};
-use super::written::Host;
 use crate::clock::RealHostId;
 use crate::flow::{FOUND_IPV6, IPV6_HOSTS, Ipv6Block};
 use crate::scenario::error::ScenarioError;

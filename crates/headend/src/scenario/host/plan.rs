@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::addresses::give_addresses;
+use super::config::Host;
 use super::planned::HostPlan;
-use super::written::Host;
 use crate::scenario::attachment::{Attachment, find_attachment};
 use crate::scenario::distance::check_rtt;
 use crate::scenario::error::ScenarioError;

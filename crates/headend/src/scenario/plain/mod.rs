@@ -1,11 +1,11 @@
-//! Plain links: how one is [written], planned and built.
+//! Plain links: how one is [written](config), planned and built.
 
 mod build;
+mod config;
 mod medium;
 mod overrides;
 mod plan;
-mod written;
 
+pub use config::{LinkDirection, PointToPoint};
 pub(super) use overrides::PlainTables;
 pub(super) use plan::{PlainPlan, plan};
-pub use written::{LinkDirection, PointToPoint};

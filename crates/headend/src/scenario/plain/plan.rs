@@ -1,6 +1,6 @@
 //! A plain link that makes sense.
 
-use super::written::{LinkDirection, PointToPoint};
+use super::config::{LinkDirection, PointToPoint};
 use crate::link::RateSchedule;
 use crate::named::Named;
 use crate::qdisc::QueueConfig;

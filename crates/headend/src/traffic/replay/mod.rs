@@ -11,7 +11,7 @@ mod packets;
 pub use choose::choose;
 pub use packets::Packets;
 
-use super::config::{About, Definition, Fault, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, ensure, ensure_span};
 use super::memory::Datagrams;
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::flow::{FlowId, Protocol};

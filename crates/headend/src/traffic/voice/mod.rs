@@ -14,7 +14,9 @@ mod talk;
 
 use self::signalling::{Event, Signalling};
 use self::talk::{LATE, MOS, Talk};
-use super::config::{About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
+use super::definition::{
+    About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span,
+};
 use super::memory::{Datagrams, Own, Setting};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::metrics::measure::{Chart, Kind, Unit};

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::config::{Fault, ensure};
+use super::super::definition::{Fault, ensure};
 use crate::units::ByteCount;
 
 /// Parameters of HTTP/2.

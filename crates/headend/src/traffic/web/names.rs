@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::config::{Fault, ensure, ensure_datagram, ensure_span};
+use super::super::definition::{Fault, ensure, ensure_datagram, ensure_span};
 use super::super::{AppContext, News};
 use crate::flow::FlowId;
 use crate::packet::Side;

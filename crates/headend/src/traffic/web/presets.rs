@@ -78,7 +78,7 @@ fn object(keys: Value) -> Map<String, Value> {
 mod tests {
     use super::super::Config;
     use super::*;
-    use crate::traffic::config::Definition;
+    use crate::traffic::definition::Definition;
 
     fn config(keys: Map<String, Value>) -> Config {
         serde_json::from_value(Value::Object(keys)).expect("keys of a page")

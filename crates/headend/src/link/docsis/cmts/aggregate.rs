@@ -1,8 +1,7 @@
 //! An aggregate service flow at the upstream scheduler: the limits that its two flows share, and how
 //! a MAP is divided between them.
 
-use crate::link::docsis::low_latency::{Pair, Weight};
-use crate::link::docsis::setup;
+use crate::link::docsis::low_latency::{self, Pair, Weight};
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::time::{Duration, Instant};
 
@@ -34,7 +33,7 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// An aggregate with full token buckets.
-    pub fn new(setup: &setup::Aggregate, token_interval: Duration) -> Self {
+    pub fn new(setup: &low_latency::Aggregate, token_interval: Duration) -> Self {
         Self {
             classic: setup.classic,
             low: setup.low,

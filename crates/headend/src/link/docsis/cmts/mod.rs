@@ -13,7 +13,7 @@
 //! Priority is strict. A request that must not be cut gets nothing while earlier requests leave too
 //! few minislots in every MAP.
 //!
-//! An [aggregate](super::setup::Aggregate) counts as one of these flows. Its part is divided between
+//! An [aggregate](super::low_latency::Aggregate) counts as one of these flows. Its part is divided between
 //! its two flows by its weight ([`aggregate`]), and its limits hold for both together. Proactive
 //! grants of the low-latency flow count in its part.
 //!
@@ -34,11 +34,11 @@ pub mod shaper;
 
 use std::collections::VecDeque;
 
-use super::low_latency::Pair;
-use super::periodic::{Due, Given, Periodic, Unmade};
+use super::grant::Grant;
+use super::low_latency::{self, Pair};
+use super::map_occupancy::MapOccupancy;
+use super::periodic::{Due, Periodic, PeriodicKind, Unmade};
 use super::qos::{Qos, Scheduling, with_headers};
-use super::setup;
-use super::space::Space;
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
 use crate::link::RateSchedule;
@@ -69,21 +69,6 @@ pub enum Placement {
     /// modems come in no fixed order.
     #[default]
     Random,
-}
-
-/// A part of a MAP interval that is granted to a service flow: one segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grant {
-    /// Index of the service flow.
-    pub flow: usize,
-    /// Number of the MAP.
-    pub map: u64,
-    /// First minislot within the MAP's interval.
-    pub first: u64,
-    /// Number of minislots.
-    pub minislots: u64,
-    /// Requested bytes that this grant answers. Zero for an unsolicited grant.
-    pub credit: u64,
 }
 
 /// How a request may be cut into grants.
@@ -170,7 +155,7 @@ pub struct Cmts {
     /// Number of flows that have had periodic grants or polls so far. It gives each such flow a
     /// different phase.
     places: u64,
-    space: Space,
+    occupancy: MapOccupancy,
     placement: Placement,
     capacity: Option<Capacity>,
     /// Bits × 10⁹ of capacity carried over to the next MAP: the remainder of rounding to minislots,
@@ -324,7 +309,7 @@ impl Cmts {
             aggregates: Vec::new(),
             periodic: Vec::new(),
             places: 0,
-            space: Space::default(),
+            occupancy: MapOccupancy::default(),
             placement,
             capacity,
             carried: 0,
@@ -374,7 +359,7 @@ impl Cmts {
     }
 
     /// Makes two of the flows an aggregate. Tokens of its limits are added every `token_interval`.
-    pub fn add_aggregate(&mut self, setup: &setup::Aggregate, token_interval: Duration) {
+    pub fn add_aggregate(&mut self, setup: &low_latency::Aggregate, token_interval: Duration) {
         let place = self.aggregates.len() as u32;
         for flow in [setup.classic, setup.low] {
             self.flows[flow].aggregate = Some(place);
@@ -490,7 +475,7 @@ impl Cmts {
             self.flows[moved.flow].periodic[kind(moved)] = Some(place);
         }
         let grants = ended.take_due(map, timing, &mut Vec::new());
-        if let Given::Grant { minislots } = ended.given
+        if let PeriodicKind::Grant { minislots } = ended.kind
             && grants > 0
         {
             self.missed.push(Missed {
@@ -638,8 +623,8 @@ impl Cmts {
             (of, minislots) if of == map.first => minislots,
             _ => 0,
         };
-        self.space.clear(timing, map.length, overhang);
-        let most = self.space.free();
+        self.occupancy.clear(timing, map.length, overhang);
+        let most = self.occupancy.free();
         let taken = taken * map.length;
         let free = most.saturating_sub(taken);
         let per_minislot = i128::from(timing.minislot_bytes) * i128::from(BYTE);
@@ -658,9 +643,9 @@ impl Cmts {
         // Only the remainder of rounding is carried over. Unused capacity is lost.
         let available = (self.carried / per_minislot).max(0);
         self.carried -= available * per_minislot;
-        let budget = (available as u64).min(most).min(self.space.free());
-        self.is_unlimited = budget == self.space.free();
-        self.most = most.saturating_sub(regular).min(self.space.free());
+        let budget = (available as u64).min(most).min(self.occupancy.free());
+        self.is_unlimited = budget == self.occupancy.free();
+        self.most = most.saturating_sub(regular).min(self.occupancy.free());
         let before = grants.len();
         let left = self.share(map, budget, timing);
         self.place(map, budget, timing, grants);
@@ -756,23 +741,23 @@ impl Cmts {
             let missed = (map.first..map.end())
                 .map(|map| periodic.take_due(map, timing, &mut self.due))
                 .sum();
-            match periodic.given {
+            match periodic.kind {
                 // A poll keeps its place. Its minislots are not available for grants.
-                Given::Poll => {
+                PeriodicKind::Poll => {
                     taken += self
                         .due
                         .drain(known..)
                         .map(|due| due.minislots)
                         .sum::<u64>();
                 }
-                Given::Grant { minislots } if missed > 0 => {
+                PeriodicKind::Grant { minislots } if missed > 0 => {
                     self.missed.push(Missed {
                         flow: periodic.flow,
                         grants: missed,
                         minislots,
                     });
                 }
-                Given::Grant { .. } => {}
+                PeriodicKind::Grant { .. } => {}
             }
         }
         self.due
@@ -781,9 +766,9 @@ impl Cmts {
             let frames = due.frames(map.first, timing);
             let late = *frames.start()..=timing.frames_per_map * map.length;
             let first = self
-                .space
+                .occupancy
                 .take_within(due.minislots, &frames, timing)
-                .or_else(|| self.space.take_within(due.minislots, &late, timing));
+                .or_else(|| self.occupancy.take_within(due.minislots, &late, timing));
             let Some(first) = first.filter(|_| taken + due.minislots <= most) else {
                 self.unplaced.push(due.flow);
                 continue;
@@ -1076,8 +1061,8 @@ impl Cmts {
     /// Places the grants for all shares in the interval.
     fn place(&mut self, map: Span, budget: u64, timing: &UpstreamTiming, grants: &mut Vec<Grant>) {
         let used: u64 = self.served.iter().map(|&flow| self.flows[flow].share).sum();
-        let room = self.space.free().saturating_sub(used);
-        self.space.start_at(match self.placement {
+        let room = self.occupancy.free().saturating_sub(used);
+        self.occupancy.start_at(match self.placement {
             Placement::First => 0,
             Placement::Random => self.rng.below(room + 1),
         });
@@ -1088,14 +1073,15 @@ impl Cmts {
             let is_whole = flow.share >= flow.wanted(timing)
                 && flow.share <= timing.minislots_per_channel() * map.length;
             if flow.cut == Cut::Never && is_whole {
-                self.overhang = place_whole(flow, (index, map), &mut self.space, timing, grants)
-                    .unwrap_or(self.overhang);
+                self.overhang =
+                    place_whole(flow, (index, map), &mut self.occupancy, timing, grants)
+                        .unwrap_or(self.overhang);
             } else {
                 left = place_pieces(
                     flow,
                     (index, map.first),
                     left,
-                    &mut self.space,
+                    &mut self.occupancy,
                     timing,
                     grants,
                 );
@@ -1132,7 +1118,7 @@ fn regular(
     from: Instant,
     timing: &UpstreamTiming,
 ) -> [Option<Periodic>; 2] {
-    let begin = |place: u64, given: Given, spans: [Duration; 2], times: u64| {
+    let begin = |place: u64, kind: PeriodicKind, spans: [Duration; 2], times: u64| {
         // The CMTS is free to choose the times. They are spread far apart, whatever the number of
         // flows.
         let turn = place.wrapping_mul(GOLDEN);
@@ -1140,37 +1126,34 @@ fn regular(
         let phase = Instant::from_nanos(phase as u64);
         let passed = from.since(phase).as_nanos().div_ceil(spans[0].as_nanos());
         let first = phase + spans[0] * passed;
-        Periodic::new(flow, given, first, spans, times)
+        Periodic::new(flow, kind, first, spans, times)
     };
     match &qos.scheduling {
         Scheduling::BestEffort => [None, None],
         Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => {
             let spans = [polling.interval, polling.jitter];
-            [None, Some(begin(place, Given::Poll, spans, 1))]
+            [None, Some(begin(place, PeriodicKind::Poll, spans, 1))]
         }
         Scheduling::Ugs(ugs) => {
             let minislots = timing.minislots_for(ugs.size.0);
             let spans = [ugs.interval, ugs.jitter];
-            let given = Given::Grant { minislots };
-            [
-                Some(begin(place, given, spans, u64::from(ugs.grants))),
-                None,
-            ]
+            let kind = PeriodicKind::Grant { minislots };
+            [Some(begin(place, kind, spans, u64::from(ugs.grants))), None]
         }
         Scheduling::Pgs(pgs) => {
             // As close to the nominal time as other grants permit, at most half an interval late.
             let spans = |interval| [interval, interval / 2];
             let minislots = pgs.grant_minislots(timing);
             let grants = (minislots > 0).then(|| {
-                let given = Given::Grant { minislots };
-                let periodic = begin(place, given, spans(pgs.grant_interval(timing)), 1);
+                let kind = PeriodicKind::Grant { minislots };
+                let periodic = begin(place, kind, spans(pgs.grant_interval(timing)), 1);
                 // Without another way to request, the flow could never become active again.
                 let can_request = !qos.policy.no_contention || pgs.request_interval.is_some();
                 periodic.while_active(pgs.timeout().filter(|_| can_request))
             });
             let place = place + u64::from(grants.is_some());
             let polls = pgs.request_interval;
-            let polls = polls.map(|interval| begin(place, Given::Poll, spans(interval), 1));
+            let polls = polls.map(|interval| begin(place, PeriodicKind::Poll, spans(interval), 1));
             [grants, polls]
         }
     }
@@ -1178,9 +1161,9 @@ fn regular(
 
 /// Index of the kind in [`FlowState::periodic`].
 fn kind(periodic: &Periodic) -> usize {
-    match periodic.given {
-        Given::Grant { .. } => GRANTS,
-        Given::Poll => POLLS,
+    match periodic.kind {
+        PeriodicKind::Grant { .. } => GRANTS,
+        PeriodicKind::Poll => POLLS,
     }
 }
 
@@ -1192,7 +1175,7 @@ const POLLS: usize = 1;
 /// The flow of these grants is active at `at`.
 fn note_activity(periodic: &mut Periodic, at: Instant, missed: &mut Vec<Missed>) {
     let grants = periodic.note_activity(at);
-    if let Given::Grant { minislots } = periodic.given
+    if let PeriodicKind::Grant { minislots } = periodic.kind
         && grants > 0
     {
         missed.push(Missed {
@@ -1215,15 +1198,15 @@ fn give(flow: &mut FlowState, minislots: u64, index: usize, served: &mut Vec<usi
 fn place_whole(
     flow: &mut FlowState,
     (index, map): (usize, Span),
-    space: &mut Space,
+    occupancy: &mut MapOccupancy,
     timing: &UpstreamTiming,
     grants: &mut Vec<Grant>,
 ) -> Option<(u64, u64)> {
     let minislots = flow.share;
-    let (first, overhang) = match space.cut_whole(minislots) {
+    let (first, overhang) = match occupancy.cut_whole(minislots) {
         Some(first) => (first, None),
         None if timing.channels == 1 => {
-            let (first, length) = space.cut_last()?;
+            let (first, length) = occupancy.cut_last()?;
             (first, Some((map.end(), minislots - length)))
         }
         None => return None,
@@ -1245,7 +1228,7 @@ fn place_pieces(
     flow: &mut FlowState,
     (index, map): (usize, u64),
     mut left: u64,
-    space: &mut Space,
+    occupancy: &mut MapOccupancy,
     timing: &UpstreamTiming,
     grants: &mut Vec<Grant>,
 ) -> u64 {
@@ -1261,7 +1244,7 @@ fn place_pieces(
             _ => 0,
         };
         let most = timing.minislots_for(wanted + overhead).min(left);
-        let Some((first, minislots)) = space.cut(most) else {
+        let Some((first, minislots)) = occupancy.cut(most) else {
             break;
         };
         left -= minislots;

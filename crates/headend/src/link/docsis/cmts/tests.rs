@@ -710,7 +710,7 @@ fn with_aggregate(
     timing: &UpstreamTiming,
 ) -> Cmts {
     let mut cmts = cmts(&best_effort(2 + others), Cut::Anywhere, capacity, timing);
-    let aggregate = setup::Aggregate {
+    let aggregate = low_latency::Aggregate {
         classic: 0,
         low: 1,
         limits,
@@ -820,7 +820,7 @@ fn proactive_grants_count_in_the_low_latency_flows_part() {
     };
     let qos = [Qos::default(), pgs];
     let mut cmts = cmts(&qos, Cut::Anywhere, None, &timing);
-    let aggregate = setup::Aggregate {
+    let aggregate = low_latency::Aggregate {
         classic: 0,
         low: 1,
         limits: at_rate(20_000_000),

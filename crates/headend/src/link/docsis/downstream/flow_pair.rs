@@ -9,8 +9,7 @@
 //! A flow with a limit of its own has token buckets of its own besides. It takes part in the choice
 //! once they hold the tokens of its next packet.
 
-use super::super::low_latency::{Coupled, Member};
-use super::super::setup::Aggregate;
+use super::super::low_latency::{Aggregate, Coupled, Member};
 use super::super::token_bucket::{Limits, TokenBuckets};
 use super::{ServiceFlow, Wake};
 use crate::context::Context;
@@ -104,7 +103,7 @@ impl FlowPair {
         flows: &mut [ServiceFlow],
         cx: &mut Context<'_>,
     ) {
-        self.look_at_other(flow, flows, cx.now);
+        self.update_coupling(flow, flows, cx.now);
         flows[flow].enqueue(packet, cx);
         if flow == self.low() {
             self.redirect(flows, cx);
@@ -115,7 +114,7 @@ impl FlowPair {
     pub(super) fn redirect(&self, flows: &mut [ServiceFlow], cx: &mut Context<'_>) {
         let Coupled { classic, low, .. } = self.coupled;
         while let Some(packet) = flows[low].queue.take_redirected() {
-            self.look_at_other(classic, flows, cx.now);
+            self.update_coupling(classic, flows, cx.now);
             flows[classic].enqueue(packet, cx);
         }
     }
@@ -127,7 +126,7 @@ impl FlowPair {
 
     /// Sets what the queue of `flow` knows of the other flow. This precedes everything that the
     /// queue does.
-    pub(super) fn look_at_other(&self, flow: usize, flows: &mut [ServiceFlow], now: Instant) {
+    pub(super) fn update_coupling(&self, flow: usize, flows: &mut [ServiceFlow], now: Instant) {
         let Coupled { classic, low, .. } = self.coupled;
         if flow == low {
             let base = flows[classic].queue.base_probability();
@@ -170,7 +169,7 @@ impl FlowPair {
             if !flows[flow].may_send() {
                 continue;
             }
-            self.look_at_other(flow, flows, cx.now);
+            self.update_coupling(flow, flows, cx.now);
             if let Some(packet) = flows[flow].take(flow, cx) {
                 let bytes = Framing::ETHERNET.bytes(&packet);
                 let is_contended = is_contended && flow == order[0];

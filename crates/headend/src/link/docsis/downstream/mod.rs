@@ -13,9 +13,10 @@ mod flow_pair;
 use flow_pair::{FlowPair, Place};
 
 use super::downstream_scheduler::{DownstreamScheduler, Turn};
+use super::idle_queues::IdleQueues;
+use super::low_latency::Aggregate;
 use super::qos::Qos;
-use super::rest::Rest;
-use super::setup::{Aggregate, DownstreamFlow};
+use super::setup::DownstreamFlow;
 use super::timing::DownstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::Context;
@@ -67,7 +68,7 @@ pub struct Downstream {
     flows: Vec<ServiceFlow>,
     /// The aggregates with low latency.
     pairs: Vec<FlowPair>,
-    rest: Rest,
+    idle_queues: IdleQueues,
     scheduler: DownstreamScheduler,
     channel: Transmitter,
     /// End of the current transmission.
@@ -113,7 +114,7 @@ impl Downstream {
         Self {
             timing,
             scheduler,
-            rest: Rest::new(flows.len()),
+            idle_queues: IdleQueues::new(flows.len()),
             flows,
             pairs,
             channel: Transmitter::new(schedule),
@@ -127,7 +128,7 @@ impl Downstream {
 
     /// A packet arrives for a service flow.
     pub fn arrive(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
-        self.rest.note_change(flow);
+        self.idle_queues.note_change(flow);
         let one = &mut self.flows[flow];
         if let Some(place) = &one.place {
             let pair = place.pair;
@@ -167,7 +168,7 @@ impl Downstream {
                 self.next(cx);
             }
             Wake::Update(flow) => {
-                self.look_at_other(flow, cx.now);
+                self.update_coupling(flow, cx.now);
                 self.flows[flow].update(cx);
                 self.check_queue(flow, cx);
             }
@@ -189,7 +190,7 @@ impl Downstream {
         qos: &Qos,
         cx: &mut Context<'_>,
     ) {
-        self.rest.note_change(flow);
+        self.idle_queues.note_change(flow);
         if let Some(pair) = self.pair(flow) {
             self.note_change_of(pair);
             self.pairs[pair].change(flow, limits, rate, &mut self.flows, cx.now);
@@ -203,7 +204,7 @@ impl Downstream {
     /// packet on the channel is still delivered.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
         debug_assert!(self.pair(flow).is_none(), "an aggregate is not deleted");
-        self.rest.note_change(flow);
+        self.idle_queues.note_change(flow);
         self.scheduler.withdraw(flow);
         self.flows[flow].delete(cx);
     }
@@ -215,8 +216,8 @@ impl Downstream {
         discipline: Box<dyn QueueDiscipline>,
         cx: &mut Context<'_>,
     ) {
-        self.rest.note_change(flow);
-        self.look_at_other(flow, cx.now);
+        self.idle_queues.note_change(flow);
+        self.update_coupling(flow, cx.now);
         self.flows[flow].replace(discipline, cx);
         if let Some(pair) = self.pair(flow) {
             self.note_change_of(pair);
@@ -237,7 +238,7 @@ impl Downstream {
         let is_at_rest = |flow: &ServiceFlow| {
             flow.is_at_rest(now) && buckets(flow).is_none_or(|buckets| buckets.are_full(now))
         };
-        self.rest.visit(&self.flows, row, is_at_rest, visit);
+        self.idle_queues.visit(&self.flows, row, is_at_rest, visit);
     }
 
     /// Calls `visit` with one of the queues that share the channel, and the use of the channel
@@ -319,15 +320,15 @@ impl Downstream {
 
     /// The state of both flows of an aggregate may change.
     fn note_change_of(&mut self, pair: usize) {
-        self.rest.note_change(self.pairs[pair].classic());
-        self.rest.note_change(self.pairs[pair].low());
+        self.idle_queues.note_change(self.pairs[pair].classic());
+        self.idle_queues.note_change(self.pairs[pair].low());
     }
 
     /// Sets what the queue of a flow knows of the other flow of its aggregate, if it belongs to
     /// one.
-    fn look_at_other(&mut self, flow: usize, now: Instant) {
+    fn update_coupling(&mut self, flow: usize, now: Instant) {
         if let Some(pair) = self.pair(flow) {
-            self.pairs[pair].look_at_other(flow, &mut self.flows, now);
+            self.pairs[pair].update_coupling(flow, &mut self.flows, now);
         }
     }
 

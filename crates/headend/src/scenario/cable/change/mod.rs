@@ -1,8 +1,8 @@
-//! Changes of service flows during the run: how one is [written], and its plan.
+//! Changes of service flows during the run: how one is [written](config), and its plan.
 
+mod config;
 mod plan;
-mod written;
 
+pub use config::Change;
 pub(super) use plan::plan;
 pub(in crate::scenario) use plan::{ChangeKind, ChangePlan};
-pub use written::Change;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::written::Change;
+use super::config::Change;
 use crate::qdisc::QueueConfig;
 use crate::scenario::cable::admission;
 use crate::scenario::cable::classifier::{RulePlan, rule_plans};

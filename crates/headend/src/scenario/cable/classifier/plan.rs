@@ -1,6 +1,6 @@
 //! A classifier that makes sense on its own, whatever flows there are.
 
-use super::written::{Classifier, TypeOfService};
+use super::config::{Classifier, TypeOfService};
 use crate::link::docsis::classifier::{IPV4, IPV6};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::header_fields::{EtherType, IpProtocol, MacAddress, Network};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::written::{Classifier, EcnField};
+use super::config::{Classifier, EcnField};
 use crate::link::docsis::classifier::{self, Addresses, Rule, Tos};
 use crate::packet::Ecn;
 use crate::scenario::header_fields::{EtherType, IpProtocol, MacAddress, MacRange, Network};

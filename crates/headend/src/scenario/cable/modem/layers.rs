@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::written::{Modem, ServiceClass};
+use super::config::{Modem, ServiceClass};
 use crate::scenario::cable::classifier::Classifier;
 use crate::scenario::cable::line::Line;
 use crate::scenario::cable::service_flow::{Keys, ServiceFlow, Settings};

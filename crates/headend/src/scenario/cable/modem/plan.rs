@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
+use super::config::Modem;
 use super::layers::{Layer, Layers};
-use super::written::Modem;
 use crate::named::OrTable;
 use crate::scenario::cable::classifier::{RulePlan, rule_plan};
 use crate::scenario::cable::line::Line;

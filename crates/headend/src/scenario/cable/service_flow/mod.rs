@@ -1,12 +1,16 @@
-//! Service flows: how one is [written], which [keys] it has from which places, and its plan. With
+//! Service flows: how one is [written](config), which [keys] it has from which places, and its plan. With
 //! [low latency](low_latency), the primary one becomes an aggregate of two.
 
+mod channel;
+mod config;
 mod keys;
 mod low_latency;
 mod plan;
 mod scheduling;
-mod written;
 
+pub(super) use channel::{Channel, DefaultBuffer};
+pub(super) use config::DEFAULT_BURST;
+pub use config::{Downstream, OneWay, OwnDownstream, ServiceFlow, Upstream};
 pub use keys::Keys;
 pub(super) use keys::layer;
 pub(in crate::scenario) use keys::{Setting, Settings};
@@ -20,7 +24,6 @@ pub(super) use low_latency::{
     warn as warn_of_low_latency,
 };
 pub(in crate::scenario) use plan::FlowPlan;
-pub(super) use plan::{Channel, DefaultBuffer, is_elastic, modem_buffer, plan, plan_further};
 pub(in crate::scenario) use plan::{classic_queue, default_queue, modem_queue};
-pub(super) use written::DEFAULT_BURST;
-pub use written::{Downstream, OneWay, OwnDownstream, ServiceFlow, Upstream};
+pub(super) use plan::{modem_buffer, plan, plan_further};
+pub(super) use scheduling::is_elastic;

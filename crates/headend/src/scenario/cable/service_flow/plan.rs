@@ -1,14 +1,14 @@
 //! A service flow that makes sense: its settings are checked against each other and its channel.
 
+use super::channel::{Channel, DefaultBuffer};
+use super::config::{DEFAULT_BURST, OneWay, ServiceFlow};
 use super::keys::Settings;
 use super::low_latency::{AggregatePlan, Membership, Role, aggregate_plan, nominal};
-use super::scheduling::{check_scheduling, fixed_rate};
-use super::written::{DEFAULT_BURST, OneWay, ServiceFlow};
+use super::scheduling::{check_scheduling, fixed_rate, is_elastic};
 use crate::aqm::{docsis_pie, drop_tail};
+use crate::link::docsis::grant::DequeueAt;
 use crate::link::docsis::preset::{Feature, Preset};
 use crate::link::docsis::qos::{Qos, Scheduling};
-use crate::link::docsis::service_flow::DequeueAt;
-use crate::link::docsis::timing::UpstreamTiming;
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
 use crate::metrics::mib::MOST_BINS;
 use crate::named::Named;
@@ -48,28 +48,6 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario) rules: Vec<RulePlan>,
     /// Its part in an aggregate with low latency, if it has one.
     pub(in crate::scenario) aggregate: Option<Membership>,
-}
-
-/// The channel that a service flow is to have a part of.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::scenario::cable) struct Channel<'a> {
-    pub(in crate::scenario::cable) direction: OneWay,
-    pub(in crate::scenario::cable) preset: Preset,
-    /// What it has to give.
-    pub(in crate::scenario::cable) rate: Rate,
-    pub(in crate::scenario::cable) timing: &'a UpstreamTiming,
-    /// AQM is disabled on all of the modem's service flows in this direction.
-    pub(in crate::scenario::cable) is_aqm_disabled: bool,
-    /// What modems' buffers are if the CMTS drops what is written of them.
-    pub(in crate::scenario::cable) default_buffer: Option<DefaultBuffer<'a>>,
-}
-
-/// The buffer that a line's modems have by default.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::scenario::cable) struct DefaultBuffer<'a> {
-    pub(in crate::scenario::cable) size: Limit,
-    /// The path of the line.
-    pub(in crate::scenario::cable) line: &'a str,
 }
 
 /// The service flow called `name`, checked.
@@ -282,21 +260,6 @@ impl FlowPlan {
     }
 }
 
-impl Channel<'_> {
-    /// Refuses what the generation does not have, if it is used.
-    pub(super) fn require(
-        &self,
-        is_used: bool,
-        path: &str,
-        feature: Feature,
-    ) -> Result<(), ScenarioError> {
-        match self.preset.require(feature) {
-            Err(why) if is_used => Err(ScenarioError::invalid(path, why)),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Traffic priorities have three bits.
 fn check_priority(path: &str, priority: u8) -> Result<(), ScenarioError> {
     if priority <= 7 {
@@ -336,15 +299,6 @@ pub(in crate::scenario) fn default_queue(preset: Preset, flow: &ServiceFlow) -> 
     } else {
         Queue::default()
     }
-}
-
-/// Whether such a service flow requests its grants. The specification applies AQM to these.
-pub(in crate::scenario::cable) fn is_elastic(direction: OneWay, scheduling: &Scheduling) -> bool {
-    let is_elastic = matches!(
-        scheduling,
-        Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::Pgs(_)
-    );
-    direction == OneWay::Up && is_elastic
 }
 
 /// The default queue of the classic flow of an aggregate: DOCSIS-PIE, to which the low-latency queue

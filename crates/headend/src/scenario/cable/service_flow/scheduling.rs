@@ -1,7 +1,7 @@
 //! Upstream scheduling types: what a grant or a poll can be.
 
-use super::plan::Channel;
-use super::written::OneWay;
+use super::channel::Channel;
+use super::config::OneWay;
 use crate::link::docsis::preset::Feature;
 use crate::link::docsis::qos::{ProactiveGrants, Scheduling};
 use crate::link::docsis::timing::UpstreamTiming;
@@ -19,6 +19,15 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The most grants of UGS in an interval: the encoding has seven bits.
 const MOST_GRANTS: u8 = 127;
+
+/// Whether such a service flow requests its grants. The specification applies AQM to these.
+pub(in crate::scenario::cable) fn is_elastic(direction: OneWay, scheduling: &Scheduling) -> bool {
+    let is_elastic = matches!(
+        scheduling,
+        Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::Pgs(_)
+    );
+    direction == OneWay::Up && is_elastic
+}
 
 pub(super) fn check_scheduling(
     path: &str,

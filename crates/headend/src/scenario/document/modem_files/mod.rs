@@ -20,7 +20,8 @@ use docsis_config::mic::{self, State};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use self::writer::{Writer, show};
+use self::queue::show;
+use self::writer::Writer;
 use super::overrides::is_inside;
 use super::{Document, Override, Place};
 use crate::link::docsis::preset::Preset;

@@ -7,7 +7,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::writer::show;
 use crate::qdisc::QueueConfig;
 use crate::scenario::cable::modem::modem_file::{Buffer, LatencyControl};
 use crate::scenario::document::overrides::is_inside;
@@ -275,5 +274,14 @@ pub(super) fn split(queue: &Value) -> Option<(String, Map<String, Value>)> {
             Some((kind.clone(), parameters.as_object()?.clone()))
         }
         _ => None,
+    }
+}
+
+/// A value of the scenario in a sentence.
+pub(super) fn show(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(table) if table.len() > 1 => format!("a table of {} keys", table.len()),
+        other => other.to_string(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::queue::{BUFFER_CONTROL, FileQueue, Size, split};
+use super::queue::{BUFFER_CONTROL, FileQueue, Size, show, split};
 use super::{ModemFileRead, Target, refuse_file};
 use crate::link::docsis::preset::Preset;
 use crate::scenario::cable::modem::modem_file::{
@@ -1072,13 +1072,4 @@ fn is_same(one: &Value, other: &Value) -> bool {
 
 fn agree<T: PartialEq>(parse: fn(&str) -> Option<T>, one: &str, other: &str) -> bool {
     parse(one).is_some_and(|one| parse(other) == Some(one))
-}
-
-/// A value of the scenario in a sentence.
-pub(super) fn show(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Object(table) if table.len() > 1 => format!("a table of {} keys", table.len()),
-        other => other.to_string(),
-    }
 }

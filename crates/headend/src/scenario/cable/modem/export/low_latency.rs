@@ -6,7 +6,7 @@
 use docsis_config::Tlv;
 
 use super::note::Notes;
-use super::service_flow::{Written, burst, rates};
+use super::settings::{Written, burst, rates};
 use super::{Referred, u16_tlv, u32_tlv};
 use crate::qdisc::QueueConfig;
 use crate::qdisc::immediate_aqm;

@@ -13,6 +13,7 @@ mod low_latency;
 mod note;
 mod queue;
 mod service_flow;
+mod settings;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,9 +24,9 @@ use self::classifier::Rules;
 use self::note::Notes;
 use crate::link::docsis::preset::Feature;
 use crate::scenario::cable::classifier::RulePlan;
+use crate::scenario::cable::config::Docsis;
 use crate::scenario::cable::plan::CablePlan;
 use crate::scenario::cable::service_flow::{self as service_flow_plan, FlowPlan, OneWay};
-use crate::scenario::cable::written::Docsis;
 use crate::scenario::host::HostPlan;
 
 const NETWORK_ACCESS: u8 = 3;

@@ -7,7 +7,7 @@
 use docsis_config::Tlv;
 
 use super::note::Notes;
-use super::service_flow::Written;
+use super::settings::Written;
 use super::{ModemOf, Referred, is_elastic, low_latency, u32_tlv};
 use crate::aqm::docsis_pie;
 use crate::link::docsis::preset::Feature;

@@ -3,14 +3,14 @@
 use docsis_config::Tlv;
 
 use super::note::Notes;
+use super::settings::{Written, burst, class_in, rates};
 use super::{ModemOf, Referred, low_latency, queue, u16_tlv, u32_tlv};
+use crate::link::docsis::grant::DequeueAt;
 use crate::link::docsis::qos::{ProactiveGrants, Scheduling, UnsolicitedGrants};
-use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
 use crate::qdisc::AckAcceleration;
-use crate::scenario::cable::service_flow::{DEFAULT_BURST, OneWay, Setting, Settings};
+use crate::scenario::cable::service_flow::{OneWay, Setting, Settings};
 use crate::time::Duration;
-use crate::units::{ByteCount, Rate};
 
 const UPSTREAM: u8 = 24;
 const DOWNSTREAM: u8 = 25;
@@ -20,7 +20,6 @@ const CLASS_NAME: u8 = 4;
 const SET_TYPE: u8 = 6;
 const PRIORITY: u8 = 7;
 const SUSTAINED_RATE: u8 = 8;
-const BURST: u8 = 9;
 const RESERVED_RATE: u8 = 10;
 const SCHEDULING_TYPE: u8 = 15;
 const REQUEST_POLICY: u8 = 16;
@@ -32,7 +31,6 @@ const GRANT_JITTER: u8 = 21;
 const GRANTS: u8 = 22;
 const PEAK_RATE: u8 = 27;
 const AGGREGATE: u8 = 36;
-const RATE_UNIT: u8 = 41;
 const GUARANTEED_INTERVAL: u8 = 44;
 const GUARANTEED_RATE: u8 = 45;
 const REQUEST_INTERVAL: u8 = 46;
@@ -45,9 +43,6 @@ const MICROSECOND: Duration = Duration::from_micros(1);
 
 /// The longest name of a service class: 16 B with the zero at its end.
 const LONGEST_NAME: usize = 15;
-
-/// The units of rates, in bit/s: what TLV 41 numbers from 0 on.
-const RATE_UNITS: [u64; 4] = [1, 1_000, 1_000_000, 1_000_000_000];
 
 pub(super) fn tlv(of: &ModemOf<'_>, one: &Referred<'_>, notes: &mut Notes) -> Tlv {
     let settings = &one.flow.settings;
@@ -102,35 +97,6 @@ pub(super) fn tlv(of: &ModemOf<'_>, one: &Referred<'_>, notes: &mut Notes) -> Tl
     Tlv::nested(number, tlvs)
 }
 
-/// Which settings the file writes: all, or those that a class of this name does not give.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Written<'a> {
-    class: Option<&'a str>,
-}
-
-impl Written<'_> {
-    /// All of them.
-    pub(super) fn all() -> Self {
-        Self { class: None }
-    }
-
-    /// The value with the path of its key, if the file has to write it.
-    pub(super) fn given<T>(self, setting: &Setting<T>) -> Option<(&T, &str)> {
-        setting.given().filter(|(_, path)| !self.is_of_class(path))
-    }
-
-    /// Whether the file has to write the value at `path`. A default is written too if the modem's
-    /// own keys give it and the file names a class, because the class may have another value.
-    pub(super) fn says(self, path: &str, is_default: bool) -> bool {
-        !is_default || self.class.is_some() && path.contains(".docsis.modem.")
-    }
-
-    /// Whether the class gives the key at `path`.
-    pub(super) fn is_of_class(self, path: &str) -> bool {
-        self.class.is_some() && class_in(path) == self.class
-    }
-}
-
 /// The service class that gives some keys of a primary service flow, if class names are to be
 /// written. A file cannot refer to the further service flows of a class.
 fn class_of<'a>(of: &ModemOf<'_>, one: &Referred<'a>, notes: &mut Notes) -> Option<&'a str> {
@@ -153,66 +119,6 @@ fn class_of<'a>(of: &ModemOf<'_>, one: &Referred<'a>, notes: &mut Notes) -> Opti
         "The name of the service class \"{class}\" is longer than {LONGEST_NAME} bytes: its values are written out."
     ));
     None
-}
-
-/// The service class in whose table the key at `path` is.
-fn class_in(path: &str) -> Option<&str> {
-    let (_, rest) = path.split_once(".docsis.service_class.")?;
-    rest.split('.').next()
-}
-
-/// The maximum traffic burst.
-pub(super) fn burst(settings: &Settings, written: Written<'_>, notes: &mut Notes) -> Option<Tlv> {
-    let is_usual = |burst: &ByteCount| written.class.is_some() && *burst == DEFAULT_BURST;
-    let (ByteCount(burst), path) = (written.given(&settings.burst))
-        .filter(|(burst, path)| written.says(path, is_usual(burst)))?;
-    let burst = notes.at_most(path, *burst, u64::from(u32::MAX));
-    Some(u32_tlv(BURST, burst as u32))
-}
-
-/// Rates by their TLVs, in the smallest unit in which they fit into 32 bits.
-pub(super) fn rates(
-    limits: &[(u8, &Setting<Rate>)],
-    written: Written<'_>,
-    notes: &mut Notes,
-) -> Vec<Tlv> {
-    let given: Vec<(u8, Rate, &str)> = (limits.iter())
-        .filter_map(|&(number, setting)| {
-            let (rate, path) = match written.given(setting) {
-                Some((&rate, path)) => (rate, path),
-                // The absence of a limit takes precedence over the limit of the class.
-                None if setting.value.is_none() && !written.is_of_class(&setting.path) => {
-                    (Rate(0), setting.path.as_str())
-                }
-                None => return None,
-            };
-            (written.says(path, rate.0 == 0)).then_some((number, rate, path))
-        })
-        .collect();
-    let most = u64::from(u32::MAX);
-    let fits = |unit: &u64| {
-        given
-            .iter()
-            .all(|(_, rate, _)| rate.0.div_ceil(*unit) <= most)
-    };
-    let place = RATE_UNITS
-        .iter()
-        .position(fits)
-        .unwrap_or(RATE_UNITS.len() - 1);
-    let unit = RATE_UNITS[place];
-    let mut tlvs = Vec::new();
-    for (number, rate, path) in given {
-        let steps = ((rate.0 + unit / 2) / unit).min(most);
-        if steps * unit != rate.0 {
-            let said = Rate(steps * unit);
-            notes.line(format!("{path}: the file says {said} in place of {rate}."));
-        }
-        tlvs.push(u32_tlv(number, steps as u32));
-    }
-    if place > 0 {
-        tlvs.push(Tlv::new(RATE_UNIT, [place as u8]));
-    }
-    tlvs
 }
 
 /// The scheduling type with its parameters, and the request policy.

@@ -3,37 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::content::{Aggregate, LowLatency};
 use super::flow::{read_limit, read_unit};
-use super::low_latency::LowLatency;
-use super::place::{FileError, Node, TlvPlace, first};
+use super::place::{FileError, Node, first};
 use crate::scenario::cable::service_flow::{Keys, OneWay};
-use crate::units::{MaximumRate, Rate};
-
-/// An aggregate service flow of a file.
-#[derive(Debug)]
-pub(in crate::scenario) struct Aggregate {
-    pub(in crate::scenario) direction: OneWay,
-    /// The number by which service flows refer to it.
-    pub(in crate::scenario) reference: Option<u16>,
-    pub(in crate::scenario) place: TlvPlace,
-    /// Its rate, peak rate and burst, its priority and its reserved rate.
-    pub(in crate::scenario) keys: Keys,
-    /// Where the file gives them, by the names of the keys.
-    pub(in crate::scenario) places: BTreeMap<&'static str, TlvPlace>,
-    pub(in crate::scenario) low_latency: Option<LowLatency>,
-    /// Why its low latency is not simulated, as a clause.
-    pub(in crate::scenario) obstacle: Option<String>,
-}
-
-/// The keys of service flows that an aggregate limits.
-pub(in crate::scenario) const LIMITS: [&str; 3] = ["rate", "peak", "burst"];
-
-impl Aggregate {
-    /// Its rate, if it has one.
-    pub(in crate::scenario) fn limit(&self) -> Option<Rate> {
-        self.keys.rate.and_then(MaximumRate::limit)
-    }
-}
+use crate::units::Rate;
 
 const UPSTREAM: u8 = 70;
 const DOWNSTREAM: u8 = 71;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::flow::FileFlow;
+use super::content::FileFlow;
 use super::place::{FileError, Node, first};
 use super::{CLASS_OF_SERVICE, ModemFile};
 use crate::link::docsis::preset::{Feature, Preset};

@@ -7,10 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::aggregate::Aggregate;
-use super::flow::FileFlow;
+use super::content::{Aggregate, FileFlow, LowLatency, Pair};
 use super::place::{FileError, Node, TlvPlace};
 use super::{DOWNSTREAM_FLOW, ModemFile, UPSTREAM_FLOW};
 use crate::link::docsis::preset::{Feature, Preset};
@@ -18,26 +17,6 @@ use crate::named::Named;
 use crate::scenario::cable::service_flow::{DEFAULT_BURST, OneWay, is_elastic};
 use crate::time::Duration;
 use crate::units::{MaximumRate, Rate};
-
-/// The low-latency encodings of an aggregate.
-#[derive(Debug)]
-pub(in crate::scenario) struct LowLatency {
-    /// The reference of the low-latency service flow.
-    flow: Option<(u16, TlvPlace)>,
-    /// The service class of the classic service flow.
-    classic_class: Option<(String, TlvPlace)>,
-    /// The service class of the low-latency service flow.
-    low_class: Option<(String, TlvPlace)>,
-    /// Values of the scenario's table `low_latency` by their keys.
-    pub(in crate::scenario) keys: BTreeMap<&'static str, (Value, TlvPlace)>,
-}
-
-/// The aggregate of a primary service flow, and the low-latency service flow in it.
-#[derive(Debug)]
-pub(in crate::scenario) struct Pair {
-    pub(in crate::scenario) aggregate: Aggregate,
-    pub(in crate::scenario) low: FileFlow,
-}
 
 // Sub-TLVs of the low-latency encodings.
 const FLOW: u8 = 1;

@@ -11,6 +11,7 @@
 mod aggregate;
 mod class_of_service;
 mod classifier;
+mod content;
 mod flow;
 mod low_latency;
 mod place;
@@ -21,9 +22,7 @@ use std::collections::BTreeSet;
 
 use docsis_config::{File, Kind};
 
-pub(in crate::scenario) use aggregate::{Aggregate, LIMITS};
-pub(in crate::scenario) use flow::{Buffer, FileFlow, LatencyControl};
-pub(in crate::scenario) use low_latency::Pair;
+pub(in crate::scenario) use content::{Aggregate, Buffer, FileFlow, LIMITS, LatencyControl, Pair};
 pub(in crate::scenario) use place::{FileError, TlvPlace};
 
 use self::classifier::read_classifiers;

@@ -1,7 +1,7 @@
 //! Upstream scheduling types of a modem's file, with their parameters, and the request/transmission
 //! policy (MULPI §7.2.3; sub-TLVs of 24).
 
-use super::flow::FileFlow;
+use super::content::FileFlow;
 use super::place::{FileError, Node, first};
 use crate::link::docsis::qos::{
     Polling, ProactiveGrants, RequestPolicy, Scheduling, UnsolicitedGrants,

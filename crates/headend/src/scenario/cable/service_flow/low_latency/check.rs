@@ -1,6 +1,6 @@
 //! What a scenario with low latency is warned of: settings that do not do what they say.
 
-use super::plan::{AggregatePlan, Role};
+use super::aggregate::{AggregatePlan, Role};
 use crate::scenario::cable::modem::Modems;
 use crate::units::Rate;
 

@@ -1,15 +1,16 @@
-//! Low latency: the primary service flow of a direction becomes an aggregate of a classic and a
-//! low-latency flow. How it is [written], its [plan], and what a scenario is [warned](check) of.
+//! Low latency: the primary service flow of a direction becomes an [aggregate] of a classic and a
+//! low-latency flow. How it is [written](config), its [plan], and what a scenario is
+//! [warned](check) of.
 
+mod aggregate;
 mod check;
+mod config;
 mod plan;
-mod written;
 
+pub(in crate::scenario) use aggregate::{AggregatePlan, Membership, Role};
+pub(super) use aggregate::{aggregate_plan, nominal};
+pub(in crate::scenario::cable) use aggregate::{default_estimator, is_reserved_name};
 pub(in crate::scenario::cable) use check::warn;
-pub(in crate::scenario) use plan::{AggregatePlan, Membership, Role};
-pub(super) use plan::{aggregate_plan, nominal};
-pub(in crate::scenario::cable) use plan::{
-    default_estimator, is_default_of_file, is_reserved_name, low_latency_plan,
-};
-pub(in crate::scenario::cable) use written::Refused;
-pub use written::{LowLatency, LowLatencyTable, Preset, ProtectionTable, QueueProtection, Switch};
+pub(in crate::scenario::cable) use config::Refused;
+pub use config::{LowLatency, LowLatencyTable, Preset, ProtectionTable, QueueProtection, Switch};
+pub(in crate::scenario::cable) use plan::{is_default_of_file, low_latency_plan};
