@@ -59,7 +59,7 @@ def complete_presets(_: click.Context, __: click.Parameter, typed: str) -> list[
 
 def complete_features(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete what a recommendation may set; in a list, its last word."""
-    from headend.recommendation.feature import CHOOSABLE
+    from headend.recommendation.candidate import CHOOSABLE
 
     return _complete_list(map(str, CHOOSABLE), typed)
 

@@ -9,12 +9,10 @@ import polars as pl
 import pytest
 
 from headend.errors import InputError
-from headend.recommendation.candidate import Candidate, list_candidates
+from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
 from headend.recommendation.deciding import Decision, decide
-from headend.recommendation.feature import CHOOSABLE, Feature
-from headend.recommendation.naming import advise
 from headend.recommendation.reading import read_request
-from headend.recommendation.telling import answer_recommendation, tell_tier
+from headend.recommendation.sentences import advise, answer_recommendation, describe_tier
 from headend.recommendation.tier import Tier
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.wish import read_preferences
@@ -87,9 +85,9 @@ def test_a_clearly_better_setting_is_recommended_though_more_has_to_be_set() -> 
     assert chosen is not None
     assert chosen.label == "buffer 48 KiB"
     assert decision.chosen.ties == ()
-    first, _, _ = tell_tier(decision)
-    assert first.startswith("Set a target buffer of 48 KiB (79 ms at 5 Mbit/s) and the AQM off: ")
-    assert "it has the most upload rate, 4 Mbit/s" in first
+    first, _, _ = describe_tier(decision)
+    assert first.startswith("Set a target buffer of 48 KiB (79 ms at 5 Mbit/s) and the AQM off. ")
+    assert first.endswith("; buffer 48 KiB has the highest upload rate, 4 Mbit/s.")
 
 
 def test_a_wide_interval_alone_does_not_make_a_setting_recommended() -> None:
@@ -112,8 +110,9 @@ def test_nothing_that_fails_is_recommended_however_fast_its_upload() -> None:
 
     assert chosen is not None
     assert chosen.label == "low latency"
-    first, _, _ = tell_tier(decision)
-    assert "it alone keeps what must hold" in first
+    first, _, _ = describe_tier(decision)
+    assert decision.holding == [decision.recommended]
+    assert "it alone meets all conditions" in first
 
 
 def test_a_modem_that_nobody_has_set_cannot_be_recommended() -> None:
@@ -127,16 +126,16 @@ def test_where_nothing_holds_the_nearest_is_named_with_what_it_misses() -> None:
     decision = make(lambda label, _: 3.5 if label == "buffer 24 KiB" else 2.0, lambda _, __: 4e6)
 
     answer = answer_recommendation("", [decision])
-    first, second, _ = tell_tier(decision)
+    first, second, _ = describe_tier(decision)
 
     assert decision.recommended is None
     assert answer.sentences == (
-        "At 5 Mbit/s no setting keeps what must hold, and buffer 24 KiB comes nearest:"
+        "At 5 Mbit/s no setting meets all conditions, and buffer 24 KiB comes nearest:"
         " call MOS (5th percentile) 3.5, not ≥ 4.0; it misses that by 0.5.",
     )
-    assert first.startswith("Nothing is recommended: none of 20 settings keeps what must hold")
+    assert first.startswith("Nothing is recommended: none of 20 settings meets all conditions")
     assert second == (
-        "No setting keeps call MOS (5th percentile) ≥ 4.0 (best: 3.5 with buffer 24 KiB)."
+        "No setting meets call MOS (5th percentile) ≥ 4.0 (best: 3.5 with buffer 24 KiB)."
     )
     words = [cell.word for cell in answer.matrix.rows[0].cells if cell] if answer.matrix else []
     assert words == ["fails", "nearest", "fails", "fails"]
@@ -148,7 +147,7 @@ def test_what_holds_in_the_mean_only_is_undecided_and_more_seeds_are_asked_for()
     )
 
     answer = answer_recommendation("", [decision])
-    first, second, _ = tell_tier(decision)
+    first, second, _ = describe_tier(decision)
 
     assert decision.recommended is None
     assert decision.chosen.standing is Standing.UNDECIDED
@@ -166,7 +165,7 @@ def test_tiers_that_fail_and_tiers_that_are_undecided_are_told_apart() -> None:
     (told,) = answer_recommendation("", [failing, undecided]).sentences
 
     assert told.startswith(
-        "At 5 Mbit/s no setting keeps what must hold, and AQM 10 ms comes nearest"
+        "At 5 Mbit/s no setting meets all conditions, and AQM 10 ms comes nearest"
     )
     assert "; at 20 Mbit/s more seeds are needed: " in told
 
@@ -191,7 +190,7 @@ def test_who_pays_is_told_against_the_buffer_that_nobody_has_set() -> None:
         lambda label, _: 5e6 if label.startswith("no AQM") else 4e6,
     )
 
-    _, cost, _ = tell_tier(decision)
+    _, cost, _ = describe_tier(decision)
 
     assert cost.startswith(
         "Against a modem with a buffer of 250 ms and no AQM, better: call MOS (5th percentile) 1 →"
@@ -202,7 +201,7 @@ def test_who_pays_is_told_against_the_buffer_that_nobody_has_set() -> None:
 def test_without_a_value_of_what_must_hold_a_longer_duration_is_named() -> None:
     decision = make(lambda _, __: float("nan"), lambda _, __: 4e6)
 
-    first, _, _ = tell_tier(decision)
+    first, _, _ = describe_tier(decision)
 
     assert first == (
         "Nothing can be recommended: call MOS (5th percentile) has no value in any run;"
