@@ -16,6 +16,7 @@ from headend.cli.terminal import (
     print_text,
     write_line,
 )
+from headend.text.commands import COMMANDS
 
 if TYPE_CHECKING:
     from headend.engine.vocabulary import Choice
@@ -44,7 +45,7 @@ def queues(name: str | None, as_json: bool) -> None:
     _list("queue", name, as_json)
 
 
-@click.command("senders", cls=Command)
+@click.command("senders", cls=Command, help=COMMANDS["senders"])
 @_name_argument("congestion")
 @json_option
 def senders(name: str | None, as_json: bool) -> None:
