@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headend.cli.terminal import (
     ExitCode,
@@ -21,6 +21,10 @@ from headend.cli.terminal import (
 )
 from headend.errors import InputError, tell_system
 from headend.results.folder import REPORT
+
+if TYPE_CHECKING:
+    from headend.running.comparison import Comparison
+    from headend.running.result import Result
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
@@ -188,6 +192,53 @@ class OutputOptions:
         if failures:
             return max(failure.code for failure in failures)
         return ExitCode.MISSED if is_missed else ExitCode.OK
+
+    def write_runs(
+        self,
+        kept: Result | Comparison,
+        results: Sequence[Result],
+        *,
+        unfinished: Sequence[str] = (),
+        is_stopped: bool = False,
+    ) -> list[WriteFailure]:
+        """Write files of one run that is kept, or of several side by side."""
+        from headend.analysis.junit import write_junit
+
+        assert kept.folder
+
+        def write(path: Path) -> None:
+            write_junit(path, results, unfinished=unfinished)
+
+        return self.write(kept.folder, kept, kept.report, write, is_stopped=is_stopped)
+
+    def deliver_runs(
+        self,
+        failures: Sequence[WriteFailure],
+        results: Sequence[Result],
+        *,
+        describe: Callable[[], dict[str, Any]],
+        show: Callable[[], None],
+        kept: str,
+        is_named: bool,
+        is_stopped: bool = False,
+    ) -> ExitCode:
+        """Print one run, or several that are named, and give the exit code; see `deliver`."""
+        from headend.comparison.comparison import gather_variants
+        from headend.comparison.notes import list_missed
+
+        def report_missed() -> None:
+            for label, line in list_missed(gather_variants(results)):
+                print_miss(f"{label}: {line}" if is_named else line)
+
+        return self.deliver(
+            failures,
+            describe=describe,
+            show=show,
+            report_troubles=report_missed if self.is_hidden else lambda: None,
+            is_missed=any(not outcome.met for own in results for outcome in own.expectations),
+            is_stopped=is_stopped,
+            kept=kept if self.quiet and not self.as_json else "",
+        )
 
 
 def takes_outputs(command: Function) -> Function:

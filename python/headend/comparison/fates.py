@@ -23,8 +23,9 @@ from headend.analysis.estimate import (
     format_estimate,
 )
 from headend.analysis.flow_groups import FlowGroup, gather_groups
-from headend.analysis.grading import ORDER, FlowQuality, Grade, judge_flows
+from headend.analysis.grading import ORDER, Grade
 from headend.analysis.key_figure import FEW_DECIMALS, KeyFigure, write_value
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import weigh_queues
 from headend.analysis.ties import TIE, average, compare_seeds, is_tie
 from headend.comparison.comparison import Variant, is_uneven

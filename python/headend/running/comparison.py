@@ -11,13 +11,13 @@ from headend.comparison.board import NAME as FIGURES
 from headend.comparison.board import tabulate_figures
 from headend.comparison.comparison import (
     Variant,
-    check_labels,
     gather_variants,
     label_distinctly,
 )
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.grid import Grid, find_grid, name_choices
 from headend.comparison.notes import warn_of_variants
+from headend.design.varying import check_labels
 from headend.errors import InputError, refuse_unwritable, take_path
 from headend.pages.notebook import Presented
 from headend.results.export import export_results
@@ -172,12 +172,14 @@ class Comparison(Presented):
                 names.append(f"{stem}/seed-{result.manifest['seed']}" if several else stem)
                 (folder / names[-1]).mkdir(parents=True)
                 result.write_into(folder / names[-1])
+        first = self.results[0].manifest
         manifest = {
             "headend": read_version(),
             "format": RESULT_FORMAT,
             "kind": "comparison",
             "name": self.name,
             "title": self.title,
+            **{key: first[key] for key in ("design",) if key in first},
             "runs": names,
             "unfinished": self.unfinished,
             "missing_seeds": self.missing_seeds,

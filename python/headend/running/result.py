@@ -16,7 +16,7 @@ from headend.text.quantity import format_quantity
 from headend.wording.emulation import tell_kind
 
 if TYPE_CHECKING:
-    from headend.analysis.grading import FlowQuality
+    from headend.analysis.quality import FlowQuality
     from headend.figures import Figure
     from headend.wording.answer import Answer
     from headend.wording.verdict import RunVerdict
@@ -53,7 +53,7 @@ class Result(Record, Presented):
     @property
     def findings(self) -> list[FlowQuality]:
         """How each flow fared, in the order of the tables."""
-        from headend.analysis.grading import judge_flows
+        from headend.analysis.quality import judge_flows
 
         return judge_flows(self)
 
