@@ -16,7 +16,6 @@ from rich.console import Console
 import headend
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.queues import name_queue_key
-from headend.analysis.verdict import judge
 from headend.cli.main import app
 from headend.cli.tables import draw, fit
 from headend.comparison.comparison import Variant
@@ -27,6 +26,7 @@ from headend.figures.thinning import merge_distributions, thin_distributions
 from headend.pages.page import write_report
 from headend.scenario.groups import MOST_LISTED, find_groups, label_member, order_naturally
 from headend.wording.flow_tables import tabulate_flows, tabulate_members, tabulate_queues
+from headend.wording.verdict import judge
 from street import make_street
 from vega_lite import check_panel
 
@@ -62,7 +62,7 @@ def test_names_are_ordered_by_their_numbers() -> None:
 
 
 def test_a_group_is_one_row_with_its_middle_and_its_worst() -> None:
-    parties = {party.name: party for party in judge(make_street(100)).parties}
+    parties = {party.name: party for party in judge(make_street(100)).groups}
     assert list(parties) == ["call", "web", "ping", "upload"]
     web = parties["web"]
     assert (web.label, web.worst.flow, web.middle.flow) == ("web ×100", "web.100", "web.51")
@@ -107,11 +107,11 @@ def test_queues_of_many_modems_are_one_row() -> None:
 def test_a_group_has_two_rows_and_ten_on_request() -> None:
     street = make_street(1000)
     verdict = judge(street)
-    assert len(tabulate_flows(verdict.parties).rows) == 7
+    assert len(tabulate_flows(verdict.groups).rows) == 7
     # Two channels, then two rows for each of two groups.
     assert len(tabulate_queues(street, "cable.home.7.up").rows) == 6
     assert len(tabulate_queues(street, None, MOST_LISTED).rows) == 24
-    assert len(tabulate_members(verdict.parties[0]).rows) == 10
+    assert len(tabulate_members(verdict.groups[0]).rows) == 10
 
 
 def test_detail_lists_the_worst_of_each_group(fake: Any, home_line: Path) -> None:
@@ -277,7 +277,7 @@ def test_the_real_engine_names_its_members_so() -> None:
         "flow": {"ping": {"application": "ping", "count": 12}},
     }  # fmt: skip
     result = headend.run(scenario)
-    assert [party.label for party in judge(result).parties] == ["ping ×12"]
+    assert [party.label for party in judge(result).groups] == ["ping ×12"]
     drawn = [panel.specify() for figure in draw_figures([result]) for panel in figure.panels]
     assert "ping ×12" in json.dumps(drawn, ensure_ascii=False)
 

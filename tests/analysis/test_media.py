@@ -9,7 +9,7 @@ import pytest
 
 import headend
 from headend.analysis.expect import parse_quantity_name
-from headend.analysis.grading import Finding, Grade, judge_flows
+from headend.analysis.grading import FlowQuality, Grade, judge_flows
 from headend.comparison.scores import score_runs
 from headend.engine.description import find_application
 from headend.figures.catalogue import draw_figures
@@ -49,7 +49,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
     return run(folder, flooded=False), run(folder, flooded=True)
 
 
-def judge(result: Result) -> dict[str, Finding]:
+def judge(result: Result) -> dict[str, FlowQuality]:
     return {finding.flow: finding for finding in judge_flows(result)}
 
 

@@ -14,24 +14,24 @@ import pytest
 from click.testing import CliRunner
 
 import headend
+from headend.analysis.estimate import Bounds, estimate_mean
+from headend.analysis.flow_groups import gather_groups
 from headend.analysis.grading import Grade, judge_flows
-from headend.analysis.headline import Headline
-from headend.analysis.verdict import gather_parties
+from headend.analysis.key_figure import KeyFigure
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.estimate import Bounds, estimate_mean
 from headend.comparison.fates import Fate, QueueFate, judge_grid
 from headend.comparison.grid import find_grid
 from headend.comparison.pooling import list_runs, pool_runs
-from headend.comparison.scores import Figure, mark_values
+from headend.comparison.scores import ScoredMetric, mark_values
 from headend.comparison.telling import tell_grid, tell_tier
 from headend.design.factor import choose_main
 from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
 from headend.running.experiment import compare
 from headend.text.quantity import Kind
-from headend.wording.run_answer import answer_run
+from headend.wording.run import answer_run
 from street import make_street
 from vega_lite import check_panel
 
@@ -142,10 +142,10 @@ def test_an_answer_says_who_is_hurt_what_is_best_and_what_it_costs(
     assert answer.why == "queue"
 
 
-def make_fate(headline: Headline, *values: float) -> Fate:
+def make_fate(key_figure: KeyFigure, *values: float) -> Fate:
     """Give a fate with a number for each seed."""
-    (party, *_) = gather_parties(judge_flows(make_street(2)))
-    return Fate(party, Grade.GOOD, headline, dict(enumerate(values, 1)))
+    (party, *_) = gather_groups(judge_flows(make_street(2)))
+    return Fate(party, Grade.GOOD, key_figure, dict(enumerate(values, 1)))
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def make_fate(headline: Headline, *values: float) -> Fate:
 def test_what_a_matrix_calls_a_difference_a_table_marks(
     kind: Kind, before: str, scale: Bounds | None, one: float, other: float
 ) -> None:
-    headline = Headline("it", one, kind, before)
-    differs = make_fate(headline, one).differs(make_fate(headline, other))
-    marks = mark_values([{1: one}, {1: other}], Figure("call", "it", kind, range=scale))
+    key_figure = KeyFigure("it", one, kind, before)
+    differs = make_fate(key_figure, one).differs(make_fate(key_figure, other))
+    marks = mark_values([{1: one}, {1: other}], ScoredMetric("call", "it", kind, range=scale))
     assert differs == ("best" in marks)
 
 
@@ -203,20 +203,20 @@ def tell_tiers(
 
 
 def make_call(mos: float, grade: Grade, word: str) -> Fate:
-    fate = make_fate(Headline("MOS", mos, "number", "MOS", is_rising=True), mos)
-    worst = replace(fate.party.worst, grade=grade, word=word, harm="late")
+    fate = make_fate(KeyFigure("MOS", mos, "number", "MOS", is_rising=True), mos)
+    worst = replace(fate.party.worst, grade=grade, word=word, symptom="late")
     return replace(fate, grade=grade, party=replace(fate.party, findings=(worst,)))
 
 
 def make_upload(rate: float) -> Fate:
-    fate = make_fate(Headline("goodput", rate, "rate", is_rising=True), rate)
+    fate = make_fate(KeyFigure("goodput", rate, "rate", is_rising=True), rate)
     return replace(fate, grade=Grade.NONE)
 
 
 def make_ping(delay: float) -> Fate:
     fate = make_call(4.0, Grade.GOOD, "good")
-    headline = Headline("95th percentile of the round trip", delay)
-    return replace(fate, headline=headline, values={1: delay})
+    key_figure = KeyFigure("95th percentile of the round trip", delay)
+    return replace(fate, key_figure=key_figure, values={1: delay})
 
 
 CALLS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headend
-from headend.analysis.grading import Finding, Grade, judge_flows
+from headend.analysis.grading import FlowQuality, Grade, judge_flows
 from headend.comparison.scores import score_runs
 from headend.engine.description import find_application
 from headend.figures import draw_figures
@@ -47,7 +47,7 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return headend.run(path)
 
 
-def find(result: Result, flow: str) -> Finding:
+def find(result: Result, flow: str) -> FlowQuality:
     return next(finding for finding in judge_flows(result) if finding.flow == flow)
 
 

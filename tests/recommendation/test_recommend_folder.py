@@ -199,7 +199,7 @@ def test_other_conditions_are_judged_without_the_engine_running(
         "upload.goodput >= 99 %", "least cable.up.delay.p95"
     )
     assert found.decisions[0].recommended is None
-    assert found.decisions[0].wish.hold[0].limit == "9900000 bit/s"
+    assert found.decisions[0].criteria.constraints[0].limit == "9900000 bit/s"
     assert found.request.objective == "least cable.up.delay.p95"
     easy = found.judge_again("call.up.mos.p5 > 1.5")
     objective = easy.decisions[0].objective

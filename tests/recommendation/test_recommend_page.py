@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from headend.analysis.criteria import read_preferences
+from headend.analysis.ranking import Feasibility
 from headend.figures.figure import Figure
 from headend.recommendation import Recommendation, run_request
 from headend.recommendation.candidate import order_candidates
@@ -20,8 +22,6 @@ from headend.recommendation.page import (
 from headend.recommendation.request import Request
 from headend.recommendation.tier import Tier
 from headend.recommendation.writing import list_tlvs
-from headend.sweeps.conclusion import Standing
-from headend.sweeps.wish import read_preferences
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +106,10 @@ def test_the_ring_is_around_the_setting_that_is_chosen(
 def test_open_points_do_not_hold_the_bound(found: Recommendation) -> None:
     asked = ask_again(found, "upload.goodput >= 7 Mbit/s")
     (decision,) = asked.decisions
-    (condition,) = decision.wish.hold
+    (condition,) = decision.criteria.constraints
     (upload,) = (own for own in asked.draw_figures() if own.name == "upload")
     for point in list_points(upload):
-        held = decision.judge(condition, point["number"]) is Standing.HOLDS
+        held = decision.judge(condition, point["number"]) is Feasibility.HOLDS
         assert point["holds"] is held
     assert {own["holds"] for own in list_points(upload)} == {True, False}
 

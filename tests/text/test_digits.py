@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from headend.cli.compare import read_seeds
-from headend.cli.options import read_number
+from headend.cli.options import read_number, read_seeds
 from headend.design.factor import NUMBER
 from headend.errors import InputError
 from headend.recommendation.conditions import _SHARE

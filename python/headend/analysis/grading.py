@@ -31,11 +31,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.headline import Headline
+from headend.analysis.key_figure import KeyFigure
 from headend.analysis.limits import tell_limit
 from headend.analysis.queues import LONG_WAIT
 from headend.engine.description import REAL, find_application, list_discards
-from headend.results.record import Record, once
+from headend.results.record import Record, cached_on_record
 from headend.scenario.parameters import read_parameters
 from headend.text.quantity import format_quantity
 from headend.text.wording import join_names
@@ -113,7 +113,7 @@ ORDER = [Grade.NONE, Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD]
 
 
 @dataclass(frozen=True)
-class Finding:
+class FlowQuality:
     """How one flow fared. Delays in ns, rates in bit/s; None where nothing was measured."""
 
     flow: str
@@ -126,7 +126,7 @@ class Finding:
     loss_ratio: float | None
     goodput_bps: float | None
     #: What the grade is by, larger is worse: tells members of one group apart, and nothing else.
-    strain: float = 0.0
+    severity: float = 0.0
     #: Of the packets of its data, those that the path beyond all links lost; of two directions the
     #: larger share.
     path_loss_ratio: float = 0.0
@@ -134,8 +134,8 @@ class Finding:
     is_both_ways: bool = False
     #: What one that suffers suffers most from, where that can be told: ``late`` or ``lost``
     #: packets; and which way they went, or neither if both did.
-    harm: str = ""
-    way: str = ""
+    symptom: str = ""
+    direction: str = ""
     #: The one word for it, from ``good`` to ``unusable``; empty where there is nothing to judge.
     word: str = ""
     #: The one number that the word is by, with its unit; of what has no grade, its rate.
@@ -145,9 +145,9 @@ class Finding:
     #: Share of a call's packets that came too late to be played, in the graded direction.
     late_ratio: float | None = None
     #: All numbers that the grade could be by, that first which it is by.
-    headlines: tuple[Headline, ...] = ()
+    key_figures: tuple[KeyFigure, ...] = ()
     #: The direction whose delay is given, ``up`` or ``down``; only of real programs.
-    delay_way: str = ""
+    delay_direction: str = ""
     #: What held its TCP senders back for most of the time, with the share; empty if not known.
     limit: str = ""
 
@@ -157,8 +157,8 @@ class Finding:
         return self.grade in (Grade.POOR, Grade.BAD)
 
 
-@once
-def judge_flows(result: Record) -> list[Finding]:
+@cached_on_record
+def judge_flows(result: Record) -> list[FlowQuality]:
     """Judge every flow of a run, in the order of the tables."""
     return [_judge_flow(evidence) for evidence in _gather_evidence(result)]
 
@@ -283,11 +283,11 @@ def _split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {str(flow): rows for (flow,), rows in parts.items()}
 
 
-def _judge_flow(evidence: _Evidence) -> Finding:
+def _judge_flow(evidence: _Evidence) -> FlowQuality:
     judged = _grade(evidence)
-    grade, strain = judged.grade, judged.strain
-    harm, way = _find_harm(evidence) if grade in (Grade.POOR, Grade.BAD) else ("", "")
-    return Finding(
+    grade, severity = judged.grade, judged.severity
+    symptom, way = _find_harm(evidence) if grade in (Grade.POOR, Grade.BAD) else ("", "")
+    return FlowQuality(
         flow=str(evidence.rows["flow"][0]),
         application=evidence.application,
         grade=grade,
@@ -298,17 +298,17 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         loss_ratio=evidence.loss,
         limit=tell_limit(evidence.data),
         goodput_bps=evidence.goodput,
-        strain=math.inf if strain is None else strain,
+        severity=math.inf if severity is None else severity,
         path_loss_ratio=evidence.path_loss,
         is_both_ways=bool((evidence.data["packets_sent"] > 0).sum() > 1),
-        harm=harm,
-        way=way,
+        symptom=symptom,
+        direction=way,
         word="" if grade is Grade.NONE else judged.word or str(grade),
-        number=judged.headlines[0].write(),
-        about=judged.headlines[0].about,
+        number=judged.key_figures[0].write(),
+        about=judged.key_figures[0].about,
         late_ratio=_read_statistic(evidence, "late_down" if way == "down" else "late", "mean"),
-        headlines=judged.headlines,
-        delay_way=_find_slower_way(evidence) if evidence.application == REAL else "",
+        key_figures=judged.key_figures,
+        delay_direction=_find_slower_way(evidence) if evidence.application == REAL else "",
     )
 
 
@@ -328,9 +328,9 @@ class _Judgement:
 
     Parameters
     ----------
-    strain
+    severity
         What the grade is by, larger is worse; None where it was not measured.
-    headlines
+    key_figures
         The numbers that the grade could be by, that first which it is by.
     word
         Where it is another than the grade.
@@ -338,8 +338,8 @@ class _Judgement:
 
     grade: Grade
     experience: str
-    strain: float | None
-    headlines: tuple[Headline, ...]
+    severity: float | None
+    key_figures: tuple[KeyFigure, ...]
     word: str = ""
 
 
@@ -348,9 +348,9 @@ def _judge_silence(told: str = NOTHING_ARRIVED) -> _Judgement:
     return _Judgement(Grade.BAD, told, math.inf, _say(told), UNUSABLE)
 
 
-def _say(told: str) -> tuple[Headline]:
+def _say(told: str) -> tuple[KeyFigure]:
     """Say something in place of a number."""
-    return (Headline("", told=told),)
+    return (KeyFigure("", told=told),)
 
 
 def _name_word(share: float | None) -> str:
@@ -452,14 +452,14 @@ def _grade_call(evidence: _Evidence) -> _Judgement:
         return judged
     count = int(evidence.stats["call_failed"]["count"])
     lost = f"{round(failed * count)} of {count} calls could not be set up"
-    share = Headline("share of calls that failed", failed, "ratio", after="failed")
-    headlines = (share, *judged.headlines)
+    share = KeyFigure("share of calls that failed", failed, "ratio", after="failed")
+    key_figures = (share, *judged.key_figures)
     if failed == 1.0:
-        return _Judgement(Grade.BAD, lost, math.inf, headlines, UNUSABLE)
+        return _Judgement(Grade.BAD, lost, math.inf, key_figures, UNUSABLE)
     told, by_failures = f"{lost}; {judged.experience}", _grade_falling(failed, LOSS_MARKS)
     if ORDER.index(by_failures) <= ORDER.index(judged.grade):
         return replace(judged, experience=told)
-    return _Judgement(by_failures, told, judged.strain, headlines)
+    return _Judgement(by_failures, told, judged.severity, key_figures)
 
 
 def _list_scored(evidence: _Evidence) -> list[str]:
@@ -488,7 +488,7 @@ def _grade_sound(evidence: _Evidence) -> _Judgement:
         f"{text}: {why}" if why else text,
         None if score is None else -score,
         (
-            Headline(
+            KeyFigure(
                 "MOS of bad spells (5 % of them are worse)",
                 score,
                 "number",
@@ -534,8 +534,8 @@ def _grade_pages(evidence: _Evidence) -> _Judgement:
         typical, slow = write_quantity(row["p50"]), write_quantity(row["p95"])
         text = f"pages load in {typical} at the median, {slow} at the 95th percentile"
         median = read_number(row["p50"])
-        headline = Headline("median page load time", median)
-        return _Judgement(_grade_falling(median, WAIT_MARKS), text, median, (headline,))
+        key_figure = KeyFigure("median page load time", median)
+        return _Judgement(_grade_falling(median, WAIT_MARKS), text, median, (key_figure,))
     if not (evidence.rows["packets_sent"] > 0).any():
         return _Judgement(Grade.NONE, "no page requested", 0.0, _say("no page requested"))
     return _judge_wait(evidence.waited_ns, "no page finished")
@@ -563,15 +563,15 @@ def _grade_stream(evidence: _Evidence) -> _Judgement:
     if stood:
         parts.append(f"stands still {write_quantity(stood, 'ratio')} of the time")
     marks = (
-        (by_start, Headline("time to the first picture", delay)),
+        (by_start, KeyFigure("time to the first picture", delay)),
         (by_stalls, _write_stills(stood)),
     )
     return _choose_worse(", ".join(parts), stood or 0.0, *marks, share=stood)
 
 
-def _write_stills(share: float | None) -> Headline:
+def _write_stills(share: float | None) -> KeyFigure:
     about = "share of the time in which the picture stood still"
-    return Headline(about, share, "ratio", after="frozen")
+    return KeyFigure(about, share, "ratio", after="frozen")
 
 
 def _grade_responsiveness(evidence: _Evidence) -> _Judgement:
@@ -591,8 +591,8 @@ def _grade_responsiveness(evidence: _Evidence) -> _Judgement:
         f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items()
     )
     text = f"round trips a minute: {each} (one takes {write_quantity(60e9 / worst)})"
-    headline = Headline("round trips a minute", worst, "number", after="RPM", is_rising=True)
-    return _Judgement(_grade_rising(worst, RPM_MARKS), text, -worst, (headline,))
+    key_figure = KeyFigure("round trips a minute", worst, "number", after="RPM", is_rising=True)
+    return _Judgement(_grade_rising(worst, RPM_MARKS), text, -worst, (key_figure,))
 
 
 def _read_statistic(evidence: _Evidence, measure: str, statistic: str) -> float | None:
@@ -614,19 +614,19 @@ def _grade_ping(evidence: _Evidence) -> _Judgement:
         f"{write_quantity(row['p50'])} at the median, {write_quantity(slow)} at the 95th"
         f" percentile{lost}"
     )
-    headline = Headline("95th percentile of the round trip", slow)
-    return _choose_worse(text, slow, (by_time, headline), (by_loss, _write_loss(loss)))
+    key_figure = KeyFigure("95th percentile of the round trip", slow)
+    return _choose_worse(text, slow, (by_time, key_figure), (by_loss, _write_loss(loss)))
 
 
-def _write_loss(loss: float | None) -> Headline:
+def _write_loss(loss: float | None) -> KeyFigure:
     """Give the number for what is graded by its loss."""
-    return Headline("share of packets lost", loss, "ratio", after="lost")
+    return KeyFigure("share of packets lost", loss, "ratio", after="lost")
 
 
 def _choose_worse(
     text: str,
-    strain: float | None,
-    *marks: tuple[Grade, Headline],
+    severity: float | None,
+    *marks: tuple[Grade, KeyFigure],
     share: float | None = None,
 ) -> _Judgement:
     """Judge by the worst of several grades, each with its number; of equals, by the first.
@@ -637,8 +637,8 @@ def _choose_worse(
         What makes it unusable where it is large.
     """
     ordered = sorted(marks, key=lambda mark: -ORDER.index(mark[0]))
-    headlines = tuple(headline for _, headline in ordered)
-    return _Judgement(ordered[0][0], text, strain, headlines, _name_word(share))
+    key_figures = tuple(key_figure for _, key_figure in ordered)
+    return _Judgement(ordered[0][0], text, severity, key_figures, _name_word(share))
 
 
 def _grade_video(evidence: _Evidence) -> _Judgement:
@@ -648,7 +648,7 @@ def _grade_video(evidence: _Evidence) -> _Judgement:
     marks = [
         (
             _grade_falling(late, FRAME_MARKS),
-            Headline("share of frames late or lost", late, "ratio", after="late"),
+            KeyFigure("share of frames late or lost", late, "ratio", after="late"),
         ),
         (_grade_falling(frozen, FREEZE_MARKS), _write_stills(frozen)),
     ]
@@ -665,8 +665,8 @@ def _grade_video(evidence: _Evidence) -> _Judgement:
         missed = _read_statistic(evidence, "missed", "mean")
         share = write_quantity(missed, "ratio")
         about = "share of input packets late or lost"
-        headline = Headline(about, missed, "ratio", after="of input late")
-        marks.append((_grade_falling(missed, PLAY_MARKS), headline))
+        key_figure = KeyFigure(about, missed, "ratio", after="of input late")
+        marks.append((_grade_falling(missed, PLAY_MARKS), key_figure))
         if missed:
             up = evidence.rows.filter(direction="up")
             slow = write_quantity(_worst(up["delay_p95_ns"]))
@@ -674,9 +674,9 @@ def _grade_video(evidence: _Evidence) -> _Judgement:
                 f"{share} of the input late or lost, its delay {slow} at the 95th percentile"
             )
     # Among those whose frames are as late, who sees a still picture suffers more.
-    strain = (late or 0.0) + (frozen or 0.0)
+    severity = (late or 0.0) + (frozen or 0.0)
     shares = (late or 0.0, frozen or 0.0, missed or 0.0)
-    return _choose_worse(", ".join(parts), strain, *marks, share=max(shares))
+    return _choose_worse(", ".join(parts), severity, *marks, share=max(shares))
 
 
 def _grade_game(evidence: _Evidence) -> _Judgement:
@@ -687,7 +687,7 @@ def _grade_game(evidence: _Evidence) -> _Judgement:
     text = f"{share} lost or too late, delay {slow} at the 95th percentile"
     by_deadline = (
         _grade_falling(missed, PLAY_MARKS),
-        Headline("share of packets late or lost", missed, "ratio", after="late"),
+        KeyFigure("share of packets late or lost", missed, "ratio", after="late"),
     )
     by_loss = (_grade_falling(evidence.loss, LOSS_MARKS), _write_loss(evidence.loss))
     return _choose_worse(text, evidence.delay_p95, by_deadline, by_loss, share=missed)
@@ -714,7 +714,7 @@ def _grade_datagrams(evidence: _Evidence) -> _Judgement:
         text += "; graded by that, as no scoring period was measured whole"
     by_delay = (
         _grade_falling(evidence.delay_p95, marks),
-        Headline("95th percentile of the one-way delay", evidence.delay_p95),
+        KeyFigure("95th percentile of the one-way delay", evidence.delay_p95),
     )
     by_loss = (_grade_falling(evidence.loss, LOSS_MARKS), _write_loss(evidence.loss))
     return _choose_worse(text, evidence.delay_p95, by_delay, by_loss, share=evidence.loss)
@@ -728,17 +728,17 @@ def _grade_transfer(evidence: _Evidence) -> _Judgement:
     if evidence.goodput is None:
         # The measured part has no length.
         return _Judgement(Grade.NONE, NOTHING_READ, 0.0, _say(NOTHING_READ))
-    rate, strain = write_quantity(evidence.goodput, "rate"), -evidence.goodput
-    goodput = (Headline("goodput", evidence.goodput, "rate", is_rising=True),)
+    rate, severity = write_quantity(evidence.goodput, "rate"), -evidence.goodput
+    goodput = (KeyFigure("goodput", evidence.goodput, "rate", is_rising=True),)
     if evidence.has("completion_time"):
         file = write_quantity(evidence.stats["completion_time"]["p50"])
-        return _Judgement(Grade.NONE, f"{rate}, a file in {file}", strain, goodput)
+        return _Judgement(Grade.NONE, f"{rate}, a file in {file}", severity, goodput)
     if evidence.has("speed"):
         shown = read_number(evidence.stats["speed"]["p50"]) or 0.0
         speed = write_quantity(shown, "rate")
-        headline = Headline("what a speed test shows", shown, "rate", is_rising=True)
-        return _Judgement(Grade.NONE, f"a test shows {speed}", -shown, (headline,))
-    return _Judgement(Grade.NONE, rate, strain, goodput)
+        key_figure = KeyFigure("what a speed test shows", shown, "rate", is_rising=True)
+        return _Judgement(Grade.NONE, f"a test shows {speed}", -shown, (key_figure,))
+    return _Judgement(Grade.NONE, rate, severity, goodput)
 
 
 def _tell_real(evidence: _Evidence) -> _Judgement:
@@ -757,10 +757,10 @@ def _tell_real(evidence: _Evidence) -> _Judgement:
         or ["nothing that programs read"]
     )
     after = BOTH_WAYS if sum(bool(read_number(rate)) for rate in rates.values()) > 1 else ""
-    goodput = Headline(
+    goodput = KeyFigure(
         "goodput", evidence.goodput, "rate", after=after, is_rising=True, told=NOTHING_READ
     )
-    headlines = [goodput]
+    key_figures = [goodput]
     if evidence.has("rtt"):
         middle, slow = (_read_statistic(evidence, "rtt", name) for name in ("p50", "p95"))
         told += (
@@ -768,10 +768,10 @@ def _tell_real(evidence: _Evidence) -> _Judgement:
             f" {write_quantity(slow)} at the 95th percentile"
         )
         about = "median round trip of its TCP"
-        headlines.append(Headline(about, middle, before="RTT"))
+        key_figures.append(KeyFigure(about, middle, before="RTT"))
     if evidence.loss:
         told += f", {write_quantity(evidence.loss, 'ratio')} lost"
-    return _Judgement(Grade.NONE, told, -(evidence.goodput or 0.0), tuple(headlines))
+    return _Judgement(Grade.NONE, told, -(evidence.goodput or 0.0), tuple(key_figures))
 
 
 def _grade_wait(waited_ns: float) -> _Judgement:

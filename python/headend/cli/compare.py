@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +13,10 @@ from click.exceptions import Exit
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders, complete_scenarios
 from headend.cli.options import (
-    MOST_DIGITS,
     SHIPPED_HINT,
     allow_option,
     csv_option,
+    find_typed,
     force_option,
     json_option,
     junit_option,
@@ -26,40 +25,39 @@ from headend.cli.options import (
     no_report_option,
     quiet_option,
     read_path,
+    read_seeds,
     seed_option,
     set_option,
+    takes_overrides,
 )
-from headend.cli.reading import reads_results
-from headend.cli.run import (
-    conclude,
-    describe_result,
+from headend.cli.outputs import (
+    OutputOptions,
+    WriteFailure,
     print_miss,
     print_report,
     print_warnings,
+    takes_outputs,
 )
+from headend.cli.reading import reads_results
+from headend.cli.run import describe_result, list_tables
 from headend.cli.terminal import (
     announce_reading,
-    make_messages,
     make_output,
-    print_json,
     print_sentence,
     show_points,
     show_progress,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, tell_in_json
-from headend.cli.wanted import Wanted
 from headend.errors import InputError
-from headend.text.quantity import MOST_SHOWN, read_digits
-from headend.text.wording import shorten
 
 if TYPE_CHECKING:
+    from headend.cli.terminal import ExitCode
     from headend.comparison.comparison import Variant
     from headend.comparison.grid import Tier
     from headend.running.comparison import Comparison
     from headend.running.executor import Progress
-    from headend.running.experiment import Plan, Run
-    from headend.running.result import Result
+    from headend.running.experiment import Plan
+    from headend.scenario.source import Overrides
 
 
 @click.command("compare", cls=Command)
@@ -120,24 +118,18 @@ if TYPE_CHECKING:
 @memory_option
 @json_option
 @reads_results("sources")
+@takes_overrides
+@takes_outputs
 def compare(
     sources: tuple[str, ...],
     vary: tuple[str, ...],
     labels: tuple[str, ...],
-    settings: tuple[str, ...],
-    modems: tuple[str, ...],
+    overrides: Overrides,
     seed: int | None,
     seeds: str | None,
-    out: Path | None,
-    force: bool,
-    no_report: bool,
-    quiet: bool,
-    full: bool,
-    junit: Path | None,
-    csv: Path | None,
     allow_files: tuple[Path, ...],
     memory: str | None,
-    as_json: bool,
+    outputs: OutputOptions,
 ) -> None:
     """Run the same traffic under several settings, or take finished runs; say which is best.
 
@@ -150,15 +142,12 @@ def compare(
     cannot be written (the results are kept and printed). 130: interrupted; the runs that came to
     their end are kept, and of a setting without one, what was simulated until then.
     """
+    from headend.comparison.board import NAME
     from headend.running.experiment import plan_comparison
-    from headend.scenario.modems import parse_modem
-    from headend.scenario.source import parse_override
 
-    wanted = Wanted(not no_report, junit, csv, force, is_comparison=True)
-    wanted.check()
+    outputs.check_files([*list_tables(), NAME])
     # One setting over several seeds is judged by its means too.
-    is_planned = bool(vary) or (seeds is not None and not Path(sources[0]).is_dir())
-    if is_planned:
+    if vary or (seeds is not None and not Path(sources[0]).is_dir()):
         if len(sources) > 1:
             option = "--vary" if vary else "--seeds"
             raise InputError(
@@ -168,115 +157,45 @@ def compare(
         plans = plan_comparison(
             sources[0],
             _collect_vary(vary),
-            overrides=[*map(parse_override, settings), *map(parse_modem, modems)],
+            overrides=overrides,
             labels=labels,
             seed=seed,
             seeds=read_seeds("1" if seeds is None else seeds, seed),
             allow_files=allow_files,
             memory=memory,
         )
-        wanted.check_expected(sources[0], [one for plan in plans for one in plan.expectations])
-        comparison, stopped, lacking = _run_varied(
-            plans, out, force, memory, wanted, hidden=quiet or as_json
-        )
+        outputs.check_expected(sources[0], [one for plan in plans for one in plan.expectations])
+        code = _run_varied(plans, outputs, memory)
     else:
-        _refuse_settings(sources[0], settings, modems, seed, seeds, memory)
-        comparison, lacking = _load_finished(sources, labels, out, force, wanted)
-        stopped = False
-    interrupted = stopped or any(one.is_interruption for one in lacking)
-    if as_json:
-        from headend.comparison.board import describe_figures
-
-        print_json(
-            {
-                "folder": str(comparison.folder),
-                "answer": comparison.answer.to_dict(),
-                "warnings": comparison.warnings,
-                "unfinished": comparison.unfinished,
-                "runs": [describe_result(result) for result in comparison.results],
-                "figures": describe_figures(comparison.variants),
-                **tell_in_json(lacking),
-            }
-        )
-        _print_missed(comparison)
-    elif quiet:
-        _print_missed(comparison)
-        if interrupted:
-            _print_interrupted(comparison)
-    else:
-        _print_comparison(comparison, full=full)
-    raise Exit(conclude(comparison.results, lacking, stopped=stopped))
+        code = _compare_finished(sources, labels, outputs)
+    raise Exit(code)
 
 
-def _run_varied(
-    plans: list[Plan],
-    out: Path | None,
-    force: bool,
-    memory: str | None,
-    wanted: Wanted,
-    *,
-    hidden: bool,
-) -> tuple[Comparison, bool, list[Unwritten]]:
-    """Run everything and keep it; say whether that was stopped, and what could not be written."""
-    from headend.results.folder import choose_folder, create_folder
-    from headend.running.comparison import Comparison
+def _run_varied(plans: list[Plan], outputs: OutputOptions, memory: str | None) -> ExitCode:
+    """Run everything, keep it and print it."""
+    from headend.results.folder import create_folder
     from headend.running.execution import stop_on_interrupt
+    from headend.running.experiment import MOST_RUNS, name_runs, run_comparison
 
-    first = plans[0].loaded
-    target = out or choose_folder(f"{first.name}-compared", force=force)
-    wanted.check_beside(target)
-    with stop_on_interrupt() as stop:
-        with create_folder(target, force=force) as fresh:
-            names = _name_runs(plans)
-            results = _carry_out(plans, names, stop, memory, hidden=hidden)
-            if not results:
-                raise KeyboardInterrupt
-            whole = {run for run, result in results.items() if not result.is_partial}
-            kept = _leave_out_partial(results, whole)
-            comparison = Comparison(kept, first.name, first.scenario.title, target)
-            for run, name in names.items():
-                if run not in whole:
-                    comparison.unfinished.append(name)
-                    comparison.missing_seeds.setdefault(run[0], []).append(run[1])
-            comparison.write_into(fresh)
-        stopped = stop.is_set() or bool(comparison.unfinished)
-        lacking = wanted.make(
-            comparison.results,
-            target,
-            comparison.report,
-            stopped=stopped,
-            unfinished=comparison.unfinished,
-        )
-        return comparison, stopped, lacking
-
-
-def _name_runs(plans: list[Plan]) -> dict[Run, str]:
-    several = len({plan.seed for plan in plans}) > 1
-    return {
-        plan.run: f"{plan.label}, seed {plan.seed}" if several else plan.label for plan in plans
-    }
-
-
-def _carry_out(
-    plans: list[Plan],
-    names: dict[Run, str],
-    stop: threading.Event,
-    memory: str | None,
-    *,
-    hidden: bool,
-) -> dict[Run, Result]:
-    """Run everything, with a bar for each run, or one over all where there are many."""
-    from headend.running.experiment import MOST_RUNS, carry_out_all
-
-    if len(plans) > MOST_RUNS:
-        with show_points(plans[0].loaded.name, hidden=hidden) as on_point:
-            return carry_out_all(
-                plans, {}, stop, lambda done: on_point(_count(done, len(plans))), memory
-            )
+    name, total = plans[0].loaded.name, len(plans)
+    target = outputs.choose_folder(f"{name}-compared")
     longest = max(plan.duration_ns for plan in plans)
-    with show_progress(list(names.values()), longest, hidden=hidden) as bars:
-        progress = {run: bars[name] for run, name in names.items()}
-        return carry_out_all(plans, progress, stop, None, memory)
+    # A bar for each run, or one over all where there are many.
+    labels = list(name_runs(plans).values()) if total <= MOST_RUNS else []
+    with stop_on_interrupt() as stop:
+        with create_folder(target, force=outputs.force) as fresh:
+            with (
+                show_progress(labels, longest, hidden=outputs.is_hidden or not labels) as bars,
+                show_points(name, hidden=outputs.is_hidden or bool(labels)) as on_point,
+            ):
+                comparison = run_comparison(
+                    plans, stop, bars, lambda done: on_point(_count(done, total)), memory
+                )
+            comparison.write_into(fresh)
+        comparison.folder = target
+        is_stopped = stop.is_set() or bool(comparison.unfinished)
+        failures = _write(comparison, target, outputs, is_stopped=is_stopped)
+    return _deliver(comparison, outputs, failures, is_stopped=is_stopped)
 
 
 def _count(done: int, total: int) -> Progress:
@@ -286,54 +205,19 @@ def _count(done: int, total: int) -> Progress:
     return Progress(done, total, 0, min(count_cores(), total - done))
 
 
-def _leave_out_partial(results: dict[Run, Result], whole: set[Run]) -> list[Result]:
-    """Leave a run that was stopped out of the means of a setting that has whole ones."""
-    labels = {label for label, _ in whole}
-    return [result for run, result in results.items() if run in whole or run[0] not in labels]
+def _compare_finished(
+    sources: Sequence[str], labels: Sequence[str], outputs: OutputOptions
+) -> ExitCode:
+    """Write finished runs side by side into a folder, and print them."""
+    from headend.results.folder import MANIFEST
+    from headend.running.comparison import load_comparison
 
-
-def _refuse_settings(
-    source: str,
-    settings: Sequence[str],
-    modems: Sequence[str],
-    seed: int | None,
-    seeds: str | None,
-    memory: str | None,
-) -> None:
-    """Refuse options that change a scenario, where finished runs are compared."""
-    given = [
-        ("--set", bool(settings)),
-        ("--modem", bool(modems)),
-        ("--seed", seed is not None),
-        ("--seeds", seeds is not None),
-        ("--memory", memory is not None),
-    ]
-    option = next((name for name, is_given in given if is_given), None)
-    if option and Path(source).is_dir():
+    option = find_typed(["settings", "modems", "seed", "seeds", "memory"])
+    if option and Path(sources[0]).is_dir():
         raise InputError(
-            f"{option}: has no effect on {source}, a finished run; it needs a scenario and --vary"
-            " or --seeds"
+            f"{option}: has no effect on {sources[0]}, a finished run; it needs a scenario and"
+            " --vary or --seeds"
         )
-
-
-def _load_finished(
-    sources: Sequence[str],
-    labels: Sequence[str],
-    out: Path | None,
-    force: bool,
-    wanted: Wanted,
-) -> tuple[Comparison, list[Unwritten]]:
-    """Write finished runs side by side into a folder, and report files that cannot be written."""
-    from headend.comparison.comparison import check_labels, gather_variants
-    from headend.comparison.grid import find_grid, name_choices
-    from headend.results.folder import MANIFEST, choose_folder
-    from headend.running.comparison import (
-        Comparison,
-        load_missing_seeds,
-        load_results,
-        load_unfinished,
-    )
-
     if any(not source.strip() for source in sources):
         raise InputError('"": expected the name or file of a scenario, or a results folder')
     if len(sources) == 1 and not (Path(sources[0]) / MANIFEST).is_file():
@@ -341,38 +225,74 @@ def _load_finished(
             f"{sources[0]}: to compare, give a scenario with --vary PATH=A,B, --seeds N or both, or"
             " several results folders"
         )
-    results = load_results(sources)
-    variants = gather_variants(results)
+    comparison = load_comparison(sources)
+    variants = comparison.variants
     if len(variants) < 2:
         raise InputError(_tell_alone(sources, variants[0]))
-    wanted.check_expected(
-        shlex.join(sources), [one for result in results for one in result.expectations]
+    expected = [one for result in comparison.results for one in result.expectations]
+    outputs.check_expected(shlex.join(sources), expected)
+    comparison.rename(labels)
+    titles = {result.title for result in comparison.results}
+    comparison.name = "comparison"
+    comparison.title = titles.pop() if len(titles) == 1 else "Runs compared"
+    target = outputs.choose_folder("compared")
+    comparison.save(target, force=outputs.force, report=False)
+    return _deliver(comparison, outputs, _write(comparison, target, outputs))
+
+
+def _write(
+    comparison: Comparison, folder: Path, outputs: OutputOptions, *, is_stopped: bool = False
+) -> list[WriteFailure]:
+    from headend.analysis.junit import write_junit
+
+    return outputs.write(
+        folder,
+        comparison,
+        comparison.report,
+        lambda path: write_junit(path, comparison.results, unfinished=comparison.unfinished),
+        is_stopped=is_stopped,
     )
-    grid = find_grid(variants)
-    choices = len(grid.choice.values) if grid.is_several else 0
-    check_labels(labels, len(variants), choices)
-    if len(labels) == len(variants):
-        for variant, label in zip(variants, labels, strict=True):
-            for result in variant.results:
-                result.label = label
-    elif labels:
-        name_choices(grid, labels)
-    titles = {result.title for result in results}
-    comparison = Comparison(
-        results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"
+
+
+def _deliver(
+    comparison: Comparison,
+    outputs: OutputOptions,
+    failures: Sequence[WriteFailure],
+    *,
+    is_stopped: bool = False,
+) -> ExitCode:
+    """Print a comparison as its options say, and give the exit code."""
+    from headend.comparison.notes import tell_unfinished
+
+    kept = f"kept in {comparison.folder}. {tell_unfinished(comparison.unfinished)}".rstrip()
+    return outputs.deliver(
+        failures,
+        describe=lambda: _describe(comparison),
+        show=lambda: _print_comparison(comparison, full=outputs.full),
+        report_troubles=lambda: _print_missed(comparison) if outputs.is_hidden else None,
+        is_missed=any(not one.met for result in comparison.results for one in result.expectations),
+        is_stopped=is_stopped,
+        kept=kept if outputs.quiet and not outputs.as_json else "",
     )
-    comparison.unfinished = load_unfinished(sources)
-    comparison.missing_seeds = load_missing_seeds(sources, results)
-    target = out or choose_folder("compared", force=force)
-    wanted.check_beside(target)
-    comparison.save(target, force=force, report=False)
-    lacking = wanted.make(results, target, comparison.report, unfinished=comparison.unfinished)
-    return comparison, lacking
+
+
+def _describe(comparison: Comparison) -> dict[str, object]:
+    """Give a comparison as one JSON document."""
+    from headend.comparison.board import describe_figures
+
+    return {
+        "folder": str(comparison.folder),
+        "answer": comparison.answer.to_dict(),
+        "warnings": comparison.warnings,
+        "unfinished": comparison.unfinished,
+        "runs": [describe_result(result) for result in comparison.results],
+        "figures": describe_figures(comparison.variants),
+    }
 
 
 def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
     """Say why runs of one choice cannot be compared, and what to do instead."""
-    from headend.comparison.caveats import write_seeds
+    from headend.comparison.notes import write_seeds
 
     folders = shlex.join(sources)
     if len(variant.seeds) < 2:
@@ -383,31 +303,6 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
         " nothing to compare; add runs of another choice, or make a report with the means over"
         f" these seeds: headend report {folders}{out}"
     )
-
-
-def read_seeds(text: str, first: int | None = None) -> int | list[int]:
-    """Read ``5`` as five seeds, and ``1,2,5`` as a list of seeds."""
-    from headend.design.seeds import choose_seeds
-
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    try:
-        numbers = [read_digits(part, MOST_DIGITS) for part in parts or [text]]
-    except ValueError as error:
-        raise InputError(
-            f"--seeds {shorten(text, MOST_SHOWN)}: expected how many, such as 10, or a list, such"
-            " as 1,2,5"
-        ) from error
-    if "," in text and first is not None:
-        raise InputError(
-            "--seed: has no effect beside a list of --seeds, which names every seed; leave out one"
-            " of them"
-        )
-    seeds = numbers if "," in text else numbers[0]
-    try:
-        choose_seeds(seeds, first=1)
-    except InputError as error:  # which speaks of the key of a file
-        raise InputError(f"--seeds {text}: {str(error).removeprefix('seeds: ')}") from error
-    return seeds
 
 
 def _collect_vary(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -437,8 +332,7 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     """Print the answer, missed expectations, warnings, and where the full results are."""
     from headend.cli.first_lines import print_answer
-    from headend.comparison.caveats import tell_unfinished
-    from headend.comparison.missed import list_missed
+    from headend.comparison.notes import list_missed, tell_unfinished
     from headend.scenario.modems import tell_shared
     from headend.text.wording import join_names
 
@@ -462,10 +356,10 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
 
 def _print_tier(tier: Tier) -> None:
     """Print how each flow fared under each setting of a tier, in words and figures, over seeds."""
-    from headend.analysis.verdict import judge, note_comparison
     from headend.cli.tables import draw, fit
     from headend.comparison.board import tabulate_board, tabulate_outcomes
     from headend.comparison.comparison import compare_figures
+    from headend.wording.verdict import judge, note_comparison
 
     console = make_output()
     variants = tier.present
@@ -484,18 +378,9 @@ def _print_tier(tier: Tier) -> None:
     console.print()
 
 
-def _print_interrupted(comparison: Comparison) -> None:
-    """Say on standard error, in one line, what an interruption left, and what it cost."""
-    from headend.comparison.caveats import tell_unfinished
-
-    lacks = tell_unfinished(comparison.unfinished)
-    told = f"interrupted: kept in {comparison.folder}. {lacks}".rstrip()
-    make_messages().print(write_line(told), soft_wrap=True)
-
-
 def _print_missed(comparison: Comparison) -> None:
     """Print on standard error only the expectations that were missed, a line each."""
-    from headend.comparison.missed import list_missed
+    from headend.comparison.notes import list_missed
 
     for name, line in list_missed(comparison.variants):
         print_miss(f"{name}: {line}")

@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.grading import Grade
+from headend.analysis.ranking import Feasibility
+from headend.analysis.sums import BASE_UNITS
 from headend.cli.first_lines import print_answer
-from headend.cli.run import print_report
-from headend.cli.sweep import print_failures, print_first_warnings, print_interrupted
+from headend.cli.outputs import (
+    print_failures,
+    print_first_warnings,
+    print_interrupted,
+    print_report,
+)
 from headend.cli.tables import draw, fit, fits
 from headend.cli.terminal import (
     ExitCode,
@@ -23,17 +29,15 @@ from headend.cli.terminal import (
 from headend.recommendation.page import tabulate_settings
 from headend.recommendation.sentences import describe_tier
 from headend.recommendation.writing import list_tlvs, tell_default
-from headend.running.measuring import BASE_UNITS
-from headend.sweeps.conclusion import Standing
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.cli.unwritten import Unwritten
+    from headend.analysis.criteria import Condition
+    from headend.cli.outputs import WriteFailure
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
     from headend.recommendation.writing import Written
-    from headend.sweeps.wish import Condition
 
 #: What the signs before settings that were tried say.
 SIGNS_NOTE = "✓ every condition holds, ~ only in the mean, ✗ one fails; no sign: no result."
@@ -139,7 +143,7 @@ def print_troubles(
         print_interrupted(result.count_done(), result.design.count_points(), folder)
 
 
-def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> ExitCode:
+def find_exit_code(result: Recommendation, lacking: Sequence[WriteFailure]) -> ExitCode:
     """Give the exit code: a missing file counts for more than a tier without recommendation."""
     if not result.complete:
         return ExitCode.INTERRUPTED
@@ -176,7 +180,7 @@ def describe_recommendation(
 
 def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
     """Describe what a tier shall have, or what comes nearest, and every candidate."""
-    chosen, wish = decision.chosen, decision.wish
+    chosen, wish = decision.chosen, decision.criteria
     found = _describe_candidate(decision, chosen.setting) if chosen.setting else None
     recommended = nearest = None
     if found and decision.recommended:
@@ -191,7 +195,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         nearest = {
             **found,
             "conditions": [
-                _describe_condition(decision, one, chosen.setting or 0) for one in wish.hold
+                _describe_condition(decision, one, chosen.setting or 0) for one in wish.constraints
             ],
         }
     return {
@@ -216,10 +220,10 @@ def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
         "label": candidate.label,
         "feature": str(candidate.feature),
         "can_be_set": candidate.is_settable,
-        "standing": str(decision.standings.get(setting, Standing.MISSING)),
+        "standing": str(decision.standings.get(setting, Feasibility.MISSING)),
         "values": {
             term.text: value
-            for term in decision.wish.terms
+            for term in decision.criteria.terms
             if (value := _describe_value(decision, term.text, setting))
         },
     }
@@ -231,13 +235,13 @@ def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, An
     own = measured.estimates.get(setting)
     if own is None:
         return {}
-    unit = BASE_UNITS[measured.about.kind]
+    unit = BASE_UNITS[measured.info.kind]
     return {"mean": own.mean, "low": own.low, "high": own.high, "unit": unit}
 
 
 def _describe_condition(decision: Decision, condition: Condition, setting: int) -> dict[str, Any]:
     """Describe a condition on the nearest setting, with what its mean misses the bound by."""
-    kind = decision.terms[condition.term.text].about.kind
+    kind = decision.terms[condition.term.text].info.kind
     return {
         "condition": condition.text,
         "bound": condition.read_bound(kind),

@@ -23,9 +23,14 @@ from headend.cli.options import (
     scheduler_option,
     seeds_option,
 )
+from headend.cli.outputs import (
+    WriteFailure,
+    describe_failures,
+    explain_failure,
+    print_first_warnings,
+    print_miss,
+)
 from headend.cli.report import refuse_foreign
-from headend.cli.run import print_miss
-from headend.cli.sweep import print_first_warnings
 from headend.cli.terminal import (
     ExitCode,
     make_messages,
@@ -38,7 +43,6 @@ from headend.cli.terminal import (
     show_points,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, explain_unwritten, tell_in_json
 from headend.errors import InputError
 from headend.results.folder import REPORT
 from headend.text.wording import list_names, write_count
@@ -272,7 +276,7 @@ def run(
     which judges nothing. 2: the input is wrong, or the page cannot be written (what was found is
     printed). 130: interrupted.
     """
-    from headend.cli.compare import read_seeds
+    from headend.cli.options import read_seeds
     from headend.design.seeds import choose_seeds
     from headend.running.cluster import open_executor
     from headend.running.execution import interrupt_at_once
@@ -310,7 +314,7 @@ class Told:
     judged: list[tuple[str, list[Judgement]]] = field(default_factory=list)
     documents: list[dict[str, Any]] = field(default_factory=list)
     failures: list[tuple[str, Exception]] = field(default_factory=list)
-    unwritten: list[Unwritten] = field(default_factory=list)
+    unwritten: list[WriteFailure] = field(default_factory=list)
 
     def choose_exit_code(self) -> ExitCode:
         """Say how it went: the worst of all."""
@@ -414,7 +418,7 @@ def _tell(
             **outcome.to_dict(),
             "answer": outcome.answer.to_dict(),
             "folder": folder,
-            **tell_in_json([unwritten] if unwritten else []),
+            **describe_failures([unwritten] if unwritten else []),
         }
     )
     if not quiet and not as_json:
@@ -439,12 +443,12 @@ def _list_missed(judgements: Sequence[Judgement]) -> Iterator[str]:
             )
 
 
-def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
+def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> WriteFailure | None:
     """Say why the report of a study, or what else it leaves, could not be written."""
     if outcome.unwritten is None:
         return None
     later = "its points are kept, and the same command, run again, makes it of them"
-    return explain_unwritten(outcome.unwritten, folder / REPORT, later)
+    return explain_failure(outcome.unwritten, folder / REPORT, later)
 
 
 def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, full: bool) -> None:

@@ -8,14 +8,6 @@ from typing import TYPE_CHECKING
 import rich.table
 from rich.text import Text
 
-from headend.analysis import real_flows
-from headend.analysis.low_latency import (
-    COLUMNS,
-    MOST_AGGREGATES,
-    choose_aggregates,
-    explain_columns,
-    write_flow,
-)
 from headend.cli.terminal import write_line
 from headend.text.reveal import reveal, reveal_line
 
@@ -24,12 +16,8 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.table import Column
 
-    from headend.analysis.emulation import Line
     from headend.engine.vocabulary import Choice
-    from headend.results.record import Record
     from headend.study import Judgement, Standing
-    from headend.sweeps import Sweep
-    from headend.sweeps.outcome import Row as SweepRow
     from headend.wording.table import Cell, Table
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
@@ -56,9 +44,11 @@ def draw(table: Table, *, stacked: bool = False) -> rich.table.Table:
     table = table.take(at for at, column in enumerate(table.columns) if not column.is_detail)
     drawn = _new_table()
     drawn.add_column(write_line(table.corner), no_wrap=table.corner in _UNBROKEN)
+    drawn.show_header = any((table.corner, *table.names))
     for column in table.columns:
+        name, *more = column.heading.split(" ", 1 if table.look == "brief" else 0)
         drawn.add_column(
-            write_line(column.heading),
+            Text("\n").join(map(write_line, (name, *more))),
             justify="right" if column.is_number else "left",
             no_wrap=column.is_unbroken or stacked,
         )
@@ -98,65 +88,6 @@ def _draw_cell(cell: Cell | None, between: str, look: str = "") -> Text:
     if cell.is_chosen:
         text.stylize("bold")
     return text.append(f"\n{reveal_line(cell.note)}", style="dim") if cell.note else text
-
-
-def draw_aggregates(result: Record, queue: str | None) -> list[tuple[rich.table.Table, str]]:
-    """Draw the flows of each low-latency aggregate, a row for each; each table with an explanation.
-
-    Parameters
-    ----------
-    queue
-        The queue that the run is judged by.
-    """
-    tables = []
-    chosen = choose_aggregates(result, queue)[:MOST_AGGREGATES]
-    for one in (one for one in chosen if one.flows):
-        table = _new_table(COLUMNS[0])
-        for name in COLUMNS[1:]:
-            table.add_column(name, justify="right", no_wrap=True)
-        for flow in one.flows:
-            table.add_row(*write_flow(flow, is_protected=one.is_protected))
-        tables.append((table, explain_columns(one)))
-    return tables
-
-
-def draw_real_flows(
-    result: Record, most: int = real_flows.MOST_LISTED
-) -> tuple[rich.table.Table, str] | None:
-    """Draw a row for each of the largest flows of real programs, one for the rest; or None."""
-    listing = real_flows.list_real_flows(result, most, is_narrow=True)
-    if listing is None:
-        return None
-    table = _new_table(*listing.texts)
-    for name in listing.numbers:
-        # Names are longer than what stands below them.
-        head = name.replace("RTT ", "RTT\n").replace("IP ", "IP\n")
-        table.add_column(head, justify="right", no_wrap=True)
-    for row in listing.rows:
-        table.add_row(*map(write_line, row))
-    return table, listing.note
-
-
-def draw_lines(lines: Sequence[Line]) -> rich.table.Table:
-    """Draw a row for each value of an emulated run."""
-    table = _new_table("", "")
-    table.show_header = False
-    for line in lines:
-        table.add_row(line.name, Text(line.value, style="bold red" if line.is_bad else ""))
-    return table
-
-
-def draw_sweep(sweep: Sweep, columns: Sequence[str], rows: Sequence[SweepRow]) -> rich.table.Table:
-    """Draw a row for each setting: its place, and each figure with its difference below."""
-    table = _new_table()
-    for axis in sweep.design.factors:
-        table.add_column(write_line(axis.name))
-    for name in columns:
-        table.add_column(write_line(name), justify="right")
-    for row in rows:
-        cells = [f"{value}\nΔ {change}" if change else value for value, change in row.cells]
-        table.add_row(*(write_line(str(value)) for value in row.place), *cells)
-    return table
 
 
 def draw_claims(judgements: Sequence[Judgement]) -> rich.table.Table:

@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.emulation import is_open_loop
+from headend.analysis.estimate import Estimate
+from headend.analysis.flow_groups import pair_groups
 from headend.analysis.grading import Grade
-from headend.analysis.lateness import NOT_TRUSTWORTHY, is_trustworthy
-from headend.analysis.verdict import describe_shared_queue, pair_parties
-from headend.comparison.comparison import Cell as FigureCell
-from headend.comparison.comparison import Row as FigureRow
-from headend.comparison.comparison import Variant, compare_figures, explain_board
-from headend.comparison.estimate import Estimate
+from headend.analysis.lateness import NOT_TRUSTWORTHY, is_open_loop, is_trustworthy
+from headend.analysis.queue_state import describe_shared_queue
+from headend.comparison.comparison import (
+    MetricCell,
+    MetricRow,
+    Variant,
+    compare_figures,
+    explain_board,
+)
 from headend.comparison.grid import Tier, find_grid
 from headend.text.quantity import Kind, format_quantity
 from headend.wording.flow_tables import write_grade, write_grades
@@ -23,8 +27,10 @@ from headend.wording.table import Cell, Column, Row, Table
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.analysis.verdict import Party, QueueState, Verdict
+    from headend.analysis.flow_groups import FlowGroup
+    from headend.analysis.queue_state import QueueState
     from headend.results.record import Record
+    from headend.wording.verdict import RunVerdict
 
 #: The name of the table among those of a comparison.
 NAME = "figures"
@@ -44,10 +50,10 @@ def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:
     return [
         {
             "tier": tier.label,
-            "subject": row.figure.subject,
-            "figure": row.figure.name,
-            "unit": UNITS[row.figure.kind],
-            "more_is_better": row.figure.rising,
+            "subject": row.metric.subject,
+            "figure": row.metric.name,
+            "unit": UNITS[row.metric.kind],
+            "more_is_better": row.metric.rising,
             "runs": {
                 variant.label: cell and asdict(cell)
                 for variant, cell in zip(tier.present, row.cells, strict=True)
@@ -80,10 +86,10 @@ def tabulate_figures(variants: Sequence[Variant]) -> pl.DataFrame:
         {
             "tier": tier.label,
             "choice": variant.label,
-            "subject": row.figure.subject,
-            "figure": row.figure.name,
-            "unit": UNITS[row.figure.kind],
-            "more_is_better": row.figure.rising,
+            "subject": row.metric.subject,
+            "figure": row.metric.name,
+            "unit": UNITS[row.metric.kind],
+            "more_is_better": row.metric.rising,
             "seeds": cell.estimate.count,
             **_spread("mean", "", cell.estimate),
             **_spread("difference", "difference_", cell.difference),
@@ -107,7 +113,7 @@ def tabulate_figures(variants: Sequence[Variant]) -> pl.DataFrame:
     )
 
 
-def _compare_within_tiers(variants: Sequence[Variant]) -> Iterator[tuple[Tier, FigureRow]]:
+def _compare_within_tiers(variants: Sequence[Variant]) -> Iterator[tuple[Tier, MetricRow]]:
     for tier in find_grid(variants).tiers:
         for row in compare_figures(tier.present):
             yield tier, row
@@ -120,7 +126,7 @@ def _spread(name: str, before: str, estimate: Estimate | None) -> dict[str, floa
     return dict(zip((name, f"{before}low", f"{before}high"), cells, strict=True))
 
 
-def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[Verdict]) -> Table:
+def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[RunVerdict]) -> Table:
     """Give a row for each flow and a column for each run, then the bottleneck's queue.
 
     Parameters
@@ -129,7 +135,8 @@ def tabulate_outcomes(results: Sequence[Record], verdicts: Sequence[Verdict]) ->
         The runs, and what was found of each.
     """
     rows = [
-        Row(name, tuple(map(_write_outcome, parties))) for name, parties in pair_parties(verdicts)
+        Row(name, tuple(map(_write_outcome, parties)))
+        for name, parties in pair_groups([verdict.groups for verdict in verdicts])
     ]
     queues = describe_shared_queue(results)
     if any(queues):
@@ -145,7 +152,7 @@ def _name_run(result: Record) -> Column:
     return Column(f"{result.label} ({', '.join(states)})" if states else result.label)
 
 
-def _write_outcome(party: Party | None) -> Cell | None:
+def _write_outcome(party: FlowGroup | None) -> Cell | None:
     if party is None:
         return None
     if not party.is_group:
@@ -166,20 +173,20 @@ def _write_queue(queue: QueueState | None) -> Cell | None:
 _MARKS = {"best": Grade.GOOD, "worst": Grade.BAD, "": Grade.NONE}
 
 
-def tabulate_board(variants: Sequence[Variant], rows: Sequence[FigureRow]) -> Table:
+def tabulate_board(variants: Sequence[Variant], rows: Sequence[MetricRow]) -> Table:
     """Give a row for each figure, a column for each variant: value, best, worst, difference."""
     columns = tuple(Column(variant.label, is_number=True) for variant in variants)
     drawn: list[Row] = []
     for at, row in enumerate(rows):
-        if at == 0 or row.figure.subject != rows[at - 1].figure.subject:
-            drawn.append(Row(row.figure.subject, place="heading"))
+        if at == 0 or row.metric.subject != rows[at - 1].metric.subject:
+            drawn.append(Row(row.metric.subject, place="heading"))
         cells = tuple(_write_figure(row, cell) if cell else None for cell in row.cells)
         drawn.append(Row(row.heading, cells, "inner"))
     note = f"{explain_board(variants)} ↑: more is better; of the others, less is."
     return Table(columns, tuple(drawn), "figure", note=note, look="board")
 
 
-def _write_figure(row: FigureRow, cell: FigureCell) -> Cell:
+def _write_figure(row: MetricRow, cell: MetricCell) -> Cell:
     note = ""
     if cell.difference:
         note = f"Δ {row.write_difference(cell)}{'*' if cell.difference.is_clear else ''}"

@@ -12,21 +12,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.estimate import Estimate, format_difference, format_estimate
 from headend.analysis.grading import Grade
 from headend.analysis.lateness import find_emulation
-from headend.comparison.caveats import tell_caveats_of
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
-from headend.comparison.estimate import Estimate, format_difference, format_estimate
 from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
 from headend.comparison.grid import Grid, name_axes
+from headend.comparison.notes import tell_caveats_of
 from headend.comparison.telling import count_seeds, tell_grid, tell_tier
 from headend.engine.description import find_application
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
 from headend.wording.answer import Answer
-from headend.wording.run_answer import answer_run, explain_meanings
+from headend.wording.run import answer_run, explain_meanings
 from headend.wording.table import Cell, Row, Table, make_matrix
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
     """Give each graded flow or group with the meaning of its number; one pair for each meaning."""
     return list(
         dict.fromkeys(
-            (name, fate.headline.about)
+            (name, fate.key_figure.about)
             for tier in tiers
             for name, fates in tier.people.items()
             for fate in fates

@@ -53,9 +53,9 @@ def pool_runs(runs: Sequence[Record]) -> Record:
     # Pages use a pooled result several times. The key has the identity of each run: to hash its
     # tables would be slow.
     key = (pool_runs, *map(id, runs))
-    if key not in first.found:
-        first.found[key] = _pool(runs)
-    pooled: Record = first.found[key]
+    if key not in first.cache:
+        first.cache[key] = _pool(runs)
+    pooled: Record = first.cache[key]
     return pooled
 
 

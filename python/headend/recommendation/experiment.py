@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from headend.analysis.criteria import Criteria
 from headend.errors import InputError, refuse_argument, take_path
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.conditions import read_tier_wish
@@ -24,7 +25,6 @@ from headend.running.memory import Allowance, read_allowance
 from headend.running.points import gather_points, join_frames, run_points
 from headend.scenario.source import Text, write_overrides
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Wish
 
 Made = TypeVar("Made")
 
@@ -35,7 +35,7 @@ class TierPoints:
 
     tier: Tier
     candidates: tuple[Candidate, ...]
-    wish: Wish
+    wish: Criteria
     points: tuple[tuple[Mapping[str, Any], Job | Failure], ...]
 
 

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from headend.analysis.criteria import Condition, Term
 from headend.analysis.marks import list_marks
+from headend.analysis.measures import measure_terms
+from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
 from headend.figures.placing import LETTER, LINE, find_share, mark_among
@@ -30,17 +33,14 @@ from headend.figures.theme import (
 from headend.recommendation.candidate import Feature, order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.sentences import TRADE_OFF, name_term
-from headend.sweeps.concluding import measure_terms
-from headend.sweeps.conclusion import Standing
 from headend.sweeps.figure import MOST_PANELS, Drawn, choose_axis, make_room
 from headend.sweeps.naming import write_mean, write_operators
-from headend.sweeps.wish import Condition, Term
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
+    from headend.analysis.measures import MeasureValues
     from headend.recommendation.deciding import Decision
-    from headend.sweeps.conclusion import Measured
 
 #: The colour and the shape of each feature; that of today is the grey of queues.
 _SLOTS = {
@@ -67,7 +67,7 @@ class _Tier:
 
     decision: Decision
     order: tuple[int, ...]
-    measures: Mapping[str, Measured]
+    measures: Mapping[str, MeasureValues]
 
     @property
     def name(self) -> str:
@@ -76,7 +76,7 @@ class _Tier:
 
     def find_bounds(self, measure: str) -> list[Condition]:
         """Give the conditions on a measure."""
-        return [own for own in self.decision.wish.hold if own.term.text == measure]
+        return [own for own in self.decision.criteria.constraints if own.term.text == measure]
 
     def read_ends(self, name: str, measure: str, setting: int) -> dict[str, float] | None:
         """Give mean and interval of a measure as columns; None where it has no value."""
@@ -101,7 +101,7 @@ def draw_recommendation(
     table
         All points, as `Recommendation.table`.
     """
-    done = [own for own in decisions if set(own.standings.values()) != {Standing.MISSING}]
+    done = [own for own in decisions if set(own.standings.values()) != {Feasibility.MISSING}]
     if not done:
         return []
     left = list_names([own.tier.name for own in done[MOST_PANELS:]], MOST_NAMED)
@@ -138,7 +138,7 @@ def _list_people(
     """
     found: dict[str, list[str]] = {name: [] for name in flows}
     others: dict[str, list[str]] = {}
-    for term in decision.wish.terms:
+    for term in decision.criteria.terms:
         subject = term.measures[0].partition(".")[0]
         if subject in found:
             found[subject].append(term.text)
@@ -160,12 +160,12 @@ def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str
     """
     missed: dict[str, int] = {}
     for tier in tiers:
-        for condition in tier.decision.wish.hold:
+        for condition in tier.decision.criteria.constraints:
             judged = [tier.decision.judge(condition, own) for own in tier.order]
-            count = sum(own is not Standing.HOLDS for own in judged)
+            count = sum(own is not Feasibility.HOLDS for own in judged)
             missed[condition.term.text] = missed.get(condition.term.text, 0) + count
     order = sorted(missed, key=lambda name: -missed[name])
-    objective = tiers[0].decision.wish.objective
+    objective = tiers[0].decision.criteria.objective
     valued = {name for tier in tiers for name, own in tier.measures.items() if own.estimates}
     along = [objective.text] if objective and objective.text in valued else []
     # What nobody asks for still shows who pays.
@@ -193,7 +193,7 @@ def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
                 "is_buffer": candidate.feature is Feature.BUFFER_CONTROL,
                 "best": setting == decision.chosen.setting,
                 "holds": all(
-                    decision.judge(condition, setting) is Standing.HOLDS
+                    decision.judge(condition, setting) is Feasibility.HOLDS
                     for own in measures.values()
                     for condition in tier.find_bounds(own)
                 ),
@@ -207,7 +207,7 @@ def _choose_scale(
     frames: Sequence[pl.DataFrame], tiers: Sequence[_Tier], measure: str, *, from_zero: bool
 ) -> list[tuple[Drawn, list[tuple[float, str]], str]]:
     """Choose a measure's axis for each tier, with bounds: one scale for all, except for rates."""
-    about = next(own.measures[measure].about for own in tiers if measure in own.measures)
+    about = next(own.measures[measure].info for own in tiers if measure in own.measures)
     alone = about.kind == "rate"
     found = []
     for frame, tier in zip(frames, tiers, strict=True):
@@ -215,7 +215,7 @@ def _choose_scale(
         rows = frame if is_own else pl.concat([own for own in frames if not own.is_empty()])
         drawn = choose_axis(rows, about, from_zero=from_zero)
         # The quantity in words, and its unit.
-        unit = drawn.title.removeprefix(about.measure).strip(" ()")
+        unit = drawn.title.removeprefix(about.name).strip(" ()")
         name = name_term(measure)
         drawn = replace(drawn, title=f"{name} ({unit})" if unit and unit not in name else name)
         bounds = []
@@ -332,8 +332,8 @@ def _draw_trade_off(tiers: Sequence[_Tier], axes: tuple[str, str], note: str) ->
         else ""
     )
     ends = (
-        ("top" if _is_rising(tiers, second) else "bottom"),
-        ("right" if _is_rising(tiers, first) else "left"),
+        ("top" if _is_better_higher(tiers, second) else "bottom"),
+        ("right" if _is_better_higher(tiers, first) else "left"),
     )
     return Figure(
         TRADE_OFF,
@@ -354,15 +354,17 @@ def _widen(drawn: Drawn) -> Drawn:
     return replace(drawn, scale=vl.Scale(domain=[low - room, high + room], nice=False))
 
 
-def _is_rising(tiers: Sequence[_Tier], measure: str) -> bool:
+def _is_better_higher(tiers: Sequence[_Tier], measure: str) -> bool:
     """Say whether more of a measure is better: by the objective or condition, else as known."""
-    wish = tiers[0].decision.wish
+    wish = tiers[0].decision.criteria
     if wish.objective and wish.objective.text == measure:
-        return wish.is_rising
+        return wish.higher_is_better
     for condition in tiers[0].find_bounds(measure):
-        return condition.is_rising
+        return condition.higher_is_better
     return (
-        next(own.measures[measure] for own in tiers if measure in own.measures).about.is_rising
+        next(
+            own.measures[measure] for own in tiers if measure in own.measures
+        ).info.higher_is_better
         is not False
     )
 
@@ -548,7 +550,7 @@ def _draw_measure(tiers: Sequence[_Tier], name: str, measure: str, note: str) ->
         for tier, frame, (drawn, marks, _) in zip(tiers, frames, scales, strict=True)
         if not frame.is_empty()
     ]
-    end = "right" if _is_rising(tiers, measure) else "left"
+    end = "right" if _is_better_higher(tiers, measure) else "left"
     text = f"A row for each setting; the further to the {end}, the better."
     if any(own.find_bounds(measure) for own in tiers):
         text += (

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from headend.analysis.expect import Lists, Quantity, list_quantities, parse_quantity_name
+from headend.analysis.criteria import Criteria
+from headend.analysis.expect import Quantity, list_quantities, parse_quantity_name
+from headend.analysis.sums import BASE_UNITS
+from headend.engine.columns import Lists, Tables
 from headend.engine.metrics import find_metric
 from headend.errors import InputError
-from headend.running.measuring import BASE_UNITS, make_frame
+from headend.running.measuring import make_frame
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,10 +48,10 @@ class Kept:
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse nothing: what a scenario has not got is not kept of it."""
 
-    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+    def take(self, tables: Tables, vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each quantity; without a value where nothing was measured."""
         needed = dict.fromkeys(own.table for own in self._quantities.values())
-        lists = {name: Lists(tables[name]) for name in needed if name in tables}
+        lists = {name: Lists.of(tables, name) for name in needed if name in tables}
         return make_frame(
             [
                 {
@@ -74,7 +76,7 @@ class Kept:
         return {name: parse_quantity_name(name, self.vocabulary) for name in names}
 
 
-def keep(wish: Wish, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
+def keep(wish: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
     """Keep all that can be asked, so that other conditions need no new points; more if asked.
 
     A selection that was made before for an equal scenario is given again: it has understood its
@@ -120,7 +122,7 @@ def list_parts(measure: str) -> list[str]:
     return [part.strip() for part in measure.split("+")]
 
 
-def add_sums(table: pl.DataFrame, wishes: Iterable[Wish]) -> pl.DataFrame:
+def add_sums(table: pl.DataFrame, wishes: Iterable[Criteria]) -> pl.DataFrame:
     """Add the rows of the sums that wishes name to a table that has all their parts."""
     import polars as pl
 

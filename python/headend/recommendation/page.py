@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
-from headend.comparison.estimate import format_cell
+from headend.analysis.ranking import Feasibility
 from headend.pages.experiment import keep_page, write_experiment_page
+from headend.pages.section import Page, Section
 from headend.recommendation.candidate import order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
@@ -20,28 +22,27 @@ from headend.recommendation.sentences import (
     name_term,
 )
 from headend.recommendation.writing import list_tlvs
-from headend.sweeps.conclusion import Standing
 from headend.sweeps.naming import write_operators
-from headend.sweeps.outcome import list_failures
+from headend.sweeps.page import list_failures
 from headend.text.quantity import choose_unit, format_quantity
 from headend.text.wording import join_names
 from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
+    from headend.analysis.criteria import Condition
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
-    from headend.sweeps.wish import Condition
     from headend.wording.answer import Answer
 
 #: Up to so many tiers, the table of each is open.
 MOST_OPEN = 1
 
 _GRADES = {
-    Standing.HOLDS: Grade.GOOD,
-    Standing.UNDECIDED: Grade.FAIR,
-    Standing.FAILS: Grade.BAD,
-    Standing.MISSING: Grade.NONE,
+    Feasibility.HOLDS: Grade.GOOD,
+    Feasibility.UNDECIDED: Grade.FAIR,
+    Feasibility.FAILS: Grade.BAD,
+    Feasibility.MISSING: Grade.NONE,
 }
 
 #: The long words of the matrix, with the places where they can break.
@@ -71,20 +72,21 @@ def render_recommendation(recommendation: Recommendation) -> str:
 
     request = recommendation.request
     answer, figures = recommendation.present()
-    return render_page(
-        "recommendation.html.j2",
+    chapters = [
+        _describe(request, own, number)
+        for number, own in enumerate(recommendation.decisions, start=1)
+    ]
+    page = Page(
+        request.title or request.name,
+        _hyphenate(answer),
         figures,
-        title=request.title or request.name,
-        answer=_hyphenate(answer),
-        chapters=[
-            _describe(request, own, number)
-            for number, own in enumerate(recommendation.decisions, start=1)
-        ],
-        most_open=MOST_OPEN,
-        **_describe_request(recommendation),
-        failures=[text for _, text in list_failures(recommendation.failures)],
+        [Section("tiers", {"chapters": chapters, "most_open": MOST_OPEN})],
+        [Section("asked", _describe_request(recommendation))],
         warnings=recommendation.notes,
+        failures=[text for _, text in list_failures(recommendation.failures)],
+        columns="choices",
     )
+    return render_page(page)
 
 
 def _hyphenate(answer: Answer) -> Answer:
@@ -157,7 +159,7 @@ def tabulate_settings(decision: Decision) -> Table:
     """
     terms = {name: decision.terms[name] for name in decision.shown}
     units = {
-        name: choose_unit((own.mean for own in term.estimates.values()), term.about.kind)
+        name: choose_unit((own.mean for own in term.estimates.values()), term.info.kind)
         for name, term in terms.items()
     }
     columns = [Column("conditions", is_detail=True)]
@@ -174,11 +176,13 @@ def tabulate_settings(decision: Decision) -> Table:
         for name, term in terms.items():
             estimate = term.estimates.get(setting)
             judged = [
-                decision.judge(own, setting) for own in decision.wish.hold if own.term.text == name
+                decision.judge(own, setting)
+                for own in decision.criteria.constraints
+                if own.term.text == name
             ]
-            worst = max(judged, key=list(Standing).index, default=Standing.HOLDS)
-            text = format_cell(estimate, term.about.kind, units[name]) if estimate else "–"
-            misses = estimate and worst is not Standing.HOLDS
+            worst = max(judged, key=list(Feasibility).index, default=Feasibility.HOLDS)
+            text = format_cell(estimate, term.info.kind, units[name]) if estimate else "–"
+            misses = estimate and worst is not Feasibility.HOLDS
             cells.append(Cell(text, _GRADES[worst] if misses else Grade.NONE))
         is_chosen = setting == decision.chosen.setting
         label = Cell(candidate.label, grade, is_chosen=is_chosen, tag=mark)
@@ -189,25 +193,25 @@ def tabulate_settings(decision: Decision) -> Table:
 
 def _write_bounds(decision: Decision, name: str) -> str:
     """Write what must hold of a term, or that it is the objective."""
-    kind, wish = decision.terms[name].about.kind, decision.wish
+    kind, wish = decision.terms[name].info.kind, decision.criteria
     found = []
-    for one in wish.hold:
+    for one in wish.constraints:
         if one.term.text == name:
             limit = format_quantity(one.read_bound(kind), kind) if kind == "rate" else one.limit
             found.append(write_operators(f"{one.operator} {limit}"))
     if wish.objective and wish.objective.text == name:
-        found.append("most" if wish.is_rising else "least")
+        found.append("most" if wish.higher_is_better else "least")
     return ", ".join(found)
 
 
 def _describe_standing(decision: Decision, setting: int) -> str:
     """Say whether a setting holds, and which conditions it misses."""
     standing = decision.standings[setting]
-    if standing is Standing.MISSING:
+    if standing is Feasibility.MISSING:
         return "no result"
-    if standing is Standing.HOLDS:
+    if standing is Feasibility.HOLDS:
         return "holds" if decision.find(setting).is_settable else "holds; cannot be set"
-    subjects = [_find_subject(own) for own in decision.wish.hold]
+    subjects = [_find_subject(own) for own in decision.criteria.constraints]
     missed = []
     for own in decision.list_missed(setting):
         # A condition that is the only one on a person is named by the person.
@@ -255,7 +259,7 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
             "tier", [*rates, "preset", *(["modem's file"] if has_files else [])], tiers
         ),
         "people": _tabulate("person", heads, people),
-        "conditions": [(name_condition(own), own.text) for own in wish.hold],
+        "conditions": [(name_condition(own), own.text) for own in wish.constraints],
         "objective": name_objective(wish),
         "features": join_names([own.words for own in request.features]),
         "seeds": request.seeds,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from headend.analysis.criteria import Criteria, read_preferences
 from headend.design.design import Design, make_settings
 from headend.design.factor import Factor
 from headend.errors import InputError, refuse_argument
@@ -24,7 +25,6 @@ from headend.recommendation.tier import Tier
 from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
 from headend.results.folder import MANIFEST
 from headend.sweeps.summary import FIGURE, summarise_means
-from headend.sweeps.wish import Wish, read_preferences
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +51,7 @@ class Recommendation(Experiment, Presented):
     kind = "recommendation"
 
     request: Request
-    tiers: tuple[tuple[Tier, tuple[Candidate, ...], Wish], ...]
+    tiers: tuple[tuple[Tier, tuple[Candidate, ...], Criteria], ...]
 
     def __repr__(self) -> str:
         """Say what each tier shall have; table and summary are attributes."""
@@ -112,7 +112,7 @@ class Recommendation(Experiment, Presented):
                 {
                     "name": tier.name,
                     # The bounds of shares are absolute: they are of the tier's rates.
-                    "wish": {**wish.to_dict(), "bounds": [one.limit for one in wish.hold]},
+                    "wish": {**wish.to_dict(), "bounds": [one.limit for one in wish.constraints]},
                     "candidates": [own.to_dict() for own in candidates],
                 }
                 for tier, candidates, wish in self.tiers
@@ -182,9 +182,9 @@ class Recommendation(Experiment, Presented):
         return self.answer.settle_why([figure.name for figure in figures]), figures
 
 
-def _check_kept(wish: Wish, kept: set[str | None]) -> None:
+def _check_kept(wish: Criteria, kept: set[str | None]) -> None:
     """Refuse what was not kept of the runs."""
-    asked = [(one.where, one.term) for one in wish.hold]
+    asked = [(one.where, one.term) for one in wish.constraints]
     asked += [(wish.where, wish.objective)] if wish.objective else []
     for where, term in asked:
         for part in (part for name in term.measures for part in list_parts(name)):
@@ -239,8 +239,8 @@ def load_recommendation(folder: str | Path) -> Recommendation:
     return result
 
 
-def _read_wish(content: Mapping[str, Any]) -> Wish:
+def _read_wish(content: Mapping[str, Any]) -> Criteria:
     texts = [f"{word} {content[word]}" for word in ("most", "least") if word in content]
     wish = read_preferences([*content.get("hold", ()), *texts], {})
-    bounds = zip(wish.hold, content["bounds"], strict=True)
-    return replace(wish, hold=tuple(replace(one, limit=bound) for one, bound in bounds))
+    bounds = zip(wish.constraints, content["bounds"], strict=True)
+    return replace(wish, constraints=tuple(replace(one, limit=bound) for one, bound in bounds))

@@ -1,14 +1,14 @@
 """The record of a run: its tables as Polars frames, its manifest, and its folder.
 
-Functions of higher packages analyse a record, such as the grades of its flows. `once` keeps their
-return values beside the record, since several callers need them.
+Functions of higher packages analyse a record, such as the grades of its flows; several callers need
+their values, which `cached_on_record` keeps beside the record.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -28,6 +28,7 @@ from headend.scenario.library import guide_to_results
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.engine.columns import Kind, Lists
     from headend.results.capture import Capture
 
 Found = TypeVar("Found")
@@ -62,14 +63,14 @@ class Record:
         The captured packets; None if there are none, or if the run was read back from a folder.
     """
 
-    tables: dict[str, pl.DataFrame]
+    tables: MutableMapping[str, pl.DataFrame]
     manifest: dict[str, Any]
     label: str = ""
     folder: Path | None = None
     wall_seconds: float | None = field(default=None, compare=False)
     capture: Capture | None = field(default=None, compare=False)
-    #: Return values of functions of this record, by function; see `once`.
-    found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    #: Return values of functions of this record, by function; see `cached_on_record`.
+    cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -156,6 +157,14 @@ class Record:
         """One row for the whole run."""
         return self.tables["summary"]
 
+    def lists(self, name: str) -> Lists:
+        """Give a table as lists, without a frame; without rows where the run has no such table."""
+        from headend.engine.columns import OPTIONAL_TABLES, Lists
+
+        if name in self.tables:
+            return Lists.of(self.tables, name)
+        return Lists({column: [] for column in OPTIONAL_TABLES[name]})
+
     def _take_optional(self, name: str) -> pl.DataFrame:
         """Give a table that only some runs have; without rows where this one does not have it."""
         import polars as pl
@@ -231,7 +240,7 @@ class Record:
         write_bytes(folder / MANIFEST, encode_json({**self.manifest, "label": self.label}))
 
 
-def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
+def cached_on_record(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
     """Call a function of a record once, and keep the value beside it for later calls.
 
     Parameters
@@ -241,7 +250,7 @@ def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
 
     Examples
     --------
-    >>> @once
+    >>> @cached_on_record
     ... def count_tables(record):
     ...     print("counted")
     ...     return len(record.tables)
@@ -253,9 +262,9 @@ def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
 
     @functools.wraps(find)
     def look(record: Record) -> Found:
-        if find not in record.found:
-            record.found[find] = find(record)
-        return record.found[find]  # type: ignore[no-any-return]
+        if find not in record.cache:
+            record.cache[find] = find(record)
+        return record.cache[find]  # type: ignore[no-any-return]
 
     return look
 
@@ -265,13 +274,17 @@ def list_names_of(record: Record, kind: str) -> set[str]:
     return set(record.manifest["scenario"].get(kind, {}))
 
 
-def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, pl.DataType]) -> None:
+def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, Kind]) -> None:
+    import polars as pl
+
     for name, kind in types.items():
         if name not in table.columns:
             raise InputError(f'{path}: damaged: it has no column "{name}"')
-        if table.schema[name] != kind:
+        if table.schema[name].to_python() is not kind:
+            expected = pl.DataFrame(schema={name: kind}).schema[name]
             raise InputError(
-                f'{path}: damaged: the column "{name}" holds {table.schema[name]}, expected {kind}'
+                f'{path}: damaged: the column "{name}" holds {table.schema[name]},'
+                f" expected {expected}"
             )
     if "direction" in types and (other := set(table["direction"].unique().to_list()) - DIRECTIONS):
         found = ", ".join(sorted(map(repr, other)))

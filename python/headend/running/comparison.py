@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from headend.comparison.board import NAME as FIGURES
 from headend.comparison.board import tabulate_figures
-from headend.comparison.caveats import warn_of_variants
-from headend.comparison.comparison import Variant, gather_variants, label_distinctly
+from headend.comparison.comparison import (
+    Variant,
+    check_labels,
+    gather_variants,
+    label_distinctly,
+)
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.grid import Grid, find_grid
+from headend.comparison.grid import Grid, find_grid, name_choices
+from headend.comparison.notes import warn_of_variants
 from headend.errors import InputError, refuse_unwritable, take_path
 from headend.pages.notebook import Presented
 from headend.results.export import export_results
@@ -133,6 +138,28 @@ class Comparison(Presented):
             missing_seeds=self.missing_seeds,
         )
 
+    def rename(self, labels: Sequence[str]) -> None:
+        """Call the settings by other labels: one for each or, of a grid, for each choice.
+
+        Raises
+        ------
+        InputError
+            When there are not as many, or two are alike.
+        """
+        variants, grid = self.variants, self.grid
+        check_labels(labels, len(variants), len(grid.choice.values) if grid.is_several else 0)
+        if len(labels) == len(variants):
+            for variant, label in zip(variants, labels, strict=True):
+                for result in variant.results:
+                    result.label = label
+        elif labels:
+            name_choices(grid, labels)
+        self.missing_seeds = {
+            variant.results[0].label: self.missing_seeds[variant.label]
+            for variant in variants
+            if variant.label in self.missing_seeds
+        }
+
     def write_into(self, folder: Path) -> None:
         """Write runs and manifest into a folder that exists."""
         variants = self.variants
@@ -156,6 +183,32 @@ class Comparison(Presented):
             "missing_seeds": self.missing_seeds,
         }
         write_bytes(folder / MANIFEST, encode_json(manifest))
+
+
+def load_comparison(folders: Sequence[str | Path]) -> Comparison:
+    """Read the runs of results folders side by side, with what those of comparisons lack."""
+    results = load_results(folders)
+    first = Path(folders[0])
+    manifest = read_manifest(first) if len(folders) == 1 else {}
+    unfinished: list[str] = []
+    missing: dict[str, list[int]] = {}
+    for folder in map(Path, folders):
+        own = read_manifest(folder)
+        names = map(str, own.get("unfinished", []))
+        unfinished += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
+        for result in results:
+            if result.folder and folder in result.folder.parents:
+                seeds = own.get("missing_seeds", {}).get(result.manifest["label"], [])
+                known = missing.setdefault(result.label, [])
+                known += [seed for seed in seeds if seed not in known]
+    return Comparison(
+        results,
+        str(manifest.get("name", first.name)),
+        str(manifest.get("title", "")),
+        first if len(folders) == 1 else None,
+        unfinished,
+        {label: seeds for label, seeds in missing.items() if seeds},
+    )
 
 
 def load_results(folders: Sequence[str | Path]) -> list[Result]:
@@ -198,28 +251,3 @@ def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:
         refuse_unwritable(name)
         read_sealed(folder, f"{name}/{SEALS}")
     return [folder / name for name in names]
-
-
-def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
-    """Read which runs the comparisons among some results folders lack, with the folder if many."""
-    found = []
-    for folder in map(Path, folders):
-        names = map(str, read_manifest(folder).get("unfinished", []))
-        found += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
-    return found
-
-
-def load_missing_seeds(
-    folders: Sequence[str | Path], results: Sequence[Result]
-) -> dict[str, list[int]]:
-    """Read which seeds those comparisons' settings lack, by what their runs are called."""
-    found: dict[str, list[int]] = {}
-    for folder in map(Path, folders):
-        missing = read_manifest(folder).get("missing_seeds", {})
-        for result in results:
-            if result.folder and folder in result.folder.parents:
-                own = found.setdefault(result.label, [])
-                own += [
-                    seed for seed in missing.get(result.manifest["label"], []) if seed not in own
-                ]
-    return {label: seeds for label, seeds in found.items() if seeds}

@@ -7,10 +7,11 @@ import json
 import re
 import reprlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headend.analysis.expect import Expectation, parse_expectation
 from headend.analysis.round_trips import leave_out_round_trips
@@ -52,6 +53,9 @@ MOST_RUNS = 12
 #: The type of ``modem=``: the path of a file, or paths by the names of modems.
 Modems = str | Path | Mapping[str, str | Path] | None
 
+#: What is kept in a folder: a run, or several side by side.
+Kept = TypeVar("Kept", "Result", "Comparison")
+
 #: A setting's label and a seed: what tells a run from the others of a comparison.
 Run = tuple[str, int]
 
@@ -90,10 +94,10 @@ class Plan:
     ) -> Result:
         """Run it and judge its expectations."""
         # Now, so that an interrupted run is kept without delay.
-        from headend.engine.columns import build_frames
+        from headend.engine.columns import Frames
 
         execution = self.execute(on_progress, stop)
-        return self.complete(execution, build_frames(execution.tables))
+        return self.complete(execution, Frames(execution.tables))
 
     def execute(
         self,
@@ -114,7 +118,7 @@ class Plan:
     def complete(
         self,
         execution: Execution,
-        tables: dict[str, pl.DataFrame],
+        tables: MutableMapping[str, pl.DataFrame],
         emulation: Mapping[str, Any] | None = None,
     ) -> Result:
         """Judge the expectations of what was run, and describe it.
@@ -384,20 +388,9 @@ def run(
 
 
 def keep_run(
-    carry_out: Callable[[], Result], out: str | Path | None, *, force: bool, report: bool
-) -> Result:
-    """Carry out a run and, where a folder is named, keep its results there.
-
-    Parameters
-    ----------
-    carry_out
-        Runs it.
-    out
-        Folder to write results and report to; None for none.
-    force
-        Replace a results folder that is there.
-    report
-        Also write ``report.html`` to the folder.
+    carry_out: Callable[[], Kept], out: str | Path | None, *, force: bool, report: bool
+) -> Kept:
+    """Carry out one or several runs and, where a folder is named, keep the results there.
 
     Raises
     ------
@@ -412,16 +405,11 @@ def keep_run(
         result.write_into(fresh)
     result.folder = folder
     if report:
-        _report_what_is_kept(result.report, folder)
+        try:
+            result.report(folder / REPORT)
+        except InputError as error:
+            raise InputError(f"{error}; the results are kept in {folder}") from error
     return result
-
-
-def _report_what_is_kept(write: Callable[[Path], object], folder: Path) -> None:
-    """Write the report of saved results; where that fails, the error says they are kept."""
-    try:
-        write(folder / REPORT)
-    except InputError as error:
-        raise InputError(f"{error}; the results are kept in {folder}") from error
 
 
 def _watch(plan: Plan, progress: bool) -> Result:
@@ -621,6 +609,62 @@ def carry_out_all(
     return {plan.run: done[plan.run] for plan in plans if plan.run in done}
 
 
+def name_runs(plans: Sequence[Plan]) -> dict[Run, str]:
+    """Name the runs of a comparison: by their settings, and by their seeds if there are several."""
+    several = len({plan.seed for plan in plans}) > 1
+    return {
+        plan.run: f"{plan.label}, seed {plan.seed}" if several else plan.label for plan in plans
+    }
+
+
+def run_comparison(
+    plans: Sequence[Plan],
+    stop: threading.Event,
+    on_progress: Mapping[str, Callable[[int], None]] = MappingProxyType({}),
+    on_done: Callable[[int], None] | None = None,
+    memory: str | int | None = None,
+) -> Comparison:
+    """Run the plans of a comparison.
+
+    A run that was stopped counts only where its setting has no whole one.
+
+    Parameters
+    ----------
+    stop
+        Setting it ends the runs early.
+    on_progress
+        What to call with the simulated time so far of each run, by its name.
+    on_done
+        Called with how many runs are done.
+    memory
+        What all of them together may take.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Where nothing was begun before the stop.
+    """
+    from headend.running.comparison import Comparison
+
+    names = name_runs(plans)
+    progress = {run: on_progress[name] for run, name in names.items() if name in on_progress}
+    results = carry_out_all(plans, progress, stop, on_done, memory)
+    if not results:
+        raise KeyboardInterrupt
+    whole = {run for run, result in results.items() if not result.is_partial}
+    labels = {label for label, _ in whole}
+    kept = [result for run, result in results.items() if run in whole or run[0] not in labels]
+    missing: dict[str, list[int]] = {}
+    for label, seed in names:
+        if (label, seed) not in whole:
+            missing.setdefault(label, []).append(seed)
+    unfinished = [name for run, name in names.items() if run not in whole]
+    first = plans[0].loaded
+    return Comparison(
+        kept, first.name, first.scenario.title, unfinished=unfinished, missing_seeds=missing
+    )
+
+
 def compare(
     scenario: Source,
     vary: Mapping[str, Sequence[Any]],
@@ -701,24 +745,12 @@ def compare(
         allow_files=allow_files,
         memory=memory,
     )
-    if out is None:
-        return _carry_out_comparison(plans, memory)
-    folder = take_path(out, "out")
-    with create_folder(folder, force=force) as fresh:
-        comparison = _carry_out_comparison(plans, memory)
-        comparison.write_into(fresh)
-    comparison.folder = folder
-    if report:
-        _report_what_is_kept(comparison.report, folder)
-    return comparison
-
-
-def _carry_out_comparison(plans: Sequence[Plan], memory: str | int | None) -> Comparison:
-    from headend.running.comparison import Comparison
-
-    first = plans[0].loaded
-    results = carry_out_all(plans, {}, threading.Event(), memory=memory)
-    return Comparison(list(results.values()), first.name, first.scenario.title)
+    return keep_run(
+        lambda: run_comparison(plans, threading.Event(), memory=memory),
+        out,
+        force=force,
+        report=report,
+    )
 
 
 def _write_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:

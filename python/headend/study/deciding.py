@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headend.comparison.estimate import estimate_mean, find_quantile, give_interval
+from headend.analysis.estimate import estimate_mean, find_quantile, give_interval
 from headend.study.claims import Finding, Verdict, decide
 
 #: More seeds than these are not asked for: a difference that small is none.

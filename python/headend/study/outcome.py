@@ -33,10 +33,12 @@ from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.answering import answer_study, order_claims
 from headend.study.claims import Judgement
 from headend.study.definition import Study
+from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.pages.section import Section
     from headend.wording.answer import Answer
 
 CLAIMS = "claims.json"
@@ -85,17 +87,24 @@ class StudyOutcome:
         """
         from headend.figures.export import name_panels
         from headend.pages.page import render_page, write_page
+        from headend.pages.section import Page, Section
         from headend.version import read_version
 
+        content = {
+            "study": self.study,
+            "judgements": order_claims(self.judgements),
+            "points": self.points,
+        }
         page = render_page(
-            "study.html.j2",
-            self.figures,
-            title=self.study.title,
-            study=self.study,
-            answer=self.answer,
-            judgements=order_claims(self.judgements),
-            points=self.points,
-            warnings=self.warnings,
+            Page(
+                self.study.title,
+                self.answer,
+                self.figures,
+                [Section("study", content)],
+                self._section_points() if self.study.scenario else [],
+                warnings=self.warnings,
+                columns="of-claims",
+            )
         )
         shown = {definition.name: definition.shows for definition in self.study.figures}
         figures = [
@@ -131,6 +140,25 @@ class StudyOutcome:
         seal(folder, [POINTS, MANIFEST, CLAIMS, *drawn])
         if not is_drawn:
             write_page(page, folder / REPORT, fingerprint)
+
+    def _section_points(self) -> list[Section]:
+        """Make the section of all points, without distributions and courses over time."""
+        from headend.pages.section import fold
+
+        left_out = [*self.study.distributions, *self.study.series]
+        shown = self.points.drop(left_out)
+        rows = [
+            [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+            for row in shown.iter_rows()
+        ]
+        first, *names = shown.columns
+        table = Table(
+            tuple(Column(name, is_number=True) for name in names),
+            tuple(Row(label, tuple(map(Cell, texts))) for label, *texts in rows),
+            first,
+            note="Times in ns, rates in bit/s.",
+        )
+        return [fold("All points", table, is_minor=True)]
 
     def _draw_into(self, folder: Path) -> None:
         """Write the figures; the claims, their seals and the report are gone until that is done."""

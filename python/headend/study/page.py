@@ -112,26 +112,25 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
         The HTML file.
     """
     from headend.pages.page import render_page, write_page
+    from headend.pages.section import Page, Section
 
     judged = list_judged(gathered)
     of_five, others = split_studies(judged).values()
-    page = render_page(
-        "studies.html.j2",
-        [],
-        title=TITLE,
-        answer=answer_studies(
-            QUESTION, [*tell_headline(gathered), tell_missing(gathered)], count_by_document(of_five)
-        ),
-        others=count_by_document(others),
-        documents=_group(gathered),
-        kinds=count_by_kind(judged),
-        about=KINDS,
-        columns=COLUMNS,
-        standings=COUNTED,
-        describe=describe_run,
-        versions=sorted({item.outcome.version for item in gathered if item.outcome}),
+    content = {
+        "others": count_by_document(others),
+        "documents": _group(gathered),
+        "kinds": count_by_kind(judged),
+        "about": KINDS,
+        "columns": COLUMNS,
+        "standings": COUNTED,
+        "describe": describe_run,
+        "versions": sorted({item.outcome.version for item in gathered if item.outcome}),
+    }
+    answer = answer_studies(
+        QUESTION, [*tell_headline(gathered), tell_missing(gathered)], count_by_document(of_five)
     )
-    return write_page(page, path)
+    page = Page(TITLE, answer, [], [Section("studies", content)], columns="overview")
+    return write_page(render_page(page), path)
 
 
 def write_markdown(gathered: Sequence[Gathered], path: Path) -> Path:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from headend.sweeps.conclusion import Conclusion, Grid, Option, Overall
+from headend.sweeps.conclusion import Conclusion, Grid, Option, RobustChoice
 from headend.sweeps.definition import Sweep
 
 
@@ -29,7 +29,7 @@ def is_chosen(sweep: Sweep, dimension: int) -> bool:
     return any(axis.role == "choice" for axis in sweep.design.dimensions[dimension])
 
 
-def find_overall(conclusion: Conclusion) -> Overall | None:
+def find_overall(conclusion: Conclusion) -> RobustChoice | None:
     """Find the option that is best over all circumstances.
 
     Of the options that hold in every circumstance, it is the one with the smallest largest loss.
@@ -37,11 +37,11 @@ def find_overall(conclusion: Conclusion) -> Overall | None:
 
     Returns
     -------
-    Overall or None
+    RobustChoice or None
         None without a wish, with only one line, and where no option holds in every circumstance.
     """
     grid = conclusion.grid
-    if not conclusion.sweep.wish or len(conclusion.list_bests(conclusion.main)) < 2:
+    if not conclusion.criteria or len(conclusion.list_bests(conclusion.main)) < 2:
         return None
     choices = find_choices(conclusion.sweep, grid, conclusion.main)
     given = tuple(
@@ -59,7 +59,7 @@ def find_overall(conclusion: Conclusion) -> Overall | None:
     equal = [option for option in able if max(losses[option]) <= least]
     option = conclusion.prefer(equal)
     ties = tuple(own for own in able if own != option and _is_tie(conclusion, own, option, losses))
-    return Overall(given, option, ties, losses[option])
+    return RobustChoice(given, option, ties, losses[option])
 
 
 def _list_options(grid: Grid, choices: Sequence[int]) -> list[Option]:
@@ -80,13 +80,13 @@ def _find_losses(
     conclusion: Conclusion, option: Option, rows: Sequence[Sequence[int]]
 ) -> tuple[float, ...]:
     """Give an option's loss of objective against the best setting, for each circumstance."""
-    objective, rising = conclusion.objective, conclusion.sweep.wish.is_rising
+    objective, rising = conclusion.objective, conclusion.criteria.higher_is_better
     if objective is None:
         return (0.0,) * len(option)
     losses = []
     for own, row in zip(option, rows, strict=True):
         means = {
-            one: objective.orient(objective.estimates[one].mean, rising)
+            one: objective.as_gain(objective.estimates[one].mean, rising)
             for one in row
             if conclusion.is_able(one)
         }

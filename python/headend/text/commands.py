@@ -8,8 +8,8 @@ from types import MappingProxyType
 COMMANDS = MappingProxyType(
     {
         "run": "Run a scenario: say who suffers, how badly, why, and what to change.",
-        "compare": "Run the same traffic under several settings, or take finished runs, and say"
-        " which is best for whom.",
+        "compare": "Run the same traffic under several settings, or take finished runs; say which"
+        " is best.",
         "sweep": "Run a scenario over a grid of values and several seeds, and say which setting is"
         " best.",
         "recommend": "Recommend a buffer, an AQM or low latency for service tiers, and write it to"

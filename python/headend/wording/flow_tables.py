@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.bottleneck import QueueParty, gather_queues
+from headend.analysis.bottleneck import QueueGroup, gather_queues
 from headend.analysis.channels import gather_channels
+from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
 from headend.analysis.limits import LIMITS_COLUMN, LIMITS_NOTE
-from headend.analysis.verdict import Party
+from headend.analysis.low_latency import MOST_AGGREGATES, choose_aggregates
 from headend.scenario.groups import MOST_LISTED
 from headend.text.quantity import PER_CENT, Unit, choose_unit
-from headend.wording.run_answer import WAYS, WAYS_NOTE
+from headend.wording.emulation import list_timing
+from headend.wording.low_latency import COLUMNS, explain_columns, write_flow
+from headend.wording.run import WAYS, WAYS_NOTE
 from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     from headend.analysis.channels import ChannelState
-    from headend.analysis.grading import Finding
+    from headend.analysis.grading import FlowQuality
     from headend.results.outcome import Outcome
     from headend.results.record import Record
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 BOTH_WAYS = "↕"
 
 
-def tabulate_flows(parties: Sequence[Party]) -> Table:
+def tabulate_flows(parties: Sequence[FlowGroup]) -> Table:
     """Give a row for each flow, the worst off first; of a group, the middle and worst member.
 
     What the path lost has a column only where it lost something, and what held TCP senders back
@@ -49,12 +52,12 @@ def tabulate_flows(parties: Sequence[Party]) -> Table:
     columns += [Column.of("goodput", rate)]
     columns += [Column(LIMITS_COLUMN)] if has_limits else []
 
-    def make_row(label: str, finding: Finding, grade: Cell, before: str = "") -> Row:
+    def make_row(label: str, finding: FlowQuality, grade: Cell, before: str = "") -> Row:
         cells = [
             grade,
             Cell(before + finding.experience),
             Cell.of(finding.delay_p50_ns, delay),
-            Cell.of(finding.delay_p95_ns, delay, WAYS.get(finding.delay_way, "")),
+            Cell.of(finding.delay_p95_ns, delay, WAYS.get(finding.delay_direction, "")),
             Cell.of(finding.loss_ratio, PER_CENT),
         ]
         cells += [Cell.of(finding.path_loss_ratio, PER_CENT)] if is_path_lossy else []
@@ -72,17 +75,17 @@ def tabulate_flows(parties: Sequence[Party]) -> Table:
     return Table(tuple(columns), tuple(rows), "flow", note=_explain_flows(findings))
 
 
-def write_grade(finding: Finding) -> Cell:
+def write_grade(finding: FlowQuality) -> Cell:
     """Write the grade of a flow; nothing where it has none."""
     return Cell(grade=finding.grade, word="" if finding.grade is Grade.NONE else finding.grade)
 
 
-def write_grades(party: Party) -> Cell:
+def write_grades(party: FlowGroup) -> Cell:
     """Write how many members have each grade."""
     return Cell(counts=tuple((f"{count} {grade}", grade) for grade, count in party.grades.items()))
 
 
-def _explain_flows(findings: Sequence[Finding]) -> str:
+def _explain_flows(findings: Sequence[FlowQuality]) -> str:
     """Explain the marks in the table of flows; empty where it has none."""
     notes = []
     if any(finding.limit for finding in findings):
@@ -91,7 +94,7 @@ def _explain_flows(findings: Sequence[Finding]) -> str:
         notes.append(f"{BOTH_WAYS} up and down together.")
     if any(finding.path_loss_ratio for finding in findings):
         notes.append("Lost on path: the part of lost that was beyond all links (path.loss).")
-    if any(finding.delay_way for finding in findings):
+    if any(finding.delay_direction for finding in findings):
         notes.append(WAYS_NOTE)
     return " ".join(notes)
 
@@ -109,23 +112,23 @@ def tabulate_queues(result: Record, bottleneck: str | None, most: int = 1) -> Ta
     return _tabulate_queues(gather_channels(result), gather_queues(result), bottleneck, most)
 
 
-def tabulate_members(party: Party) -> Table:
+def tabulate_members(party: FlowGroup) -> Table:
     """Give a row for each of the members of a group that suffer most."""
     members = party.findings[:MOST_LISTED]
-    return tabulate_flows([Party(own.flow, own.flow, (own,)) for own in members])
+    return tabulate_flows([FlowGroup(own.flow, own.flow, (own,)) for own in members])
 
 
-def tabulate_member_queues(party: QueueParty, bottleneck: str | None) -> Table:
+def tabulate_member_queues(party: QueueGroup, bottleneck: str | None) -> Table:
     """Give a row for each of the queues of a group where packets wait longest."""
     queues = party.rows[:MOST_LISTED]
     return _tabulate_queues(
-        [], [QueueParty(own["queue"], (own,)) for own in queues], bottleneck, most=1
+        [], [QueueGroup(own["queue"], (own,)) for own in queues], bottleneck, most=1
     )
 
 
 def _tabulate_queues(
     channels: Sequence[ChannelState],
-    parties: Sequence[QueueParty],
+    parties: Sequence[QueueGroup],
     bottleneck: str | None,
     most: int,
 ) -> Table:
@@ -214,3 +217,38 @@ def tabulate_expectations(outcomes: Sequence[Outcome], labels: Sequence[str] = (
         mark = Cell(grade=grade, word=word)
         rows.append(Row(label, (mark, *texts)) if labels else Row(mark, texts))
     return Table(columns, tuple(rows), "run" if labels else "", look="stacked")
+
+
+def tabulate_aggregates(result: Record, queue: str | None) -> list[Table]:
+    """Give a table for each low-latency aggregate with flows, a row for each of them.
+
+    Parameters
+    ----------
+    queue
+        The queue that the run is judged by.
+    """
+    return [
+        Table(
+            tuple(Column(name, is_number=True, is_unbroken=True) for name in COLUMNS[1:]),
+            tuple(
+                Row(label, tuple(map(Cell, cells)))
+                for label, *cells in (
+                    write_flow(flow, is_protected=one.is_protected) for flow in one.flows
+                )
+            ),
+            COLUMNS[0],
+            one.low,
+            explain_columns(one),
+        )
+        for one in choose_aggregates(result, queue)[:MOST_AGGREGATES]
+        if one.flows
+    ]
+
+
+def tabulate_timing(result: Record) -> Table | None:
+    """Give a row for each value of how well a run kept to real time; None in virtual time."""
+    rows = tuple(
+        Row(one.name, (Cell(one.value, Grade.BAD if one.is_bad else Grade.NONE),))
+        for one in list_timing(result)
+    )
+    return Table((Column(""),), rows, look="stacked") if rows else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import Estimate, estimate_mean
+from headend.analysis.estimate import Estimate, estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, log_axis, make_chart, make_legend

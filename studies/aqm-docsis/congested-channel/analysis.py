@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import estimate_difference
+from headend.analysis.estimate import estimate_difference
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, dash, make_chart, share_axis

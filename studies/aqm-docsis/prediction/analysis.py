@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import estimate_mean
+from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart

@@ -11,20 +11,14 @@ import polars as pl
 import pytest
 
 import headend
-from headend.analysis.bottleneck import QueueParty, find_shared_bottleneck, gather_queues
-from headend.analysis.grading import Finding, Grade
+from headend.analysis.bottleneck import QueueGroup, find_shared_bottleneck, gather_queues
+from headend.analysis.diagnosis import Case, find_symptoms, open_case, shorten
+from headend.analysis.facts import QueueUse, ThrottledSenders
+from headend.analysis.flow_groups import gather_groups
+from headend.analysis.grading import FlowQuality, Grade
+from headend.analysis.queue_state import describe_shared_queue
 from headend.analysis.queues import name_queue_key, weigh_queues
 from headend.analysis.throttling import Throttled, find_throttled
-from headend.analysis.verdict import (
-    _advise,
-    _explain_queue,
-    _tell_queue,
-    _tell_throttled,
-    describe_shared_queue,
-    gather_parties,
-    judge,
-    note_comparison,
-)
 from headend.comparison.comparison import Variant
 from headend.comparison.contrast import answer_comparison
 from headend.engine.columns import TABLES
@@ -35,7 +29,10 @@ from headend.pages.page import write_report
 from headend.running.experiment import compare
 from headend.running.result import Result
 from headend.text.quantity import format_quantity
+from headend.wording.facts import describe_facts
 from headend.wording.flow_tables import tabulate_flows, tabulate_queues
+from headend.wording.queue import full_remedy, full_use
+from headend.wording.verdict import judge, note_comparison
 from street import make_street
 
 
@@ -58,7 +55,7 @@ def test_those_who_suffer_most_come_first(fake: Any, home_line: Path) -> None:
 
 def test_a_full_line_with_a_short_queue_is_praised(fake: Any, home_line: Path) -> None:
     verdict = judge(headend.run(home_line, set={"queue": "docsis_pie"}))
-    assert not any(party.worst.suffers for party in verdict.parties)
+    assert not any(party.worst.suffers for party in verdict.groups)
     assert "the queue stayed short" in verdict.paragraph
 
 
@@ -89,8 +86,8 @@ def test_a_short_burst_of_many_packets_is_no_standing_queue() -> None:
 
 def test_the_middle_of_an_even_number_is_the_worse_of_two() -> None:
     rows = tuple({"queue": f"q.{n}", "median": float(n)} for n in (6, 5, 4, 3, 2, 1))
-    assert QueueParty("q", rows).middle["queue"] == "q.4"
-    assert QueueParty("q", rows[1:]).middle["queue"] == "q.3"
+    assert QueueGroup("q", rows).middle["queue"] == "q.4"
+    assert QueueGroup("q", rows[1:]).middle["queue"] == "q.3"
 
 
 def test_a_queue_that_lets_nothing_through_is_the_worst_of_its_group() -> None:
@@ -148,7 +145,7 @@ def test_who_gets_nothing_through_is_badly_off() -> None:
     told = {finding.flow: finding.experience for finding in verdict.findings}
     assert {finding.grade for finding in verdict.findings} == {Grade.BAD}
     # What a classifier forbids is no harm that a queue does.
-    assert {own.harm for own in verdict.findings if own.flow != "call"} == {""}
+    assert {own.symptom for own in verdict.findings if own.flow != "call"} == {""}
     assert told == {
         "put": "nothing got through",
         "call": "MOS 1 in bad spells, 1 at the median: no packet arrived",
@@ -156,7 +153,7 @@ def test_who_gets_nothing_through_is_badly_off() -> None:
         "page": "no page finished in 15 s",
     }
     assert verdict.queue is not None
-    assert "let no packet through" in _tell_queue(replace(verdict.queue, delay_p50_ns=None))
+    assert "let no packet through" in full_use(QueueUse(replace(verdict.queue, delay_p50_ns=None)))
     assert "room to spare" not in verdict.paragraph
     runs = [headend.run(make_cable_that_drops({"ping": "ping"}, dscp)) for dscp in (1, 0)]
     variants = [Variant(name, [run]) for name, run in zip("ab", runs, strict=True)]
@@ -211,7 +208,7 @@ def test_what_the_path_loses_is_no_queues_loss() -> None:
     assert told in verdict.paragraph
     assert weigh_queues(result)["lost"].sum() == 0
     assert "packets that it drops" not in verdict.paragraph
-    assert "lost on path (%)" in tabulate_flows(verdict.parties).names
+    assert "lost on path (%)" in tabulate_flows(verdict.groups).names
 
 
 def test_a_queue_that_stands_whenever_it_is_used_is_not_praised() -> None:
@@ -282,18 +279,21 @@ def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
         {**full, "standing_ratio": 0.0, "delay_p50_ns": 5e6, "delay_p99_ns": 70e6},
         {"standing_ratio": 0.0, "utilisation": 0.5, "delay_p50_ns": 5e6, "delay_p99_ns": 70e6},
     ]
+    calm = open_case(result)
+    late = replace(calm, suffering=calm.groups[:1], symptoms=frozenset({"late"}))
+
+    def tell(case: Case, **state: Any) -> str:
+        return describe_facts(find_symptoms(case, replace(queue, **state), is_alone=True))[0]
+
     for discipline in ("fq_codel", "fq_pie", "sfq_codel"):
         for kind in kinds:
-            state: Any = {**kind, "discipline": discipline}
-            words = _explain_queue(result, replace(queue, **state), None, {"late"}, suffers=True)
-            assert f"but not everybody's: {discipline} serves flows in turn" in words[0]
-            assert "feel" not in words[0]
-    words = _explain_queue(result, replace(queue, standing_ratio=0.2), None, set(), suffers=False)
-    assert words[0].startswith("Packets stood in it 20 % of the time, but not everybody's")
-    words = _explain_queue(
-        result, replace(queue, discipline="codel", standing_ratio=0.2), None, set(), suffers=False
-    )
-    assert "who sends while it stands waits" in words[0]
+            told = tell(late, **kind, discipline=discipline)
+            assert f"but not everybody's: {discipline} serves flows in turn" in told
+            assert "feel" not in told
+    told = tell(calm, standing_ratio=0.2)
+    assert told.startswith("Packets stood in it 20 % of the time, but not everybody's")
+    told = tell(calm, discipline="codel", standing_ratio=0.2)
+    assert "who sends while it stands waits" in told
 
 
 def test_every_loss_has_a_reason() -> None:
@@ -327,7 +327,7 @@ def test_a_goodput_of_both_directions_says_so() -> None:
     verdict = judge(headend.run(make_line(TEN, TEN, flow=flow)))
     cells = {finding.flow: finding.is_both_ways for finding in verdict.findings}
     assert cells == {"call": True, "put": False}
-    table = tabulate_flows(verdict.parties)
+    table = tabulate_flows(verdict.groups)
     at = [column.name for column in table.columns].index("goodput")
     assert any(cell and "↕ " in cell.text for cell in (row.cells[at] for row in table.rows))
     assert "↕ up and down together." in table.note
@@ -509,13 +509,13 @@ def test_what_held_a_tcp_sender_back_is_told_of_each_flow(tmp_path: Path) -> Non
     verdict = judge(result)
     limits = {finding.flow: finding.limit for finding in verdict.findings}
     assert limits == {"get": "receive window 100 %", "call": ""}
-    table = tabulate_flows(verdict.parties)
+    table = tabulate_flows(verdict.groups)
     assert [cell and cell.text for cell in (row.cells[-1] for row in table.rows)] == [
         limits[finding.flow] or "–" for finding in verdict.findings
     ]
     assert write_report([result], tmp_path / "report.html").read_text().count("TCP limited by") == 2
     alone = judge(headend.run(make_line(TEN, TEN, flow={"call": flow["call"]})))
-    assert tabulate_flows(alone.parties).names[-1] == "goodput (kbit/s)"
+    assert tabulate_flows(alone.groups).names[-1] == "goodput (kbit/s)"
 
 
 def test_what_overflowed_is_not_told_as_dropped_by_the_law() -> None:
@@ -533,7 +533,7 @@ def test_what_overflowed_is_not_told_as_dropped_by_the_law() -> None:
     )
     queue = judge(result).queue
     assert queue is not None
-    idle = _advise(result, replace(queue, by_law=0, marked=0))
+    idle = full_remedy(shorten(result, replace(queue, by_law=0, marked=0)))
     assert f"dropped nothing, and {overflow:,} packets found no room" in idle
 
 
@@ -543,13 +543,17 @@ def test_one_packet_is_not_told_as_several() -> None:
     queue = judge(result).queue
     assert queue is not None
     one = replace(queue, discarded=1, by_law=1, overflowed=0, marked=0)
-    assert "dropped or marked 1 packet and" in _advise(result, one)
-    assert "dropped or marked 2 packets and" in _advise(result, replace(one, by_law=2))
-    slowed = Throttled(("put",), by_limit=False, rtt_ns=40e6, asks_for_grants=False, idle_ratio=0.2)
-    assert "dropped 1 packet, too early" in _tell_throttled(one, slowed)
-    full = replace(slowed, by_limit=True)
-    assert "after its 1 loss the senders" in _tell_throttled(replace(one, room_ns=None), full)
-    assert "runs empty after its 1 loss." in _tell_throttled(replace(one, room_ns=1e6), full)
+    assert "dropped or marked 1 packet and" in full_remedy(shorten(result, one))
+    assert "dropped or marked 2 packets and" in full_remedy(shorten(result, replace(one, by_law=2)))
+    senders = Throttled(
+        ("put",), by_limit=False, rtt_ns=40e6, asks_for_grants=False, idle_ratio=0.2
+    )
+    slowed = ThrottledSenders(one, senders, is_too_small=False)
+    assert "dropped 1 packet, too early" in describe_facts([slowed])[0]
+    full = replace(slowed, senders=replace(senders, by_limit=True))
+    assert "after its 1 loss the senders" in describe_facts([full])[0]
+    small = replace(full, queue=replace(one, room_ns=1e6), is_too_small=True)
+    assert "runs empty after its 1 loss." in describe_facts([small])[0]
 
 
 def test_a_sender_that_the_path_slows_down_is_not_the_queues_doing() -> None:
@@ -598,13 +602,13 @@ def test_a_short_queue_beside_who_suffers_is_not_what_a_good_queue_does() -> Non
 
 
 def test_among_those_at_the_end_of_the_scale_who_loses_more_is_the_worst() -> None:
-    def call(number: int, loss: float) -> Finding:
-        return Finding(
-            f"call.{number}", "voice", Grade.BAD, "MOS 1", 1e6, 1e6, loss, 1.0, strain=-1.0
+    def call(number: int, loss: float) -> FlowQuality:
+        return FlowQuality(
+            f"call.{number}", "voice", Grade.BAD, "MOS 1", 1e6, 1e6, loss, 1.0, severity=-1.0
         )
 
     findings = [call(1, 0.9), call(2, 0.94), call(3, 1.0), call(4, 0.95), call(5, 0.92)]
-    (party,) = gather_parties(findings)
+    (party,) = gather_groups(findings)
     assert [finding.flow for finding in party.findings][:3] == ["call.3", "call.4", "call.2"]
 
 
@@ -680,7 +684,7 @@ def test_tcp_is_not_called_unresponsive_and_lateness_is_not_loss() -> None:
     flow = {"download": files, "call": CALL}
     verdict = judge(make_run("docsis_pie", flow, bottleneck="line.down"))
     call = next(finding for finding in verdict.findings if finding.flow == "call")
-    assert (call.suffers, call.harm, call.way) == (True, "late", "down")
+    assert (call.suffers, call.symptom, call.direction) == (True, "late", "down")
     assert verdict.queue is not None
     assert verdict.queue.lost_ratio > 0.05
     assert verdict.queue.is_tcps
@@ -690,7 +694,9 @@ def test_tcp_is_not_called_unresponsive_and_lateness_is_not_loss() -> None:
     assert "a smaller limit shortens the worst" in verdict.paragraph
     # Behind a full channel packets wait for longer than the limit takes at the queue's own rate.
     behind = replace(verdict.queue, delay_p99_ns=1.5e9)
-    assert "at most" not in _advise(headend.run(make_line(TEN, TEN, flow=flow)), behind)
+    assert "at most" not in full_remedy(
+        shorten(headend.run(make_line(TEN, TEN, flow=flow)), behind)
+    )
 
 
 def test_a_queue_that_is_long_now_and_then_is_named_where_that_is_felt() -> None:
@@ -722,7 +728,7 @@ def test_what_those_lose_who_send_little_beside_tcp_is_told() -> None:
     put = {"application": "bulk", "rtt": "10 ms", "tcp": {"congestion": "bbr"}, "count": 4}
     up = {**TEN, "queue": {"drop_tail": {"limit": "5 packets"}}}
     verdict = judge(headend.run(make_line(up, TEN, flow={"put": put, "call": CALL})))
-    assert (verdict.findings[0].harm, verdict.findings[0].suffers) == ("lost", True)
+    assert (verdict.findings[0].symptom, verdict.findings[0].suffers) == ("lost", True)
     assert "Other flows in this queue lose packets too" in verdict.paragraph
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.channels import ChannelState, gather_channels
-from headend.analysis.grading import Finding, judge_flows
+from headend.analysis.grading import FlowQuality, judge_flows
 from headend.analysis.low_latency import find_queue_of
 from headend.analysis.queues import (
     FULL,
@@ -21,7 +21,7 @@ from headend.analysis.queues import (
     weigh_queues,
 )
 from headend.analysis.street import gather_homes
-from headend.results.record import Record, once
+from headend.results.record import Record, cached_on_record
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +40,7 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True)
-class Origin:
+class DelayCause:
     """Where packets of one suffering flow wait or are lost.
 
     Parameters
@@ -64,80 +64,80 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Share:
-    """The suffering flows that share one cause: the same place, link and direction."""
+class CauseGroup:
+    """The suffering flows with one cause: the same place, link and direction."""
 
     place: Place
     link: str
     direction: str
-    origins: tuple[Origin, ...]
+    causes: tuple[DelayCause, ...]
 
     @property
     def count(self) -> int:
         """How many flows they are."""
-        return len(self.origins)
+        return len(self.causes)
 
     @property
     def queues(self) -> list[str]:
         """The queues in which their packets wait, without repetition."""
-        return list(dict.fromkeys(origin.queue for origin in self.origins))
+        return list(dict.fromkeys(cause.queue for cause in self.causes))
 
 
 @dataclass(frozen=True)
-class Origins:
+class Causes:
     """The causes of all suffering flows.
 
     Parameters
     ----------
-    shares
+    groups
         The flows grouped by cause, the largest group first.
     unexplained
         How many suffering flows have no known cause.
     """
 
-    shares: tuple[Share, ...]
+    groups: tuple[CauseGroup, ...]
     unexplained: int
 
     @property
-    def main(self) -> Share | None:
-        """The largest share; None where more flows have no known cause."""
-        if not self.shares or self.unexplained > self.shares[0].count:
+    def main(self) -> CauseGroup | None:
+        """The largest group; None where more flows have no known cause."""
+        if not self.groups or self.unexplained > self.groups[0].count:
             return None
-        return self.shares[0]
+        return self.groups[0]
 
 
-@once
-def find_origins(result: Record) -> Origins:
+@cached_on_record
+def find_causes(result: Record) -> Causes:
     """Find the cause for every suffering flow; on a street, for the worst flow of each home."""
     homes = gather_homes(result)
     found = [home.worst for home in homes] if homes else judge_flows(result)
     suffering = [own for own in found if own.suffers]
     if not suffering:
-        return Origins((), 0)
+        return Causes((), 0)
     flows = {(row["flow"], row["direction"]): row for row in result.flows.to_dicts()}
     routes = _Routes(result)
     channels = [state for state in gather_channels(result) if state.is_full]
-    shares: dict[tuple[Place, str, str], list[Origin]] = {}
+    groups: dict[tuple[Place, str, str], list[DelayCause]] = {}
     for own in suffering:
-        origin = _find_origin(own, flows, routes, channels)
-        if origin:
-            key = (origin.place, origin.link, origin.direction)
-            shares.setdefault(key, []).append(origin)
-    ordered = sorted(shares.items(), key=lambda item: -len(item[1]))
-    known = sum(map(len, shares.values()))
-    return Origins(
-        tuple(Share(*key, tuple(origins)) for key, origins in ordered), len(suffering) - known
+        cause = _find_cause(own, flows, routes, channels)
+        if cause:
+            key = (cause.place, cause.link, cause.direction)
+            groups.setdefault(key, []).append(cause)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    known = sum(map(len, groups.values()))
+    return Causes(
+        tuple(CauseGroup(*key, tuple(causes)) for key, causes in ordered), len(suffering) - known
     )
 
 
-def _find_origin(
-    own: Finding,
+def _find_cause(
+    own: FlowQuality,
     flows: Mapping[tuple[str, str], Mapping[str, Any]],
     routes: _Routes,
     channels: list[ChannelState],
-) -> Origin | None:
-    is_lost = own.harm == "lost"
-    way = own.way or _find_way(own.flow, flows, is_lost=is_lost)
+) -> DelayCause | None:
+    is_lost = own.symptom == "lost"
+    way = own.direction or _find_way(own.flow, flows, is_lost=is_lost)
     row = flows.get((own.flow, way))
     if row is None:
         return None
@@ -147,7 +147,7 @@ def _find_origin(
     place = classify(queue, _measure_wait(row, queue), channels, is_lost=is_lost)
     if place is None:
         return None
-    return Origin(own.flow, place, queue["queue"], queue["link"], queue["direction"], is_lost)
+    return DelayCause(own.flow, place, queue["queue"], queue["link"], queue["direction"], is_lost)
 
 
 def _find_way(
@@ -260,8 +260,8 @@ def count_collided(queue: Mapping[str, Any]) -> float:
     return queue["collisions"] / asked if asked else 0.0
 
 
-def pick_rows(queues: pl.DataFrame, share: Share | None) -> pl.DataFrame:
-    """Give the rows of the queues in which a share of the suffering flows wait."""
+def pick_rows(queues: pl.DataFrame, group: CauseGroup | None) -> pl.DataFrame:
+    """Give the rows of the queues in which a group of the suffering flows wait."""
     import polars as pl
 
-    return queues.filter(pl.col("queue").is_in(share.queues if share else []))
+    return queues.filter(pl.col("queue").is_in(group.queues if group else []))

@@ -12,7 +12,7 @@ FEW_DECIMALS = 10
 
 
 @dataclass(frozen=True)
-class Headline:
+class KeyFigure:
     """One number by which a flow can be graded.
 
     Parameters
@@ -48,7 +48,7 @@ class Headline:
 
         Examples
         --------
-        >>> Headline("frames late", 0.05, "ratio", after="late").write()
+        >>> KeyFigure("frames late", 0.05, "ratio", after="late").write()
         '5 % late'
         """
         if self.value is None or math.isnan(self.value):
@@ -57,7 +57,7 @@ class Headline:
 
 
 def write_value(value: float, kind: Kind) -> str:
-    """Write the value of a headline: a score with one decimal, all else with three digits.
+    """Write the value of a key_figure: a score with one decimal, all else with three digits.
 
     Examples
     --------

@@ -1,25 +1,28 @@
-"""What to know before a comparison is trusted: other seeds or lengths, parts, missing runs."""
+"""Notes on a comparison: what to know before it is trusted, and expectations that were missed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from headend.analysis.emulation import name_kind, tell_caveats
+from headend.analysis.diagnosis import find_reservations
+from headend.results.outcome import NOTHING_MEASURED
 from headend.results.record import list_names_of
 from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
+from headend.wording.emulation import name_kind
+from headend.wording.facts import describe_facts
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
+    from headend.results.outcome import Outcome
+    from headend.results.record import Record
 
-#: Seeds that a sentence lists at most.
-MOST_SEEDS_LISTED = 6
-
-#: Runs that a sentence names at most.
+#: Seeds and runs that a sentence names at most.
 MOST_NAMED = 6
 
+Key = TypeVar("Key")
 
 #: Seeds that the runs of a variant were to have and that an interruption left out, by its label.
 MissingSeeds = Mapping[str, Iterable[int]]
@@ -38,15 +41,26 @@ def warn_of_variants(
     ]
 
 
+def _group(pairs: Iterable[tuple[Key, str]]) -> dict[Key, list[str]]:
+    """Gather the labels of all variants of which the same is to be said."""
+    labels: dict[Key, list[str]] = {}
+    for key, label in pairs:
+        own = labels.setdefault(key, [])
+        if label not in own:
+            own.append(label)
+    return labels
+
+
+def _list_groups(labels: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{', '.join(own)}: {text}" for text, own in labels.items())
+
+
 def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
     """Say so where numbers come from different programs: simulated, real or recorded."""
-    labels: dict[str, list[str]] = {}
-    for variant in variants:
-        for kind in dict.fromkeys(map(name_kind, variant.results)):
-            labels.setdefault(kind, []).append(variant.label)
+    labels = _group((name_kind(run), one.label) for one in variants for run in one.results)
     if len(labels) < 2:
         return []
-    told = "; ".join(f"{', '.join(own)}: {kind}" for kind, own in labels.items())
+    told = _list_groups(labels)
     return [
         f"the runs compared did not come about in the same way ({told}), so what sets them apart"
         " may be that and not the choice"
@@ -55,10 +69,12 @@ def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
 
 def tell_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
     """Say of which runs no number is to be believed, and why: a comparison's first sentences."""
-    labels: dict[str, list[str]] = {}
-    for variant in variants:
-        for told in dict.fromkeys(text for run in variant.results for text in tell_caveats(run)):
-            labels.setdefault(told, []).append(variant.label)
+    labels = _group(
+        (text, one.label)
+        for one in variants
+        for run in one.results
+        for text in describe_facts(find_reservations(run))
+    )
     if len(variants) == 1:
         return tuple(labels)
     return tuple(
@@ -70,10 +86,9 @@ def _warn_of_others(variants: Sequence[Variant]) -> list[str]:
     """Say so where variants have other flows or links, and so are of different scenarios."""
     found = []
     for kind in ("flow", "link"):
-        labels: dict[tuple[str, ...], list[str]] = {}
-        for variant in variants:
-            own = tuple(sorted(list_names_of(variant.results[0], kind)))
-            labels.setdefault(own, []).append(variant.label)
+        labels = _group(
+            (tuple(sorted(list_names_of(one.results[0], kind))), one.label) for one in variants
+        )
         if len(labels) > 1:
             common = set.intersection(*map(set, labels))
             told = "; ".join(
@@ -107,9 +122,7 @@ def _warn_of_seeds(variants: Sequence[Variant], missing_seeds: MissingSeeds) -> 
     }
     if len(asked) < 2:
         return []
-    labels: dict[tuple[int, ...], list[str]] = {}
-    for variant in variants:
-        labels.setdefault(tuple(sorted(variant.seeds)), []).append(variant.label)
+    labels = _group((tuple(sorted(variant.seeds)), variant.label) for variant in variants)
     told = "; ".join(f"{', '.join(own)}: {write_seeds(seeds)}" for seeds, own in labels.items())
     return [
         f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so"
@@ -129,7 +142,7 @@ def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
             labels.setdefault(own, []).append(variant.label)
     if len(labels) < 2:
         return []
-    told = "; ".join(f"{', '.join(own)}: {lengths}" for lengths, own in labels.items())
+    told = _list_groups(labels)
     return [
         f"the runs compared were not measured over the same time ({told}), so what sets them apart"
         " may be that: a longer run has more of what is rare and less of how it starts; to compare"
@@ -139,8 +152,8 @@ def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
 
 def write_seeds(seeds: Sequence[int]) -> str:
     """Write seeds one after the other, the first ones where there are many."""
-    more = ", …" if len(seeds) > MOST_SEEDS_LISTED else ""
-    return ", ".join(map(str, seeds[:MOST_SEEDS_LISTED])) + more
+    more = ", …" if len(seeds) > MOST_NAMED else ""
+    return ", ".join(map(str, seeds[:MOST_NAMED])) + more
 
 
 def tell_unfinished(names: Sequence[str]) -> str:
@@ -149,3 +162,44 @@ def tell_unfinished(names: Sequence[str]) -> str:
         return ""
     separator = "; " if any("," in name for name in names) else ", "
     return f"Not finished: {list_names(names, MOST_NAMED, separator)}."
+
+
+def list_missed(variants: Sequence[Variant]) -> Iterator[tuple[str, str]]:
+    """Give each missed expectation as the variant's label and a line, over all its seeds."""
+    for variant in variants:
+        count = len(variant.results)
+        missed: dict[str, list[tuple[int, Outcome]]] = {}
+        for result in variant.results:
+            for outcome in result.expectations:
+                if not outcome.met:
+                    missed.setdefault(outcome.name, []).append((result.manifest["seed"], outcome))
+        for name, found in missed.items():
+            outcomes = [outcome for _, outcome in found]
+            seeds = write_seeds([seed for seed, _ in found])
+            of = f"in {len(found)} of {count} seeds"
+            where = "" if count == 1 else f"{of}, " if len(found) == count else f"{of} ({seeds}), "
+            yield (
+                variant.label,
+                f"{name}: {outcomes[0].expected},"
+                f" {where}{tell_measured(outcomes)}{tell_so_far(variant.results[0])}",
+            )
+
+
+def tell_so_far(result: Record) -> str:
+    """Give the words to add to a measured value of a run that was stopped before its end."""
+    return " so far" if result.is_partial else ""
+
+
+def tell_measured(outcomes: Sequence[Outcome]) -> str:
+    """Give the measured value of one expectation, or the range over the seeds."""
+    found = sorted(
+        (outcome.measured, outcome.measured_text)
+        for outcome in outcomes
+        if outcome.measured is not None
+    )
+    if not found:
+        # Where all have one reason, it is said.
+        told = {outcome.measured_text for outcome in outcomes}
+        return told.pop() if len(told) == 1 else NOTHING_MEASURED
+    (_, low), (_, high) = found[0], found[-1]
+    return f"measured {low}" if low == high else f"measured {low} to {high}"

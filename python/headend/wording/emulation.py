@@ -9,12 +9,19 @@ from __future__ import annotations
 import math
 import shlex
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.facts import OpenLoop, UnequalReplay, Untrustworthy
 from headend.analysis.grading import judge_flows
-from headend.analysis.lateness import NOT_TRUSTWORTHY, TRUSTWORTHY, find_emulation, is_trustworthy
+from headend.analysis.lateness import (
+    NOT_TRUSTWORTHY,
+    TRUSTWORTHY,
+    find_emulation,
+    is_open_loop,
+    is_trustworthy,
+)
 from headend.analysis.round_trips import NOT_IN_OPEN_LOOP
 from headend.engine.description import REAL
 from headend.text.quantity import format_quantity
@@ -82,42 +89,15 @@ def tell_kind(result: Record) -> str:
     return name_kind(result) if _read(result) else ""
 
 
-def is_open_loop(result: Record) -> bool:
-    """Say whether recorded arrivals met other settings than those their senders reacted to."""
-    return bool(_read(result).get("kind") == "open_loop")
-
-
-def tell_caveats(result: Record) -> tuple[str, ...]:
-    """Say what to know before any number of a run is believed; empty of a run without reservations.
-
-    These sentences stand before all others wherever a run is shown.
-    """
-    emulation = _read(result)
-    told = []
-    if not is_trustworthy(result):
-        told.append(tell_untrustworthy(emulation["lateness"]))
-    if is_open_loop(result):
-        told.append(tell_open_loop(emulation.get("changed") or ()))
-    if emulation.get("equal") is False:
-        told.append(
-            "Not equal: the frames of this replay did not end as those of the recorded run did."
-        )
-    return tuple(told)
-
-
-def tell_untrustworthy(lateness: Mapping[str, Any]) -> str:
+def full_untrustworthy(fact: Untrustworthy) -> str:
     """Say that a run fell behind real time, and how far.
-
-    Parameters
-    ----------
-    lateness
-        The whole run's, from the manifest: its ``why``, or else its numbers, give the reason.
 
     Examples
     --------
-    >>> tell_untrustworthy({"p99_ns": 3e6, "bound_p99_ns": 1e6})
+    >>> full_untrustworthy(Untrustworthy({"p99_ns": 3e6, "bound_p99_ns": 1e6}))
     'Not trustworthy: 1 frame in 100 was written more than 3 ms late, and the bound is 1 ms.'
     """
+    lateness = fact.lateness
     return f"Not trustworthy: {str(lateness.get('why') or _explain(lateness)).strip().rstrip('.')}."
 
 
@@ -140,26 +120,26 @@ def _is_beyond(lateness: Mapping[str, Any], value: str, bound: str) -> bool:
     return measured is not None and most is not None and bool(measured > most)
 
 
-def tell_open_loop(changed: Sequence[str]) -> str:
+def full_open_loop(fact: OpenLoop) -> str:
     """Say that recorded senders do not react to what was changed.
-
-    Parameters
-    ----------
-    changed
-        The paths of the settings that differ from the recorded run's.
 
     Examples
     --------
-    >>> tell_open_loop(["queue"]), tell_open_loop(["link.cable.docsis.upstream.rate"])
-    ('Open loop: the recorded senders do not react to this queue.', 'Open loop: the recorded senders
-    do not react to what was changed (link.cable.docsis.upstream.rate).')
+    >>> full_open_loop(OpenLoop(("queue",)))
+    'Open loop: the recorded senders do not react to this queue.'
     """
+    changed = fact.changed
     is_queue = bool(changed) and all("queue" in path.split(".") for path in changed)
     if is_queue or not changed:
         what = "this queue" if is_queue else "what was changed"
         return f"Open loop: the recorded senders do not react to {what}."
     named = list_names(list(changed), MOST_NAMED)
     return f"Open loop: the recorded senders do not react to what was changed ({named})."
+
+
+def full_unequal(_: UnequalReplay) -> str:
+    """Say that a replay went otherwise."""
+    return "Not equal: the frames of this replay did not end as those of the recorded run did."
 
 
 def list_programs(result: Record) -> list[tuple[str, str, str]]:

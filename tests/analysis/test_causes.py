@@ -9,14 +9,16 @@ import pytest
 
 import headend
 from headend.analysis.bottleneck import find_bottleneck
-from headend.analysis.contention import advise_on_contention, measure_contention
+from headend.analysis.causes import Place, find_causes
+from headend.analysis.contention import find_waits_for_grants
+from headend.analysis.facts import Action
 from headend.analysis.grading import judge_flows
-from headend.analysis.origins import Place, find_origins
-from headend.analysis.verdict import judge
 from headend.comparison.comparison import gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.running.result import Result
-from headend.wording.run_answer import answer_run
+from headend.wording.facts import advise
+from headend.wording.run import answer_run
+from headend.wording.verdict import judge
 from street import make_street
 
 HOMES = 20
@@ -115,7 +117,7 @@ def make_calls(
 
 def test_a_full_channel_is_the_cause_of_those_who_wait_in_its_direction_only() -> None:
     result = make_calls(8, 3, full="down", collided=0.46)
-    shares = [(share.place, share.direction, share.count) for share in find_origins(result).shares]
+    shares = [(group.place, group.direction, group.count) for group in find_causes(result).groups]
     assert shares == [(Place.CONTENTION, "up", 8), (Place.CHANNEL, "down", 3)]
     first, second = answer_run(result).sentences
     assert first.startswith("11 of 20 ")
@@ -133,13 +135,13 @@ def test_the_advice_follows_what_most_suffer_from() -> None:
 
 
 def test_few_collisions_do_not_explain_a_wait() -> None:
-    places = {share.place for share in find_origins(make_calls(5, 0, collided=0.1)).shares}
+    places = {group.place for group in find_causes(make_calls(5, 0, collided=0.1)).groups}
     assert places == {Place.QUEUE}
 
 
 def test_a_modem_that_has_its_rate_waits_for_its_own_queue() -> None:
     result = make_calls(5, 0, collided=0.46, used=0.99, stands=True, full="up")
-    assert [share.place for share in find_origins(result).shares] == [Place.QUEUE]
+    assert [group.place for group in find_causes(result).groups] == [Place.QUEUE]
     assert "standing queue" in answer_run(result).sentences[0]
 
 
@@ -162,7 +164,7 @@ def test_who_waits_in_no_queue_is_counted_apart() -> None:
     result.tables["queues"] = result.queues.with_columns(
         pl.when(short).then(1e6).otherwise(name).alias(name) for name in delays
     )
-    assert find_origins(result).unexplained == 2
+    assert find_causes(result).unexplained == 2
     assert "2 suffer for other reasons" in answer_run(result).sentences[0]
 
 
@@ -195,7 +197,7 @@ def make_busy_street(homes: int, preset: str = "docsis31") -> dict[str, Any]:
 
 def test_calls_that_wait_for_requests_that_collide_are_told_so() -> None:
     result = headend.run(make_busy_street(60))
-    main = find_origins(result).main
+    main = find_causes(result).main
     assert main is not None
     assert (main.place, main.direction) == (Place.CONTENTION, "up")
     assert main.count == sum(own.suffers for own in judge_flows(result))
@@ -217,11 +219,10 @@ def test_what_is_advised_against_collisions_helps(preset: str, homes: int, key: 
 
 def test_where_most_requests_collide_a_shorter_backoff_is_not_advised() -> None:
     result = headend.run(make_busy_street(90))
-    sent, collided = measure_contention(result, "cable")
-    assert collided > 0.5 * sent
-    advice = advise_on_contention(result, "cable")
-    assert "data_end" not in advice
-    assert advice.startswith("Fewer modems on the channel")
+    waits = find_waits_for_grants(result, "cable")
+    assert waits.collided > 0.5 * waits.requests
+    assert [remedy.action for remedy in waits.remedies] == [Action.FEWER_MODEMS]
+    assert advise(waits.remedies[0]).startswith("Fewer modems on the channel")
 
 
 def test_a_single_modem_is_not_said_to_contend() -> None:
@@ -231,5 +232,5 @@ def test_a_single_modem_is_not_said_to_contend() -> None:
         "link": {"cable": {"docsis": {"preset": "docsis31", "upstream": {"rate": "5 Mbit/s"}}}},
         "flow": {"call": {"application": "voice"}, "upload": {"application": "bulk"}},
     }
-    places = {share.place for share in find_origins(headend.run(scenario)).shares}
+    places = {group.place for group in find_causes(headend.run(scenario)).groups}
     assert Place.CONTENTION not in places

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.emulation import is_open_loop
+from headend.analysis.lateness import is_open_loop
 from headend.analysis.round_trips import NOT_IN_OPEN_LOOP
-from headend.text.quantity import Kind, Unit, choose_unit, format_number, name_column
+from headend.text.quantity import Kind, Unit, choose_unit, format_number
 from headend.text.wording import capitalise
+from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -23,9 +24,6 @@ WITH_PORTS = ("tcp", "udp")
 
 #: How protocols are written.
 PROTOCOLS = {"tcp": "TCP", "udp": "UDP", "icmp": "ICMP"}
-
-#: Columns of text, which stand before those of numbers.
-TEXTS = ("flow", "peer", "from port")
 
 #: What explains the columns.
 NOTE = (
@@ -47,19 +45,9 @@ CONTINUED_NOTE = (
 )
 
 #: Columns for which a terminal of the usual width has no room.
-WIDE = ("from port", "goodput down", "goodput up", "sent again")
+WIDE = ("goodput down", "goodput up", "sent again")
 
-Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A table in words; the columns of ``texts`` stand before those of numbers."""
-
-    texts: tuple[str, ...]
-    numbers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str
+Flow = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -68,9 +56,9 @@ class _Column:
 
     name: str
     kind: Kind
-    read: Callable[[Row], tuple[float, ...]]
+    read: Callable[[Flow], tuple[float, ...]]
 
-    def write(self, row: Row, unit: Unit) -> str:
+    def write(self, row: Flow, unit: Unit) -> str:
         values = self.read(row)
         if all(map(math.isnan, values)):
             return "–"
@@ -79,10 +67,10 @@ class _Column:
         return " / ".join(format_number(value, unit) for value in values)
 
 
-def list_real_flows(
+def tabulate_real_flows(
     result: Record, most: int = MOST_LISTED, *, is_narrow: bool = False
-) -> Listing | None:
-    """List the flows of real programs by size, the rest of them summed; None where there are none.
+) -> Table | None:
+    """Give a row for each of the largest flows of real programs, and one for the rest; or None.
 
     Parameters
     ----------
@@ -91,7 +79,7 @@ def list_real_flows(
     most
         The most flows that have rows of their own.
     is_narrow
-        Whether to leave out the columns of ``WIDE``.
+        Whether the peer has a column of its own, and the columns of ``WIDE`` are left out.
     """
     flows = sorted(result.real_flows.to_dicts(), key=lambda row: -_add_ways(row, "bytes"))
     if not flows:
@@ -107,24 +95,30 @@ def list_real_flows(
         choose_unit((value for row in rows for value in column.read(row)), column.kind)
         for column in columns
     ]
-    numbers = [
-        tuple(column.write(row, unit) for column, unit in zip(columns, units, strict=True))
-        for row in rows
-    ]
-    names = tuple(name for name in TEXTS if name not in left_out)
     continued = _find_continued(flows)
-    texts = [
-        _name_flow(row, several=several, is_continued=(row["flow"], row["number"]) in continued)[
-            : len(names)
+    drawn = []
+    for row in rows:
+        label, peer, port = f"{len(rest):,} others", "", ""
+        if row is not rows[-1] or not rest:
+            is_continued = (row["flow"], row["number"]) in continued
+            label, peer, port = _name_flow(row, several=several, is_continued=is_continued)
+        numbers = [
+            Cell(column.write(row, unit)) for column, unit in zip(columns, units, strict=True)
         ]
-        for row in shown
-    ]
-    texts += [(f"{len(rest):,} others", *[""] * (len(names) - 1))] if rest else []
-    return Listing(
-        names,
-        tuple(name_column(one.name, unit) for one, unit in zip(columns, units, strict=True)),
-        tuple((*text, *cells) for text, cells in zip(texts, numbers, strict=True)),
-        " ".join(filter(None, (NOTE, _explain_trips(result), CONTINUED_NOTE if continued else ""))),
+        note = f"{peer}{f' from port {port}' if port else ''}"
+        drawn.append(
+            Row(label, (Cell(peer), *numbers))
+            if is_narrow
+            else Row(Cell(label, note=note), tuple(numbers))
+        )
+    heads = [Column.of(one.name, unit) for one, unit in zip(columns, units, strict=True)]
+    told = (NOTE, _explain_trips(result), CONTINUED_NOTE if continued else "")
+    return Table(
+        (*([Column("peer")] if is_narrow else []), *heads),
+        tuple(drawn),
+        "flow",
+        note=" ".join(filter(None, told)),
+        look="brief",
     )
 
 
@@ -133,13 +127,13 @@ def _explain_trips(result: Record) -> str:
     return f"{capitalise(NOT_IN_OPEN_LOOP)}." if is_open_loop(result) else TRIPS_NOTE
 
 
-def _list_empty(rows: Sequence[Row]) -> set[str]:
+def _list_empty(rows: Sequence[Flow]) -> set[str]:
     """Name the columns that would be empty throughout: round trips without TCP, and marks."""
     empty = set() if any(not math.isnan(row["rtt_max_ns"]) for row in rows) else {ROUND_TRIPS}
     return empty if any(_add_ways(row, "marked") for row in rows) else {*empty, "marked"}
 
 
-def _find_continued(rows: Sequence[Row]) -> set[tuple[str, int]]:
+def _find_continued(rows: Sequence[Flow]) -> set[tuple[str, int]]:
     """Find the rows that continue after a pause: an earlier flow has the same ends."""
     ends = ("flow", "protocol", "host_address", "host_port", "peer_address", "peer_port")
     seen: set[tuple[Any, ...]] = set()
@@ -153,7 +147,7 @@ def _find_continued(rows: Sequence[Row]) -> set[tuple[str, int]]:
     return found
 
 
-def _name_flow(row: Row, *, several: bool, is_continued: bool = False) -> tuple[str, str, str]:
+def _name_flow(row: Flow, *, several: bool, is_continued: bool = False) -> tuple[str, str, str]:
     """Say what a flow is, with whom, and from which port, by the names of servers where known."""
     protocol = str(row["protocol"])
     told = PROTOCOLS.get(protocol, f"protocol {protocol}")
@@ -184,17 +178,17 @@ def write_end(protocol: str, address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _add_ways(row: Row, name: str) -> float:
+def _add_ways(row: Flow, name: str) -> float:
     return float(row[f"{name}_up"] + row[f"{name}_down"])
 
 
-def _measure_rate(row: Row, way: str) -> float:
+def _measure_rate(row: Flow, way: str) -> float:
     """Give the goodput over the life of a flow; nothing is known of one of a single moment."""
     lasted = row["last_ns"] - row["opened_ns"]
     return row[f"goodput_bytes_{way}"] * 8e9 / lasted if lasted > 0 else math.nan
 
 
-def _sum(rows: Sequence[Row]) -> dict[str, Any]:
+def _sum(rows: Sequence[Flow]) -> dict[str, Any]:
     """Give several flows as one; rates are of the time from the first of them to the last."""
     counted = {
         f"{name}_{way}": sum(row[f"{name}_{way}"] for row in rows)
@@ -213,7 +207,7 @@ def _sum(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _both_ways(name: str) -> Callable[[Row], tuple[float, ...]]:
+def _both_ways(name: str) -> Callable[[Flow], tuple[float, ...]]:
     return lambda row: (_add_ways(row, name),)
 
 

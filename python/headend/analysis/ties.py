@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from headend.comparison.estimate import BOUNDS, Bounds, Estimate, estimate_difference, estimate_mean
+from headend.analysis.estimate import BOUNDS, Bounds, Estimate, estimate_difference, estimate_mean
 from headend.text.quantity import Kind
 
 #: Values within this share of the larger of the two are as good as each other.
@@ -80,20 +80,37 @@ def is_tie(
         return math.isnan(own) and math.isnan(other)
     if abs(own - other) <= find_tie(own, other, kind, scale):
         return True
-    common = [seed for seed in values if seed in others]
-    if len(common) > 1:
-        pairs = [values[seed] for seed in common], [others[seed] for seed in common]
-        difference = estimate_difference(*pairs)
+    difference = compare_seeds(values, others)
+    if difference and difference.count > 1:
         return not math.isnan(difference.half) and not difference.is_clear
     if min(len(values), len(others)) < 2:
         return False
     bounds = scale or BOUNDS.get(kind)
     mean, base = (estimate_mean(list(each.values()), bounds) for each in (values, others))
-    return _overlap(mean, base)
+    return mean.low <= base.high and base.low <= mean.high
 
 
-def _overlap(one: Estimate, other: Estimate) -> bool:
-    return one.low <= other.high and other.low <= one.high
+def compare_seeds(
+    values: Mapping[int, float], base: Mapping[int, float], bounds: Bounds | None = None
+) -> Estimate | None:
+    """Estimate the difference to a base over the seeds that both have; None without any.
+
+    Parameters
+    ----------
+    values, base
+        By seed; NaN is no value.
+    bounds
+        As of `estimate_difference`.
+    """
+    pairs = [
+        (value, base[seed])
+        for seed, value in values.items()
+        if seed in base and not math.isnan(value + base[seed])
+    ]
+    if not pairs:
+        return None
+    own, others = zip(*pairs, strict=True)
+    return estimate_difference(own, others, bounds)
 
 
 def average(values: Mapping[int, float]) -> float:

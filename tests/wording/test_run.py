@@ -18,7 +18,7 @@ from headend.figures.street import draw_street
 from headend.running.result import Result
 from headend.text.wording import keep_units
 from headend.wording.answer import MOST_SENTENCES, Answer
-from headend.wording.run_answer import LONGEST_SENTENCE, answer_run
+from headend.wording.run import LONGEST_SENTENCE, answer_run
 from simulated import list_simulated
 from street import make_street
 
@@ -62,7 +62,7 @@ def test_every_shipped_scenario_is_answered_in_short(
     assert answer.matrix
     assert answer.why in list_drawings([result])
     labels = [row.label for row in answer.matrix.rows]
-    assert labels == [party.label for party in result.verdict.parties]
+    assert labels == [party.label for party in result.verdict.groups]
     for row in answer.matrix.rows:
         assert row.cells[0]
         assert row.cells[0].text
