@@ -37,8 +37,6 @@ MOST_DEMANDS = 8
 class Decision(Evaluation):
     """What one tier shall have, and what is known of all its settings.
 
-    Its ``terms`` are those of the criteria and of the demands.
-
     Parameters
     ----------
     tier
