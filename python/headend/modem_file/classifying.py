@@ -12,7 +12,6 @@ from headend.text.wording import join_names
 
 #: The direction of classifiers by their TLV. Those of TLV 60 drop the packets that they match.
 CLASSIFIERS = {22: "up", 23: "down", 60: "up"}
-DROP = 60
 
 #: Sub-TLVs that say what a classifier matches.
 CRITERIA = (9, 10, 11, 12, 13, 14, 15, 16, 17)
@@ -39,44 +38,29 @@ class Classifier:
 
     Parameters
     ----------
-    direction
-        ``up`` or ``down``.
-    tlv
-        Its TLV.
+    drops
+        Whether it drops the packets that it matches.
+    reference
+        Its own number (.1).
+    flow
+        The reference of the service flow that it sends packets to (.3).
+    priority
+        Of several classifiers that match, the highest counts (.5).
+    is_active
+        Whether it is in use from the start (.6).
+    refused
+        The TLV for which a run refuses it or with which it never matches, and why, as a clause.
     """
 
+    path: str
     direction: str
     tlv: Tlv
-
-    @property
-    def path(self) -> str:
-        """Its TLV's path."""
-        return self.tlv.path
-
-    @property
-    def drops(self) -> bool:
-        """Whether it drops the packets that it matches."""
-        return self.tlv.type == DROP
-
-    @property
-    def reference(self) -> int | None:
-        """Its own number (.1)."""
-        return self._read(1)
-
-    @property
-    def flow(self) -> int | None:
-        """The reference of the service flow that it sends packets to (.3)."""
-        return None if self.drops else self._read(3)
-
-    @property
-    def priority(self) -> int:
-        """Its priority (.5): of several matching classifiers the highest counts. 0 if absent."""
-        return self._read(5) or 0
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it is in use from the start (.6)."""
-        return self._read(6) != 0
+    drops: bool
+    reference: int | None
+    flow: int | None
+    priority: int
+    is_active: bool
+    refused: tuple[str, str] | None
 
     @property
     def name(self) -> str:
@@ -113,10 +97,6 @@ class Classifier:
         if self.tlv.get(43):
             told.append("what a vendor defines" if told else "packets that a vendor defines")
         return join_names(told) or "all packets"
-
-    def _read(self, number: int) -> int | None:
-        found = self.tlv.get(number)
-        return found.number if found else None
 
 
 def _describe(tlv: Tlv) -> Iterator[str]:

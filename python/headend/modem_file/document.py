@@ -115,6 +115,8 @@ class Document:
         The bytes at its end that are no TLV; empty where there are none.
     rest_offset
         Bytes of the file before that.
+    content
+        The bytes that it was decoded from.
     """
 
     kind: str
@@ -122,6 +124,7 @@ class Document:
     tlvs: tuple[Tlv, ...]
     rest: bytes = b""
     rest_offset: int = 0
+    content: bytes = field(default=b"", repr=False)
 
     @property
     def is_modem(self) -> bool:
@@ -177,11 +180,7 @@ def read_document(data: bytes) -> Document:
     data
         The bytes of the file.
     """
-    return parse_document(json.loads(_engine.config_to_json(data)))
-
-
-def parse_document(found: Mapping[str, Any]) -> Document:
-    """Make a document from the output of the engine's decoder."""
+    found = json.loads(_engine.config_to_json(data))
     rest = found.get("rest") or {}
     return Document(
         kind=found["kind"],
@@ -189,6 +188,7 @@ def parse_document(found: Mapping[str, Any]) -> Document:
         tlvs=tuple(map(_parse_tlv, found["tlvs"])),
         rest=bytes.fromhex(rest.get("hex", "")),
         rest_offset=rest.get("offset", found["size"]),
+        content=data,
     )
 
 

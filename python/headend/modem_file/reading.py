@@ -67,8 +67,8 @@ def read_modem_file(source: str) -> ModemFile:
     shown_as = show_source(source)
     if is_text(content):
         raise InputError(
-            f"{shown_as}: expected a modem's file, which is binary, found a text;"
-            f" headend config encode {_quote(source)} makes the binary file of TOML or JSON"
+            f"{shown_as}: expected a modem's file, which is binary, found a text; headend config"
+            f" encode {_quote(source)} makes the binary file of TOML or JSON"
         )
     return ModemFile(shown_as, content)
 
@@ -126,8 +126,8 @@ def read_text(source: str) -> str:
     content = _read(source, LARGEST_TEXT_BYTES)
     if not is_text(content):
         raise InputError(
-            f"{show_source(source)}: expected TOML or JSON, found a binary file;"
-            f" headend config decode {_quote(source)} shows it as TOML"
+            f"{show_source(source)}: expected TOML or JSON, found a binary file; headend config"
+            f" decode {_quote(source)} shows it as TOML"
         )
     return content.decode("utf-8")
 

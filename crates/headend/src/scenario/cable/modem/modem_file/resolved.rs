@@ -2,6 +2,7 @@
 //! service flows and aggregates that belong together, and what follows of their numbers and the
 //! defaults. Any file is described, also one that a run refuses.
 
+use docsis_config::mic::COVERED;
 use docsis_config::value::show;
 use docsis_config::{File, Kind, Value, definition_in};
 use serde_json::{Map, Value as Json, json};
@@ -11,7 +12,8 @@ use super::{DEFAULT_TARGET_BUFFER, LOW_LATENCY_DISABLE, UPSTREAM_AQM_DISABLE, cl
 use crate::aqm::docsis_pie;
 use crate::qdisc::immediate_aqm::{self, HIGHEST, LARGEST_FRAME};
 use crate::scenario::cable::service_flow::{
-    CLASSIC_BUFFER, DEFAULT_COUPLING, DEFAULT_PROTECTION, DEFAULT_WEIGHT, OneWay, WEIGHTS,
+    CLASSIC_BUFFER, DEFAULT_COUPLING, DEFAULT_PROTECTION, DEFAULT_WEIGHT, OneWay,
+    PROTECTION_IN_2019, WEIGHTS,
 };
 
 /// The most service flows, aggregates and classifiers of a file that are read.
@@ -87,9 +89,12 @@ impl Number {
 
 /// A service flow or an aggregate.
 #[derive(Debug)]
-struct Bundle {
-    direction: OneWay,
-    place: String,
+pub(super) struct Bundle {
+    pub(super) direction: OneWay,
+    /// Its place among the TLVs of the file.
+    pub(super) index: usize,
+    /// The path of its TLV.
+    pub(super) place: String,
     set: Vec<(&'static str, Number)>,
     /// The places of some TLVs in it, with whether they are there.
     aqm: Option<String>,
@@ -102,9 +107,9 @@ type Buffer = (u64, Option<String>);
 
 /// All that a file sets of its line.
 #[derive(Debug)]
-struct Resolved {
-    flows: Vec<Bundle>,
-    aggregates: Vec<Bundle>,
+pub(super) struct Resolved {
+    pub(super) flows: Vec<Bundle>,
+    pub(super) aggregates: Vec<Bundle>,
     default_buffer: Option<Number>,
     upstream_aqm_disabled: Option<Number>,
     /// For each service flow, the aggregate that has it as its low-latency one.
@@ -127,27 +132,9 @@ struct Ramp {
 pub fn describe_modem_file(bytes: &[u8]) -> String {
     let file = File::decode(bytes);
     let top = nodes(&file.tlvs);
-    let number = |number: u8| number_of(file.kind, first(&top, number)?);
-    let bundles = |types: [u8; 2]| {
-        let nested = top.iter().filter(|node| {
-            types.contains(&node.number()) && matches!(node.value(), Value::Nested(_))
-        });
-        let bundles = nested.take(MOST);
-        bundles.map(|node| Bundle::read(file.kind, node)).collect()
-    };
-    let mut resolved = Resolved {
-        flows: bundles([24, 25]),
-        aggregates: bundles([70, 71]),
-        default_buffer: number(DEFAULT_TARGET_BUFFER),
-        upstream_aqm_disabled: number(UPSTREAM_AQM_DISABLE),
-        naming: Vec::new(),
-    };
-    resolved.naming = vec![None; resolved.flows.len()];
-    for aggregate in 0..resolved.aggregates.len() {
-        if let Some(flow) = resolved.low(aggregate) {
-            resolved.naming[flow].get_or_insert(aggregate);
-        }
-    }
+    let resolved = Resolved::read(file.kind, &top);
+    let disabled = first(&top, LOW_LATENCY_DISABLE);
+    let disabled = disabled.and_then(|node| number_of(file.kind, node));
     let described = json!({
         "flows": (0..resolved.flows.len()).map(|flow| resolved.describe_flow(flow)).collect::<Vec<_>>(),
         "aggregates": (0..resolved.aggregates.len())
@@ -156,7 +143,7 @@ pub fn describe_modem_file(bytes: &[u8]) -> String {
         "classifiers": classifiers(file.kind, &top),
         "default_buffer": resolved.default_buffer.as_ref().map(Number::json),
         "upstream_aqm_disabled": resolved.upstream_aqm_disabled.as_ref().map(Number::json),
-        "low_latency_disabled": number(LOW_LATENCY_DISABLE).as_ref().map(Number::json),
+        "low_latency_disabled": disabled.as_ref().map(Number::json),
     });
     described.to_string()
 }
@@ -167,9 +154,11 @@ pub fn modem_file_defaults() -> String {
         "aqm_target": docsis_pie::Config::default().target.as_nanos(),
         "coupling": DEFAULT_COUPLING,
         "weight": DEFAULT_WEIGHT,
-        "weight_parts": WEIGHTS,
+        "weights": WEIGHTS,
         "protection_score": DEFAULT_PROTECTION.score_threshold.as_nanos(),
         "drain": drain(u64::from(DEFAULT_PROTECTION.drain_exponent)),
+        "drain_2019": drain(u64::from(PROTECTION_IN_2019.drain_exponent)),
+        "covered": COVERED,
         "largest_frame": LARGEST_FRAME,
         "low_latency_limit": 20 * LARGEST_FRAME,
     });
@@ -199,7 +188,7 @@ fn find<'a>(node: &Node<'a>, types: &[u8]) -> Option<Node<'a>> {
 }
 
 impl Bundle {
-    fn read(kind: Kind, node: &Node<'_>) -> Self {
+    fn read(kind: Kind, index: usize, node: &Node<'_>) -> Self {
         let (is_flow, is_up) = (node.number() < 70, [24, 70].contains(&node.number()));
         let parts = node.children();
         let find = |types: &[u8]| match types {
@@ -233,6 +222,7 @@ impl Bundle {
         }
         Self {
             direction: if is_up { OneWay::Up } else { OneWay::Down },
+            index,
             place: node.path().to_owned(),
             set,
             aqm: find(&[40]).map(|aqm| aqm.path().to_owned()),
@@ -246,7 +236,7 @@ impl Bundle {
         found.map(|(_, number)| number)
     }
 
-    fn value(&self, name: &str) -> Option<u64> {
+    pub(super) fn value(&self, name: &str) -> Option<u64> {
         self.get(name).map(|number| number.value)
     }
 
@@ -286,6 +276,34 @@ impl Bundle {
 }
 
 impl Resolved {
+    pub(super) fn read(kind: Kind, top: &[Node<'_>]) -> Self {
+        let number = |number: u8| number_of(kind, first(top, number)?);
+        let bundles = |types: [u8; 2]| {
+            let is_it = |node: &Node<'_>| {
+                types.contains(&node.number()) && matches!(node.value(), Value::Nested(_))
+            };
+            let nested = top.iter().enumerate().filter(|(_, node)| is_it(node));
+            let bundles = nested.take(MOST);
+            bundles
+                .map(|(index, node)| Bundle::read(kind, index, node))
+                .collect()
+        };
+        let mut resolved = Self {
+            flows: bundles([24, 25]),
+            aggregates: bundles([70, 71]),
+            default_buffer: number(DEFAULT_TARGET_BUFFER),
+            upstream_aqm_disabled: number(UPSTREAM_AQM_DISABLE),
+            naming: Vec::new(),
+        };
+        resolved.naming = vec![None; resolved.flows.len()];
+        for aggregate in 0..resolved.aggregates.len() {
+            if let Some(flow) = resolved.low(aggregate) {
+                resolved.naming[flow].get_or_insert(aggregate);
+            }
+        }
+        resolved
+    }
+
     fn of_direction(&self, direction: OneWay) -> impl Iterator<Item = usize> {
         (0..self.flows.len()).filter(move |&flow| self.flows[flow].direction == direction)
     }
@@ -303,7 +321,7 @@ impl Resolved {
 
     /// The low-latency service flow of an aggregate. One that names none has the one that names it,
     /// besides the first of the direction.
-    fn low(&self, aggregate: usize) -> Option<usize> {
+    pub(super) fn low(&self, aggregate: usize) -> Option<usize> {
         let own = &self.aggregates[aggregate];
         if let Some(named) = own.value("low_latency_reference") {
             return (self.of_direction(own.direction))
@@ -487,10 +505,9 @@ impl Resolved {
         let weight = own
             .value("weight")
             .unwrap_or_else(|| u64::from(DEFAULT_WEIGHT));
-        let rate = own.value("rate").unwrap_or(0) * weight / WEIGHTS;
-        let most = low
-            .and_then(|low| self.flows[low].limit())
-            .filter(|_| rate > 0 || own.given("rate").is_some());
+        let rate = u128::from(own.value("rate").unwrap_or(0));
+        let share = (rate * u128::from(weight) / u128::from(WEIGHTS)) as u64;
+        let most = low.and_then(|low| self.flows[low].limit());
         let protection = low.map(|low| {
             let latency = own.given("protection_threshold");
             let score = own.value("protection_score");
@@ -509,7 +526,7 @@ impl Resolved {
         map.insert("weighs".to_owned(), json!(weight));
         map.insert(
             "low_latency_rate".to_owned(),
-            json!(most.map_or(rate, |most| rate.min(most))),
+            json!(most.map_or(share, |most| share.min(most))),
         );
         let coupling = own.value("coupling");
         map.insert(
