@@ -294,12 +294,11 @@ fn set_bitmap(tlv: &mut Tlv, types: &BTreeSet<u8>, mut bits: Vec<u8>) {
 /// Puts a TLV into another: in the place of the first of its type, else in the order of types.
 fn put(tlv: &mut Tlv, inner: Tlv) {
     let mut own = nested(tlv).to_vec();
-    match own.iter().position(|one| one.number == inner.number) {
-        Some(place) => own[place] = inner,
-        None => {
-            let place = own.iter().position(|one| one.number > inner.number);
-            own.insert(place.unwrap_or(own.len()), inner);
-        }
+    if let Some(same) = own.iter_mut().find(|one| one.number == inner.number) {
+        *same = inner;
+    } else {
+        let place = own.iter().position(|one| one.number > inner.number);
+        own.insert(place.unwrap_or(own.len()), inner);
     }
     tlv.value = Value::Nested(own);
 }
