@@ -183,7 +183,7 @@ def _real_flows() -> dict[str, Any]:
     for name, kind in OPTIONAL_TABLES["real_flows"].items():
         if name in texts:
             found[name] = [texts[name]]
-        elif kind.is_integer():
+        elif kind is int:
             found[name] = _whole(numbers.get(name, 0))
         else:
             found[name] = _real(2e7)

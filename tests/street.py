@@ -87,7 +87,7 @@ def _wait(number: int, homes: int, strain: float) -> float:
 def _complete(table: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
     types = TABLES[table]
     given = pl.DataFrame(rows, infer_schema_length=None)
-    empty = {pl.Int64(): pl.lit(0), pl.Float64(): pl.lit(float("nan")), pl.String(): pl.lit("")}
+    empty = {int: pl.lit(0), float: pl.lit(float("nan")), str: pl.lit("")}
     return given.select(
         (pl.col(name) if name in given.columns else empty[kind]).cast(kind).alias(name)
         for name, kind in types.items()
@@ -165,7 +165,7 @@ def _series(
     frame = pl.DataFrame({name: values for name, values in columns.items() if name in types})
     missing = {name: kind for name, kind in types.items() if name not in frame.columns}
     return frame.with_columns(
-        pl.lit(0 if kind == pl.Int64() else float("nan")).cast(kind).alias(name)
+        pl.lit(0 if kind is int else float("nan")).cast(kind).alias(name)
         for name, kind in missing.items()
     ).select(pl.col(name).cast(kind) for name, kind in types.items())
 

@@ -20,8 +20,7 @@ from headend.figures.export import choose_figures, write_figures
 from headend.figures.figure import Figure
 from headend.figures.paper import UNITS, Paper
 from headend.running.comparison import load_results
-from headend.sweeps.loading import load_sweep
-from headend.sweeps.outcome import draw_sweep_figures
+from headend.sweeps.result import load_sweep
 
 HERE = Path(__file__).parent
 
@@ -159,7 +158,7 @@ def _show(source: Source, place: Path) -> Iterator[str]:
 
 def _draw(source: Source, folder: Path) -> list[Figure]:
     if not source.names:
-        return draw_sweep_figures(load_sweep(folder))
+        return load_sweep(folder).draw_figures()
     drawn = draw_figures(load_results([folder]), source.names)
     return choose_figures(drawn, source.names)
 

@@ -401,7 +401,7 @@ def flood(tmp_path_factory: pytest.TempPathFactory) -> headend.Result:
 
 def test_of_a_flood_and_a_game_only_the_flood_is_sanctioned(flood: headend.Result) -> None:
     for name in ("low_latency", "queue_protection"):
-        assert dict(flood.tables[name].schema) == OPTIONAL_TABLES[name]
+        assert flood.tables[name].schema.to_python() == OPTIONAL_TABLES[name]
     rows = {row["flow"]: row for row in flood.queue_protection.iter_rows(named=True)}
     assert rows["game"]["sanctioned"] == 0
     # A third of the flood exceeds the rate.

@@ -15,9 +15,9 @@ from headend.errors import InputError
 from headend.extras import CLUSTER, PAPER, STUDIES, Extra
 from headend.figures import draw_figures
 from headend.figures.export import convert_pictures, write_figures
+from headend.running.connection import Connection
 from headend.study import read_study
 from headend.study.running import Order, run_studies
-from headend.sweeps.connection import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

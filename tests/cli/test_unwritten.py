@@ -18,8 +18,8 @@ from click.testing import Result as Answer
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.running.job import Job
 from headend.running.result import Result
-from headend.sweeps.job import Job
 
 
 class Panic(BaseException):
@@ -221,7 +221,7 @@ def test_a_study_is_completed_without_running_a_point_again(
     def refuse(job: Job, stop: threading.Event | None = None) -> None:
         raise AssertionError("a point is run again")
 
-    monkeypatch.setattr(Job, "carry_out", refuse)
+    monkeypatch.setattr(Job, "run", refuse)
     answer = call("study", "run", "document/one", "--out", "out")
     assert (answer.exit_code, list_errors(answer)) == (0, [])
     assert answer.stdout.splitlines()[-1] == "Report: out/report.html"

@@ -27,10 +27,11 @@ from headend.comparison.fates import judge_grid
 from headend.comparison.pooling import pool_histograms
 from headend.comparison.scores import Figure, mark_values, score_runs
 from headend.comparison.ties import is_tie
+from headend.design.seeds import choose_seeds
 from headend.figures import draw_figures
 from headend.figures.differences import _choose_domain, _cut
 from headend.running.comparison import load_results
-from headend.running.experiment import Plan, choose_seeds, compare, plan_comparison
+from headend.running.experiment import Plan, compare, plan_comparison
 from street import make_street
 from vega_lite import check_panel
 
@@ -70,7 +71,7 @@ def test_seeds_count_on_from_the_one_that_is_set(fake: Any, home_line: Path) -> 
 )
 def test_seeds_that_cannot_be_are_refused(wanted: Any, message: str) -> None:
     with pytest.raises(headend.InputError) as caught:
-        choose_seeds(wanted, first=1)
+        choose_seeds(wanted)
     assert str(caught.value) == message
 
 

@@ -23,10 +23,11 @@ from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.estimate import Bounds, estimate_mean
 from headend.comparison.fates import Fate, QueueFate, judge_grid
-from headend.comparison.grid import choose_axis, find_grid
+from headend.comparison.grid import find_grid
 from headend.comparison.pooling import list_runs, pool_runs
 from headend.comparison.scores import Figure, mark_values
 from headend.comparison.telling import tell_grid, tell_tier
+from headend.design.factor import choose_main
 from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
 from headend.running.experiment import compare
@@ -65,10 +66,10 @@ def vary(*settings: dict[str, str]) -> list[Variant]:
 
 
 def test_what_is_given_makes_tiers_and_what_is_chosen_makes_columns() -> None:
-    assert choose_axis(["queue", RATE]) == "queue"
-    assert choose_axis([RATE, "queue"]) == "queue"
-    assert choose_axis(["queue.codel.target", "flow.a.tcp.congestion"]) == "flow.a.tcp.congestion"
-    assert choose_axis([RATE, "flow.call.rtt"]) == "flow.call.rtt"
+    assert choose_main(["queue", RATE]) == "queue"
+    assert choose_main([RATE, "queue"]) == "queue"
+    assert choose_main(["queue.codel.target", "flow.a.tcp.congestion"]) == "flow.a.tcp.congestion"
+    assert choose_main([RATE, "flow.call.rtt"]) == "flow.call.rtt"
 
 
 def test_runs_make_a_grid_where_more_than_half_of_the_combinations_are_there() -> None:

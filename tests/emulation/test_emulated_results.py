@@ -542,5 +542,5 @@ def test_the_tables_are_read_back_from_the_folder(tmp_path: Path) -> None:
     result = make_emulated()
     again = Result.load(result.save(tmp_path / "run", report=False))
     assert again.real_flows.equals(result.real_flows)
-    assert again.lateness.schema == OPTIONAL_TABLES["lateness"]
+    assert again.lateness.schema.to_python() == OPTIONAL_TABLES["lateness"]
     assert again.manifest["emulation"]["lateness"] == ON_TIME

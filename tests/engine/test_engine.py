@@ -51,7 +51,7 @@ def test_the_tables_are_those_of_the_reference(line: Path) -> None:
     assert set(columns) == set(types_of)
     result = headend.run(line, set=BRIEF)
     for name, types in types_of.items():
-        assert dict(result.tables[name].schema) == types, name
+        assert result.tables[name].schema.to_python() == types, name
 
 
 def test_every_metric_of_the_language_can_be_read(line: Path) -> None:

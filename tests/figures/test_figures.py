@@ -43,7 +43,6 @@ from headend.study.outcome import StudyOutcome
 from headend.sweeps import SweepResult
 from headend.sweeps import sweep as run_sweep
 from headend.sweeps.figure import MOST_PANELS
-from headend.sweeps.outcome import draw_sweep_figures
 from vega_lite import check_panel
 
 #: A line that an upload fills, with more series than are drawn: eight of data alone.
@@ -258,7 +257,7 @@ def find_encodings(specification: dict[str, Any], channel: str) -> list[dict[str
 
 def draw_curves(result: SweepResult) -> list[Figure]:
     """Draw the figures of each measure, without that of the trade-off."""
-    return [figure for figure in draw_sweep_figures(result) if figure.name != "trade-off"]
+    return [figure for figure in result.draw_figures() if figure.name != "trade-off"]
 
 
 def test_panels_of_a_measure_have_one_scale(swept: SweepResult) -> None:
@@ -295,7 +294,7 @@ def test_a_long_sweep_names_the_panels_it_leaves_out() -> None:
     measures = {"wait": "line.up.delay.mean"}
     scenario = SWEPT["scenario"] | {"duration": "100 ms"}
     found = run_sweep(SWEPT | {"grid": grid, "measures": measures, "scenario": scenario})
-    (figure,) = draw_sweep_figures(found)
+    (figure,) = found.draw_figures()
     assert len(figure.panels) == MOST_PANELS
     assert "rate 14 Mbit/s" in figure.note
 

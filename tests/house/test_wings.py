@@ -23,6 +23,7 @@ ORDER = (
     "engine",
     "modem_file",
     "scenario",
+    "design",
     "results",
     "analysis",
     "comparison",

@@ -27,11 +27,11 @@ from headend.recommendation.people import make_people
 from headend.recommendation.request import Request
 from headend.recommendation.tier import Tier
 from headend.results.seal import read_seals, seal_page
+from headend.running.executor import Progress
+from headend.running.job import Job
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
 from headend.scenario.writing import write_toml
-from headend.sweeps.crew import Progress
-from headend.sweeps.job import Job
 
 TABLES = ("results.parquet", "summary.parquet", "manifest.json")
 
@@ -114,7 +114,7 @@ def test_what_is_read_back_is_what_was_written(kept: Recommendation) -> None:
 def test_reading_back_needs_no_engine(
     kept: Recommendation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.sweeps.job.execute", None)
+    monkeypatch.setattr("headend.running.job.execute", None)
     monkeypatch.setattr("headend.scenario.source.Text.load", None)
     assert kept.folder
     assert load_recommendation(kept.folder).decisions == kept.decisions
@@ -192,7 +192,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_other_conditions_are_judged_without_the_engine_running(
     kept: Recommendation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headend.sweeps.job.execute", None)
+    monkeypatch.setattr("headend.running.job.execute", None)
     assert kept.folder
     found = load_recommendation(kept.folder).judge_again(
         "upload.goodput >= 99 %", "least cable.up.delay.p95"
@@ -388,6 +388,6 @@ def test_arguments_from_python_are_refused_in_one_line() -> None:
 def test_a_point_that_is_run_on_another_machine_is_the_same() -> None:
     job = next(job for _, _, job in prepare_tier(REQUEST, REQUEST.tiers[0]).points)
     assert isinstance(job, Job)
-    here, there = job.carry_out(), pickle.loads(pickle.dumps(job.pack())).carry_out()
+    here, there = job.run(), pickle.loads(pickle.dumps(job.pack())).run()
     assert here is not None
     assert here.equals(there, null_equal=True)

@@ -387,7 +387,7 @@ def test_the_real_engine_tells_the_loop_of_request_and_grant(tmp_path: Path) -> 
     brief = {"duration": "8 s", "warmup": "2 s"}
     result = headend.run(path, set=brief, explain="call@5 s")
     steps = result.tables["steps"]
-    assert dict(steps.schema) == OPTIONAL_TABLES["steps"]
+    assert steps.schema.to_python() == OPTIONAL_TABLES["steps"]
     names = steps["step"].to_list()
     assert (names[:2], names[-1]) == (["sent", "enqueued"], "delivered")
     assert {"requested", "granted", "dequeued"} <= set(names)

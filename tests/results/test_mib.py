@@ -135,7 +135,7 @@ def test_a_run_without_a_cable_line_has_an_empty_table_and_no_file(tmp_path: Pat
     result = run(PLAIN)
     assert "mib" not in result.tables
     assert result.mib.is_empty()
-    assert dict(result.mib.schema) == OPTIONAL_TABLES["mib"]
+    assert result.mib.schema.to_python() == OPTIONAL_TABLES["mib"]
     folder = result.save(tmp_path / "plain")
     assert not (folder / "mib.parquet").exists()
     assert headend.Result.load(folder).mib.is_empty()

@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 import headend
 from headend.cli.main import app
+from headend.design.seeds import choose_seeds
 from headend.engine.columns import TABLES
 from headend.errors import InputError
 from headend.results.folder import choose_folder, create_folder
 from headend.results.seal import read_seals, seal
 from headend.running.result import Result
-from headend.sweeps.definition import list_seeds
 
 
 def test_a_result_comes_back_as_it_was_saved(fake: Any, home_line: Path, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_numbers_of_numpy_are_numbers(fake: Any, home_line: Path) -> None:
     assert result.manifest["overrides"] == [["flow.upload.count", "2"]]
     compared = headend.compare(home_line, {"queue": ["codel"]}, seeds=np.arange(2, 4))  # type: ignore[arg-type]
     assert [one.manifest["seed"] for one in compared.results] == [2, 3]
-    assert list_seeds(np.int64(2)) == (1, 2)  # type: ignore[arg-type]
+    assert choose_seeds(np.int64(2)) == (1, 2)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", [1.5, "3", True, -1, np.array([3]), np.float64(2)])

@@ -28,6 +28,7 @@ from headend.results.scratch import PREFIX, Scratch, open_scratch, sweep_up
 from headend.results.seal import SEALS, find_damage, read_seals, seal, seal_page
 from headend.results.store import PointStore
 from headend.running.result import Result
+from headend.sweeps.result import load_sweep
 
 LINE = """
 duration = "1 s"
@@ -663,13 +664,32 @@ def forge_table(folder: Path, name: str, **columns: Any) -> None:
 SHOWN = (("report",), ("figures", "--list"), ("export", "--csv", "csv", "--force"))
 
 
+def test_a_sweep_whose_manifest_holds_its_axes_one_by_one_is_read(
+    kinds: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(kinds / "sweep", tmp_path / "sweep")
+    design = load_sweep(kinds / "sweep").design
+
+    def flatten(manifest: dict[str, Any]) -> None:
+        del manifest["design"]
+        manifest["axes"] = {factor.name: factor.path for factor in design.factors}
+        manifest["dimensions"] = [
+            {factor.name: list(factor.labels) for factor in dimension}
+            for dimension in design.dimensions
+        ]
+        manifest["seeds"] = list(design.seeds)
+
+    forge(tmp_path / "sweep", flatten)
+    assert load_sweep(tmp_path / "sweep").design == design
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda own: own["dimensions"][0].update({"flow.ping.rtt": ["9 ms", "30 ms"]}),
+        (lambda own: own["design"]["dimensions"][0][0].update(labels=["9 ms", "30 ms"]),
          "'10 ms', which is none of the values"),
         (lambda own: own.update(compare="other"), 'no axis is called "other"'),
-        (lambda own: own.update(dimensions=[{"x": ["1"]}], axes={"x": "x"}),
+        (lambda own: own["design"]["dimensions"][0][0].update(name="x"),
          'it has no column "x"'),
         (lambda own: own.update(measures=["x"]), "cannot be used ("),
     ],

@@ -16,15 +16,17 @@ from click.testing import CliRunner
 import headend
 from headend import _engine
 from headend.cli.main import app
+from headend.design.design import Design
+from headend.design.factor import Factor
 from headend.errors import InputError
 from headend.running import memory
 from headend.running.experiment import carry_out_all, plan_comparison, plan_run
+from headend.running.job import Job
 from headend.running.memory import Room, list_parts, measure_machine, read_allowance
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario
-from headend.sweeps.definition import Axis, Sweep, make_sweep, read_sweep
+from headend.sweeps.definition import make_sweep, read_sweep
 from headend.sweeps.experiment import prepare_all
-from headend.sweeps.job import Job
 
 PINGS: dict[str, Any] = {
     "duration": "1 s",
@@ -213,11 +215,11 @@ def test_a_grid_of_a_billion_points_is_refused_with_its_numbers(tmp_path: Path) 
         InputError, match=r"1000 × 1000 × 1000 settings × 1 seeds are 1,000,000,000"
     ):
         make_sweep({"scenario": PINGS, "grid": grid}, "huge")
-    axes = tuple((Axis(path, path, tuple(values), tuple(values)),) for path, values in grid.items())
-    sweep = Sweep("huge", PINGS, axes)
+    factors = [Factor(path, path, tuple(values), tuple(values)) for path, values in grid.items()]
+    design = Design(tuple((factor,) for factor in factors), scenario=PINGS)
     with pytest.raises(InputError, match="at most 100,000"):
-        sweep.list_points()
-    few = replace(sweep, dimensions=axes[:1])
+        design.list_points()
+    few = replace(design, dimensions=design.dimensions[:1])
     with pytest.raises(InputError, match="1000 settings × 101 seeds are 101,000 points"):
         replace(few, seeds=tuple(range(101))).list_points()
     file = tmp_path / "range.toml"

@@ -603,7 +603,7 @@ def test_a_shipped_sweep_is_found_by_name_and_a_file_before_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     sweep = read_sweep("buffer-sizes")
-    assert (sweep.name, len(sweep.list_points())) == ("buffer-sizes", 24 * 3)
+    assert (sweep.name, len(sweep.design.list_points())) == ("buffer-sizes", 24 * 3)
     Path("own.toml").touch()
     assert find_sweep("own.toml") == Path("own.toml")
     Path("buffer-sizes").write_text("", encoding="utf-8")

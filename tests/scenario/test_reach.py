@@ -14,10 +14,10 @@ from click.testing import CliRunner
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.running.job import prepare
+from headend.running.measuring import Named
 from headend.scenario.library import find_study
 from headend.scenario.source import read_scenario
-from headend.sweeps.job import prepare
-from headend.sweeps.measuring import Named
 
 LINE = """
 duration = "1 s"
@@ -258,10 +258,10 @@ def test_a_file_that_changes_during_a_sweep_gives_no_result(folder: Path) -> Non
     job = prepare(
         read_scenario(write_traced(folder, "slow")), (), 1, Named({"rtt": "ping.rtt.p50"})
     )
-    assert job.carry_out() is not None
+    assert job.run() is not None
     trace.write_text(FAST)
     with pytest.raises(InputError, match='the file "slow" has changed since the point was checked'):
-        job.carry_out()
+        job.run()
     with pytest.raises(InputError, match="has changed"):
         job.pack()
 

@@ -19,6 +19,7 @@ from conftest import ANALYSIS, SMALL_STUDY
 from headend.cli.main import app
 from headend.cli.study import Told
 from headend.errors import InputError
+from headend.running.executor import Executor, Progress
 from headend.running.memory import Allowance
 from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
@@ -29,7 +30,6 @@ from headend.study.claims import judge_claims
 from headend.study.outcome import draw_study_figures
 from headend.study.points import prepare_points, read_distribution, read_series, take_percentiles
 from headend.study.running import Order
-from headend.sweeps.crew import Crew, Progress
 from judged import LINE, fill_points, judge, load
 
 PING = "buffer-control/ping-latency"
@@ -621,7 +621,7 @@ def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) 
 
     def carry_out(
         orders: list[Order],
-        crew: Crew,
+        executor: Executor,
         told: Told,
         allowance: Allowance,
         *,

@@ -20,12 +20,12 @@ from headend.cli.main import app
 from headend.figures import export
 from headend.figures.paper import Paper
 from headend.results.store import PointStore
+from headend.running.executor import Completed, Failure, Progress, Task, Threads
+from headend.running.job import Job
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
 from headend.study.points import run_points
 from headend.study.running import Order, run_studies
-from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
-from headend.sweeps.job import Job
 
 if TYPE_CHECKING:
     import polars as pl
@@ -233,7 +233,7 @@ def test_the_next_points_run_while_a_study_is_written_and_the_order_stays(
 ) -> None:
     monkeypatch.setattr("headend.running.execution.count_cores", lambda: 2)
     later, written = threading.Event(), threading.Event()
-    carry_out, write_into = Job.carry_out, StudyOutcome.write_into
+    carry_out, write_into = Job.run, StudyOutcome.write_into
 
     def work(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         result = carry_out(job, stop)
@@ -249,7 +249,7 @@ def test_the_next_points_run_while_a_study_is_written_and_the_order_stays(
             assert later.wait(10), "no point was run while a study was written"
         write_into(outcome, folder)
 
-    monkeypatch.setattr(Job, "carry_out", work)
+    monkeypatch.setattr(Job, "run", work)
     monkeypatch.setattr(StudyOutcome, "write_into", write)
     seen: list[Progress] = []
     pairs = list(run_studies(order_all(document), threading.Event(), on_progress=seen.append))
@@ -322,14 +322,14 @@ def test_a_fault_of_headend_stops_no_other_study_and_is_told_as_one(
 def test_a_point_that_fails_is_told_with_its_study_and_the_others_go_on(
     document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carry_out = Job.carry_out
+    carry_out = Job.run
 
     def work(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         if name_of(job) == "three":
             raise RuntimeError("packets were lost count of")
         return carry_out(job, stop)
 
-    monkeypatch.setattr(Job, "carry_out", work)
+    monkeypatch.setattr(Job, "run", work)
     outcomes = [outcome for _, outcome in run_studies(order_all(document), threading.Event())]
     assert [isinstance(outcome, StudyOutcome) for outcome in outcomes] == [True, False, True]
     assert "document/three: {'rate': 1, 'seed': 1}: packets were lost count of" in str(outcomes[1])
@@ -356,13 +356,13 @@ def test_an_interruption_keeps_whole_studies_and_a_rerun_completes(
     kept = len(list(Path("out/document-three/points").glob("*.parquet")))
     assert kept == 3
 
-    carry_out = Job.carry_out
+    carry_out = Job.run
 
     def work(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         assert name_of(job) == "two", "a kept point was run again"
         return carry_out(job, stop)
 
-    monkeypatch.setattr(Job, "carry_out", work)
+    monkeypatch.setattr(Job, "run", work)
     assert run("--quiet", "--out", "out").exit_code == 0
     assert read_all(Path("out")) == read_all(Path("whole"))
 
@@ -372,7 +372,7 @@ def test_a_stop_before_the_points_are_done_gives_no_outcome(
 ) -> None:
     monkeypatch.setattr("headend.running.execution.count_cores", lambda: 1)
     stop = threading.Event()
-    carry_out = Job.carry_out
+    carry_out = Job.run
     done: list[Job] = []
 
     def work(job: Job, told: threading.Event | None = None) -> pl.DataFrame | None:
@@ -382,7 +382,7 @@ def test_a_stop_before_the_points_are_done_gives_no_outcome(
             stop.set()
         return result
 
-    monkeypatch.setattr(Job, "carry_out", work)
+    monkeypatch.setattr(Job, "run", work)
     outcomes = list(run_studies(order_all(document), stop))
     # The first study may or may not have been written by then; no other can have been.
     assert {order.folder.name for order, _ in outcomes} <= {"one"}
@@ -393,7 +393,7 @@ def test_those_who_run_the_points_are_let_go_where_nobody_listens_any_more(docum
     class Known(Threads):
         def run(
             self, tasks: Iterable[Task], stop: threading.Event
-        ) -> Generator[tuple[Task, Kept | Failure], None, None]:
+        ) -> Generator[tuple[Task, Completed | Failure], None, None]:
             self.stream = super().run(tasks, stop)
             return self.stream
 
@@ -401,11 +401,11 @@ def test_those_who_run_the_points_are_let_go_where_nobody_listens_any_more(docum
         if progress.done:
             raise RuntimeError("nobody listens")
 
-    crew, stop = Known(), threading.Event()
+    executor, stop = Known(), threading.Event()
     study = read_study("document/one", document / "one")
     with pytest.raises(RuntimeError, match="nobody listens"):
-        run_points(study, PointStore(document / "points"), stop, fail, crew)
-    assert inspect.getgeneratorstate(crew.stream) == inspect.GEN_CLOSED
+        run_points(study, PointStore(document / "points"), stop, fail, executor)
+    assert inspect.getgeneratorstate(executor.stream) == inspect.GEN_CLOSED
     assert stop.is_set()
 
 

@@ -64,14 +64,14 @@ def make(
     }
     content = {"scenario": "upload-and-call", "grid": axes, "measures": measures, "seeds": seeds}
     sweep = make_sweep(content | keys, "made")
-    return SweepResult(sweep, tabulate(sweep, gives), {}, complete=True)
+    return SweepResult(sweep, table=tabulate(sweep, gives), complete=True)
 
 
 def tabulate(sweep: Sweep, gives: Mapping[str, Give]) -> pl.DataFrame:
     """Make the table of a sweep."""
     rows = []
-    names = [axis.name for axis in sweep.axes]
-    for point in sweep.list_points():
+    names = sweep.design.names
+    for point in sweep.design.list_points():
         place = dict(zip(names, point.place, strict=True))
         for name, give in gives.items():
             subject, metric, unit = QUANTITIES[name]
@@ -79,7 +79,7 @@ def tabulate(sweep: Sweep, gives: Mapping[str, Give]) -> pl.DataFrame:
             failed = isinstance(value, str)
             figure = {"measure": name, "subject": subject, "metric": metric, "unit": unit}
             rows.append(
-                {"setting": point.setting, **place, "seed": point.seed}
+                {"setting": point.setting.number, **place, "seed": point.seed}
                 | (dict.fromkeys(figure) if failed else figure)
                 | {"direction": None, "value": None if failed else value}
                 | {"error": value if failed else None}
@@ -249,7 +249,7 @@ def test_settings_without_a_result_are_left_out() -> None:
 
 def make_summary(conclusion: Conclusion, call: Give, upload: Give) -> pl.DataFrame:
     table = tabulate(conclusion.sweep, {"call": call, "upload": upload})
-    return SweepResult(conclusion.sweep, table, {}, complete=True).summary
+    return SweepResult(conclusion.sweep, table=table, complete=True).summary
 
 
 def test_what_was_not_measured_holds_nothing() -> None:
@@ -647,8 +647,7 @@ def test_wide_values_and_intervals_below_zero_are_drawn_along_a_logarithm() -> N
     conclusion = conclude_buffers({"page": along_buffers([1e8, 1e9, 2e9, 5e9, 9e9], 2e8)})
     summary = SweepResult(
         conclusion.sweep,
-        tabulate(conclusion.sweep, {"page": along_buffers([1e8, 1e9, 2e9, 5e9, 9e9], 2e8)}),
-        {},
+        table=tabulate(conclusion.sweep, {"page": along_buffers([1e8, 1e9, 2e9, 5e9, 9e9], 2e8)}),
         complete=True,
     ).summary
     assert float(summary["low"].min()) < 0  # type: ignore[arg-type]
@@ -877,7 +876,7 @@ def test_the_page_begins_with_the_question_and_ends_with_every_setting(folder: P
 def test_an_axis_of_numbers_has_a_tick_for_each_in_one_unit(
     values: list[Any], scale: dict[str, Any], ticks: list[float], title: str
 ) -> None:
-    (axis,) = make({"own": values}, {"call": lambda *_: 4.0}).sweep.axes
+    (axis,) = make({"own": values}, {"call": lambda *_: 4.0}).sweep.design.factors
     chosen = choose_scale(axis)
     assert chosen["scale"] == scale
     assert chosen["axis"]["values"] == ticks
@@ -886,7 +885,7 @@ def test_an_axis_of_numbers_has_a_tick_for_each_in_one_unit(
 
 def test_categories_stand_in_the_order_given_and_have_no_scale() -> None:
     result = make({"queue": ["pie", "codel", "drop_tail"]}, {"call": lambda *_: 4.0})
-    (axis,) = result.sweep.axes
+    (axis,) = result.sweep.design.factors
     assert "scale" not in choose_scale(axis)
     (figure,) = draw_sweep(result.conclusion, result.summary)
     specification = figure.panels[0].specify()
@@ -900,7 +899,7 @@ def test_an_axis_is_named_by_the_last_words_of_its_path() -> None:
         "scenario": "upload-and-call",
         "grid": {"link.cable.docsis.upstream.rate": ["1 Mbit/s"], "flow.call.rtt": ["10 ms"]},
     }
-    names = [axis.words for axis in make_sweep(content, "made").axes]
+    names = [axis.words for axis in make_sweep(content, "made").design.factors]
     assert names == ["upstream rate", "call RTT"]
 
 

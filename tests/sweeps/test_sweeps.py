@@ -21,22 +21,23 @@ from click.testing import CliRunner, Result
 
 import headend
 from headend.cli.main import app
+from headend.design.design import Point, Setting
+from headend.design.place import MOST_LINES, find_line
 from headend.errors import InputError
 from headend.results.folder import encode_json, write_file
 from headend.results.record import read_manifest
 from headend.results.scratch import write_whole
 from headend.results.seal import read_seals, seal, seal_page
 from headend.results.store import PointStore
+from headend.running.cluster import Cluster
+from headend.running.executor import Completed, Failure, Progress, Task, Threads
+from headend.running.job import Job
+from headend.running.measuring import parse_sum
+from headend.running.notes import take_notes
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps import Sweep, SweepResult, read_sweep
-from headend.sweeps.cluster import Cluster
-from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
-from headend.sweeps.definition import Axis, Point, make_sweep
+from headend.sweeps.definition import make_sweep
 from headend.sweeps.experiment import prepare_all
-from headend.sweeps.job import Job
-from headend.sweeps.measuring import parse_sum
-from headend.sweeps.notes import take_notes
-from headend.sweeps.place import MOST_LINES, find_line
 
 LINE = """\
 duration = "2 s"
@@ -88,8 +89,8 @@ def test_dimensions_are_combined_and_the_first_changes_slowest() -> None:
         zip=[{"flow.call.rtt": ["10 ms", "20 ms"], "flow.upload.rtt": [1, 2]}],
         seeds=[7, 3],
     )
-    points = sweep.list_points()
-    assert [axis.name for axis in sweep.axes] == ["queue", "flow.call.rtt", "flow.upload.rtt"]
+    points = sweep.design.list_points()
+    assert sweep.design.names == ["queue", "flow.call.rtt", "flow.upload.rtt"]
     assert [point.place for point in points[::2]] == [
         ("drop_tail", "10 ms", 1),
         ("drop_tail", "20 ms", 2),
@@ -97,7 +98,7 @@ def test_dimensions_are_combined_and_the_first_changes_slowest() -> None:
         ("codel target 5 ms", "20 ms", 2),
     ]
     assert [point.seed for point in points[:2]] == [7, 3]
-    assert dict(points[-1].overrides)["queue"] == '{codel = {target = "5 ms"}}'
+    assert dict(points[-1].setting.overrides)["queue"] == '{codel = {target = "5 ms"}}'
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_dimensions_are_combined_and_the_first_changes_slowest() -> None:
     ],
 )  # fmt: skip
 def test_a_range_has_the_unit_of_its_ends(written: dict[str, Any], values: tuple[Any, ...]) -> None:
-    assert make(grid={"flow.call.rtt": written}).axes[0].values == values
+    assert make(grid={"flow.call.rtt": written}).design.factors[0].values == values
 
 
 def test_paths_may_be_written_as_tables() -> None:
@@ -119,8 +120,8 @@ def test_paths_may_be_written_as_tables() -> None:
         grid={"flow": {"call": {"rtt": {"from": 1, "to": 2, "step": 1}}}},
         set={"queue": {"codel": {"target": "5 ms"}}, "flow": {"page": {}}},
     )
-    assert sweep.axes[0].path == "flow.call.rtt"
-    assert sweep.overrides == (("queue.codel.target", '"5 ms"'), ("flow.page", "{}"))
+    assert sweep.design.factors[0].path == "flow.call.rtt"
+    assert sweep.design.overrides == (("queue.codel.target", '"5 ms"'), ("flow.page", "{}"))
 
 
 @pytest.mark.parametrize(
@@ -218,13 +219,17 @@ def test_the_example_of_the_documentation_can_be_run(folder: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "reference" / "sweeps.md"
     example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     (folder / "example.toml").write_text(example, encoding="utf-8")
-    sweep = replace(read_sweep(folder / "example.toml"), seeds=(1,))
-    assert [axis.path for axis in sweep.dimensions[-1]] == ["flow.page.rtt", "flow.upload.rtt"]
-    assert len(sweep.list_points()) == 3 * 5 * 4 * 2 * 2
+    sweep = read_sweep(folder / "example.toml")
+    design = replace(sweep.design, seeds=(1,))
+    assert [axis.path for axis in design.dimensions[-1]] == [
+        "flow.page.rtt",
+        "flow.upload.rtt",
+    ]
+    assert len(design.list_points()) == 3 * 5 * 4 * 2 * 2
     # All values of each axis, without all their combinations.
     few = [tuple(replace(axis, values=axis.values[:2], labels=axis.labels[:2]) for axis in axes)
-           for axes in sweep.dimensions]  # fmt: skip
-    prepared = prepare_all(replace(sweep, dimensions=tuple(few)))
+           for axes in design.dimensions]  # fmt: skip
+    prepared = prepare_all(replace(sweep, design=replace(design, dimensions=tuple(few))))
     assert all(isinstance(item, Job) for _, item in prepared)
 
 
@@ -376,13 +381,13 @@ def test_what_is_there_is_not_run_again_and_what_changed_is(
     table = (folder / "out" / "results.parquet").read_bytes()
     summary = (folder / "out" / "summary.parquet").read_bytes()
     ran: list[int] = []
-    carry_out = Job.carry_out
+    carry_out = Job.run
 
     def note(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         ran.append(job.seed)
         return carry_out(job, stop)
 
-    monkeypatch.setattr(Job, "carry_out", note)
+    monkeypatch.setattr(Job, "run", note)
     assert run_small("-q").exit_code == 0
     assert ran == []
     assert (folder / "out" / "results.parquet").read_bytes() == table
@@ -432,14 +437,14 @@ def test_a_failing_point_is_a_row_with_its_error(
 ) -> None:
     text = SWEEP.replace('"codel"]', '"codel", "codell"]')
     (folder / "typo.toml").write_text(text, encoding="utf-8")
-    carry_out = Job.carry_out
+    carry_out = Job.run
 
     def fail(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         if job.seed == 2 and dict(job.overrides)["queue"] == '"codel"':
             raise RuntimeError("packets were lost count of")
         return carry_out(job, stop)
 
-    monkeypatch.setattr(Job, "carry_out", fail)
+    monkeypatch.setattr(Job, "run", fail)
     answer = run_small("--full", file="typo.toml")
     assert answer.exit_code == 1
     assert "6 of 12 points, 6 failed" in answer.stdout
@@ -515,7 +520,7 @@ def test_a_report_is_written_again_only_when_it_changes(
         write_file(seal_page(page, made_of), path)
         drawn.append(path)
 
-    monkeypatch.setattr("headend.pages.page.write_page", write)
+    monkeypatch.setattr("headend.pages.experiment.write_page", write)
     report = folder / "out" / "report.html"
     for number, (options, change) in enumerate(
         [((), ""), (("--seeds", "1"), ""), ((), 'description = "Other words."\n')], start=1
@@ -687,7 +692,7 @@ def test_an_interrupted_sweep_keeps_no_report_of_other_points(
 ) -> None:
     assert run_small("-q").exit_code == 0
     report, seen = folder / "out" / "report.html", []
-    carry_out = Job.carry_out
+    carry_out = Job.run
 
     def stop(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
         assert stop is not None
@@ -695,7 +700,7 @@ def test_an_interrupted_sweep_keeps_no_report_of_other_points(
         return carry_out(job, stop)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Job, "carry_out", stop)
+        patch.setattr(Job, "run", stop)
         answer = run_small("--set", "flow.upload.count=1")
     assert answer.exit_code == 130
     assert not report.exists()
@@ -825,17 +830,16 @@ def test_what_the_engine_warns_of_is_told_once_with_where_it_applies(folder: Pat
 def test_a_warning_names_the_settings_that_it_is_of(
     folder: Path, warned: set[int], where: str
 ) -> None:
-    axes = [Axis("queue", "queue", (), ()), Axis("flow.ping.rtt", "rtt", (), ())]
     (job, *_) = list_jobs("small.toml")
     prepared = [
         (
-            Point(setting, place, "line.toml", (), seed),
+            Point(Setting(setting, place, "line.toml"), seed),
             replace(job, warnings=("beware",) if setting in warned else ()),
         )
         for setting, place in enumerate(itertools.product("abc", (1, 2)), start=1)
         for seed in (1, 2)
     ]
-    assert take_notes(axes, prepared) == (f"beware{where}",)
+    assert take_notes(["queue", "rtt"], prepared) == (f"beware{where}",)
 
 
 @pytest.fixture(scope="module")
@@ -902,17 +906,17 @@ def test_results_that_die_with_their_worker_are_measured_again(folder: Path, clu
     store, jobs = PointStore(folder / "points"), list_jobs("long.toml")
     tasks = [Task(job, store, 0) for job in jobs]
     with (
-        Cluster(cluster.scheduler_address) as crew,
-        closing(crew.run(tasks, threading.Event())) as stream,
+        Cluster(cluster.scheduler_address) as executor,
+        closing(executor.run(tasks, threading.Event())) as stream,
     ):
         outcomes = [next(stream)]
-        states = crew.client.futures
+        states = executor.client.futures
 
         def all_are_done() -> bool:
             return all(state.status == "finished" for state in list(states.values()))
 
         wait_until(all_are_done, "all points are measured, and one is fetched")
-        held = crew.client.has_what()
+        held = executor.client.has_what()
         nanny = next(nanny for nanny in cluster.workers.values() if held.get(nanny.worker_address))
         os.kill(nanny.pid, signal.SIGKILL)
         wait_until(
@@ -921,7 +925,7 @@ def test_results_that_die_with_their_worker_are_measured_again(folder: Path, clu
         )
         outcomes += stream
     assert {task.job.key for task, _ in outcomes} == {job.key for job in jobs}
-    assert all(outcome == Kept() for _, outcome in outcomes)
+    assert all(outcome == Completed() for _, outcome in outcomes)
     assert store.find(job.key for job in jobs) == {job.key for job in jobs}
 
 
@@ -966,7 +970,7 @@ def test_a_point_that_kills_its_worker_takes_no_other_with_it(
 class Deadly:
     """What a point does that needs more memory than there is."""
 
-    def carry_out(self) -> None:
+    def run(self) -> None:
         # Dask gives a worker up that dies while it is being started.
         time.sleep(0.5)
         os._exit(9)
@@ -978,7 +982,7 @@ def test_a_scheduler_that_does_not_answer_is_said_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="needs headend[cluster]")
-    monkeypatch.setattr("headend.sweeps.connection.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("headend.running.connection.ANSWER_SECONDS", 0.5)
     answer = run_small("--scheduler", "tcp://127.0.0.1:1")
     assert answer.exit_code == 2
     assert (
@@ -1005,10 +1009,10 @@ def test_what_is_no_address_is_never_called(
 
 
 def test_a_failure_tells_its_kind_where_it_is_ours() -> None:
-    from headend.sweeps.crew import tell
+    from headend.running.executor import describe_error
 
-    assert tell(KeyError("x")) == "KeyError: 'x'"
-    assert Failure(tell(InputError("no such\nthing"))).reason == "no such thing"
+    assert describe_error(KeyError("x")) == "KeyError: 'x'"
+    assert Failure(describe_error(InputError("no such\nthing"))).reason == "no such thing"
 
 
 def test_a_wish_without_a_direction_asks_for_the_worse_one_as_an_expectation_does() -> None:

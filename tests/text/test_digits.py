@@ -7,13 +7,13 @@ import pytest
 
 from headend.cli.compare import read_seeds
 from headend.cli.options import read_number
+from headend.design.factor import NUMBER
 from headend.errors import InputError
 from headend.recommendation.conditions import _SHARE
 from headend.recommendation.people import count_people
 from headend.recommendation.rates import read_rate
 from headend.recommendation.round_trip import _TO
 from headend.running.memory import _SIZE
-from headend.sweeps.definition import _NUMBER
 from headend.text.quantity import parse_quantity
 
 #: 3 in Arabic-Indic, Devanagari, fullwidth and mathematical bold digits.
@@ -35,7 +35,7 @@ def test_a_number_in_other_digits_is_none(three: str) -> None:
         read_number(three)
     with pytest.raises(InputError, match="expected how many"):
         read_seeds(three)
-    for pattern in (_SHARE, _SIZE, _NUMBER):
+    for pattern in (_SHARE, _SIZE, NUMBER):
         assert pattern.fullmatch("3 %"), pattern
         assert not pattern.fullmatch(f"{three} %"), pattern
 

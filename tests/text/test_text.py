@@ -28,10 +28,10 @@ from headend.errors import InputError
 from headend.pages.page import write_report
 from headend.running.comparison import Comparison
 from headend.running.execution import count_cores
+from headend.running.executor import Progress
 from headend.running.experiment import compare as compare_settings
 from headend.running.result import Result
 from headend.scenario.source import read_scenario
-from headend.sweeps.crew import Progress
 from headend.text.reveal import reveal_line
 
 #: Markup of Rich, an emoji's name, and what moves cursors, rings, ends lines and turns the
@@ -368,7 +368,7 @@ def test_what_is_logged_is_printed_as_it_is(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     start(["queues"], monkeypatch, capfd)
-    logging.getLogger("headend.sweeps.cluster").warning("the scheduler %s is silent", NASTY)
+    logging.getLogger("headend.running.cluster").warning("the scheduler %s is silent", NASTY)
     assert capfd.readouterr().err == f"the scheduler {SHOWN} is silent\n"
 
 

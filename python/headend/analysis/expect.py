@@ -38,10 +38,9 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from headend.analysis.round_trips import ROUND_TRIPS, explain_round_trips, list_real
-from headend.engine.columns import OPTIONAL_TABLES
+from headend.engine.columns import OPTIONAL_TABLES, Lists, Tables
 from headend.engine.description import describe, name_measure
 from headend.engine.metrics import (
     ANY,
@@ -56,56 +55,6 @@ from headend.errors import InputError, suggest
 from headend.results.outcome import NOTHING_MEASURED, Outcome
 from headend.scenario.subjects import Vocabulary, call_channel
 from headend.text.quantity import Kind, format_quantity, parse_quantity
-
-if TYPE_CHECKING:
-    import polars as pl
-
-
-class Lists:
-    """The columns of a table as lists, each made once, which are read faster than by queries.
-
-    Parameters
-    ----------
-    frame
-        The table.
-    """
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-        self._texts: dict[str, list[str]] = {}
-        self._numbers: dict[str, list[float]] = {}
-
-    @classmethod
-    def of(cls, table: pl.DataFrame | Lists) -> Lists:
-        """Give the lists of a table."""
-        return table if isinstance(table, Lists) else cls(table)
-
-    def list_texts(self, name: str) -> list[str]:
-        """Give a column of text."""
-        if name not in self._texts:
-            self._texts[name] = self._frame[name].to_list()
-        return self._texts[name]
-
-    def list_numbers(self, name: str) -> list[float]:
-        """Give a column of numbers; ``discarded`` is the sum over the reasons."""
-        if name not in self._numbers:
-            self._numbers[name] = self._read(name)
-        return self._numbers[name]
-
-    def find_rows(self, **wanted: Collection[str]) -> list[int]:
-        """Find the rows that hold one of the wanted texts in each column."""
-        places: Iterable[int] = range(self._frame.height)
-        for name, texts in wanted.items():
-            column, known = self.list_texts(name), set(texts)
-            places = [place for place in places if column[place] in known]
-        return list(places)
-
-    def _read(self, name: str) -> list[float]:
-        if name == "discarded":
-            import polars.selectors as cs
-
-            return self._frame.select(cs.starts_with("discarded_")).sum_horizontal().to_list()
-        return self._frame[name].cast(float).to_list()
 
 
 @dataclass(frozen=True)
@@ -125,12 +74,12 @@ class Quantity:
     #: The column of the table that names the subject.
     key: str = "flow"
 
-    def read(self, tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]) -> list[float]:
+    def read(self, tables: Tables) -> list[float]:
         """Give the values in base units: one, or one per direction and member; none if unknown."""
         if self.table in OPTIONAL_TABLES:
             table = tables.get(self.table)
-            return [0.0 if table is None else self._count(Lists.of(table))]
-        rows = Lists.of(tables[self.table])
+            return [0.0 if table is None else self._count(Lists.of(tables, self.table))]
+        rows = Lists.of(tables, self.table)
         if self.table == "summary":
             return _finite(rows.list_numbers(self.metric))
         if self.table == "queues":
@@ -172,7 +121,7 @@ class Quantity:
         places = rows.find_rows(flow=self.members, measure=names)
         if self.statistic == "count":
             worse = min
-        flows, column = rows.list_texts("flow"), self._column(rows)
+        flows, column = rows["flow"], self._column(rows)
         found: dict[str, float] = {}
         for place in places:
             flow, value = flows[place], column[place]
@@ -212,7 +161,7 @@ class Expectation:
     bound: float
     divisor: Quantity | None = None
 
-    def check(self, tables: Mapping[str, pl.DataFrame], *, is_open_loop: bool = False) -> Outcome:
+    def check(self, tables: Tables, *, is_open_loop: bool = False) -> Outcome:
         """Compare with what was measured; where that is nothing, say why if it is known.
 
         Parameters
@@ -240,12 +189,12 @@ class Expectation:
         kind: Kind = "number" if self.divisor else self.quantity.kind
         return Outcome(self.name, self.text, measured, format_quantity(measured, kind), met=met)
 
-    def _explain_missing(self, tables: Mapping[str, pl.DataFrame], *, is_open_loop: bool) -> str:
+    def _explain_missing(self, tables: Tables, *, is_open_loop: bool) -> str:
         """Say why the round trips of a real program were not measured; empty of all else."""
         for quantity in filter(None, (self.quantity, self.divisor)):
             is_trip = quantity.table == "measures" and quantity.metric == ROUND_TRIPS
             if is_trip and not quantity.read(tables):
-                for flow in list_real(tables["flows"], quantity.members):
+                for flow in list_real(tables, quantity.members):
                     return explain_round_trips(flow, tables, is_open_loop=is_open_loop)
         return ""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from headend.engine.columns import Lists, Tables
 from headend.engine.description import REAL
 
 if TYPE_CHECKING:
@@ -22,17 +23,10 @@ ROUND_TRIPS = "rtt"
 NOT_IN_OPEN_LOOP = "round trips are not measured in open loop"
 
 
-def list_real(flows: pl.DataFrame, among: Collection[str] | None = None) -> list[str]:
-    """Name the flows of real programs.
-
-    Parameters
-    ----------
-    flows
-        The table of flows.
-    among
-        Flows to choose from; all by default.
-    """
-    found = dict.fromkeys(flows.filter(application=REAL)["flow"])
+def list_real(tables: Tables, among: Collection[str] | None = None) -> list[str]:
+    """Name the flows of real programs, of all or among some."""
+    flows = Lists.of(tables, "flows")
+    found = dict.fromkeys(flows["flow"][row] for row in flows.find_rows(application=[REAL]))
     return [name for name in found if among is None or name in among]
 
 
@@ -41,7 +35,7 @@ def leave_out_round_trips(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.Da
     import polars as pl
 
     kept = dict(tables)
-    real = list_real(tables["flows"])
+    real = list_real(tables)
     is_real_trip = pl.col("flow").is_in(real) & (pl.col("measure") == ROUND_TRIPS)
     for name in ("measures", "samples"):
         kept[name] = tables[name].filter(~is_real_trip)
@@ -51,9 +45,7 @@ def leave_out_round_trips(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.Da
     return kept
 
 
-def explain_round_trips(
-    flow: str, tables: Mapping[str, pl.DataFrame], *, is_open_loop: bool
-) -> str:
+def explain_round_trips(flow: str, tables: Tables, *, is_open_loop: bool) -> str:
     """Say why a real program has no round trips, and what to ask instead.
 
     Parameters
@@ -68,9 +60,11 @@ def explain_round_trips(
     instead = f"{flow}.up.delay.p95 and {flow}.down.delay.p95 are of every packet"
     if is_open_loop:
         return f"{NOT_IN_OPEN_LOOP}; {instead}"
-    if not tables["flows"].filter(flow=flow)["packets_sent"].sum():
+    flows = Lists.of(tables, "flows")
+    if not any(flows["packets_sent"][row] for row in flows.find_rows(flow=[flow])):
         return f"{flow} sent nothing"
-    opened = tables.get("real_flows")
-    if opened is not None and not opened.filter(flow=flow, protocol="tcp").is_empty():
+    if "real_flows" in tables and Lists.of(tables, "real_flows").find_rows(
+        flow=[flow], protocol=["tcp"]
+    ):
         return f"no data of its TCP was acknowledged; {instead}"
     return f"rtt is of TCP only, and {flow} had none; {instead}"

@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
     from headend.comparison.grid import Tier
     from headend.running.comparison import Comparison
+    from headend.running.executor import Progress
     from headend.running.experiment import Plan, Run
     from headend.running.result import Result
-    from headend.sweeps.crew import Progress
 
 
 @click.command("compare", cls=Command)
@@ -281,7 +281,7 @@ def _carry_out(
 
 def _count(done: int, total: int) -> Progress:
     from headend.running.execution import count_cores
-    from headend.sweeps.crew import Progress
+    from headend.running.executor import Progress
 
     return Progress(done, total, 0, min(count_cores(), total - done))
 
@@ -387,7 +387,7 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
 
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     """Read ``5`` as five seeds, and ``1,2,5`` as a list of seeds."""
-    from headend.running.experiment import choose_seeds
+    from headend.design.seeds import choose_seeds
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
     try:

@@ -137,10 +137,9 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
 
         drawn = redraw_figures(first)
     elif kind == "sweep":
-        from headend.sweeps.loading import load_sweep
-        from headend.sweeps.outcome import draw_sweep_figures
+        from headend.sweeps.result import load_sweep
 
-        drawn = draw_sweep_figures(load_sweep(first))
+        drawn = load_sweep(first).draw_figures()
     elif kind == "recommendation":
         from headend.recommendation.figure import draw_recommendation
         from headend.recommendation.folder import load_recommendation

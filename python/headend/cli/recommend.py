@@ -336,10 +336,10 @@ def _check_targets(
         for path in list_paths(request.tiers, write):
             check_output(path, force=force, sources=sources)
     if csv:
+        from headend.results.experiment import TABLES
         from headend.results.export import check_target
-        from headend.sweeps.outcome import RESULTS, SUMMARY
 
-        check_target(csv, [Path(RESULTS).stem, Path(SUMMARY).stem], force=force)
+        check_target(csv, TABLES, force=force)
         refuse_own_folder(csv, folder)
 
 

@@ -20,8 +20,8 @@ from headend.cli.terminal import (
 )
 from headend.recommendation.telling import tell_tier
 from headend.recommendation.writing import list_tlvs, tell_default
+from headend.running.measuring import BASE_UNITS
 from headend.sweeps.conclusion import Standing, find_miss
-from headend.sweeps.measuring import BASE_UNITS
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:

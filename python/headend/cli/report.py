@@ -65,9 +65,10 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
             f" --out {quote_path(folders[0])} makes its report again: its finished points are kept"
         )
     if kind == "sweep":
-        from headend.sweeps.loading import rewrite_sweep_report
+        from headend.sweeps.outcome import write_sweep_page
+        from headend.sweeps.result import load_sweep
 
-        _tell_report(rewrite_sweep_report(Path(folders[0]), out), as_json=as_json)
+        _tell_report(write_sweep_page(load_sweep(folders[0]), out), as_json=as_json)
         return
     if kind == "recommendation":
         from headend.recommendation.folder import rewrite_page

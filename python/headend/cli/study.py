@@ -44,12 +44,12 @@ from headend.results.folder import REPORT
 from headend.text.wording import list_names, write_count
 
 if TYPE_CHECKING:
+    from headend.running.executor import Executor, Progress
     from headend.running.memory import Allowance
     from headend.study import Judgement, Study
     from headend.study.locating import Located
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
-    from headend.sweeps.crew import Crew, Progress
 
 #: Values of an axis, and claims, that are shown without --full.
 MOST_VALUES, MOST_CLAIMS = 8, 10
@@ -273,28 +273,28 @@ def run(
     printed). 130: interrupted.
     """
     from headend.cli.compare import read_seeds
+    from headend.design.seeds import choose_seeds
+    from headend.running.cluster import open_executor
     from headend.running.execution import interrupt_at_once
     from headend.running.memory import read_allowance
     from headend.scenario.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
-    from headend.sweeps.cluster import open_crew
-    from headend.sweeps.definition import list_seeds
 
     allowance = read_allowance(memory)
     allowed = read_allowed(allow_files)
     studies = [_read(folder, allowed) for folder in _find(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds is not None:
-        studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
+        studies = [replace(study, seeds=choose_seeds(read_seeds(seeds))) for study in studies]
     orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
     for order in orders:
         check_study_folder(order.folder, order.study)
         _announce_program(order.study)
     told = Told(full=full)
     needed = any(study.scenario for study in studies)
-    with interrupt_at_once(), open_crew(scheduler if needed else None, allowance) as crew:
-        _carry_out(orders, crew, told, allowance, quiet=quiet, as_json=as_json)
+    with interrupt_at_once(), open_executor(scheduler if needed else None, allowance) as executor:
+        _carry_out(orders, executor, told, allowance, quiet=quiet, as_json=as_json)
     if len(orders) > 1 and not (quiet or as_json):
         _print_totals(told)
     if as_json:
@@ -335,7 +335,7 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
 
 def _carry_out(
     orders: Sequence[Order],
-    crew: Crew,
+    executor: Executor,
     told: Told,
     allowance: Allowance,
     *,
@@ -360,7 +360,7 @@ def _carry_out(
                 done = progress.done
                 bar(progress)
 
-            for order, outcome in run_studies(orders, stop, crew, count, allowance):
+            for order, outcome in run_studies(orders, stop, executor, count, allowance):
                 if alone and isinstance(outcome, Exception):
                     raise outcome
                 with bar.aside():

@@ -125,13 +125,14 @@ def sweep(
     from headend.scenario.modems import parse_modem
     from headend.scenario.source import parse_override
     from headend.sweeps import sweep as carry_out
-    from headend.sweeps.outcome import RESULTS, SUMMARY, choose_sweep_folder
+    from headend.sweeps.result import choose_sweep_folder
 
     wanted = read_seeds(seeds) if seeds is not None else None
     if csv:
+        from headend.results.experiment import TABLES
         from headend.results.export import check_target
 
-        check_target(csv, [Path(RESULTS).stem, Path(SUMMARY).stem], force=force)
+        check_target(csv, TABLES, force=force)
     folder = out or choose_sweep_folder(file.stem)
     if csv:
         refuse_own_folder(csv, folder)
@@ -180,7 +181,8 @@ def _make(
     result: SweepResult, folder: Path, csv: Path | None, *, force: bool, report: bool
 ) -> list[Unwritten]:
     """Write what is made of the points of a sweep, and return what could not be written."""
-    from headend.sweeps.outcome import remove_report, write_own_report
+    from headend.results.experiment import remove_page
+    from headend.sweeps.outcome import write_sweep_page
 
     lacking = []
     if csv:
@@ -192,20 +194,20 @@ def _make(
         )
         lacking.append(attempt(lambda: export_tables(folder, csv, force=force), csv, later))
     if report:
-        lacking.append(make_report(lambda path: write_own_report(result, folder, path), folder))
+        lacking.append(make_report(lambda path: write_sweep_page(result, path), folder))
     else:
-        remove_report(folder)
+        remove_page(folder)
     return [one for one in lacking if one]
 
 
 def _print_result(result: SweepResult, *, full: bool) -> None:
     from headend.cli.first_lines import print_answer
-    from headend.sweeps.outcome import count_done, list_shown, tell_valueless
+    from headend.sweeps.outcome import list_shown, tell_valueless
 
     console = make_output()
     print_answer(result.answer, result.sweep.title)
     console.print()
-    done, total = count_done(result), len(result.sweep.list_points())
+    done, total = result.count_done(), result.design.count_points()
     failed = f", {len(result.failures)} failed" if result.failures else ""
     hint = "" if full else "; --full prints every setting"
     console.print(write_line(f"{done} of {total} points{failed}{hint}"))
@@ -252,11 +254,9 @@ def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
 
 def _print_troubles(result: SweepResult, *, brief: bool) -> None:
     """Report on standard error what failed, and what an interruption left unfinished."""
-    from headend.sweeps.outcome import count_done
-
     print_failures(result.failures, brief=brief)
     if not result.complete:
-        print_interrupted(count_done(result), len(result.sweep.list_points()), result.folder)
+        print_interrupted(result.count_done(), result.design.count_points(), result.folder)
 
 
 def print_failures(failures: Mapping[tuple[Any, ...], str], *, brief: bool) -> None:
@@ -289,16 +289,16 @@ def print_interrupted(done: int, total: int, folder: Path | None) -> None:
 
 def _describe(result: SweepResult) -> dict[str, object]:
     """Give a sweep as one JSON document: the summary over seeds, and what failed."""
-    from headend.sweeps.outcome import count_done, find_valueless
+    from headend.sweeps.outcome import find_valueless
 
-    axes = [axis.name for axis in result.sweep.axes]
+    axes = result.sweep.design.names
     return {
         "sweep": result.sweep.name,
         "title": result.sweep.title,
         "folder": str(result.folder),
         "complete": result.complete,
-        "points": len(result.sweep.list_points()),
-        "done": count_done(result),
+        "points": result.design.count_points(),
+        "done": result.count_done(),
         "failed": len(result.failures),
         "axes": axes,
         "warnings": list(result.notes),

@@ -346,7 +346,7 @@ def draw_comparison(results: Sequence[Record], verdicts: Sequence[Verdict]) -> T
 def draw_sweep(sweep: Sweep, columns: Sequence[str], rows: Sequence[SweepRow]) -> Table:
     """Draw a row for each setting: its place, and each figure with its difference below."""
     table = _new_table()
-    for axis in sweep.axes:
+    for axis in sweep.design.factors:
         table.add_column(write_line(axis.name))
     for name in columns:
         table.add_column(write_line(name), justify="right")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from headend.sweeps.crew import Progress as PointProgress
+    from headend.running.executor import Progress as PointProgress
 
 #: What stands for a letter that the terminal's encoding has not got.
 _LIKE = {

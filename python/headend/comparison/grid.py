@@ -4,7 +4,8 @@ A comparison with one axis is one tier. With several, one axis is the choice, an
 of the others is a tier: settings are set against each other within a tier, never across tiers. The
 choice is the last axis whose value somebody can choose (a queue, a target, a congestion control).
 What is given rather than chosen (rates, round-trip times, numbers of homes, loads) makes tiers,
-wherever it stands; see ``GIVEN``. Where all axes are of one sort, the last one is the choice.
+wherever it stands (`headend.design.factor`). Where all axes are of one sort, the last one is the
+choice.
 """
 
 from __future__ import annotations
@@ -15,56 +16,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headend.comparison.comparison import label_values
+from headend.design.factor import choose_main, name_path
 from headend.text.quantity import shorten_value
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
-
-#: Last keys of paths whose values nobody chooses: the line, its distance or its load sets them.
-GIVEN = frozenset(
-    [
-        "capacity",
-        "channels",
-        "count",
-        "distance",
-        "duration",
-        "load",
-        "loss",
-        "mix",
-        "neighbours",
-        "number",
-        "page",
-        "pause",
-        "peak_rate",
-        "preset",
-        "rate",
-        "rtt",
-        "share",
-        "size",
-        "snr",
-        "start",
-        "stop",
-        "trace",
-        "warmup",
-    ]
-)
-
-#: A path with one of these keys before its last one is a choice, whatever its last key.
-CHOSEN = frozenset({"queue", "tcp", "congestion"})
-
-#: Names of some keys in sentences.
-_WORDS = {
-    "congestion": "congestion control",
-    "low_latency": "low-latency setting",
-    "rtt": "RTT",
-    "snr": "SNR",
-}
-
-#: Keys that name a direction, with the word that goes into the axis' name.
-_WAYS = {
-    "upstream": "upstream", "downstream": "downstream", "up": "upstream", "down": "downstream",
-}  # fmt: skip
 
 #: The manifest's key for the name that a user gave to the run's value of the choice.
 CALLED = "choice"
@@ -170,11 +127,11 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
     is_grid = len(set(places)) == len(places) and 2 * len(places) > combinations
     if len(varied) < 2 or not is_grid:
         (path,) = varied if len(varied) == 1 else ("",)
-        axis = Axis(path, name_axis(path) if path else "setting", labels)
+        axis = Axis(path, name_path(path) if path else "setting", labels)
         return Grid(axis, (), (Tier("", tuple(variants)),))
-    chosen = choose_axis(list(varied))
+    chosen = choose_main(list(varied))
     axes = {
-        path: Axis(path, name_axis(path), tuple(_label(value) for value in values))
+        path: Axis(path, name_path(path), tuple(_label(value) for value in values))
         for path, values in varied.items()
     }
     names = _name_choices(variants, chosen, varied[chosen])
@@ -248,7 +205,7 @@ def name_axes(axes: Sequence[Axis]) -> str:
     Examples
     --------
     >>> paths = ("flow.near.tcp.congestion", "flow.far.tcp.congestion")
-    >>> name_axes([Axis(path, name_axis(path), ()) for path in paths])
+    >>> name_axes([Axis(path, name_path(path), ()) for path in paths])
     'congestion control of near and far'
     """
     parted = [axis.name.partition(" of ") for axis in axes]
@@ -256,46 +213,6 @@ def name_axes(axes: Sequence[Axis]) -> str:
     if len(axes) > 1 and len(firsts) == 1 and all(of for _, _, of in parted):
         return f"{firsts.pop()} of {join_names([of for _, _, of in parted])}"
     return join_names([axis.name for axis in axes])
-
-
-def choose_axis(paths: Sequence[str]) -> str:
-    """Choose which of several paths is the choice; the others make tiers.
-
-    Examples
-    --------
-    >>> choose_axis(["queue", "link.cable.docsis.upstream.rate"])
-    'queue'
-    >>> choose_axis(["flow.call.scoring.de_jitter", "queue"])
-    'queue'
-    """
-    chosen = [path for path in paths if not is_given(path)]
-    return (chosen or list(paths))[-1]
-
-
-def is_given(path: str) -> bool:
-    """Say whether a path is not a choice: the line, its distance or its load sets its value."""
-    keys = path.split(".")
-    return keys[-1] in GIVEN and not CHOSEN & set(keys)
-
-
-def name_axis(path: str) -> str:
-    """Give the name of a path in sentences.
-
-    Examples
-    --------
-    >>> name_axis("link.cable.docsis.upstream.rate"), name_axis("flow.call.rtt")
-    ('upstream rate', 'RTT of call')
-    >>> name_axis("queue"), name_axis("queue.buffer_control.target")
-    ('queue', 'target')
-    >>> name_axis("low_latency")
-    'low-latency setting'
-    """
-    keys = path.split(".")
-    name = _WORDS.get(keys[-1], keys[-1].replace("_", " "))
-    if keys[0] == "flow" and len(keys) > 2:
-        return f"{name} of {keys[1]}"
-    way = _WAYS.get(keys[-2]) if len(keys) > 1 else None
-    return f"{way} {name}" if way else name
 
 
 def _label(value: str) -> str:

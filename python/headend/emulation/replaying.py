@@ -72,7 +72,7 @@ class Replay:
         stop: threading.Event | None = None,
     ) -> Result:
         """Run it in virtual time and judge its expectations."""
-        from headend.engine.columns import build_frames
+        from headend.engine.columns import Frames
 
         execution = self.plan.execute(on_progress, stop, self.content)
         frames = json.loads(execution.frames or "{}")
@@ -97,7 +97,7 @@ class Replay:
             "changed": list(self.changed),
             "equal": equal,
         }
-        return self.plan.complete(execution, build_frames(execution.tables), emulation)
+        return self.plan.complete(execution, Frames(execution.tables), emulation)
 
 
 def plan_replay(

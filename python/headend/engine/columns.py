@@ -1,17 +1,24 @@
-"""The columns of every result table, as docs/reference/results.md defines them."""
+"""The columns of every result table, as docs/reference/results.md defines them.
+
+What only counts and picks reads `Lists`; a data frame is made where somebody asks for one, since
+the library of frames takes longer to import than most runs take to simulate.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
-
-import polars as pl
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any
 
 from headend.engine.description import list_discards
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from headend._engine import Columns
+
+#: What a column holds; Polars takes these as its types String, Int64 and Float64.
+Kind = type[str] | type[int] | type[float]
 
 _DISCARDED = sorted(list_discards())
 _DELAYS = tuple(
@@ -19,8 +26,8 @@ _DELAYS = tuple(
 )
 
 
-def _define(text: str = "", whole: str = "", real: str = "") -> dict[str, pl.DataType]:
-    kinds = ((text, pl.String()), (whole, pl.Int64()), (real, pl.Float64()))
+def _define(text: str = "", whole: str = "", real: str = "") -> dict[str, Kind]:
+    kinds: tuple[tuple[str, Kind], ...] = ((text, str), (whole, int), (real, float))
     return {name: kind for names, kind in kinds for name in names.split()}
 
 
@@ -28,7 +35,7 @@ def _define(text: str = "", whole: str = "", real: str = "") -> dict[str, pl.Dat
 MIXED = "mixed"
 
 #: Type of each column of each table.
-TABLES: dict[str, dict[str, pl.DataType]] = {
+TABLES: dict[str, dict[str, Kind]] = {
     "flows": _define(
         "flow direction application transport carries",
         (
@@ -81,7 +88,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
 }
 
 #: Tables that only some runs have.
-OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
+OPTIONAL_TABLES: dict[str, dict[str, Kind]] = {
     "air_time": _define("link station use", real="air_ratio"),
     "mib": _define("link modem service_flow direction mib_table object", "value"),
     "low_latency": _define("queue flow direction", "packets bytes ce_packets"),
@@ -114,7 +121,72 @@ OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
 }
 
 
-class Frames(Mapping[str, pl.DataFrame]):
+class Lists:
+    """A table as lists, one for each column, which a few rows are read from faster than by queries.
+
+    Parameters
+    ----------
+    table
+        A frame, or the lists by column.
+    """
+
+    def __init__(self, table: pl.DataFrame | Mapping[str, list[Any]]) -> None:
+        self._table = table
+        self._lists: dict[str, list[Any]] = {}
+
+    @classmethod
+    def of(cls, tables: Tables, name: str) -> Lists:
+        """Give the lists of one of some tables, without making a frame."""
+        if isinstance(tables, Frames):
+            return tables.lists(name)
+        table = tables[name]
+        return table if isinstance(table, Lists) else cls(table)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._table) if isinstance(self._table, Mapping) else self._table.columns
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        names = self.columns
+        return len(self[names[0]]) if names else 0
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """Give a column."""
+        if name not in self._lists:
+            column = self._table[name]
+            self._lists[name] = column if isinstance(column, list) else column.to_list()
+        return self._lists[name]
+
+    def rows(self, *names: str) -> Iterator[dict[str, Any]]:
+        """Give the rows, of all columns or of those named."""
+        names = names or tuple(self.columns)
+        for values in zip(*(self[name] for name in names), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    def list_numbers(self, name: str) -> list[float]:
+        """Give a column of numbers; ``discarded`` is the sum over the reasons."""
+        if name == "discarded":
+            reasons = [own for own in self.columns if own.startswith("discarded_")]
+            return [float(sum(row)) for row in zip(*(self[own] for own in reasons), strict=True)]
+        return [float("nan") if own is None else float(own) for own in self[name]]
+
+    def find_rows(self, **wanted: Collection[str]) -> list[int]:
+        """Find the rows that hold one of the wanted texts in each column."""
+        found = list(range(self.height))
+        for name, texts in wanted.items():
+            column, known = self[name], set(texts)
+            found = [index for index in found if column[index] in known]
+        return found
+
+
+#: Tables by name: frames, or lists of them.
+Tables = Mapping[str, "pl.DataFrame"] | Mapping[str, Lists]
+
+
+class Frames(MutableMapping[str, "pl.DataFrame"]):
     """Frames of the engine's columns, made when first looked at: studies read only a few."""
 
     def __init__(self, tables: Mapping[str, Columns]) -> None:
@@ -123,13 +195,27 @@ class Frames(Mapping[str, pl.DataFrame]):
             name: own for name, own in OPTIONAL_TABLES.items() if name in tables
         }
         self._made: dict[str, pl.DataFrame] = {}
+        self._lists: dict[str, Lists] = {}
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         """Give a table; a table without rows still has its columns."""
         if name not in self._made:
-            columns = self._tables[name].read() if name in self._tables else {}
-            self._made[name] = _build_frame(columns, self._types[name])
+            self._made[name] = build_frame(name, self._read(name))
         return self._made[name]
+
+    def __setitem__(self, name: str, table: pl.DataFrame) -> None:
+        """Put another frame in place of a table."""
+        self._types = {**self._types, name: self._types.get(name, {})}
+        self._made[name] = table
+        self._lists[name] = Lists(table)
+
+    def __delitem__(self, name: str) -> None:
+        """Leave a table out."""
+        self._types = {own: types for own, types in self._types.items() if own != name}
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether there is a table, without making its frame."""
+        return name in self._types
 
     def __iter__(self) -> Iterator[str]:
         """List the tables."""
@@ -139,10 +225,22 @@ class Frames(Mapping[str, pl.DataFrame]):
         """Count the tables."""
         return len(self._types)
 
+    def lists(self, name: str) -> Lists:
+        """Give a table as lists."""
+        if name not in self._lists:
+            columns = self._read(name) or {column: [] for column in self._types[name]}
+            self._lists[name] = Lists(
+                {
+                    column: content if isinstance(content, list) else array(*content).tolist()
+                    for column, content in columns.items()
+                }
+            )
+        return self._lists[name]
 
-def build_frames(tables: Mapping[str, Columns]) -> dict[str, pl.DataFrame]:
-    """Make frames of all the engine's columns; a table without rows still has its columns."""
-    return dict(Frames(tables))
+    def _read(self, name: str) -> Mapping[str, list[str] | tuple[str, bytes]]:
+        if name not in self._types:
+            raise KeyError(name)
+        return self._tables[name].read() if name in self._tables else {}
 
 
 def name_tables(given: Collection[str]) -> list[str]:
@@ -152,29 +250,27 @@ def name_tables(given: Collection[str]) -> list[str]:
 
 def build_frame(name: str, columns: Mapping[str, list[str] | tuple[str, bytes]]) -> pl.DataFrame:
     """Make a frame of the engine's columns of one table; without columns it has no rows."""
-    return _build_frame(columns, (TABLES | OPTIONAL_TABLES)[name])
+    import polars as pl
 
-
-def _build_frame(
-    columns: Mapping[str, list[str] | tuple[str, bytes]], types: dict[str, pl.DataType]
-) -> pl.DataFrame:
+    types = (TABLES | OPTIONAL_TABLES)[name]
     if not columns:
         return pl.DataFrame(schema=types)
     frame = pl.DataFrame([_build_series(name, column) for name, column in columns.items()])
     # A cast costs as much as a query even where there is nothing to cast, and of most tables there
     # is nothing.
-    other = pl.Schema(
-        (name, types[name]) for name, kind in frame.schema.items() if kind != types.get(name, kind)
-    )
-    return frame.cast(other) if other else frame
+    other = {
+        name: types[name]
+        for name, kind in frame.schema.items()
+        if name in types and kind.to_python() is not types[name]
+    }
+    return frame.cast(other) if other else frame  # type: ignore[arg-type]
 
 
 def _build_series(name: str, column: list[str] | tuple[str, bytes]) -> pl.Series:
+    import polars as pl
+
     if isinstance(column, list):
         return pl.Series(name, column, dtype=pl.String)
     code, content = column
-    return pl.Series(name, array(code, content), dtype=_NUMBERS[code])
-
-
-#: What the engine's numbers are, by the type codes of Python's arrays.
-_NUMBERS: dict[str, pl.DataType] = {"d": pl.Float64(), "q": pl.Int64()}
+    # The engine's numbers, by the type codes of Python's arrays.
+    return pl.Series(name, array(code, content), dtype=pl.Float64 if code == "d" else pl.Int64)

@@ -15,8 +15,7 @@ from headend.running.comparison import (
     load_unfinished,
 )
 from headend.running.result import Result
-from headend.sweeps.loading import load_sweep
-from headend.sweeps.result import SweepResult
+from headend.sweeps.result import SweepResult, load_sweep
 
 
 def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendation:

@@ -12,6 +12,7 @@ from headend.comparison.board import tabulate_figures
 from headend.comparison.caveats import tell_unfinished
 from headend.comparison.comparison import gather_variants
 from headend.errors import InputError, take_path
+from headend.results.experiment import RESULTS, SUMMARY
 from headend.results.export import flatten_value, gather_tables, write_tables
 from headend.results.folder import read_json, read_table
 from headend.results.record import read_manifest
@@ -108,17 +109,10 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
         ]
         figures = tabulate_figures(gather_variants(results))
         return {**gather_tables(results), FIGURES: figures}, notes
-    if kind == "sweep":
-        from headend.sweeps.loading import load_sweep
-        from headend.sweeps.outcome import RESULTS, SUMMARY
+    if kind in ("sweep", "recommendation"):
+        from headend.loading.loading import load
 
-        load_sweep(folder)  # says what is wrong with one that was not run to its end
-        return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, []
-    if kind == "recommendation":
-        from headend.recommendation.folder import load_recommendation
-        from headend.sweeps.outcome import RESULTS, SUMMARY
-
-        load_recommendation(folder)  # says what is wrong with one that was not run to its end
+        load(folder)  # says what is wrong with one that was not run to its end
         return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, []
     if kind == "study":
         return _read_study(folder), []

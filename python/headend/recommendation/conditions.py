@@ -20,9 +20,9 @@ from headend.engine.description import find_application
 from headend.errors import InputError
 from headend.recommendation.people import name_application
 from headend.recommendation.tier import LINE, Tier
+from headend.running.measuring import parse_sum
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.measuring import parse_sum
 from headend.sweeps.wish import Condition, Wish, read_preferences
 from headend.text.quantity import NAMES, format_quantity, parse_quantity
 

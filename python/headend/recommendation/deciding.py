@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headend.comparison.ties import find_tie
+from headend.design.design import Design
+from headend.design.factor import Factor
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.feature import Feature
 from headend.recommendation.tier import Tier
@@ -28,7 +30,7 @@ from headend.sweeps.conclusion import (
     weigh,
     weigh_miss,
 )
-from headend.sweeps.definition import Axis, Sweep
+from headend.sweeps.definition import Sweep
 from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
@@ -119,9 +121,9 @@ def decide(
     """
     demands = demands or Wish()
     labels = tuple(own.label for own in candidates)
-    axis = Axis("scenario", "setting", labels, labels)
+    axis = Factor("scenario", "setting", labels, labels)
     measures = {name: name for term in demands.terms for name in term.measures}
-    sweep = Sweep(tier.name, None, ((axis,),), tuple(seeds), wish=wish, measures=measures)
+    sweep = Sweep(tier.name, Design(((axis,),), tuple(seeds)), wish=wish, measures=measures)
     conclusion = conclude(sweep, table)
     watched = _list_watched(conclusion, demands)
     features = dict.fromkeys(own.feature for own in sorted(candidates, key=_order))

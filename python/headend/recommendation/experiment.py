@@ -20,15 +20,13 @@ from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation
 from headend.recommendation.tier import Tier
+from headend.results.experiment import remove_page
 from headend.results.scratch import open_scratch, sweep_up
 from headend.results.store import POINT_FOLDER, PointStore, list_points
-from headend.running.memory import Allowance, read_allowance
-from headend.scenario.source import Text, write_overrides
-from headend.scenario.subjects import Vocabulary
-from headend.sweeps.cluster import open_crew
-from headend.sweeps.crew import (
+from headend.running.cluster import open_executor
+from headend.running.executor import (
     Batch,
-    Crew,
+    Executor,
     Failure,
     Finished,
     OnProgress,
@@ -36,9 +34,11 @@ from headend.sweeps.crew import (
     read_stop,
     run_missing,
 )
-from headend.sweeps.job import Job, prepare
-from headend.sweeps.measuring import make_frame
-from headend.sweeps.outcome import remove_report
+from headend.running.job import Job, prepare
+from headend.running.measuring import make_frame
+from headend.running.memory import Allowance, read_allowance
+from headend.scenario.source import Text, write_overrides
+from headend.scenario.subjects import Vocabulary
 from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
@@ -210,12 +210,12 @@ def run_request(
     if folder is None:
         parent = Path(tempfile.gettempdir())
         sweep_up(parent)
-        with open_crew(scheduler, allowance, stop) as crew, open_scratch(parent) as scratch:
-            return _carry_out(request, planned, scratch, stop, crew, on_progress)
-    with open_crew(scheduler, allowance, stop) as crew:
+        with open_executor(scheduler, allowance, stop) as executor, open_scratch(parent) as scratch:
+            return _carry_out(request, planned, scratch, stop, executor, on_progress)
+    with open_executor(scheduler, allowance, stop) as executor:
         open_recommendation_folder(folder, request, force=force)
-        on_progress = call_before_the_first(functools.partial(remove_report, folder), on_progress)
-        result = _carry_out(request, planned, folder, stop, crew, on_progress)
+        on_progress = call_before_the_first(functools.partial(remove_page, folder), on_progress)
+        result = _carry_out(request, planned, folder, stop, executor, on_progress)
     result = replace(result, folder=folder)
     write_outcome(result, folder, report=report)
     return result
@@ -306,13 +306,13 @@ def _carry_out(
     planned: Sequence[TierPoints],
     folder: Path,
     stop: threading.Event,
-    crew: Crew,
+    executor: Executor,
     on_progress: OnProgress | None,
 ) -> Recommendation:
     """Run what is missing and put the table together."""
     store = PointStore(folder / POINT_FOLDER)
     batches = [Batch(_list_jobs(own), store) for own in planned]
-    finished = list(run_missing(batches, stop, crew, on_progress))
+    finished = list(run_missing(batches, stop, executor, on_progress))
     return _gather(request, planned, store, finished)
 
 

@@ -17,6 +17,7 @@ from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation
 from headend.recommendation.tier import Tier
 from headend.recommendation.writing import name_files
+from headend.results.experiment import RESULTS, SUMMARY, remove_page
 from headend.results.folder import (
     MANIFEST,
     REPORT,
@@ -30,7 +31,6 @@ from headend.results.folder import (
 from headend.results.record import RESULT_FORMAT, read_manifest
 from headend.results.seal import SEALS, is_page_of, read_seals, seal
 from headend.results.store import POINT_FOLDER, check_point_folder
-from headend.sweeps.outcome import RESULTS, SUMMARY, remove_report
 from headend.sweeps.wish import Condition, Term, Wish
 
 #: The kind of results.
@@ -117,11 +117,11 @@ def write_outcome(
     for name in before - set(files):
         _remove(folder / name)
     if not recommendation.complete:
-        remove_report(folder)
+        remove_page(folder)
     elif report:
         write_own_page(recommendation, folder)
     elif not is_page_of(folder / REPORT, _fingerprint(folder)):
-        remove_report(folder)  # it has the answer to other conditions
+        remove_page(folder)  # it has the answer to other conditions
 
 
 def write_own_page(

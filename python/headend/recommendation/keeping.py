@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from headend.analysis.expect import Lists, Quantity, list_quantities, parse_quantity_name
+from headend.analysis.expect import Quantity, list_quantities, parse_quantity_name
+from headend.engine.columns import Lists, Tables
 from headend.engine.metrics import find_metric
+from headend.running.measuring import BASE_UNITS, make_frame
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.measuring import BASE_UNITS, make_frame
 from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Kept:
     def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each quantity; without a value where nothing was measured."""
         needed = dict.fromkeys(own.table for own in self._quantities.values())
-        lists = {name: Lists(tables[name]) for name in needed if name in tables}
+        lists = {name: Lists.of(tables, name) for name in needed if name in tables}
         return make_frame(
             [
                 {
@@ -72,7 +73,7 @@ class Kept:
         return {name: parse_quantity_name(name, self.vocabulary) for name in names}
 
 
-def take_worst(quantity: Quantity, tables: Mapping[str, Lists]) -> float | None:
+def take_worst(quantity: Quantity, tables: Tables) -> float | None:
     """Read a quantity as ``[expect]`` does: the worst of directions and members, or the mean.
 
     None where it was not measured.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from headend.design.seeds import choose_seeds
 from headend.errors import InputError, suggest, take_path
 from headend.files import read_bytes
 from headend.modem_file.reading import is_text
@@ -26,7 +27,6 @@ from headend.recommendation.traffic import Traffic, read_tables, read_traffic
 from headend.scenario.library import refuse_standard_input
 from headend.scenario.reach import read_allowed
 from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
-from headend.sweeps.definition import list_seeds
 
 #: Other words for what may be set.
 _FEATURES: Mapping[str, Feature] = {
@@ -280,7 +280,7 @@ def _check_features(features: Sequence[Feature], tiers: Sequence[Tier]) -> None:
 
 def _read_seeds(value: Any) -> tuple[int, ...]:
     try:
-        return list_seeds(value)
+        return choose_seeds(value)
     except InputError as error:
         raise InputError(str(error).removeprefix("seeds: ").removeprefix("seed: ")) from error
 

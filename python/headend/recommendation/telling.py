@@ -210,7 +210,7 @@ def _shorten(label: str, heading: str) -> str:
 def _explain_cells(decisions: Sequence[Decision]) -> str:
     """Say what the words of the cells mean."""
     words = {best.standing for decision in decisions for best in decision.bests.values()}
-    wish, seeds = decisions[0].wish, len(decisions[0].conclusion.sweep.seeds)
+    wish, seeds = decisions[0].wish, len(decisions[0].conclusion.sweep.design.seeds)
     parts = []
     if wish.hold:
         over = "over the whole 95 % interval" if seeds > 1 else "by one seed, without an interval"
@@ -378,7 +378,7 @@ def _tell_unasked(decision: Decision, setting: int) -> list[str]:
 def _tell_certainty(decision: Decision, setting: int) -> str:
     """Say how sure the recommendation is: the tightest condition, and what more seeds decide."""
     wish, conclusion = decision.wish, decision.conclusion
-    seeds = len(conclusion.sweep.seeds)
+    seeds = len(conclusion.sweep.design.seeds)
     told = [write_count(seeds, "seed")]
     if wish.hold:
         condition = wish.hold[find_decisive(decision, setting)]
@@ -433,7 +433,7 @@ def _tell_lax(decision: Decision) -> list[str]:
 def _tell_nothing(decision: Decision) -> tuple[str, str, str]:
     """Say that nothing is recommended, what comes nearest, and what stands in the way."""
     conclusion, setting = decision.conclusion, decision.chosen.setting
-    number, seeds = len(decision.chosen.line), len(conclusion.sweep.seeds)
+    number, seeds = len(decision.chosen.line), len(conclusion.sweep.design.seeds)
     if setting is None:
         return (_tell_unmeasured(decision), "", "")
     label = _name(decision, setting)
@@ -476,7 +476,7 @@ def _tell_obstacles(decision: Decision) -> str:
     """Name the conditions that no setting meets, with best values; else those in conflict."""
     conclusion, line = decision.conclusion, decision.chosen.line
     if decision.chosen.standing is Standing.UNDECIDED:
-        more = 2 * len(conclusion.sweep.seeds)
+        more = 2 * len(conclusion.sweep.design.seeds)
         return f"More seeds decide it, such as --seeds {more}: what was run is kept."
     out_of_reach = []
     for condition in decision.wish.hold:

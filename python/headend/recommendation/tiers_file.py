@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headend.design.place import add_line, find_second
 from headend.errors import InputError, find_near, suggest
 from headend.files import parse_toml as load_toml
 from headend.recommendation.line import load_line, read_modem_tier, split_line
@@ -42,7 +43,6 @@ from headend.recommendation.tier import LINE, Tier, copy_tables
 from headend.recommendation.traffic import TABLES
 from headend.scenario.reach import Reach
 from headend.scenario.source import read_text, write_value
-from headend.sweeps.place import add_line, find_second
 from headend.text.reveal import reveal_line
 
 #: The options that a file can have, each with the name of the command line's, and what belongs to

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -28,6 +28,7 @@ from headend.scenario.library import guide_to_results
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.engine.columns import Kind, Lists
     from headend.results.capture import Capture
 
 Found = TypeVar("Found")
@@ -62,7 +63,7 @@ class Record:
         The captured packets; None if there are none, or if the run was read back from a folder.
     """
 
-    tables: dict[str, pl.DataFrame]
+    tables: MutableMapping[str, pl.DataFrame]
     manifest: dict[str, Any]
     label: str = ""
     folder: Path | None = None
@@ -155,6 +156,14 @@ class Record:
     def summary(self) -> pl.DataFrame:
         """One row for the whole run."""
         return self.tables["summary"]
+
+    def lists(self, name: str) -> Lists:
+        """Give a table as lists, without a frame; without rows where the run has no such table."""
+        from headend.engine.columns import OPTIONAL_TABLES, Lists
+
+        if name in self.tables:
+            return Lists.of(self.tables, name)
+        return Lists({column: [] for column in OPTIONAL_TABLES[name]})
 
     def _take_optional(self, name: str) -> pl.DataFrame:
         """Give a table that only some runs have; without rows where this one does not have it."""
@@ -265,13 +274,17 @@ def list_names_of(record: Record, kind: str) -> set[str]:
     return set(record.manifest["scenario"].get(kind, {}))
 
 
-def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, pl.DataType]) -> None:
+def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, Kind]) -> None:
+    import polars as pl
+
     for name, kind in types.items():
         if name not in table.columns:
             raise InputError(f'{path}: damaged: it has no column "{name}"')
-        if table.schema[name] != kind:
+        if table.schema[name].to_python() is not kind:
+            expected = pl.DataFrame(schema={name: kind}).schema[name]
             raise InputError(
-                f'{path}: damaged: the column "{name}" holds {table.schema[name]}, expected {kind}'
+                f'{path}: damaged: the column "{name}" holds {table.schema[name]},'
+                f" expected {expected}"
             )
     if "direction" in types and (other := set(table["direction"].unique().to_list()) - DIRECTIONS):
         found = ", ".join(sorted(map(repr, other)))

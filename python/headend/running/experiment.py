@@ -7,14 +7,15 @@ import json
 import re
 import reprlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.expect import Expectation, parse_expectation
 from headend.analysis.round_trips import leave_out_round_trips
-from headend.errors import InputError, refuse_argument, refuse_unwritable, show_found, take_path
+from headend.design.seeds import choose_seeds, read_seed
+from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
 from headend.files import STANDARD_INPUT_SHOWN, parse_toml
 from headend.results.folder import REPORT, create_folder
 from headend.results.record import RESULT_FORMAT
@@ -45,15 +46,8 @@ if TYPE_CHECKING:
 
     from headend.running.comparison import Comparison
 
-#: Seeds are 64 bits.
-LARGEST_SEED = 2**64 - 1
-
 #: The largest comparison that one report can show.
 MOST_RUNS = 12
-
-#: How many seeds each of them can have.
-MOST_SEEDS = 100
-
 
 #: The type of ``modem=``: the path of a file, or paths by the names of modems.
 Modems = str | Path | Mapping[str, str | Path] | None
@@ -96,10 +90,10 @@ class Plan:
     ) -> Result:
         """Run it and judge its expectations."""
         # Now, so that an interrupted run is kept without delay.
-        from headend.engine.columns import build_frames
+        from headend.engine.columns import Frames
 
         execution = self.execute(on_progress, stop)
-        return self.complete(execution, build_frames(execution.tables))
+        return self.complete(execution, Frames(execution.tables))
 
     def execute(
         self,
@@ -120,7 +114,7 @@ class Plan:
     def complete(
         self,
         execution: Execution,
-        tables: dict[str, pl.DataFrame],
+        tables: MutableMapping[str, pl.DataFrame],
         emulation: Mapping[str, Any] | None = None,
     ) -> Result:
         """Judge the expectations of what was run, and describe it.
@@ -310,44 +304,6 @@ def _load(text: Text, overrides: Overrides) -> Loaded:
         raise InputError(
             f"{file}: this is a {kind}, not a scenario; headend {command} {place} runs it"
         ) from error
-
-
-def read_seed(seed: Any) -> int:
-    """Give a seed as a Python integer, and refuse other values."""
-    number = read_integer(seed)
-    if number is None or not 0 <= number <= LARGEST_SEED:
-        raise InputError(
-            f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {show_found(seed)}"
-        )
-    return number
-
-
-def choose_seeds(wanted: int | Sequence[int], first: int) -> list[int]:
-    """Give the seeds of a comparison: a count of seeds from the first on, or the listed ones.
-
-    Examples
-    --------
-    >>> choose_seeds(3, first=7), choose_seeds([4, 2], first=7)
-    ([7, 8, 9], [4, 2])
-    """
-    count = read_integer(wanted)
-    if count is None:
-        if isinstance(wanted, bool | str) or not isinstance(wanted, Iterable):
-            raise InputError(
-                f"seeds: expected how many, or a list of them, found {show_found(wanted)}"
-            )
-        seeds = list(wanted)
-        count = len(seeds)
-    else:
-        # Not more than are too many: nobody waits for a list of a billion.
-        seeds = list(range(first, first + min(count, MOST_SEEDS)))
-    if not 1 <= count <= MOST_SEEDS:
-        raise InputError(f"seeds: expected 1 to {MOST_SEEDS} of them, found {show_found(count)}")
-    seeds = [read_seed(seed) for seed in seeds]
-    for seed in seeds:
-        if seeds.count(seed) > 1:
-            raise InputError(f"seeds: {seed} is given twice")
-    return seeds
 
 
 def run(
@@ -583,7 +539,7 @@ def plan_comparison(
             raise InputError(_echo_vary(str(error), varied)) from error
     _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
-    all_seeds = choose_seeds(seeds, first=plans[0].seed)
+    all_seeds = choose_seeds(seeds, plans[0].seed)
     if len(plans) == len(all_seeds) == 1 and not vary:
         raise InputError(
             "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds"
@@ -612,13 +568,13 @@ def _name_values(
         there is one label for each combination, or none.
     """
     from headend.comparison.comparison import check_labels
-    from headend.comparison.grid import choose_axis
+    from headend.design.factor import choose_main
 
     several = [path for path, values in vary.items() if len(values) > 1]
     if len(several) < 2 or len(labels) == count:
         check_labels(labels, count)
         return "", {}
-    chosen = choose_axis(several)
+    chosen = choose_main(several)
     check_labels(labels, count, choices=len(vary[chosen]))
     return chosen, dict(zip(vary[chosen], labels, strict=False))
 

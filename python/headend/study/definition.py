@@ -12,6 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from headend.design.conflicts import BY_AXIS
+from headend.design.design import MOST_POINTS
+from headend.design.place import add_line, find_second
 from headend.errors import InputError, suggest
 from headend.files import parse_toml
 from headend.scenario.conflicts import check_shared
@@ -22,9 +25,6 @@ from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_keys, check_texts
 from headend.study.readings import Reading, choose_readings
 from headend.study.texts import TextsError
-from headend.sweeps.conflicts import BY_AXIS
-from headend.sweeps.definition import MOST_POINTS
-from headend.sweeps.place import add_line, find_second
 from headend.text.wording import write_count
 
 _KEYS = {

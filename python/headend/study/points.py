@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headend.analysis.expect import Quantity, parse_quantity_name
+from headend.design.place import add_line
 from headend.errors import InputError, suggest
 from headend.results.store import PointStore
+from headend.running.executor import Batch, Executor, Finished, OnProgress, run_missing
+from headend.running.job import Job, prepare
+from headend.running.measuring import add_up, check_measures, parse_sum
 from headend.running.memory import Allowance
+from headend.running.notes import note_warnings
 from headend.scenario.source import Text, read_scenario
 from headend.scenario.subjects import Vocabulary
 from headend.study.definition import Point, Study
-from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
-from headend.sweeps.job import Job, prepare
-from headend.sweeps.measuring import add_up, check_measures, parse_sum
-from headend.sweeps.notes import note_warnings
-from headend.sweeps.place import add_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +80,7 @@ def run_points(
     store: PointStore,
     stop: threading.Event,
     on_progress: OnProgress | None = None,
-    crew: Crew | None = None,
+    executor: Executor | None = None,
 ) -> pl.DataFrame | None:
     """Run the missing points of a study: for those who want its table alone, unjudged.
 
@@ -94,7 +94,7 @@ def run_points(
         Setting it ends the run; finished points stay in the store.
     on_progress
         Told of progress.
-    crew
+    executor
         Who runs them; by default the threads of this process.
 
     Returns
@@ -109,7 +109,7 @@ def run_points(
         When a point's scenario is refused or its run failed.
     """
     jobs = prepare_points(study)
-    (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
+    (finished,) = run_missing([Batch(jobs, store)], stop, executor, on_progress)
     return gather_points(study, jobs, store, finished) if finished.complete else None
 
 

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from headend.design.place import add_line
 from headend.errors import InputError, suggest
 from headend.study.texts import read_texts
-from headend.sweeps.place import add_line
 
 #: The file's name in the folder above those of a document's studies.
 READINGS = "readings.toml"

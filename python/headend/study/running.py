@@ -12,13 +12,13 @@ from types import ModuleType
 from headend.extras import STUDIES
 from headend.results.store import POINT_FOLDER, PointStore, list_points
 from headend.running.execution import interrupt_at_once
+from headend.running.executor import Batch, Executor, Finished, OnProgress, run_missing
+from headend.running.job import Job
 from headend.running.memory import Allowance
 from headend.study.claims import judge_claims
 from headend.study.definition import Study
 from headend.study.outcome import StudyOutcome, draw_study_figures
 from headend.study.points import gather_points, note_study_warnings, prepare_points
-from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
-from headend.sweeps.job import Job
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Order:
 def run_studies(
     orders: Iterable[Order],
     stop: threading.Event,
-    crew: Crew | None = None,
+    executor: Executor | None = None,
     on_progress: OnProgress | None = None,
     allowance: Allowance | None = None,
 ) -> Iterator[tuple[Order, StudyOutcome | Exception]]:
@@ -44,7 +44,7 @@ def run_studies(
         The studies, with a folder for each.
     stop
         Setting it ends the run; finished points stay in the folders.
-    crew
+    executor
         Who runs the points; by default the threads of this process.
     on_progress
         Told of progress over the points of all studies.
@@ -66,7 +66,7 @@ def run_studies(
             begun.append(_begin(order, allowance))
             yield begun[-1].batch
 
-    with closing(run_missing(begin_each(), stop, crew, on_progress)) as stream:
+    with closing(run_missing(begin_each(), stop, executor, on_progress)) as stream:
         for number, finished in enumerate(stream):
             if stop.is_set() or not finished.complete:
                 return

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headend.design.place import add_line, find_second
 from headend.errors import InputError, suggest
 from headend.files import parse_toml
 from headend.scenario.source import read_text
-from headend.sweeps.place import add_line, find_second
 
 
 class TextsError(InputError):

@@ -63,7 +63,7 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
     table
         The results as in `SweepResult.table`; points that failed or are missing are left out.
     """
-    grid = Grid(tuple(Dimension.of(axes) for axes in sweep.dimensions))
+    grid = Grid(tuple(Dimension.of(axes) for axes in sweep.design.dimensions))
     shown = choose_shown(sweep, table)
     values = _gather(table, {item.measure for item in shown} | set(sweep.named))
     figures = {} if table.is_empty() else list_figures(table)
@@ -171,7 +171,9 @@ def _choose_main(sweep: Sweep, grid: Grid) -> int:
     several = [number for number, own in enumerate(grid.dimensions) if len(own.labels) > 1]
     if sweep.compare:
         compared = sweep.compared
-        return next(number for number, axes in enumerate(sweep.dimensions) if compared in axes)
+        return next(
+            number for number, axes in enumerate(sweep.design.dimensions) if compared in axes
+        )
     chosen = [number for number in several if is_chosen(sweep, number)]
     categories = [number for number in chosen if grid.dimensions[number].numbers is None]
     if categories:

@@ -15,7 +15,8 @@ from typing import Any
 
 from headend.comparison.estimate import Estimate, estimate_mean
 from headend.comparison.ties import is_tie
-from headend.sweeps.definition import Axis, Sweep
+from headend.design.factor import Factor
+from headend.sweeps.definition import Sweep
 from headend.sweeps.shown import Shown
 from headend.sweeps.wish import Condition
 
@@ -66,7 +67,7 @@ class Dimension:
     numbers: tuple[float, ...] | None
 
     @classmethod
-    def of(cls, axes: Sequence[Axis]) -> Dimension:
+    def of(cls, axes: Sequence[Factor]) -> Dimension:
         """Make a dimension of axes that change together."""
         scale = axes[0].scale
         labels = [
@@ -387,12 +388,12 @@ class Conclusion:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON: settings as labels on all axes, dimensions as axis names."""
-        names = [axes[0].name for axes in self.sweep.dimensions]
+        names = [axes[0].name for axes in self.sweep.design.dimensions]
 
         def tell(setting: int | None) -> dict[str, Any] | None:
             if setting is None:
                 return None
-            places = zip(self.sweep.dimensions, self.grid.find_place(setting), strict=True)
+            places = zip(self.sweep.design.dimensions, self.grid.find_place(setting), strict=True)
             return {axis.name: axis.labels[at] for axes, at in places for axis in axes}
 
         return {

@@ -10,40 +10,44 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.design.conflicts import check_paths
+from headend.design.design import Point
+from headend.design.place import add_line, locate
+from headend.design.seeds import choose_seeds
 from headend.errors import InputError, take_path
-from headend.results.scratch import open_scratch, sweep_up
-from headend.results.store import POINT_FOLDER, PointStore, list_points
+from headend.pages.experiment import keep_page
+from headend.results.store import PointStore, list_points
+from headend.running.executor import (
+    Failure,
+    Finished,
+    OnProgress,
+    read_stop,
+)
+from headend.running.job import Job, Selection, prepare
+from headend.running.measuring import Everything, Named
 from headend.running.memory import Allowance, read_allowance
+from headend.running.notes import take_notes
+from headend.running.points import gather_points, join_frames, run_points
 from headend.scenario.conflicts import check_settings
 from headend.scenario.library import find_scenario, refuse_standard_input
 from headend.scenario.modems import write_modems
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.shipped import list_scenarios
-from headend.scenario.source import Text, check_source, is_sweep, read_scenario, write_overrides
-from headend.scenario.subjects import Vocabulary
-from headend.sweeps.cluster import open_crew
-from headend.sweeps.conflicts import check_paths
-from headend.sweeps.crew import (
-    Batch,
-    Crew,
-    Failure,
-    OnProgress,
-    call_before_the_first,
-    read_stop,
-    run_missing,
+from headend.scenario.source import (
+    Source,
+    Text,
+    check_source,
+    is_sweep,
+    read_scenario,
+    write_overrides,
 )
-from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
-from headend.sweeps.job import Job, Selection, prepare
-from headend.sweeps.measuring import Everything, Named, make_frame
-from headend.sweeps.notes import take_notes
-from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
-from headend.sweeps.place import add_line, locate
-from headend.sweeps.result import SweepResult
+from headend.scenario.subjects import Vocabulary
+from headend.sweeps.definition import Sweep, make_sweep, read_sweep
+from headend.sweeps.outcome import render_sweep
+from headend.sweeps.result import SweepResult, open_sweep_folder
 from headend.sweeps.wish import read_preferences
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from headend._engine import Scenario
 
 
@@ -116,23 +120,22 @@ def sweep(
     chosen = read_any(source)
     overrides = [*write_overrides(set), *write_modems(modem)]
     chosen = replace(adapt(chosen, overrides, seeds, prefer), allowed=read_allowed(allow_files))
-    jobs = prepare_all(chosen, allowance)
+    prepared = prepare_all(chosen, allowance)
+    result = run_points(
+        [[item for _, item in prepared]],
+        lambda store, finished: _gather(chosen, prepared, store, finished[0]),
+        folder,
+        lambda own: open_sweep_folder(own, chosen, force=force),
+        stop=stop,
+        scheduler=scheduler,
+        allowance=allowance,
+        on_progress=on_progress,
+    )
     if folder is None:
-        import tempfile
-
-        parent = Path(tempfile.gettempdir())
-        sweep_up(parent)
-        with (
-            open_crew(scheduler, allowance, stop) as crew,
-            open_scratch(parent) as scratch,
-        ):
-            return carry_out(chosen, jobs, scratch, stop, crew, on_progress)
-    with open_crew(scheduler, allowance, stop) as crew:
-        open_sweep_folder(folder, chosen, force=force)
-        on_progress = call_before_the_first(functools.partial(remove_report, folder), on_progress)
-        result = carry_out(chosen, jobs, folder, stop, crew, on_progress)
+        return result
     result = replace(result, folder=folder)
-    write_outcome(result, folder, report=report)
+    result.write(folder)
+    keep_page(result, lambda: render_sweep(result), report=report)
     return result
 
 
@@ -161,12 +164,20 @@ def adapt(
     """
     adapted = replace(
         chosen,
-        added=(*chosen.added, *write_overrides(overrides)),
-        seeds=chosen.seeds if seeds is None else list_seeds(seeds),
+        design=replace(
+            chosen.design,
+            added=(*chosen.design.added, *write_overrides(overrides)),
+            seeds=chosen.design.seeds if seeds is None else choose_seeds(seeds),
+        ),
         wish=read_preferences(prefer, chosen.measures) if prefer else chosen.wish,
     )
-    check_paths([axis.path for axis in adapted.axes], adapted.overrides, adapted.added)
+    _check_paths(adapted)
     return adapted
+
+
+def _check_paths(chosen: Sweep, queue_path: str = "") -> None:
+    design = chosen.design
+    check_paths([axis.path for axis in design.factors], design.overrides, design.added, queue_path)
 
 
 #: A point with what is to be run, or why it cannot be.
@@ -191,19 +202,19 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
     prepared: Prepared = []
     checked: dict[tuple[str, str], str] = {}
     tell_source = functools.cache(functools.partial(_tell_source, chosen))
-    for point in chosen.list_points():
-        name = str(point.scenario)
+    for point in chosen.design.list_points():
+        name = str(point.setting.scenario)
         if name not in texts:
-            texts[name] = _read_scenario(chosen, point)
-        bottleneck = dict(point.overrides).get("bottleneck", "")
+            texts[name] = _read_scenario(chosen, point.setting.scenario)
+        bottleneck = dict(point.setting.overrides).get("bottleneck", "")
         try:
             if (name, bottleneck) not in checked:
-                scenario = texts[name].load(point.overrides).scenario
+                scenario = texts[name].load(point.setting.overrides).scenario
                 _check_conflicts(chosen, point, texts[name], scenario.queue_path or "")
                 checked[name, bottleneck] = _refuse_wish(chosen, scenario)
             if reason := checked[name, bottleneck]:
                 raise InputError(reason)
-            job = prepare(texts[name], point.overrides, point.seed, selection, allowance)
+            job = prepare(texts[name], point.setting.overrides, point.seed, selection, allowance)
         except _SweepError:
             raise
         except InputError as error:
@@ -216,17 +227,19 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
     return prepared
 
 
-def _read_scenario(chosen: Sweep, point: Point) -> Text:
+def _read_scenario(chosen: Sweep, source: Source) -> Text:
     """Read a point's scenario, which is no sweep, from the sweep's folder or the shipped ones."""
     try:
         refuse_standard_input(
-            point.scenario, "a sweep's scenario", "the path of a file, or the name of a shipped one"
+            source,
+            "a sweep's scenario",
+            "the path of a file, or the name of a shipped one",
         )
-        if chosen.file and not isinstance(point.scenario, Mapping):
-            _, path = find_scenario(str(point.scenario))
+        if chosen.file and not isinstance(source, Mapping):
+            _, path = find_scenario(str(source))
             if path not in list_scenarios().values():
                 _check_place(chosen.reach, path)
-        text = read_scenario(point.scenario, chosen.reach)
+        text = read_scenario(source, chosen.reach)
     except InputError as error:
         raise InputError(_name_place(f"scenario: {error}", chosen)) from error
     if text.format == "toml" and is_sweep(text.content):
@@ -246,13 +259,13 @@ def _check_place(reach: Reach, path: Path) -> None:
 def _check_conflicts(chosen: Sweep, point: Point, text: Text, queue_path: str) -> None:
     """Refuse two values for one setting, such as by ``queue`` and a queue's name."""
     try:
-        check_paths([axis.path for axis in chosen.axes], chosen.overrides, chosen.added, queue_path)
+        _check_paths(chosen, queue_path)
         check_settings(
             text,
-            point.overrides[len(chosen.overrides) :],
+            point.setting.overrides[len(chosen.design.overrides) :],
             queue_path,
-            before=chosen.overrides,
-            shown={axis.path: f"the axis {axis.path}" for axis in chosen.axes},
+            before=chosen.design.overrides,
+            shown={axis.path: f"the axis {axis.path}" for axis in chosen.design.factors},
         )
     except InputError as error:
         raise _SweepError(_name_place(str(error), chosen)) from error
@@ -274,57 +287,29 @@ def _name_place(message: str, chosen: Sweep) -> str:
     return f"{chosen.file}: {add_line(message, chosen.file)}"
 
 
-def carry_out(
-    chosen: Sweep,
-    prepared: Prepared,
-    folder: Path,
-    stop: threading.Event,
-    crew: Crew,
-    on_progress: OnProgress | None,
+def _gather(
+    chosen: Sweep, prepared: Prepared, store: PointStore, finished: Finished
 ) -> SweepResult:
-    """Run what is missing and put the table together."""
-    import polars as pl
-
-    store = PointStore(folder / POINT_FOLDER)
-    jobs = [item for _, item in prepared if isinstance(item, Job)]
-    (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
-    found: dict[tuple[Any, ...], str] = {}
-    frames = []
-    for point, item in prepared:
-        failure = item if isinstance(item, Failure) else finished.failures.get(item.key)
-        if failure:
-            found[(*point.place, point.seed)] = failure.reason
-            frames.append(_place(chosen, point, _make_error(failure)))
-        elif isinstance(item, Job) and item.key in finished.kept:
-            frames.append(_place(chosen, point, store.read(item.key)))
-    table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
-    notes = take_notes(chosen.axes, prepared)
-    points = tuple(list_points(finished.kept))
-    return SweepResult(chosen, table, found, finished.complete, notes=notes, points=points)
-
-
-def _place(chosen: Sweep, point: Point, frame: pl.DataFrame) -> pl.DataFrame:
-    """Put a point's place before what was measured there."""
-    import polars as pl
-
-    axes = [
-        pl.lit(value).alias(axis.name) for axis, value in zip(chosen.axes, point.place, strict=True)
-    ]
-    error = [] if "error" in frame.columns else [pl.lit(None, dtype=pl.String).alias("error")]
-    return frame.select(
-        pl.lit(point.setting, dtype=pl.Int64).alias("setting"),
-        *axes,
-        pl.lit(point.seed, dtype=pl.UInt64).alias("seed"),
-        pl.all(),
-        *error,
+    """Put the table together."""
+    names = chosen.design.names
+    points = (
+        (
+            {
+                "setting": point.setting.number,
+                **dict(zip(names, point.place, strict=True)),
+                "seed": point.seed,
+            },
+            item,
+        )
+        for point, item in prepared
     )
-
-
-def _make_error(failure: Failure) -> pl.DataFrame:
-    """Give a row that measures nothing and says why."""
-    import polars as pl
-
-    return make_frame([{}]).with_columns(error=pl.lit(failure.reason))
+    return SweepResult(
+        chosen,
+        table=join_frames(gather_points(points, store, finished)),
+        complete=finished.complete,
+        notes=take_notes(names, prepared),
+        points=tuple(list_points(finished.kept)),
+    )
 
 
 def _point_to(chosen: Sweep, paths: Iterable[str], otherwise: str) -> str:
@@ -342,15 +327,18 @@ def _tell_source(chosen: Sweep, message: str) -> str:
     if found is None:
         return message
     path = found[1]
-    axis = next((axis for axis in chosen.axes if axis.path == path), None)
+    axis = next((axis for axis in chosen.design.factors if axis.path == path), None)
     if axis:
-        tables = ["grid", *(f"zip {number}" for number in range(1, len(chosen.dimensions) + 1))]
+        tables = [
+            "grid",
+            *(f"zip {number}" for number in range(1, len(chosen.design.dimensions) + 1)),
+        ]
         place = _point_to(chosen, (f"{table}.{path}" for table in tables), "the axis ")
         message = message.replace(found[0], f"(from {place}{path}=")
         if axis.spaced and "expected a whole number" in message:
             return f"{message}; a range with count goes through fractions, one with step need not"
         return message
-    if path in dict(chosen.added) or path not in dict(chosen.overrides):
+    if path in dict(chosen.design.added) or path not in dict(chosen.design.overrides):
         return message
     place = _point_to(chosen, [f"set.{path}"], "[set] ")
     return message.replace(found[0], f"(from {place}{path}=")

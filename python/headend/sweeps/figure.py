@@ -34,8 +34,8 @@ from headend.text.quantity import choose_unit
 from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
+    from headend.design.factor import Factor
     from headend.sweeps.conclusion import Conclusion, Measured
-    from headend.sweeps.definition import Axis
     from headend.sweeps.shown import Shown
 
 #: More panels than this are no figure.
@@ -90,7 +90,7 @@ def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
         figures.append(draw_trade_off(conclusion))
     sweep = conclusion.sweep
     along, apart, panels = _arrange(conclusion)
-    several = len(sweep.seeds) > 1
+    several = len(sweep.design.seeds) > 1
     for number, measured in enumerate(conclusion.measures.values()):
         item = measured.about
         rows = summary.filter(pl.col("measure") == item.measure).drop_nulls("mean")
@@ -109,9 +109,9 @@ def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
     return figures
 
 
-def _arrange(conclusion: Conclusion) -> tuple[Axis, Axis | None, list[Axis]]:
+def _arrange(conclusion: Conclusion) -> tuple[Factor, Factor | None, list[Factor]]:
     """Choose what goes along the bottom, what is coloured, and what gets panels."""
-    leading = [dimension[0] for dimension in conclusion.sweep.dimensions]
+    leading = [dimension[0] for dimension in conclusion.sweep.design.dimensions]
     main = leading[conclusion.main]
     along = max(leading, key=lambda axis: (axis.scale is not None, axis is main, len(axis.labels)))
     rest = sorted(
@@ -125,9 +125,9 @@ def _draw_panels(
     conclusion: Conclusion,
     rows: pl.DataFrame,
     measured: Measured,
-    along: Axis,
-    apart: Axis | None,
-    panels: Sequence[Axis],
+    along: Factor,
+    apart: Factor | None,
+    panels: Sequence[Factor],
 ) -> tuple[list[Panel], str]:
     """Draw the panels, all on one scale, and name what was left out."""
     item = measured.about
@@ -243,8 +243,8 @@ def _list_bounds(conclusion: Conclusion, measure: str, drawn: Drawn) -> list[tup
 def _draw(
     rows: pl.DataFrame,
     drawn: Drawn,
-    along: Axis,
-    apart: Axis | None,
+    along: Factor,
+    apart: Factor | None,
     marks: Sequence[tuple[float, str]],
     best: set[int | None],
 ) -> vl.Chart:
@@ -309,7 +309,7 @@ def _mark(
     points: pl.DataFrame,
     marks: Sequence[tuple[float, str]],
     drawn: Drawn,
-    along: Axis | None,
+    along: Factor | None,
     *,
     y: str,
 ) -> list[vl.Chart]:
@@ -352,13 +352,13 @@ def _add_unit(title: str, unit: str) -> str:
     return f"{title} ({unit})" if unit else title
 
 
-def name_axis(axis: Axis) -> str:
+def name_axis(axis: Factor) -> str:
     """Name an axis in words, with the unit of its numbers."""
     scale = axis.scale
     return _add_unit(axis.words, scale[1] if scale else "")
 
 
-def choose_scale(axis: Axis) -> dict[str, Any]:
+def choose_scale(axis: Factor) -> dict[str, Any]:
     """Choose an axis's scale and ticks: categories, powers of two, wide ranges logarithmic."""
     scale = axis.scale
     if scale is None:
@@ -392,7 +392,7 @@ def is_doubling(numbers: Sequence[float]) -> bool:
     return all(abs(power - round(power)) < 1e-9 for power in powers)
 
 
-def _is_short(axis: Axis) -> bool:
+def _is_short(axis: Factor) -> bool:
     """Say whether the names of categories stand beside each other on a narrow panel."""
     return sum(len(str(label)) + 2 for label in axis.labels) <= 48
 
@@ -465,7 +465,9 @@ def draw_trade_off(conclusion: Conclusion) -> Figure:
         told += f", each line of one {of}" if is_joined else f", each shape of one {of}"
     if best - {None}:
         told += "; a ring marks the best"
-    interval = " The bars are 95 % intervals over seeds." if len(conclusion.sweep.seeds) > 1 else ""
+    interval = (
+        " The bars are 95 % intervals over seeds." if len(conclusion.sweep.design.seeds) > 1 else ""
+    )
     name = f"{trade_off.first} against {trade_off.second}"
     return Figure(
         "trade-off",

@@ -162,7 +162,7 @@ def _explain_wished(conclusion: Conclusion) -> str:
     parts = []
     if sweep.wish.hold:
         parts.append(f"Holds: {join_conditions(conclusion)}, over the whole 95 % interval")
-        if len(sweep.seeds) < 2:
+        if len(sweep.design.seeds) < 2:
             parts[-1] = f"Holds: {join_conditions(conclusion)}, by one seed"
         if Standing.UNDECIDED in conclusion.standings.values():
             parts.append("undecided: over a part of it")

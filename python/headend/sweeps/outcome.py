@@ -1,157 +1,33 @@
-"""What a sweep leaves behind: finished points, one table over all, its summary, and a report."""
+"""The report of a sweep: its answer, its tables, and every setting."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, tell_system
-from headend.results.folder import (
-    MANIFEST,
-    REPORT,
-    encode_json,
-    encode_table,
-    make_folder,
-    read_own_manifest,
-    write_file,
-)
-from headend.results.record import RESULT_FORMAT
-from headend.results.seal import is_page_of, seal
-from headend.results.store import POINT_FOLDER, check_point_folder
-from headend.sweeps.definition import Sweep
+from headend.pages.experiment import write_experiment_page
 from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shares
-from headend.sweeps.record import SweepRecord
+from headend.sweeps.result import SweepResult
 from headend.sweeps.shown import Shown
 from headend.text.quantity import Kind, Unit, choose_unit, name_column
 
 if TYPE_CHECKING:
     from headend.comparison.estimate import Estimate
-    from headend.figures.figure import Figure
-
-RESULTS = "results.parquet"
-
-SUMMARY = "summary.parquet"
 
 
-def choose_sweep_folder(name: str) -> Path:
-    """Give the folder a sweep's results go to; running it again goes on from what is there."""
-    return Path("results") / "sweeps" / name
-
-
-def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> None:
-    """Make the folder before anything is run, or refuse one with other things or not writable.
-
-    Parameters
-    ----------
-    folder
-        Of the results.
-    sweep
-        Whose they will be.
-    force
-        Let them take the place of another sweep's.
-    """
-    check_point_folder(folder, "sweep")
-    if not force:
-        _check_same(folder, sweep)
-    make_folder(folder)
-    make_folder(folder / POINT_FOLDER)
-
-
-def _check_same(folder: Path, sweep: Sweep) -> None:
-    """Refuse the results of another sweep: of another name, or over none of the same scenarios."""
-    manifest = read_own_manifest(folder)
-    if manifest is None:
-        return
-    name, scenarios = manifest.get("name", sweep.name), manifest.get("scenarios")
-    own = sweep.list_scenarios()
-    # Where a sweep stopped short, or before scenarios were noted, the name alone tells.
-    if name == sweep.name and (scenarios is None or set(scenarios) & set(own)):
-        return
-    found, wanted = ((name, scenarios or []), (sweep.name, own))
-    raise InputError(
-        f"{folder}: holds the results of another sweep, {_tell_sweep(*found)} and not"
-        f" {_tell_sweep(*wanted)}; choose another folder with --out, or replace them with --force"
-        " (from Python, out= and force=True)"
-    )
-
-
-def _tell_sweep(name: str, scenarios: Sequence[str]) -> str:
-    """Name a sweep with what it is over."""
-    over = ", ".join(filter(None, scenarios))
-    return f'"{name}" over {over}' if over else f'"{name}"'
-
-
-def write_outcome(result: SweepRecord, folder: Path, *, report: bool = True) -> None:
-    """Write tables, manifest, their seals and the report; each file is whole or as it was."""
-    from headend.version import read_version
-
-    manifest = {
-        "headend": read_version(),
-        "format": RESULT_FORMAT,
-        "kind": "sweep",
-        "name": result.sweep.name,
-        "title": result.sweep.title,
-        "scenarios": result.sweep.list_scenarios(),
-        "complete": result.complete,
-        "axes": {axis.name: axis.path for axis in result.sweep.axes},
-        "seeds": list(result.sweep.seeds),
-        **describe_drawing(result.sweep),
-        "failed": len(result.failures),
-        "points": list(result.points),
-        "warnings": list(result.notes),
-    }
-    write_file(encode_table(result.table), folder / RESULTS)
-    write_file(encode_table(result.summary), folder / SUMMARY)
-    write_file(encode_json(manifest), folder / MANIFEST)
-    seal(folder, [RESULTS, SUMMARY, MANIFEST])
-    if not result.complete:
-        remove_report(folder)
-    elif report:
-        write_own_report(result, folder)
-
-
-def describe_drawing(sweep: Sweep) -> dict[str, Any]:
-    """Give what the manifest holds besides name, axes and seeds, for figures without the file."""
-    return {
-        "description": sweep.description,
-        "dimensions": [
-            {axis.name: list(axis.labels) for axis in dimension} for dimension in sweep.dimensions
-        ],
-        "measures": dict(sweep.measures),
-        "compare": sweep.compare,
-        "wish": sweep.wish.to_dict(),
-    }
-
-
-def write_own_report(result: SweepRecord, folder: Path, path: Path | None = None) -> None:
-    """Write the report of a sweep whose tables are in a folder, by default there."""
-    write_sweep_report(result, path or folder / REPORT, _fingerprint(result, folder))
-
-
-def remove_report(folder: Path) -> None:
-    """Remove the report of other points than those that are run now: it would look whole."""
-    try:
-        (folder / REPORT).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder / REPORT}: cannot be removed: {tell_system(error)}") from error
-
-
-def write_sweep_report(result: SweepRecord, path: Path, fingerprint: str) -> None:
-    """Write the self-contained report, unless the one that is there was made of the same."""
-    if is_page_of(path, fingerprint):
-        return
-    from headend.pages.page import render_page, write_page
+def render_sweep(result: SweepResult) -> str:
+    """Write a sweep's report as HTML."""
+    from headend.pages.page import render_page
 
     conclusion = result.conclusion
     shown = list_shown(result)
     rows = list_rows(result, shown)
-    page = render_page(
+    return render_page(
         "sweep.html.j2",
-        draw_sweep_figures(result),
+        result.draw_figures(),
         title=result.sweep.title or result.sweep.name,
         answer=result.answer,
         tables=[
@@ -164,7 +40,7 @@ def write_sweep_report(result: SweepRecord, path: Path, fingerprint: str) -> Non
             if table
         ],
         sweep=result.sweep,
-        points=count_points(result),
+        points=result.count_points(),
         failed=len(result.failures),
         failures=list_failures(result.failures),
         warnings=result.notes,
@@ -173,35 +49,11 @@ def write_sweep_report(result: SweepRecord, path: Path, fingerprint: str) -> Non
         rows=rows,
         differences=has_differences(rows),
     )
-    write_page(page, path, fingerprint)
 
 
-def draw_sweep_figures(result: SweepRecord) -> list[Figure]:
-    """Draw the figures of a sweep's report."""
-    from headend.sweeps.figure import draw_sweep
-
-    return draw_sweep(result.conclusion, result.summary)
-
-
-def list_shown(result: SweepRecord) -> list[Shown]:
+def list_shown(result: SweepResult) -> list[Shown]:
     """List the figures that a terminal and a report show."""
     return [measured.about for measured in result.conclusion.measures.values()]
-
-
-def _fingerprint(result: SweepRecord, folder: Path) -> str:
-    """Tell what a report is made of: its numbers, words, and drawing."""
-    from headend.pages.page import fingerprint_drawing
-
-    drawn = tuple(
-        tuple(replace(axis, values=axis.labels, spaced=False) for axis in dimension)
-        for dimension in result.sweep.dimensions
-    )
-    words = replace(
-        result.sweep, scenario=None, overrides=(), added=(), file=None, dimensions=drawn
-    )
-    digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n{result.notes!r}\n".encode())
-    digest.update((folder / RESULTS).read_bytes())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -215,16 +67,9 @@ class Row:
     cells: tuple[tuple[str, str], ...]
 
 
-def count_points(result: SweepRecord) -> int:
-    """Count the points that have a result or a reason."""
-    if result.table.is_empty():
-        return 0
-    return result.table.select("setting", "seed").unique().height
-
-
-def count_done(result: SweepRecord) -> int:
-    """Count the points that have a result."""
-    return count_points(result) - len(result.failures)
+def write_sweep_page(result: SweepResult, path: Path | None = None) -> Path:
+    """Write a sweep's report, by default to its folder, unless it is there."""
+    return write_experiment_page(result, lambda: render_sweep(result), path)
 
 
 def list_failures(failures: Mapping[tuple[Any, ...], str]) -> list[tuple[int, str]]:
@@ -246,38 +91,38 @@ def list_failures(failures: Mapping[tuple[Any, ...], str]) -> list[tuple[int, st
     return told
 
 
-def find_valueless(result: SweepRecord) -> list[str]:
+def find_valueless(result: SweepResult) -> list[str]:
     """Find the measures of which no point that was run has a value."""
-    if not count_done(result):
+    if not result.count_done():
         return []
     found = set(result.table.drop_nulls("value").get_column("measure").to_list())
     return [name for name in result.sweep.named if name not in found]
 
 
-def tell_valueless(result: SweepRecord) -> list[str]:
+def tell_valueless(result: SweepResult) -> list[str]:
     """Say of each measure without any value that it has none."""
-    done = count_done(result)
+    done = result.count_done()
     of = f"any of {done} points" if done > 1 else "the only point"
     return [f"{name}: no value in {of}" for name in find_valueless(result)]
 
 
-def name_columns(result: SweepRecord, shown: Sequence[Shown]) -> list[str]:
+def name_columns(result: SweepResult, shown: Sequence[Shown]) -> list[str]:
     """Name the columns of the figures that are shown, each with the one unit that it is in."""
     units = _choose_units(result, shown)
     return [name_column(item.measure, unit) for item, unit in zip(shown, units, strict=True)]
 
 
-def _choose_units(result: SweepRecord, shown: Sequence[Shown]) -> list[Unit]:
+def _choose_units(result: SweepResult, shown: Sequence[Shown]) -> list[Unit]:
     if not shown:
         return []
     means = dict(result.summary.group_by("measure").agg("mean").iter_rows())
     return [choose_unit(means.get(item.measure, []), item.kind) for item in shown]
 
 
-def list_rows(result: SweepRecord, shown: Sequence[Shown]) -> list[Row]:
+def list_rows(result: SweepResult, shown: Sequence[Shown]) -> list[Row]:
     """Write the settings with the figures shown, each column in one unit and without it."""
     columns = list(zip(shown, _choose_units(result, shown), strict=True))
-    names, summary = [axis.name for axis in result.sweep.axes], result.summary
+    names, summary = result.sweep.design.names, result.summary
     if result.table.is_empty():
         return []
     found: dict[int, dict[str, dict[str, Any]]] = {}

@@ -1,8 +1,8 @@
 """One choice for all circumstances: it holds the wish everywhere and loses least.
 
 Axes that somebody chooses (a queue, a buffer) make the options; axes that are given (rates,
-round-trip times, numbers of flows) make the circumstances, by the rule of
-`headend.comparison.grid`.
+round-trip times, numbers of flows) make the circumstances, by their
+role.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from headend.comparison.grid import is_given
 from headend.sweeps.conclusion import Conclusion, Grid, Option, Overall
 from headend.sweeps.definition import Sweep
 
@@ -27,8 +26,7 @@ def find_choices(sweep: Sweep, grid: Grid, main: int) -> tuple[int, ...]:
 
 def is_chosen(sweep: Sweep, dimension: int) -> bool:
     """Say whether a dimension is a choice: whether one of its axes is."""
-    axes = sweep.dimensions[dimension]
-    return any(not axis.chooses_scenario and not is_given(axis.path) for axis in axes)
+    return any(axis.role == "choice" for axis in sweep.design.dimensions[dimension])
 
 
 def find_overall(conclusion: Conclusion) -> Overall | None:

@@ -1,61 +1,176 @@
-"""The result of a sweep in Python."""
+"""The result of a sweep: its table, what follows from it, its folder and its page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from headend.errors import take_path
+from headend.analysis.answer import Answer
+from headend.design.design import Design
+from headend.design.factor import Factor
+from headend.errors import InputError
 from headend.pages.notebook import Presented
-from headend.results.export import write_tables
-from headend.sweeps.outcome import draw_sweep_figures
-from headend.sweeps.record import SweepRecord
+from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
+from headend.results.folder import MANIFEST
+from headend.sweeps.answering import answer_sweep
+from headend.sweeps.concluding import conclude
+from headend.sweeps.conclusion import Conclusion
+from headend.sweeps.definition import Sweep
+from headend.sweeps.summary import summarise
+from headend.sweeps.wish import read_wish
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
+    import polars as pl
+
     from headend.figures import Figure
 
 
 @dataclass(frozen=True, repr=False)
-class SweepResult(SweepRecord, Presented):
+class SweepResult(Experiment, Presented):
     """A sweep's results: ``table`` has all points, ``summary`` means, ``conclusion`` the best.
 
     A notebook shows it with its question, its answer, the best settings, and the figure that shows
     why.
     """
 
+    kind = "sweep"
+
+    sweep: Sweep
+
     def __repr__(self) -> str:
         """Say what was swept; table and summary are attributes."""
-        axes = ", ".join(f"{len(axis.labels)} × {axis.name}" for axis in self.sweep.axes)
-        count = len(self.sweep.seeds)
+        axes = ", ".join(f"{len(axis.labels)} × {axis.name}" for axis in self.design.factors)
+        count = len(self.design.seeds)
         told = [axes, f"{count} seeds" if count != 1 else "1 seed"]
         if self.failures:
             told.append(f"{len(self.failures)} points failed")
         if not self.complete:
             told.append("not run to its end")
-        return f"<SweepResult {self.sweep.title or self.sweep.name!r}: {'; '.join(told)}>"
+        return f"<SweepResult {self.title or self.name!r}: {'; '.join(told)}>"
+
+    @property
+    def name(self) -> str:
+        """What the sweep is called."""
+        return self.sweep.name
+
+    @property
+    def title(self) -> str:
+        """The sweep's title, or nothing."""
+        return self.sweep.title
+
+    @property
+    def design(self) -> Design:
+        """What was varied, and with which seeds."""
+        return self.sweep.design
+
+    @functools.cached_property
+    def summary(self) -> pl.DataFrame:
+        """Means over seeds with intervals, and paired differences, as `summarise` gives them."""
+        return summarise(self.sweep, self.table)
+
+    @functools.cached_property
+    def conclusion(self) -> Conclusion:
+        """The best setting along each axis, knees, trade-off, and the variance by axis."""
+        return conclude(self.sweep, self.table)
+
+    @property
+    def answer(self) -> Answer:
+        """The answer with which a page or command begins."""
+        return answer_sweep(self.conclusion)
+
+    def draw_figures(self) -> list[Figure]:
+        """Draw the figures of its page."""
+        from headend.sweeps.figure import draw_sweep
+
+        return draw_sweep(self.conclusion, self.summary)
 
     def present(self) -> tuple[Answer, list[Figure]]:
         """Give the answer and all figures of its page."""
-        figures = draw_sweep_figures(self)
+        figures = self.draw_figures()
         return self.answer.settle_why([figure.name for figure in figures]), figures
 
-    def to_csv(
-        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
-    ) -> list[Path]:
-        """Write ``results.csv``, a row for each point and measure, and the means, ``summary.csv``.
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest keeps besides the design, for figures without the sweep's file."""
+        return {
+            "scenarios": self.design.list_scenarios(),
+            "description": self.sweep.description,
+            "measures": dict(self.sweep.measures),
+            "compare": self.sweep.compare,
+            "wish": self.sweep.wish.to_dict(),
+        }
 
-        Parameters
-        ----------
-        folder, tables, force
-            As of ``Result.to_csv``.
 
-        Returns
-        -------
-        list of Path
-            The files that were written.
-        """
-        found = {"results": self.table, "summary": self.summary}
-        return write_tables(found, take_path(folder, "folder"), "csv", tables, force=force)
+def choose_sweep_folder(name: str) -> Path:
+    """Give the folder a sweep's results go to; running it again goes on from what is there."""
+    return Path("results") / "sweeps" / name
+
+
+def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> None:
+    """Make the folder; refuse the results of another name, or over none of the same scenarios."""
+
+    def tell_apart(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+        name, scenarios = manifest.get("name", sweep.name), manifest.get("scenarios")
+        own = sweep.design.list_scenarios()
+        # Where a sweep stopped short, or before scenarios were noted, the name alone tells.
+        if name == sweep.name and (scenarios is None or set(scenarios) & set(own)):
+            return None
+        return _name_sweep(name, scenarios or []), _name_sweep(sweep.name, own)
+
+    open_experiment(folder, SweepResult.kind, tell_apart, force=force)
+
+
+def _name_sweep(name: str, scenarios: Sequence[str]) -> str:
+    """Name a sweep with what it is over."""
+    over = ", ".join(filter(None, scenarios))
+    return f'"{name}" over {over}' if over else f'"{name}"'
+
+
+def load_sweep(folder: str | Path) -> SweepResult:
+    """Read the results of a sweep that was run to its end.
+
+    Raises
+    ------
+    InputError
+        When it was not, when it is damaged, or when an older headend wrote it; then running it
+        again mends that.
+    """
+    folder = Path(folder)
+    manifest, table = read_experiment(folder, SweepResult.kind)
+    try:
+        sweep = Sweep(
+            name=manifest["name"],
+            design=_read_design(manifest),
+            measures=manifest["measures"],
+            compare=manifest["compare"],
+            title=manifest["title"],
+            description=manifest["description"],
+            wish=read_wish(manifest.get("wish", {}), manifest["measures"]),
+        )
+        notes = tuple(map(str, manifest.get("warnings", ())))
+        points = tuple(map(str, manifest.get("points", ())))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
+    if sweep.compare and sweep.compare not in sweep.design.names:
+        raise InputError(f'{folder / MANIFEST}: damaged: no axis is called "{sweep.compare}"')
+    check_fit(sweep.design, table, folder)
+    return SweepResult(sweep, table=table, complete=True, folder=folder, notes=notes, points=points)
+
+
+def _read_design(manifest: Mapping[str, Any]) -> Design:
+    """Read the design, also of a manifest that holds its parts one by one."""
+    if "design" in manifest:
+        return Design.from_dict(manifest["design"])
+    paths = manifest["axes"]
+    return Design(
+        tuple(
+            tuple(
+                Factor(paths[name], name, tuple(labels), tuple(labels))
+                for name, labels in dimension.items()
+            )
+            for dimension in manifest["dimensions"]
+        ),
+        tuple(manifest["seeds"]),
+    )

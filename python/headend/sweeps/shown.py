@@ -16,9 +16,9 @@ from headend.engine.metrics import (
     Metric,
     list_measures,
 )
+from headend.running.measuring import BASE_UNITS
 from headend.scenario.groups import name_group
 from headend.sweeps.definition import Sweep
-from headend.sweeps.measuring import BASE_UNITS
 from headend.text.quantity import Kind
 
 if TYPE_CHECKING:

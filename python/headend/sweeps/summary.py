@@ -39,7 +39,7 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
 
     if table.is_empty():
         return table
-    axes = [axis.name for axis in sweep.axes]
+    axes = sweep.design.names
     rows = table.filter(pl.col("error").is_null())
     keys = ["setting", *axes, *FIGURE]
     means = summarise_means(rows, keys)
@@ -104,7 +104,7 @@ def _bound(
 
 def _find_companions(sweep: Sweep, name: str) -> Sequence[str]:
     """Give the axes that change together with one."""
-    for dimension in sweep.dimensions:
+    for dimension in sweep.design.dimensions:
         names = [axis.name for axis in dimension]
         if name in names:
             return names

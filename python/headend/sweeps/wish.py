@@ -20,8 +20,8 @@ from typing import Any
 
 from headend.analysis.expect import Quantity, check_bound, split_expectation
 from headend.errors import InputError, suggest
+from headend.running.measuring import parse_sum
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.measuring import parse_sum
 from headend.text.quantity import Kind, parse_quantity
 
 #: The keys of a file's ``[wish]``.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from headend.results.store import PointStore
-    from headend.sweeps.job import Job
+    from headend.running.job import Job
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Completed:
     """A point's result is in its store."""
 
 
@@ -48,10 +48,10 @@ class Task:
     store: PointStore
     batch: int
 
-    def keep(self, result: pl.DataFrame) -> Kept:
+    def keep(self, result: pl.DataFrame) -> Completed:
         """Keep what was measured, at once: nothing of a point is held in memory after that."""
         self.store.add(self.job.key, result)
-        return Kept()
+        return Completed()
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def read_stop(stop: object, on_progress: object) -> threading.Event:
     return stop or threading.Event()
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """Those who run jobs."""
 
     def count_places(self) -> int:
@@ -126,7 +126,7 @@ class Crew(Protocol):
 
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
-    ) -> Generator[tuple[Task, Kept | Failure], None, None]:
+    ) -> Generator[tuple[Task, Completed | Failure], None, None]:
         """Run and keep jobs, and give each when done. A stop or closing leaves the rest undone."""
 
 
@@ -148,15 +148,15 @@ class Threads:
 
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
-    ) -> Generator[tuple[Task, Kept | Failure], None, None]:
+    ) -> Generator[tuple[Task, Completed | Failure], None, None]:
         """Run jobs on all cores."""
 
-        def work(task: Task) -> Kept | Failure | None:
+        def work(task: Task) -> Completed | Failure | None:
             try:
                 with self.room.take(task.job.memory):
-                    result = None if stop.is_set() else task.job.carry_out(stop)
+                    result = None if stop.is_set() else task.job.run(stop)
             except Exception as error:
-                return Failure(tell(error))
+                return Failure(describe_error(error))
             return None if result is None else task.keep(result)
 
         return execute_all(tasks, work, stop)
@@ -165,7 +165,7 @@ class Threads:
 def run_missing(
     batches: Iterable[Batch],
     stop: threading.Event,
-    crew: Crew | None = None,
+    executor: Executor | None = None,
     on_progress: OnProgress | None = None,
 ) -> Generator[Finished, None, None]:
     """Run the jobs that the stores lack, keeping each when done; equal keys of a batch once.
@@ -179,7 +179,7 @@ def run_missing(
         Any number of them; the first are begun while later ones are still being made.
     stop
         Setting it ends the run.
-    crew
+    executor
         Who runs them; by default the threads of this process.
     on_progress
         Told whenever a point is done.
@@ -190,8 +190,8 @@ def run_missing(
         What became of each batch, in their order, as soon as it and those before it are done. After
         a stop, those that are not are given too.
     """
-    crew = crew or Threads()
-    places, ledgers = crew.count_places(), []
+    executor = executor or Threads()
+    places, ledgers = executor.count_places(), []
 
     def list_missing() -> Iterator[Task]:
         for number, batch in enumerate(batches):
@@ -212,7 +212,7 @@ def run_missing(
             on_progress(Progress(done, total, kept, min(places, left)))
 
     given = 0
-    with closing(crew.run(list_missing(), stop)) as stream:
+    with closing(executor.run(list_missing(), stop)) as stream:
         for task, outcome in stream:
             ledgers[task.batch].enter(task.job.key, outcome)
             tell_progress()
@@ -234,7 +234,7 @@ class _Ledger:
         self.total = len(batch.jobs)
         self.already = self.done = sum(self.shares[key] for key in self.kept)
 
-    def enter(self, key: str, outcome: Kept | Failure) -> None:
+    def enter(self, key: str, outcome: Completed | Failure) -> None:
         """Note what became of a job."""
         if isinstance(outcome, Failure):
             self.failures[key] = outcome
@@ -248,7 +248,7 @@ class _Ledger:
         return Finished(frozenset(self.kept), self.failures, complete=not self.missing)
 
 
-def tell(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Say in one line why a point failed."""
     text = " ".join(str(error).split())
     return (

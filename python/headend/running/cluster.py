@@ -1,4 +1,4 @@
-"""The workers of a Dask scheduler as a crew: what they are given, and what their deaths cost."""
+"""The workers of a Dask scheduler as an executor: their tasks, and what their deaths cost."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from headend.errors import InputError, refuse_argument
-from headend.sweeps.connection import LOOK_SECONDS, Connection, Stopped
-from headend.sweeps.crew import Crew, Failure, Kept, Task, Threads, tell
-from headend.sweeps.job import OtherBuildError
+from headend.running.connection import LOOK_SECONDS, Connection, Stopped
+from headend.running.executor import Completed, Executor, Failure, Task, Threads, describe_error
+from headend.running.job import OtherBuildError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.running.job import RemoteJob
     from headend.running.memory import Allowance
-    from headend.sweeps.job import Parcel
 
 #: Where nobody has configured logging, a warning is a line on standard error.
 _LOGGER = logging.getLogger(__name__)
@@ -48,11 +48,11 @@ _SILENT = "waiting: the scheduler {0} does not answer"
 
 
 @contextmanager
-def open_crew(
+def open_executor(
     scheduler: str | None,
     allowance: Allowance | None = None,
     stop: threading.Event | None = None,
-) -> Iterator[Crew]:
+) -> Iterator[Executor]:
     """Give those who run the points: this machine's cores, or a cluster's workers."""
     if scheduler is None:
         yield Threads(allowance)
@@ -69,7 +69,7 @@ class Cluster:
     address
         Of the scheduler, such as ``tcp://10.0.0.1:8786``.
     stop
-        Setting it ends the wait for the scheduler's answer, and leaves a crew that runs nothing.
+        Setting it ends the wait for the scheduler's answer; the executor then runs nothing.
 
     Raises
     ------
@@ -132,7 +132,7 @@ class Cluster:
 
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
-    ) -> Generator[tuple[Task, Kept | Failure], None, None]:
+    ) -> Generator[tuple[Task, Completed | Failure], None, None]:
         """Run jobs on the workers.
 
         Jobs that were running whenever a worker died are run once more, one at a time: one of them
@@ -176,7 +176,7 @@ class Cluster:
 
     def _finish(
         self, futures: dict[Any, Task], watch: _Watch
-    ) -> Iterator[tuple[Task, Kept | Failure]]:
+    ) -> Iterator[tuple[Task, Completed | Failure]]:
         """Keep results as they come."""
         from distributed import as_completed
 
@@ -212,13 +212,13 @@ class Cluster:
 
             raise InputError(
                 f"--scheduler {self.address}: a worker has no headend, or another version of it"
-                f" ({tell(error)}); install headend {read_version()} there, restart the worker, and"
-                " run again to go on"
+                f" ({describe_error(error)}); install headend {read_version()} there, restart the"
+                " worker, and run again to go on"
             ) from error
         except Exception as error:
             if future.cancelled():
                 raise _lose(self.address) from error
-            return Failure(tell(error))
+            return Failure(describe_error(error))
         if isinstance(result, _Refusal):
             raise InputError(f"--scheduler {self.address}: {result.reason}")
         return result
@@ -256,7 +256,7 @@ class Cluster:
 
     @property
     def _connected(self) -> Connection:
-        assert self._connection, "a crew that was stopped before it was connected is asked nothing"
+        assert self._connection, "a stopped executor without a connection is asked nothing"
         return self._connection
 
     async def _count(self) -> int:
@@ -332,10 +332,10 @@ class _Watch:
 class _Errand:
     """What a worker is sent. To unpickle it is to run it: what it gives is the point's result."""
 
-    parcel: Parcel
+    remote: RemoteJob
 
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[Parcel]]:
-        return _carry_out, (self.parcel,)
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[RemoteJob]]:
+        return _carry_out, (self.remote,)
 
 
 @dataclass(frozen=True)
@@ -345,10 +345,10 @@ class _Refusal:
     reason: str
 
 
-def _carry_out(parcel: Parcel) -> pl.DataFrame | Failure | _Refusal | None:
+def _carry_out(remote: RemoteJob) -> pl.DataFrame | Failure | _Refusal | None:
     """Run a point on a worker; what is raised here is about what the worker lacks."""
     try:
-        return parcel.carry_out()
+        return remote.run()
     except OtherBuildError as error:
         from distributed import get_worker
 
@@ -356,7 +356,7 @@ def _carry_out(parcel: Parcel) -> pl.DataFrame | Failure | _Refusal | None:
     except ImportError:
         raise
     except Exception as error:
-        return Failure(tell(error))
+        return Failure(describe_error(error))
 
 
 def _pass_over(tasks: Iterable[Task]) -> None:

@@ -20,10 +20,11 @@ import pytest
 
 import headend
 from headend.errors import InputError
-from headend.sweeps import SweepResult, connection
-from headend.sweeps.connection import ANSWER_SECONDS, Connection, Stopped
+from headend.running import connection
+from headend.running.connection import ANSWER_SECONDS, Connection, Stopped
+from headend.running.job import Job, OtherBuildError, fingerprint_engine
+from headend.sweeps import SweepResult
 from headend.sweeps.experiment import prepare_all, read_any
-from headend.sweeps.job import Job, OtherBuildError, fingerprint_engine
 
 distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
 
@@ -299,8 +300,8 @@ def test_a_scheduler_needs_no_headend_and_a_worker_without_it_is_refused(folder:
 def test_workers_that_come_late_are_waited_for_and_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("headend.sweeps.cluster.PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr("headend.sweeps.cluster.COUNT_SECONDS", 0.1)
+    monkeypatch.setattr("headend.running.cluster.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("headend.running.cluster.COUNT_SECONDS", 0.1)
 
     def list_told() -> list[str]:
         return [text for name, _, text in caplog.record_tuples if name.startswith("headend")]
@@ -336,12 +337,12 @@ def test_another_build_of_the_engine_is_refused(
 ) -> None:
     here = fingerprint_engine()
     (job, *_) = list_jobs("small.toml")
-    parcel = job.pack()
-    assert parcel.carry_out() is not None
-    monkeypatch.setattr("headend.sweeps.job.fingerprint_engine", lambda: "c0ffee" * 8)
+    remote = job.pack()
+    assert remote.run() is not None
+    monkeypatch.setattr("headend.running.job.fingerprint_engine", lambda: "c0ffee" * 8)
     version = headend.__version__
     with pytest.raises(OtherBuildError) as refused:
-        parcel.carry_out()
+        remote.run()
     assert str(refused.value) == (
         f"another build of headend's engine: found {version} (c0ffeec0ffee), expected {version}"
         f" ({here[:12]}); install the same build as here, restart the worker, and run again to go"
@@ -394,8 +395,8 @@ def test_the_library_is_silent_only_for_as_long_as_it_is_used() -> None:
     program = """\
 import logging, sys, threading, warnings
 import distributed
-from headend.sweeps.connection import Connection
-library, own = logging.getLogger("distributed.client"), logging.getLogger("headend.sweeps.cluster")
+from headend.running.connection import Connection
+library, own = logging.getLogger("distributed.client"), logging.getLogger("headend.running.cluster")
 connection = Connection(sys.argv[1], threading.Event())
 library.error("not this")
 warnings.warn_explicit("nor this", UserWarning, "client.py", 1, module="distributed.client")

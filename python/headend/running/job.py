@@ -56,7 +56,7 @@ class Job:
     #: SHA-256 of the files that the scenario names, by name; they are part of the key.
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def carry_out(self, stop: threading.Event | None = None) -> pl.DataFrame | None:
+    def run(self, stop: threading.Event | None = None) -> pl.DataFrame | None:
         """Run it in this process. None where it was stopped.
 
         Raises
@@ -77,12 +77,12 @@ class Job:
                 )
         return files
 
-    def pack(self) -> Parcel:
+    def pack(self) -> RemoteJob:
         """Give all that another machine needs to run it."""
         from headend.version import read_version
 
         files = self._read_files()
-        return Parcel(
+        return RemoteJob(
             self.text.content,
             self.text.format,
             tuple(self.overrides),
@@ -99,7 +99,7 @@ class OtherBuildError(InputError):
 
 
 @dataclass(frozen=True)
-class Parcel:
+class RemoteJob:
     """A job without a tie to this machine."""
 
     content: str
@@ -111,7 +111,7 @@ class Parcel:
     version: str
     fingerprint: str
 
-    def carry_out(self) -> pl.DataFrame | None:
+    def run(self) -> pl.DataFrame | None:
         """Run it where it is.
 
         Raises

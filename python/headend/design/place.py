@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from headend.errors import InputError
 from headend.files import parse_toml
+from headend.scenario.source import read_text
 
 #: In files with more lines nothing is looked for: the search reads the file once for each of them.
 MOST_LINES = 1000
@@ -17,6 +20,28 @@ _TWICE = ("Cannot declare", "Cannot mutate", "Cannot overwrite", "Duplicate inli
 
 #: A key that nobody writes, to see in which table a line stands.
 _PROBE = "headend-probe"
+
+
+def read_toml(
+    path: Path, kind: str, explain: Callable[[tomllib.TOMLDecodeError], str] = lambda _: ""
+) -> dict[str, Any]:
+    """Read a file of an experiment, whose errors name what is there twice.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    kind
+        What it is, such as ``sweep``.
+    explain
+        What to say besides of what is no TOML.
+    """
+    text = read_text(path, kind)
+    try:
+        return parse_toml(text)
+    except tomllib.TOMLDecodeError as error:
+        reason = find_second(text, error) or f"{error}{explain(error)}"
+        raise InputError(f"{path}: not valid TOML: {reason}") from error
 
 
 def find_line(text: str, path: str) -> int | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headend.design.design import Point
+from headend.running.job import Job
 from headend.scenario.conflicts import is_name, note_replaced
-from headend.sweeps.job import Job
 
 if TYPE_CHECKING:
-    from headend.sweeps.crew import Failure
-    from headend.sweeps.definition import Axis, Point
+    from headend.running.executor import Failure
 
 #: The values of a point on all axes.
 Place = tuple[Any, ...]
@@ -20,13 +20,11 @@ MOST_VALUES = 4
 
 
 def take_notes(
-    axes: Sequence[Axis], prepared: Sequence[tuple[Point, Job | Failure]]
+    names: Sequence[str], prepared: Sequence[tuple[Point, Job | Failure]]
 ) -> tuple[str, ...]:
     """Give all warnings of points and replaced values once, as sentences without full stop."""
     jobs = [(point, item) for point, item in prepared if isinstance(item, Job)]
-    found = note_warnings(
-        [axis.name for axis in axes], [(point.place, job.warnings) for point, job in jobs]
-    )
+    found = note_warnings(names, [(point.place, job.warnings) for point, job in jobs])
     return tuple(dict.fromkeys([*found, *_note_replaced(jobs)]))
 
 
@@ -70,10 +68,14 @@ def _note_replaced(jobs: Sequence[tuple[Point, Job]]) -> list[str]:
     seen: set[tuple[str, str, str]] = set()
     notes: list[str] = []
     for point, job in jobs:
-        pairs = {(str(point.scenario), *pair) for pair in point.overrides if is_name(pair[1])}
+        pairs = {
+            (str(point.setting.scenario), *pair)
+            for pair in point.setting.overrides
+            if is_name(pair[1])
+        }
         if not pairs <= seen:
             seen |= pairs
-            loaded = job.text.load(point.overrides)
+            loaded = job.text.load(point.setting.overrides)
             queue_path = loaded.scenario.queue_path or ""
-            notes += note_replaced(job.text, loaded, point.overrides, queue_path)
+            notes += note_replaced(job.text, loaded, point.setting.overrides, queue_path)
     return notes

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headend.analysis.expect import Lists, Quantity, parse_quantity_name
+from headend.analysis.expect import Quantity, parse_quantity_name
+from headend.engine.columns import Tables
 from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, list_measures
 from headend.errors import InputError
 from headend.scenario.groups import name_group
@@ -69,9 +70,7 @@ def check_measures(measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
             raise InputError(f"measures.{name}: {error}") from error
 
 
-def add_up(
-    parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame] | Mapping[str, Lists]
-) -> float | None:
+def add_up(parts: Sequence[Quantity], tables: Tables) -> float | None:
     """Add several quantities; of directions take the mean. None if one was not measured."""
     values = [quantity.read(tables) for quantity in parts]
     if not all(values):

@@ -1,0 +1,198 @@
+"""A design: all settings of an experiment, as a grid of factors or one by one, and its seeds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headend.design.factor import Factor, Value
+from headend.errors import InputError
+from headend.scenario.source import Overrides, Source
+
+#: The largest experiment.
+MOST_POINTS = 100_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its number from 1 on, its label for each factor, and what it takes to run it."""
+
+    number: int
+    place: tuple[Value, ...]
+    scenario: Source = ""
+    overrides: Overrides = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run: a setting with a seed."""
+
+    setting: Setting
+    seed: int
+
+    @property
+    def place(self) -> tuple[Value, ...]:
+        """Its setting's label for each factor."""
+        return self.setting.place
+
+
+@dataclass(frozen=True)
+class Design:
+    """What an experiment runs.
+
+    Parameters
+    ----------
+    dimensions
+        Factors; those of one dimension change together, and dimensions are combined with each
+        other.
+    seeds
+        Which.
+    scenario
+        What is varied, where no factor says so.
+    overrides
+        What all points share by the experiment's file.
+    added
+        What they share besides, from outside of it.
+    settings
+        The settings one by one, where they are not all combinations, or are more than their
+        factors write; the factors then only name their columns.
+    """
+
+    dimensions: tuple[tuple[Factor, ...], ...]
+    seeds: tuple[int, ...] = (1,)
+    scenario: Source | None = None
+    overrides: Overrides = ()
+    added: Overrides = ()
+    settings: tuple[Setting, ...] = ()
+
+    @property
+    def factors(self) -> list[Factor]:
+        """All factors, in the order of the columns."""
+        return [factor for dimension in self.dimensions for factor in dimension]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all factors, which are the columns of a place."""
+        return [factor.name for factor in self.factors]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many values each dimension has."""
+        return [len(dimension[0].values) for dimension in self.dimensions]
+
+    @property
+    def shared(self) -> Overrides:
+        """What all points share."""
+        return (*self.overrides, *self.added)
+
+    def count_points(self) -> int:
+        """Count all settings with all seeds."""
+        sizes = [len(self.settings)] if self.settings else self.sizes
+        return math.prod(sizes) * len(self.seeds)
+
+    def check_size(self) -> None:
+        """Refuse more points than an experiment may have, before any of them is made."""
+        if (total := self.count_points()) > MOST_POINTS:
+            product = " × ".join(map(str, [len(self.settings)] if self.settings else self.sizes))
+            raise InputError(
+                f"{product} settings × {len(self.seeds)} seeds are {total:,} points; a sweep has at"
+                f" most {MOST_POINTS:,}"
+            )
+
+    def list_settings(self) -> list[Setting]:
+        """List all settings; of a grid all combinations, of which the first factor changes slowest.
+
+        Raises
+        ------
+        InputError
+            For too many points, and where no scenario is named.
+        """
+        self.check_size()
+        return list(self.settings or self._combine())
+
+    def list_points(self) -> list[Point]:
+        """List all settings with all seeds."""
+        return [Point(own, seed) for own in self.list_settings() for seed in self.seeds]
+
+    def list_scenarios(self) -> list[str]:
+        """List what its scenarios are called: files by name, dictionaries by their title."""
+        chosen = next((own for own in self.factors if own.chooses_scenario), None)
+        sources = chosen.values if chosen else (self.scenario,)
+        return [
+            str(source.get("title", "")) if isinstance(source, Mapping) else Path(str(source)).stem
+            for source in sources
+            if source is not None
+        ]
+
+    def as_labelled(self) -> Design:
+        """Give what a results folder keeps of it: names, labels and seeds."""
+        return Design(
+            tuple(tuple(factor.as_labelled() for factor in own) for own in self.dimensions),
+            self.seeds,
+            settings=tuple(replace(own, scenario="", overrides=()) for own in self.settings),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what a manifest keeps of it."""
+        return {
+            "dimensions": [
+                [
+                    {
+                        "path": factor.path,
+                        "name": factor.name,
+                        "role": factor.role,
+                        "labels": list(factor.labels),
+                    }
+                    for factor in dimension
+                ]
+                for dimension in self.dimensions
+            ],
+            "seeds": list(self.seeds),
+            **({"settings": [list(own.place) for own in self.settings]} if self.settings else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Design:
+        """Read what `to_dict` gave; what was simulated is not part of it.
+
+        Raises
+        ------
+        KeyError, TypeError, AttributeError, ValueError
+            For something else.
+        """
+        dimensions = tuple(
+            tuple(
+                Factor(
+                    own["path"], own["name"], tuple(own["labels"]), tuple(own["labels"]),
+                    own["role"],
+                )
+                for own in dimension
+            )
+            for dimension in content["dimensions"]
+        )  # fmt: skip
+        places = content.get("settings", ())
+        return cls(dimensions, tuple(content["seeds"]), settings=make_settings(places))
+
+    def _combine(self) -> Iterator[Setting]:
+        rows = [range(size) for size in self.sizes]
+        for number, chosen in enumerate(itertools.product(*rows), start=1):
+            place: list[Value] = []
+            overrides = list(self.shared)
+            scenario = self.scenario
+            for dimension, index in zip(self.dimensions, chosen, strict=True):
+                for factor in dimension:
+                    place.append(factor.labels[index])
+                    overrides += factor.write(index)
+                    scenario = factor.find_scenario(index) or scenario
+            if scenario is None:
+                raise InputError('missing key "scenario"')
+            yield Setting(number, tuple(place), scenario, tuple(overrides))
+
+
+def make_settings(places: Iterable[Iterable[Value]]) -> tuple[Setting, ...]:
+    """Give settings of which only the labels are known."""
+    return tuple(Setting(number, tuple(place)) for number, place in enumerate(places, start=1))

@@ -1,0 +1,44 @@
+"""The page of an experiment in its folder: made again only when what it shows has changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from headend.pages.page import fingerprint_drawing, write_page
+from headend.results.experiment import RESULTS, Experiment, remove_page
+from headend.results.folder import MANIFEST, REPORT
+from headend.results.seal import is_page_of
+
+
+def keep_page(experiment: Experiment, render: Callable[[], str], *, report: bool = True) -> None:
+    """Write the page of an experiment to its folder, or remove one that shows something else."""
+    folder = experiment.folder
+    assert folder, "an experiment whose page is kept has a folder"
+    if not experiment.complete or (
+        not report and not is_page_of(folder / REPORT, _fingerprint(folder))
+    ):
+        remove_page(folder)
+    elif report:
+        write_experiment_page(experiment, render)
+
+
+def write_experiment_page(
+    experiment: Experiment, render: Callable[[], str], path: Path | None = None
+) -> Path:
+    """Write the page of an experiment that has a folder, by default there, unless it is there."""
+    folder = experiment.folder
+    assert folder, "an experiment whose page is written has a folder"
+    path, fingerprint = path or folder / REPORT, _fingerprint(folder)
+    if not is_page_of(path, fingerprint):
+        write_page(render(), path, fingerprint)
+    return path
+
+
+def _fingerprint(folder: Path) -> str:
+    """Tell what a page is made of: its numbers, its words, and how it is drawn."""
+    digest = hashlib.sha256(f"{fingerprint_drawing()}\n".encode())
+    for name in (MANIFEST, RESULTS):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()
