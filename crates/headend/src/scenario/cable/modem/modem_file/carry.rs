@@ -1,5 +1,5 @@
-//! Gives a modem's file the queue, or the low latency, of another file. All else stays as it is, the
-//! message integrity checks too.
+//! Gives a modem's file the queue, or the low latency, of another file. All else stays as it is,
+//! the message integrity checks too.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,8 @@ const RATE_UNIT: u8 = 41;
 const LOW_LATENCY: u8 = 42;
 const DISABLED: u8 = 1;
 
-/// Types in AQM encodings that set a queue discipline: whether it is off, its target, its algorithm.
+/// Types in AQM encodings that set a queue discipline: whether it is off, its target, its
+/// algorithm.
 const DISCIPLINE: [u8; 3] = [DISABLED, 2, 3];
 
 // Types in vendors' settings: the extended CMTS MIC, and in it the types of TLVs that it covers.
@@ -55,10 +56,10 @@ pub fn carry_queue(content: &[u8], source: &[u8]) -> Result<Vec<u8>, String> {
 
 /// The file with the low latency of the other file, whose first service flows have it.
 ///
-/// The rates of the first service flows move to the aggregates. The new service flows and classifiers
-/// take references that the file does not use. Where another classifier has the priority 0, which is
-/// that of the new ones, those of the file get a priority one higher. The extended CMTS MIC covers
-/// what is new.
+/// The rates of the first service flows move to the aggregates. The new service flows and
+/// classifiers take references that the file does not use. Where another classifier has the
+/// priority 0, which is that of the new ones, those of the file get a priority one higher. The
+/// extended CMTS MIC covers what is new.
 ///
 /// # Errors
 ///
@@ -363,7 +364,8 @@ fn measure(kind: Kind, path: &[u8], tlv: &Tlv) -> Result<usize, String> {
     if size > longest {
         let number = path.last().copied().unwrap_or_default();
         return Err(format!(
-            "the changed file cannot be written: TLV {number} would have {size} bytes, more than the {longest} that its length can say"
+            "the changed file cannot be written: TLV {number} would have {size} bytes, more than \
+             the {longest} that its length can say"
         ));
     }
     Ok(size)

@@ -136,7 +136,9 @@ pub fn describe_modem_file(bytes: &[u8]) -> String {
     let disabled = first(&top, LOW_LATENCY_DISABLE);
     let disabled = disabled.and_then(|node| number_of(file.kind, node));
     let described = json!({
-        "flows": (0..resolved.flows.len()).map(|flow| resolved.describe_flow(flow)).collect::<Vec<_>>(),
+        "flows": (0..resolved.flows.len())
+            .map(|flow| resolved.describe_flow(flow))
+            .collect::<Vec<_>>(),
         "aggregates": (0..resolved.aggregates.len())
             .map(|aggregate| resolved.describe_aggregate(aggregate))
             .collect::<Vec<_>>(),
@@ -371,8 +373,8 @@ impl Resolved {
         (fastest > self.rate(flow)?).then_some(fastest)
     }
 
-    /// The buffer of a service flow. A device chooses a size within minimum and maximum that is near
-    /// the target.
+    /// The buffer of a service flow. A device chooses a size within minimum and maximum that is
+    /// near the target.
     fn buffer(&self, flow: usize) -> Option<Buffer> {
         let own = &self.flows[flow];
         let of = |number: &Number| (number.value, Some(number.place.clone()));
@@ -394,8 +396,8 @@ impl Resolved {
         Some(buffer)
     }
 
-    /// The default buffer: upstream, that of TLV 68 at the larger of the sustained and the peak rate
-    /// or at the rate of the aggregate; of a low-latency service flow, 10 ms at its rate.
+    /// The default buffer: upstream, that of TLV 68 at the larger of the sustained and the peak
+    /// rate or at the rate of the aggregate; of a low-latency service flow, 10 ms at its rate.
     fn default_buffer(&self, flow: usize) -> Option<Buffer> {
         let own = &self.flows[flow];
         let rate = self.rate(flow)?;
@@ -509,14 +511,17 @@ impl Resolved {
         let share = (rate * u128::from(weight) / u128::from(WEIGHTS)) as u64;
         let most = low.and_then(|low| self.flows[low].limit());
         let protection = low.map(|low| {
-            let latency = own.given("protection_threshold");
-            let score = own.value("protection_score");
+            let micros = |micros: u64| micros as f64 * 1e3;
+            let default = DEFAULT_PROTECTION;
+            let latency = own.given("protection_threshold").map(micros);
+            let score = own.value("protection_score").map(micros);
             let exponent = own.value("drain_exponent");
+            let exponent = exponent.unwrap_or_else(|| u64::from(default.drain_exponent));
             json!({
                 "is_on": own.value("protection").is_none_or(|enabled| enabled & 1 == 1),
-                "latency": latency.map_or_else(|| self.ramp(low).high, |micros| micros as f64 * 1e3),
-                "score": score.map_or(DEFAULT_PROTECTION.score_threshold.as_nanos() as f64, |micros| micros as f64 * 1e3),
-                "drain": drain(exponent.unwrap_or_else(|| u64::from(DEFAULT_PROTECTION.drain_exponent))),
+                "latency": latency.unwrap_or_else(|| self.ramp(low).high),
+                "score": score.unwrap_or(default.score_threshold.as_nanos() as f64),
+                "drain": drain(exponent),
             })
         });
         let mut map = own.json();
@@ -573,4 +578,49 @@ fn size_at(nanos: f64, rate: u64) -> u64 {
 /// The rate at which scores of queue protection decay: 2 to this power bytes in 2^30 ns.
 fn drain(exponent: u64) -> f64 {
     8e9 * 2_f64.powi(exponent.min(63) as i32 - 30)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::carry::carry_queue;
+    use super::*;
+
+    /// An upstream service flow of 10 Mbit/s with a buffer of 62 500 B.
+    const FILE: [u8; 25] = [
+        3, 1, 1, 24, 20, 1, 2, 0, 1, 8, 4, 0, 0x98, 0x96, 0x80, 35, 6, 2, 4, 0, 0, 0xf4, 0x24, 255,
+        0,
+    ];
+
+    fn describe(bytes: &[u8]) -> Json {
+        serde_json::from_str(&describe_modem_file(bytes)).expect("it is JSON")
+    }
+
+    #[test]
+    fn numbers_have_the_places_of_their_tlvs_and_what_follows_of_them() {
+        let described = describe(&FILE);
+        let flow = &described["flows"][0];
+        assert_eq!(flow["set"]["rate"], json!([10_000_000, "24.8"]));
+        assert_eq!(flow["buffer"]["path"], "24.35.2");
+        assert_eq!(flow["buffer"]["delay"], 50e6);
+        assert_eq!(flow["aqm"]["state"], "unsaid");
+        assert_eq!(flow["aqm"]["target"], 10e6);
+        assert_eq!(described["aggregates"], json!([]));
+    }
+
+    #[test]
+    fn any_bytes_are_described() {
+        for bytes in [&[][..], &[24, 9, 1], &[24, 3, 1, 9, 0], &[254, 1, 1, 24, 0]] {
+            assert!(describe(bytes)["flows"].is_array());
+        }
+    }
+
+    #[test]
+    fn a_queue_is_carried_over_and_all_else_stays() {
+        let mut other = FILE;
+        other[20] = 1;
+        let carried = carry_queue(&FILE, &other).expect("it can be carried");
+        assert_eq!(carried, other);
+        let error = carry_queue(&[3, 1, 1], &FILE).expect_err("it has no service flow");
+        assert_eq!(error, "it has no service flow of TLV 24");
+    }
 }
