@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headend.modem_file.document import Tlv
-from headend.modem_file.words import DIRECTIONS, write_name, write_value
+from headend.modem_file.words import DIRECTIONS
 from headend.text.wording import join_names
 
 #: The direction of classifiers by their TLV. Those of TLV 60 drop the packets that they match.
@@ -134,7 +134,7 @@ def _describe_ipv6(tlv: Tlv) -> Iterator[str]:
     if found := tlv.get(1):
         yield describe_tos(found.hex)
     if found := tlv.get(2):
-        yield f"flow label {write_value(found.shown, found.hex)}"
+        yield f"flow label {found.words}"
     if (number := _number(tlv, 3)) is not None and number != 256:
         yield PROTOCOLS.get(number, f"next header {number}")
     for way, address, prefix in (("from", 4, 5), ("to", 6, 7)):
@@ -221,8 +221,7 @@ def _describe_ports(low: int | None, high: int | None) -> str | None:
 
 
 def _describe_other(tlv: Tlv) -> str:
-    name = write_name(tlv.name) if tlv.name else f"TLV {tlv.tlv}"
-    return f"{name} {write_value(tlv.shown, tlv.hex)}"
+    return f"{tlv.called} {tlv.words}"
 
 
 def _number(tlv: Tlv, number: int) -> int | None:

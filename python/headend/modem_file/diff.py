@@ -34,7 +34,6 @@ from headend.modem_file.settings import (
 )
 from headend.modem_file.words import (
     DIRECTIONS,
-    write_name,
     write_rate,
     write_size,
     write_time,
@@ -307,13 +306,16 @@ def _compare_bundle(was: Bundle, now: Bundle) -> Iterator[Change]:
             continue
         if key == "40.1" and is_flow:
             states = [
-                "unsaid" if own is None else "off" if own.number else "on" for own in (old, new)
+                "unsaid" if own is None else "on" if own.number == 0 else "off"
+                for own in (old, new)
             ]
             change = _tell_change("aqm", f"{name}: AQM", old, new, states)
             yield replace(change, old=states[0], new=states[1])
             continue
-        what, kind = _NAMED.get(key, (_name_tlv(new or old), "setting"))
-        kind = "low_latency" if key.startswith("42.") else kind
+        tlv = new or old or _never()
+        what, kind = _NAMED.get(key, (tlv.called, "setting"))
+        if key.startswith("42."):
+            kind = "low_latency"
         words = [_write(one, key) for one in (old, new)]
         yield _tell_change(kind, f"{name}: {what}", old, new, words)
 
@@ -388,18 +390,17 @@ def _compare_lists(olds: Sequence[Tlv], news: Sequence[Tlv]) -> Iterator[Change]
                 yield from _compare_pair(was, now)
         for tlv in gone[len(come) :]:
             text = (
-                f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is gone (TLV {tlv.path} of the old"
-                " file)."
+                f"{capitalise(tlv.called)} {_write(tlv)} is gone (TLV {tlv.path} of the old file)."
             )
             yield Change("setting", tlv.path, text, _write(tlv), None)
         for tlv in come[len(gone) :]:
-            text = f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is new (TLV {tlv.path})."
+            text = f"{capitalise(tlv.called)} {_write(tlv)} is new (TLV {tlv.path})."
             yield Change("setting", tlv.path, text, None, _write(tlv))
 
 
 def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
     if was.nested is not None and now.nested is not None:
-        yield from _compare_inner(_name_tlv(now), was, now, "setting")
+        yield from _compare_inner(now.called, was, now, "setting")
         return
     old, new = _write(was), _write(now)
     if now.tlv == "76":
@@ -407,7 +408,7 @@ def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
         text = f"AQM of every upstream service flow {old} → {new} (TLV {now.path})."
         yield Change("aqm", now.path, text, old, new)
     else:
-        name = capitalise(_name_tlv(now))
+        name = capitalise(now.called)
         # For an SNMP object, only the value is compared: its place in the tree of objects is part
         # of its name.
         (was_at, _, before), (now_at, is_object, after) = old.partition(" = "), new.partition(" = ")
@@ -419,7 +420,7 @@ def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
 def _compare_inner(name: str, was: Tlv, now: Tlv, kind: Kind) -> Iterator[Change]:
     """Compare the TLVs in two TLVs, value by value."""
     for _, old, new in compare_leaves(was, now):
-        what = f"{capitalise(name)}: {_name_tlv(new or old)}"
+        what = f"{capitalise(name)}: {(new or old or _never()).called}"
         yield _close(_tell_change(kind, what, old, new, [_write(old), _write(new)]))
 
 
@@ -560,14 +561,7 @@ def _write(tlv: Tlv | None, key: str = "") -> str:
         return f"of {write_count(len(tlv.nested), 'TLV')}"
     if key in ("9", "35.1", "35.2", "35.3") and tlv.number is not None:
         return write_size(tlv.number)
-    if tlv.meaning:
-        return f"{write_value(tlv.shown, tlv.hex)} ({tlv.meaning})"
-    return write_value(tlv.shown, tlv.hex)
-
-
-def _name_tlv(tlv: Tlv | None) -> str:
-    tlv = tlv or _never()
-    return write_name(tlv.name) if tlv.name else f"TLV {tlv.tlv}"
+    return f"{tlv.words} ({tlv.meaning})" if tlv.meaning else tlv.words
 
 
 def _describe_flow(flow: ServiceFlow) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from headend import _engine
 from headend.modem_file.table import find_name
+from headend.modem_file.words import write_name, write_value
 
 #: Types of a pad, which is a zero byte that sets nothing, and of the byte that ends a modem's file.
 PAD, END = 0, 255
@@ -75,6 +76,16 @@ class Tlv:
     def text(self) -> str | None:
         """Its value as text; None where it is none."""
         return self.value if isinstance(self.value, str) else None
+
+    @property
+    def words(self) -> str:
+        """Its value in words, or its bytes where there are none."""
+        return write_value(self.shown, self.hex)
+
+    @property
+    def called(self) -> str:
+        """Its name in words, or its types where the table does not have it."""
+        return write_name(self.name) if self.name else f"TLV {self.tlv}"
 
     @property
     def bytes(self) -> bytes:

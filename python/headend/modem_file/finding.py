@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -67,10 +68,13 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: what it finds in the settings of a file.
+    """A rule: what it finds in a file.
 
     Parameters
     ----------
+    of
+        What ``find`` is asked of, one after the other: the settings of the file, or all of its
+        flows, upstream flows, flows and aggregates, aggregates, or classifiers.
     is_of_whole
         Whether it finds absent TLVs, which in a file that is cut short may stand behind the cut.
     scope
@@ -80,13 +84,15 @@ class Rule:
     severity: Severity
     name: str
     source: str
-    find: Callable[[Settings], Iterator[Found]]
+    find: Callable[[Any], Iterator[Found]]
+    of: Literal["file", "flows", "upstream", "bundles", "aggregates", "classifiers"] = "file"
     is_of_whole: bool = False
     scope: Literal["modem", "signed", "any"] = "modem"
 
     def apply(self, settings: Settings) -> Iterator[Finding]:
         """Give its findings."""
-        for found in self.find(settings):
+        asked = (settings,) if self.of == "file" else getattr(settings, self.of)
+        for found in chain.from_iterable(map(self.find, asked)):
             yield Finding(
                 found.severity or self.severity,
                 found.rule or self.name,
@@ -98,15 +104,10 @@ class Rule:
 
 
 def rule(
-    severity: Severity,
-    name: str,
-    source: str,
-    *,
-    is_of_whole: bool = False,
-    scope: Literal["modem", "signed", "any"] = "modem",
-) -> Callable[[Callable[[Settings], Iterator[Found]]], Rule]:
-    """Make a rule of a function."""
-    return lambda find: Rule(severity, name, source, find, is_of_whole, scope)
+    severity: Severity, name: str, source: str, **more: Any
+) -> Callable[[Callable[[Any], Iterator[Found]]], Rule]:
+    """Make a rule of a function; ``more`` is what a `Rule` has besides."""
+    return lambda find: Rule(severity, name, source, find, **more)
 
 
 def list_rules(module: ModuleType) -> list[Rule]:

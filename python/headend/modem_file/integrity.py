@@ -49,15 +49,8 @@ class Mic:
 
     def to_json(self) -> dict[str, Any]:
         """Give it as an object of JSON."""
-        return {
-            "mic": self.key,
-            "name": self.name,
-            "path": self.path,
-            "state": self.state,
-            "found": self.found,
-            "computed": self.computed,
-            "why": self.why,
-        }
+        keys = ("name", "path", "state", "found", "computed", "why")
+        return {"mic": self.key, **{key: getattr(self, key) for key in keys}}
 
 
 def verify(data: bytes, secret: bytes | None) -> tuple[Mic, ...]:

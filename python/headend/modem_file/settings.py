@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 from headend import _engine
 from headend.modem_file.classifying import Classifier
 from headend.modem_file.document import Document, Tlv
-from headend.modem_file.words import DIRECTIONS, write_rate, write_size, write_value
+from headend.modem_file.words import DIRECTIONS, write_rate, write_size
 
 #: Service flows and aggregate service flows by their TLV.
 FLOWS = {24: "up", 25: "down"}
@@ -219,7 +219,7 @@ class Bundle:
     def service_class(self) -> str | None:
         """The name of a service class of the CMTS (.4), or its bytes where they are no text."""
         found = self.tlv.get(4)
-        return (found.text or write_value(found.shown, found.hex)) if found else None
+        return (found.text or found.words) if found else None
 
     @property
     def unit(self) -> int:
@@ -352,6 +352,11 @@ class Settings:
     def is_low_latency_off(self) -> bool:
         """Whether the file turns the low latency of all aggregates off."""
         return bool(self.low_latency_disabled and self.low_latency_disabled.value)
+
+    @property
+    def upstream(self) -> list[ServiceFlow]:
+        """Its upstream service flows."""
+        return self.list_flows("up")
 
     def list_flows(self, direction: str) -> list[ServiceFlow]:
         """Give the service flows of a direction."""

@@ -351,7 +351,7 @@ def _tell_vendor(tlv: Tlv) -> str:
     vendor = tlv.get(8)
     inner = [other for other in tlv.nested or () if other.type != 8]
     if vendor and vendor.hex == "ffffff":
-        names = [write_name(other.name) if other.name else f"TLV {other.tlv}" for other in inner]
+        names = [other.called for other in inner]
         return f"DOCSIS extension: {list_names(names, 6) or 'nothing'} (TLV {tlv.path})"
     whose = f"vendor {vendor.bytes.hex(':')}" if vendor else "a vendor without an id"
     held = write_size(len(tlv.bytes)) if tlv.nested is None else write_count(len(inner), "setting")

@@ -11,7 +11,7 @@ from headend.modem_file.diff import compare_leaves, list_leaves
 from headend.modem_file.document import END, PAD, Document
 from headend.modem_file.settings import Bundle, Settings, read_settings
 from headend.modem_file.table import find_name
-from headend.modem_file.words import DIRECTIONS, write_name, write_size, write_value
+from headend.modem_file.words import DIRECTIONS, write_name, write_size
 from headend.text.wording import join_names, write_count
 
 #: TLVs within a service flow that say which queue it has: its buffer and its AQM.
@@ -89,7 +89,7 @@ def list_pins(document: Document) -> tuple[Tlv, ...]:
 
 def write_setting(tlv: decoded.Tlv) -> str:
     """Write a value in words: sizes in bytes too, enumerated numbers with their meaning."""
-    told = write_value(tlv.shown, tlv.hex)
+    told = tlv.words
     if tlv.meaning:
         return f"{told} ({tlv.meaning})"
     if told.endswith("iB") and tlv.number is not None:
@@ -155,10 +155,10 @@ def _compare_others(before: Document, after: Document) -> Iterator[Tlv]:
             one = mic or tlv
             value = write_setting(one) if one.nested is None else _tell_leaves(one)
             is_new = not any(own.type == tlv.type and own.path == tlv.path for own in olds)
-            yield Tlv(one.path, _name(one), value, is_new)
+            yield Tlv(one.path, one.called, value, is_new)
     for tlv in olds:
         if tlv.hex not in kept and not any(own.type == tlv.type for own in news):
-            yield Tlv(tlv.path, _name(tlv), REMOVED, is_new=False)
+            yield Tlv(tlv.path, tlv.called, REMOVED, is_new=False)
 
 
 def _tell_leaves(tlv: decoded.Tlv) -> str:
@@ -182,10 +182,6 @@ def _list_classifiers(settings: Settings, number: int) -> list[Classifier]:
 
 def _first(key: str) -> int:
     return int(key.partition(".")[0].partition("[")[0])
-
-
-def _name(tlv: decoded.Tlv) -> str:
-    return write_name(tlv.name) if tlv.name else f"TLV {tlv.tlv}"
 
 
 def _name_leaf(leaf: decoded.Tlv) -> str:

@@ -38,134 +38,128 @@ TWO_FRAMES = 2 * 1522
 _GUIDELINE = "Buffer Control guideline CM-GL-Buffer"
 
 
-@rule("error", "buffer_limits", f"{_GUIDELINE} §6.1")
-def limits_contradict(settings: Settings) -> Iterator[Found]:
+@rule("error", "buffer_limits", f"{_GUIDELINE} §6.1", of="flows")
+def limits_contradict(flow: ServiceFlow) -> Iterator[Found]:
     """Find sizes that violate minimum ≤ target ≤ maximum."""
-    for flow in settings.flows:
-        least, target, most = flow.minimum_buffer, flow.target_buffer, flow.maximum_buffer
-        if least and most and least.value > most.value:
-            yield Found(
-                least.path,
-                f"The minimum buffer of the {flow.name} is {least.as_size}, and its maximum"
-                f" {most.as_size}: no size is both, and the modem refuses the flow.",
-                f"Set {least.path} to at most {most.as_size}, or leave it out.",
-            )
-        if not target or not target.value:
-            continue
-        if least and least.value > target.value:
-            yield Found(
-                target.path,
-                f"The target buffer of the {flow.name} is {target.as_size}, below its minimum of"
-                f" {least.as_size}: the modem takes the minimum, and the target has no effect.",
-                f"Set {least.path} to at most {target.as_size}, or leave it out.",
-            )
-        if most and target.value > most.value:
-            yield Found(
-                target.path,
-                f"The target buffer of the {flow.name} is {target.as_size}, above its maximum of"
-                f" {most.as_size}: the modem takes the maximum, and the target has no effect.",
-                f"Set {target.path} to at most {most.as_size}.",
-            )
+    least, target, most = flow.minimum_buffer, flow.target_buffer, flow.maximum_buffer
+    if least and most and least.value > most.value:
+        yield Found(
+            least.path,
+            f"The minimum buffer of the {flow.name} is {least.as_size}, and its maximum"
+            f" {most.as_size}: no size is both, and the modem refuses the flow.",
+            f"Set {least.path} to at most {most.as_size}, or leave it out.",
+        )
+    if not target or not target.value:
+        return
+    if least and least.value > target.value:
+        yield Found(
+            target.path,
+            f"The target buffer of the {flow.name} is {target.as_size}, below its minimum of"
+            f" {least.as_size}: the modem takes the minimum, and the target has no effect.",
+            f"Set {least.path} to at most {target.as_size}, or leave it out.",
+        )
+    if most and target.value > most.value:
+        yield Found(
+            target.path,
+            f"The target buffer of the {flow.name} is {target.as_size}, above its maximum of"
+            f" {most.as_size}: the modem takes the maximum, and the target has no effect.",
+            f"Set {target.path} to at most {most.as_size}.",
+        )
 
 
-@rule("warning", "buffer_minimum", f"{_GUIDELINE} §6.2")
-def minimum_is_not_offered(settings: Settings) -> Iterator[Found]:
+@rule("warning", "buffer_minimum", f"{_GUIDELINE} §6.2", of="upstream")
+def minimum_is_not_offered(flow: ServiceFlow) -> Iterator[Found]:
     """Find a minimum above the buffer that every modem offers; a modem may refuse it."""
-    for flow in settings.list_flows("up"):
-        least = flow.minimum_buffer
-        if least and least.value > OFFERED:
-            yield Found(
-                least.path,
-                f"The minimum buffer of the {flow.name} is {least.as_size}. Every modem offers 24"
-                f" KiB ({write_size(OFFERED)}); one that offers less than the minimum refuses the"
-                " flow.",
-                f"Set {least.path} to at most {write_size(OFFERED)}, or leave it out and set the"
-                " target alone.",
-            )
+    least = flow.minimum_buffer
+    if least and least.value > OFFERED:
+        yield Found(
+            least.path,
+            f"The minimum buffer of the {flow.name} is {least.as_size}. Every modem offers 24 KiB"
+            f" ({write_size(OFFERED)}); one that offers less than the minimum refuses the flow.",
+            f"Set {least.path} to at most {write_size(OFFERED)}, or leave it out and set the target"
+            " alone.",
+        )
 
 
 @rule(
     "error",
     "buffer_long",
     f"{_GUIDELINE} §5.2 and Table 2; ITU-T G.114; bounds of 100 and 250 ms: headend",
+    of="flows",
 )
-def buffer_is_long(settings: Settings) -> Iterator[Found]:
+def buffer_is_long(flow: ServiceFlow) -> Iterator[Found]:
     """Find a buffer that delays packets for long when full: its size over the rate."""
-    for flow in settings.flows:
-        buffer = flow.buffer
-        if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
-            continue
-        aqm = flow.aqm
-        severity = _weigh(buffer.delay, buffer, aqm)
-        if severity is None:
-            continue
-        path = buffer.path or f"{flow.path}.35.2"
-        yield Found(
-            path,
-            " ".join(
-                (
-                    _tell_size(flow, buffer, is_low_latency=flow.is_low_latency),
-                    _tell_delay(buffer),
-                    _tell_cost(flow),
-                )
-            ),
-            _advise(flow, buffer),
-            severity=severity,
-        )
+    buffer = flow.buffer
+    if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
+        return
+    aqm = flow.aqm
+    severity = _weigh(buffer.delay, buffer, aqm)
+    if severity is None:
+        return
+    path = buffer.path or f"{flow.path}.35.2"
+    yield Found(
+        path,
+        " ".join(
+            (
+                _tell_size(flow, buffer, is_low_latency=flow.is_low_latency),
+                _tell_delay(buffer),
+                _tell_cost(flow),
+            )
+        ),
+        _advise(flow, buffer),
+        severity=severity,
+    )
 
 
-@rule("error", "buffer_short", f"{_GUIDELINE} Table 2; bound of 20 ms: headend")
-def buffer_is_short(settings: Settings) -> Iterator[Found]:
+@rule("error", "buffer_short", f"{_GUIDELINE} Table 2; bound of 20 ms: headend", of="flows")
+def buffer_is_short(flow: ServiceFlow) -> Iterator[Found]:
     """Find a buffer far below the bandwidth-delay product, which ordinary bursts overflow."""
-    for flow in settings.flows:
-        target = flow.target_buffer
-        buffer = flow.buffer
-        if not target or buffer is None or buffer.path is None or flow.is_unsolicited:
-            continue
-        if flow.is_low_latency:
-            continue
-        if buffer.size < TWO_FRAMES:
-            yield Found(
-                buffer.path,
-                f"The buffer of the {flow.name} is {write_size(buffer.size)}. Two full packets with"
-                f" their Ethernet header have {write_size(TWO_FRAMES)}: almost every upload loses"
-                " packets.",
-                _advise_size(flow, buffer),
-            )
-        elif buffer.rate and buffer.delay and buffer.delay < TOO_SHORT:
-            product = find_size(ROUND_TRIP, buffer.rate)
-            yield Found(
-                buffer.path,
-                f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
-                f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}. One connection fills"
-                " the line only if its round-trip time is no longer than about that; the"
-                f" bandwidth-delay product at 100 ms is {write_size(product)}. Bursts are dropped"
-                " at the tail.",
-                _advise_size(flow, buffer),
-                severity="warning",
-            )
-
-
-@rule("note", "buffer_short_at_peak", f"{_GUIDELINE} Table 2; bound of 20 ms: headend")
-def buffer_is_short_at_the_peak(settings: Settings) -> Iterator[Found]:
-    """Find a buffer that suits the sustained rate and is short while the burst lasts."""
-    for flow in settings.flows:
-        buffer = flow.buffer
-        if buffer is None or buffer.path is None or flow.is_unsolicited or not buffer.peak:
-            continue
-        if (buffer.delay or 0) < TOO_SHORT or (buffer.peak_delay or 0) >= TOO_SHORT:
-            continue
-        size = find_size(TOO_SHORT, buffer.peak)
-        at_rate = write_time(find_delay(size, buffer.rate or buffer.peak))
+    target = flow.target_buffer
+    buffer = flow.buffer
+    if not target or buffer is None or buffer.path is None or flow.is_unsolicited:
+        return
+    if flow.is_low_latency:
+        return
+    if buffer.size < TWO_FRAMES:
+        yield Found(
+            buffer.path,
+            f"The buffer of the {flow.name} is {write_size(buffer.size)}. Two full packets with"
+            f" their Ethernet header have {write_size(TWO_FRAMES)}: almost every upload loses"
+            " packets.",
+            _advise_size(flow, buffer),
+        )
+    elif buffer.rate and buffer.delay and buffer.delay < TOO_SHORT:
+        product = find_size(ROUND_TRIP, buffer.rate)
         yield Found(
             buffer.path,
             f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
-            f" {write_time(buffer.peak_delay or 0)} at the peak rate of {write_rate(buffer.peak)}:"
-            " while the burst lasts, one connection reaches that rate only if its round-trip time"
-            " is no longer than about that.",
-            f"Nothing has to change if calls matter more than bursts; {write_size(size)} is 20 ms"
-            f" at the peak rate, and {at_rate} at the sustained rate.",
+            f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}. One connection fills the"
+            " line only if its round-trip time is no longer than about that; the bandwidth-delay"
+            f" product at 100 ms is {write_size(product)}. Bursts are dropped at the tail.",
+            _advise_size(flow, buffer),
+            severity="warning",
         )
+
+
+@rule("note", "buffer_short_at_peak", f"{_GUIDELINE} Table 2; bound of 20 ms: headend", of="flows")
+def buffer_is_short_at_the_peak(flow: ServiceFlow) -> Iterator[Found]:
+    """Find a buffer that suits the sustained rate and is short while the burst lasts."""
+    buffer = flow.buffer
+    if buffer is None or buffer.path is None or flow.is_unsolicited or not buffer.peak:
+        return
+    if (buffer.delay or 0) < TOO_SHORT or (buffer.peak_delay or 0) >= TOO_SHORT:
+        return
+    size = find_size(TOO_SHORT, buffer.peak)
+    at_rate = write_time(find_delay(size, buffer.rate or buffer.peak))
+    yield Found(
+        buffer.path,
+        f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
+        f" {write_time(buffer.peak_delay or 0)} at the peak rate of {write_rate(buffer.peak)}:"
+        " while the burst lasts, one connection reaches that rate only if its round-trip time is no"
+        " longer than about that.",
+        f"Nothing has to change if calls matter more than bursts; {write_size(size)} is 20 ms at"
+        f" the peak rate, and {at_rate} at the sustained rate.",
+    )
 
 
 @rule("note", "default_buffer_unused", "MULPI C.1.2.17 as restated by docsis-ns3")

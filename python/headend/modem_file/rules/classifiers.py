@@ -67,17 +67,16 @@ def references_repeat(settings: Settings) -> Iterator[Found]:
             )
 
 
-@rule("error", "classifier_never", "MULPI C.2.1.5")
-def nothing_can_match(settings: Settings) -> Iterator[Found]:
+@rule("error", "classifier_never", "MULPI C.2.1.5", of="classifiers")
+def nothing_can_match(one: Classifier) -> Iterator[Found]:
     """Find ranges that hold nothing: bounds in the wrong order, or excluded by the mask."""
-    for one in settings.classifiers:
-        found = list(_find_empty(one))
-        yield from found
-        # A value that does not fit its TLV is found with all such values.
-        path, why = one.refused or ("", "")
-        is_told = any(tlv.problem and tlv.path == path for tlv in one.tlv.walk())
-        if path and not found and not is_told:
-            yield Found(path, f"The {one.name} matches no packet: {why}.", f"Correct {path}.")
+    found = list(_find_empty(one))
+    yield from found
+    # A value that does not fit its TLV is found with all such values.
+    path, why = one.refused or ("", "")
+    is_told = any(tlv.problem and tlv.path == path for tlv in one.tlv.walk())
+    if path and not found and not is_told:
+        yield Found(path, f"The {one.name} matches no packet: {why}.", f"Correct {path}.")
 
 
 def _find_empty(one: Classifier) -> Iterator[Found]:
@@ -89,8 +88,8 @@ def _find_empty(one: Classifier) -> Iterator[Found]:
                 yield Found(
                     tos.path,
                     f"The {one.name} matches no packet: no {describe_tos(tos.hex)}.",
-                    f"Set {tos.path} to low, high and mask such that low ≤ byte & mask ≤ high:"
-                    " DSCP 46 is 0xb8b8fc.",
+                    f"Set {tos.path} to low, high and mask such that low ≤ byte & mask ≤ high: DSCP"
+                    " 46 is 0xb8b8fc.",
                     source="MULPI C.2.1.5.1",
                 )
     for numbers in ((7, 8), (9, 10)):

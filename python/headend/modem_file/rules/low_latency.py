@@ -11,6 +11,7 @@ from headend.modem_file.settings import (
     AGGREGATES,
     IMMEDIATE,
     PIE,
+    Aggregate,
     ServiceFlow,
     Settings,
     read_defaults,
@@ -244,30 +245,29 @@ def nothing_is_classified(settings: Settings) -> Iterator[Found]:
             )
 
 
-@rule("warning", "aqm_algorithm", _MIB)
-def algorithm_does_not_suit(settings: Settings) -> Iterator[Found]:
+@rule("warning", "aqm_algorithm", _MIB, of="flows")
+def algorithm_does_not_suit(flow: ServiceFlow) -> Iterator[Found]:
     """Find a low-latency flow with DOCSIS-PIE, and a classic one with the immediate AQM."""
-    for flow in settings.flows:
-        algorithm = flow.aqm_algorithm
-        if not algorithm:
-            continue
-        is_low = flow.is_low_latency
-        if is_low and algorithm.value == PIE:
-            yield Found(
-                algorithm.path,
-                f"The low-latency {flow.name} has DOCSIS-PIE, which drops packets and marks none:"
-                " L4S senders learn of congestion only from loss.",
-                f"Set {algorithm.path} to 2 (immediate AQM), or leave it out.",
-            )
-        elif not is_low and algorithm.value == IMMEDIATE:
-            yield Found(
-                algorithm.path,
-                f"The {flow.name} has the immediate AQM, but is the low-latency flow of no"
-                f" aggregate ({_AGGREGATE[flow.direction]}.42.1): ordinary senders, which ignore"
-                " its marks, fill the buffer.",
-                f"Set {algorithm.path} to 1 (DOCSIS-PIE), or name the flow in"
-                f" {_AGGREGATE[flow.direction]}.42.1.",
-            )
+    algorithm = flow.aqm_algorithm
+    if not algorithm:
+        return
+    is_low = flow.is_low_latency
+    if is_low and algorithm.value == PIE:
+        yield Found(
+            algorithm.path,
+            f"The low-latency {flow.name} has DOCSIS-PIE, which drops packets and marks none: L4S"
+            " senders learn of congestion only from loss.",
+            f"Set {algorithm.path} to 2 (immediate AQM), or leave it out.",
+        )
+    elif not is_low and algorithm.value == IMMEDIATE:
+        yield Found(
+            algorithm.path,
+            f"The {flow.name} has the immediate AQM, but is the low-latency flow of no aggregate"
+            f" ({_AGGREGATE[flow.direction]}.42.1): ordinary senders, which ignore its marks, fill"
+            " the buffer.",
+            f"Set {algorithm.path} to 1 (DOCSIS-PIE), or name the flow in"
+            f" {_AGGREGATE[flow.direction]}.42.1.",
+        )
 
 
 @rule("warning", "threshold_floor", f"{_MIB}: floor = 2 · 2000 · 8 / rate")
@@ -326,24 +326,23 @@ def protection_is_off_or_early(settings: Settings) -> Iterator[Found]:
                 )
 
 
-@rule("warning", "coupling_weak", "RFC 9332; DOCS-QOS3-MIB")
-def coupling_is_weak(settings: Settings) -> Iterator[Found]:
+@rule("warning", "coupling_weak", "RFC 9332; DOCS-QOS3-MIB", of="aggregates")
+def coupling_is_weak(aggregate: Aggregate) -> Iterator[Found]:
     """Find a weak coupling factor. The number is in tenths; earlier tables had an exponent."""
     default = read_defaults().coupling
-    for aggregate in settings.aggregates:
-        coupling = aggregate.coupling
-        if coupling and coupling.value < LEAST_COUPLING:
-            yield Found(
-                coupling.path,
-                f"The coupling factor of the {aggregate.name} is {coupling.value / 10}, and the"
-                f" default is {default / 10}: low-latency flows take most of the rate from classic"
-                " ones. Tables before 2019 had an exponent here, with the default 1."
-                if coupling.value
-                else f"The coupling factor of the {aggregate.name} is 0: the AQM of the classic"
-                " queue does not slow low-latency flows, which take the rate from classic"
-                " ones.",
-                f"Set {coupling.path} to {default}, or leave it out.",
-            )
+    coupling = aggregate.coupling
+    if coupling and coupling.value < LEAST_COUPLING:
+        yield Found(
+            coupling.path,
+            f"The coupling factor of the {aggregate.name} is {coupling.value / 10}, and the default"
+            f" is {default / 10}: low-latency flows take most of the rate from classic ones. Tables"
+            " before 2019 had an exponent here, with the default 1."
+            if coupling.value
+            else f"The coupling factor of the {aggregate.name} is 0: the AQM of the classic"
+            " queue does not slow low-latency flows, which take the rate from classic"
+            " ones.",
+            f"Set {coupling.path} to {default}, or leave it out.",
+        )
 
 
 @rule("warning", "coupling_off", "RFC 9332; DOCS-QOS3-MIB")
@@ -362,28 +361,27 @@ def coupling_has_no_source(settings: Settings) -> Iterator[Found]:
         )
 
 
-@rule("warning", "scheduling_weight", _MIB)
-def weight_is_zero(settings: Settings) -> Iterator[Found]:
+@rule("warning", "scheduling_weight", _MIB, of="aggregates")
+def weight_is_zero(aggregate: Aggregate) -> Iterator[Found]:
     """Find a scheduling weight of 0, or one that leaves the low-latency flow less than half."""
     default, parts = read_defaults().weight, read_defaults().weights
-    for aggregate in settings.aggregates:
-        weight = aggregate.weight
-        if weight is None or weight.value >= parts // 2:
-            continue
-        yield Found(
-            weight.path,
-            (
-                f"The scheduling weight of the {aggregate.name} is {weight.value} of {parts}: while"
-                " the classic flow has packets, the"
-            )
-            + (
-                f" low-latency flow gets {weight.value / parts:.0%} of the rate.".replace("%", " %")
-                if weight.value
-                else " low-latency flow gets nothing. The weight is a number from 1 to 255."
-            ),
-            f"Set {weight.path} to {default}, or leave it out.",
-            severity=None if weight.value else "error",
+    weight = aggregate.weight
+    if weight is None or weight.value >= parts // 2:
+        return
+    yield Found(
+        weight.path,
+        (
+            f"The scheduling weight of the {aggregate.name} is {weight.value} of {parts}: while the"
+            " classic flow has packets, the"
         )
+        + (
+            f" low-latency flow gets {weight.value / parts:.0%} of the rate.".replace("%", " %")
+            if weight.value
+            else " low-latency flow gets nothing. The weight is a number from 1 to 255."
+        ),
+        f"Set {weight.path} to {default}, or leave it out.",
+        severity=None if weight.value else "error",
+    )
 
 
 @rule("warning", "low_latency_primary", "MULPI C.2.2.7; RFC 9957")

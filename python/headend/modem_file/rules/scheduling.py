@@ -33,30 +33,25 @@ SMALLEST, LARGEST = 64, 2000
 _SOURCE = "MULPI 7.2.3 and C.2.2.8"
 
 
-@rule("error", "scheduling_parameter", _SOURCE)
-def parameter_is_absent(settings: Settings) -> Iterator[Found]:
+@rule("error", "scheduling_parameter", _SOURCE, of="flows")
+def parameter_is_absent(flow: ServiceFlow) -> Iterator[Found]:
     """Find a grant or a poll without its size or interval."""
-    for flow in settings.flows:
-        kind = flow.scheduling
-        if not kind or flow.service_class:
-            continue
-        for number, what in NEEDED.get(kind.value, {}).items():
-            if not flow.tlv.get(number):
-                yield Found(
-                    f"{flow.path}.{number}",
-                    f"The {flow.name} is {SCHEDULING[kind.value]} ({kind.path}) and has no {what}:"
-                    " a CMTS refuses the flow.",
-                    f"Add {flow.path}.{number}{_example(number)}.",
-                )
-        for number, what in CHOSEN.get(kind.value, {}).items():
-            if not flow.tlv.get(number):
-                yield Found(
-                    f"{flow.path}.{number}",
-                    f"The {flow.name} is {SCHEDULING[kind.value]} ({kind.path}) and has no {what}:"
-                    " each CMTS chooses its own.",
-                    f"Add {flow.path}.{number}{_example(number)}.",
-                    severity="warning",
-                )
+    kind = flow.scheduling
+    if not kind or flow.service_class:
+        return
+    told = f"The {flow.name} is {SCHEDULING.get(kind.value)} ({kind.path}) and has no"
+    needed, chosen = NEEDED.get(kind.value, {}), CHOSEN.get(kind.value, {})
+    for number, what in (needed | chosen).items():
+        effect = "a CMTS refuses the flow" if number in needed else "each CMTS chooses its own"
+        if not flow.tlv.get(number):
+            path = f"{flow.path}.{number}"
+            example = "232 B" if number == 19 else "20000, which is 20 ms"
+            yield Found(
+                path,
+                f"{told} {what}: {effect}.",
+                f"Add {path}, such as {example}.",
+                severity=None if number in needed else "warning",
+            )
 
 
 @rule("warning", "scheduling_interval", "the unit: MULPI C.2.2.8; bounds of 1 ms and 1 s: headend")
@@ -75,28 +70,27 @@ def interval_is_odd(settings: Settings) -> Iterator[Found]:
         )
 
 
-@rule("warning", "scheduling_grant", "bounds: headend")
-def grant_is_odd(settings: Settings) -> Iterator[Found]:
+@rule("warning", "scheduling_grant", "bounds: headend", of="flows")
+def grant_is_odd(flow: ServiceFlow) -> Iterator[Found]:
     """Find grants that hold no frame, or more than one, and intervals without a grant."""
-    for flow in settings.flows:
-        size, count = flow.grant_size, flow.grants_per_interval
-        if not flow.is_unsolicited:
-            continue
-        if size and not SMALLEST <= size.value <= LARGEST:
-            yield Found(
-                size.path,
-                f"The unsolicited grants of the {flow.name} have {size.as_size}: a frame has"
-                f" {write_size(SMALLEST)} to {write_size(LARGEST)}.",
-                f"Set {size.path} to the bytes of a frame with its Ethernet and DOCSIS headers: 232"
-                " B holds a call's with G.711.",
-            )
-        if count and count.value == 0:
-            yield Found(
-                count.path,
-                f"The {flow.name} has no grants per interval: it never sends.",
-                f"Set {count.path} to 1.",
-                source=_SOURCE,
-            )
+    size, count = flow.grant_size, flow.grants_per_interval
+    if not flow.is_unsolicited:
+        return
+    if size and not SMALLEST <= size.value <= LARGEST:
+        yield Found(
+            size.path,
+            f"The unsolicited grants of the {flow.name} have {size.as_size}: a frame has"
+            f" {write_size(SMALLEST)} to {write_size(LARGEST)}.",
+            f"Set {size.path} to the bytes of a frame with its Ethernet and DOCSIS headers: 232 B"
+            " holds a call's with G.711.",
+        )
+    if count and count.value == 0:
+        yield Found(
+            count.path,
+            f"The {flow.name} has no grants per interval: it never sends.",
+            f"Set {count.path} to 1.",
+            source=_SOURCE,
+        )
 
 
 def _intervals(settings: Settings) -> Iterator[tuple[ServiceFlow, str, Setting]]:
@@ -105,7 +99,3 @@ def _intervals(settings: Settings) -> Iterator[tuple[ServiceFlow, str, Setting]]
             yield flow, "grant", flow.grant_interval
         if flow.is_polled and flow.polling_interval:
             yield flow, "polling", flow.polling_interval
-
-
-def _example(number: int) -> str:
-    return ", such as 232 B" if number == 19 else ", such as 20000, which is 20 ms"

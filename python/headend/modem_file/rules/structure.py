@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from headend.modem_file.document import END, PAD, Tlv
 from headend.modem_file.finding import Found, rule
-from headend.modem_file.settings import FLOWS, MOST_READ, Settings
-from headend.modem_file.words import write_name, write_value
+from headend.modem_file.settings import FLOWS, MOST_READ, Bundle, Settings
+from headend.modem_file.words import write_name
 from headend.text.wording import join_names, write_count
 
 #: The size of a file that every modem accepts, B.
@@ -136,20 +136,19 @@ def references_repeat(settings: Settings) -> Iterator[Found]:
             seen.add(key)
 
 
-@rule("error", "repeated", "MULPI C.2.2")
-def setting_repeats(settings: Settings) -> Iterator[Found]:
+@rule("error", "repeated", "MULPI C.2.2", of="bundles")
+def setting_repeats(bundle: Bundle) -> Iterator[Found]:
     """Find a setting that a flow has twice."""
-    for bundle in settings.bundles:
-        counts = Counter(tlv.type for tlv in bundle.tlv.nested or ())
-        for number in ONCE:
-            if counts[number] > 1:
-                places = [tlv.path for tlv in bundle.tlv.all(number)]
-                yield Found(
-                    places[-1],
-                    f"The {bundle.name} has TLV {bundle.tlv.type}.{number} {counts[number]} times:"
-                    " which one counts is not defined.",
-                    f"Keep one of {join_names(places[:6])}.",
-                )
+    counts = Counter(tlv.type for tlv in bundle.tlv.nested or ())
+    for number in ONCE:
+        if counts[number] > 1:
+            places = [tlv.path for tlv in bundle.tlv.all(number)]
+            yield Found(
+                places[-1],
+                f"The {bundle.name} has TLV {bundle.tlv.type}.{number} {counts[number]} times:"
+                " which one counts is not defined.",
+                f"Keep one of {join_names(places[:6])}.",
+            )
 
 
 @rule("error", "nesting", _SOURCE)
@@ -175,7 +174,7 @@ def value_does_not_fit(settings: Settings) -> Iterator[Found]:
         problem = tlv.problem.rstrip(".")
         yield Found(
             tlv.path,
-            f"{tlv.path} ({_name(tlv)}) is {write_value(tlv.shown, tlv.hex)}: {problem}.",
+            f"{tlv.path} ({_name(tlv)}) is {tlv.words}: {problem}.",
             "Correct it, unless equipment of another version needs it so.",
         )
 
