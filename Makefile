@@ -100,7 +100,7 @@ deny: target/tools/bin/cargo-deny ## Advisories, licences and sources of the cra
 	PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo deny check
 
 target/tools/bin/cargo-deny: | tools
-	cargo install cargo-deny --version '^0.18' --locked --quiet --root target/tools
+	cargo install cargo-deny --version '^0.20' --locked --quiet --root target/tools
 
 .PHONY: format
 format: build ## Format all sources
