@@ -15,20 +15,8 @@ from headend.modem_file.settings import FLOWS, ServiceFlow, Settings, read_setti
 def carry_queue(content: bytes, source: bytes) -> bytes:
     """Give a file the buffer and the AQM of another file's first upstream service flow.
 
-    Parameters
-    ----------
-    content, source
-        The bytes of the file, and of the other one.
-
-    Returns
-    -------
-    bytes
-        The file with other TLVs 24.35 and 24.40.1 to 24.40.3.
-
-    Raises
-    ------
-    InputError
-        A clause, where that cannot be done by these TLVs alone.
+    Other TLVs than 24.35 and 24.40.1 to 24.40.3 stay. An `InputError` is a clause that says why
+    that cannot be done by these TLVs alone.
     """
     settings = read_settings(read_document(content))
     flow = _find_first(settings, "up")
@@ -46,17 +34,8 @@ def carry_low_latency(content: bytes, source: bytes) -> bytes:
     The rates of the first service flows move to the aggregates. The new service flows and
     classifiers take references that the file does not use. Where another classifier has the
     priority 0, which is that of the new ones, those of the file get a priority one higher. The
-    extended CMTS MIC covers what is new.
-
-    Parameters
-    ----------
-    content, source
-        The bytes of the file, and of the other one.
-
-    Raises
-    ------
-    InputError
-        A clause, where that cannot be done soundly.
+    extended CMTS MIC covers what is new. An `InputError` is a clause that says why that cannot be
+    done soundly.
     """
     settings = read_settings(read_document(content))
     if settings.aggregates:

@@ -81,22 +81,15 @@ class Ramp(NamedTuple):
 class Buffer:
     """The buffer of a service flow, as a modem makes it by the file and the specification.
 
-    Parameters
-    ----------
-    size
-        In bytes.
-    path
-        The TLV that sets its size; None where that is the specification's default.
-    rate
-        The rate that empties it, in bit/s: the one that limits the flow; None without a limit.
-    peak
-        The rate that empties it while the burst lasts; None where that is no more than ``rate``.
-    delay, peak_delay
-        The time that the last packet of a full buffer waits at these rates; None without one.
+    Rates are in bit/s, and None where there is no limit, or where ``peak`` is no more than
+    ``rate``. Delays are those of the last packet of a full buffer at these rates.
     """
 
+    #: In bytes.
     size: int
+    #: The TLV that sets its size; None where that is the specification's default.
     path: str | None
+    #: The rate that empties it, and the one that does so while the burst lasts.
     rate: int | None
     peak: int | None
     delay: float | None
@@ -107,23 +100,17 @@ class Buffer:
 class Aqm:
     """The AQM of a service flow.
 
-    Parameters
-    ----------
-    state
-        ``off`` where the file turns it off, ``on`` where the file configures it or explicitly
-        leaves it on, ``unsaid`` where the file has nothing about it: a DOCSIS 3.1 modem then runs
-        it, an older one may have none.
-    paths
-        The TLVs that decide the state.
-    is_immediate
-        Whether it is the immediate AQM of a low-latency flow, not DOCSIS-PIE.
-    target
-        The delay that it keeps: the latency target, or the maximum threshold of the immediate AQM.
+    It is ``off`` where the file turns it off, ``on`` where the file configures it or explicitly
+    leaves it on, ``unsaid`` where the file has nothing about it: a DOCSIS 3.1 modem then runs it,
+    an older one may have none.
     """
 
     state: Literal["on", "off", "unsaid"]
+    #: The TLVs that decide the state.
     paths: list[str]
+    #: Whether it is the immediate AQM of a low-latency flow, not DOCSIS-PIE.
     is_immediate: bool
+    #: The delay that it keeps: the latency target, or the maximum threshold of the immediate AQM.
     target: float
 
     @property
@@ -142,13 +129,9 @@ class Aqm:
 class Protection:
     """Queue protection of an aggregate.
 
-    Parameters
-    ----------
-    latency, score
-        The thresholds. Packets of a flow go to the classic queue where the queue delay is above
-        ``latency``, and the product of delay and score above that of the two thresholds.
-    drain
-        The rate at which scores decay, in bit/s of marked packets.
+    Packets of a flow go to the classic queue where the queue delay is above ``latency``, and the
+    product of delay and score above that of ``latency`` and ``score``. Scores decay at ``drain``, a
+    rate in bit/s of marked packets.
     """
 
     is_on: bool
