@@ -54,8 +54,8 @@ pub struct Config {
     pub target: Duration,
     /// Unit of the drop schedule: about the longest round-trip time of the connections. The delay
     /// must exceed the target for this time before the first drop. The first excess of a run is an
-    ///exception: the packet after the first late one is dropped. Raising it tolerates longer bursts
-    /// and reacts later.
+    /// exception: the packet after the first late one is dropped. Raising it tolerates longer
+    /// bursts and reacts later.
     pub interval: Duration,
     /// Whether CoDel marks ECN-capable packets instead of dropping them. BLUE drops them in any
     /// case.

@@ -78,9 +78,9 @@ pub struct Config {
     pub victim: Victim,
     /// Whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
-    ///Packets that must wait for the average to count: an arrival that finds fewer passes, as below
-    ///`min_threshold`. With 2, nothing is dropped unless more than one packet waits, as in ns-2 and
-    /// ns-3; the paper has no such rule. Raising it spares bursts on an idle line.
+    /// Packets that must wait for the average to count: an arrival that finds fewer passes, as
+    /// below `min_threshold`. With 2, nothing is dropped unless more than one packet waits, as in
+    /// ns-2 and ns-3; the paper has no such rule. Raising it spares bursts on an idle line.
     pub min_waiting: u64,
     /// Adaptive RED: the law adjusts `max_probability` itself, derives the thresholds and the
     /// weight from the line's rate, and is gentle.

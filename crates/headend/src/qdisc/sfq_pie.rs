@@ -72,8 +72,8 @@ pub struct Config {
     /// 2.5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    ///How long the controller drops nothing after the line has become busy, with `docsis_pie` after
-    /// the first drop. By default 100 ms, with `docsis_pie` 142 ms.
+    /// How long the controller drops nothing after the line has become busy, with `docsis_pie`
+    /// after the first drop. By default 100 ms, with `docsis_pie` 142 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_burst: Option<Duration>,
     /// How the delay is estimated: bytes in the queues, divided by the rate at which they leave.
@@ -103,9 +103,8 @@ pub enum PieLaw {
     /// That of draft-pan-aqm-pie: a probability for each packet, whatever its size.
     #[default]
     Pie,
-    #[doc = " That of RFC 8034: probabilities scale with the size of a packet, the distance \
-             between drops is"]
-    /// bounded, and the controller is inactive below a third of the buffer.
+    /// That of RFC 8034: probabilities scale with the size of a packet, the distance between drops
+    /// is bounded, and the controller is inactive below a third of the buffer.
     DocsisPie,
 }
 
