@@ -1,9 +1,10 @@
-"""The terminal's tables: people on the line, queues, expectations, runs side by side."""
+"""Tables on a terminal: how a `headend.wording.table.Table` is drawn, and fitted to its width."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import rich.box
 import rich.table
 from rich.text import Text
 
@@ -27,10 +28,10 @@ _STYLES = {
     "bad": "bold red",
     "none": "dim",
 }
-#: Columns whose cells stay on one line.
-_UNBROKEN = ("setting", "flow", "grade", "discipline", "claim", "verdict", "name", "parameter")
+_SIGNS = {"good": "✓", "fair": "~", "poor": "!", "bad": "✗", "none": ""}
 
-_SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ bad", "none": ""}
+#: What the names of rows are of, if they stay on one line.
+_UNBROKEN = ("setting", "flow", "claim", "name", "parameter")
 
 
 def draw(table: Table, *, stacked: bool = False) -> rich.table.Table:
@@ -39,7 +40,7 @@ def draw(table: Table, *, stacked: bool = False) -> rich.table.Table:
     Columns for which only pages have room are left out.
     """
     table = table.take(at for at, column in enumerate(table.columns) if not column.is_detail)
-    drawn = _new_table()
+    drawn = rich.table.Table(box=rich.box.SIMPLE, show_edge=False, pad_edge=False)
     drawn.add_column(write_line(table.corner), no_wrap=table.corner in _UNBROKEN)
     drawn.show_header = any((table.corner, *table.names))
     for column in table.columns:
@@ -70,8 +71,7 @@ def _draw_cell(cell: Cell | None, between: str, look: str = "") -> Text:
     if cell is None:
         return Text("–")
     style = _STYLES[cell.grade] if look == "matrix" or cell.grade != "none" else ""
-    sign = _SIGNS[cell.grade].partition(" ")[0]
-    word = " ".join(filter(None, [sign, reveal_line(cell.word)]))
+    word = " ".join(filter(None, [_SIGNS[cell.grade], reveal_line(cell.word)]))
     # Where a word says the grade, it alone has the colour, but in a matrix.
     is_plain = bool(cell.word) and look != "matrix"
     text = Text(between).join(
@@ -80,7 +80,7 @@ def _draw_cell(cell: Cell | None, between: str, look: str = "") -> Text:
         if part
     )
     for words, grade in reversed(cell.counts):
-        line = Text(f"{_SIGNS[grade].partition(' ')[0]} {words}", style=_STYLES[grade])
+        line = Text(f"{_SIGNS[grade]} {words}", style=_STYLES[grade])
         text = line.append("\n" if text else "").append_text(text)
     if cell.is_chosen:
         text.stylize("bold")
@@ -142,12 +142,3 @@ def _flatten(cell: RenderableType) -> Text:
         first.append(" " if first.plain.endswith(".") else ", ").append_text(line)
     first.rstrip()
     return first
-
-
-def _new_table(*columns: str) -> rich.table.Table:
-    from rich import box
-
-    table = rich.table.Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=column in _UNBROKEN)
-    return table
